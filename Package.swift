@@ -1,0 +1,92 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// One set of rules for every target of ours.
+let settings: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .enableUpcomingFeature("ExistentialAny"),  // SE-0335: `any` where a box is paid for
+    .enableUpcomingFeature("MemberImportVisibility"),  // SE-0444: a member needs its module imported in that file
+    .enableUpcomingFeature("InternalImportsByDefault"),  // SE-0409: an import leaks only where it says so
+    .enableExperimentalFeature("Lifetimes"),  // readers that borrow their bytes (`~Escapable`)
+    .strictMemorySafety(),  // SE-0458: each unsafe use is marked
+    .treatAllWarnings(as: .error),  // SE-0443
+]
+
+let argumentParser: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
+let grdb: Target.Dependency = .product(name: "GRDB", package: "GRDB.swift")
+let hummingbird: Target.Dependency = .product(name: "Hummingbird", package: "hummingbird")
+let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
+let metrics: Target.Dependency = .product(name: "Metrics", package: "swift-metrics")
+let serviceLifecycle: Target.Dependency = .product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
+let yams: Target.Dependency = .product(name: "Yams", package: "Yams")
+
+func library(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
+    .target(name: name, dependencies: dependencies, swiftSettings: settings)
+}
+
+func executable(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+    .executableTarget(name: name, dependencies: dependencies + [argumentParser], swiftSettings: settings)
+}
+
+func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+    .testTarget(name: name + "Tests", dependencies: dependencies + ["TestSupport"], swiftSettings: settings)
+}
+
+let package = Package(
+    name: "pushserver",
+    products: [
+        .library(name: "PushClient", targets: ["PushClient"]),
+        .executable(name: "pushserver", targets: ["pushserver"]),
+        .executable(name: "pushctl", targets: ["pushctl"]),
+    ],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
+        .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+        .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1", traits: []),
+        .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+    ],
+    targets: [
+        // System libraries: a module map and a shim header each.
+        .systemLibrary(name: "CSecp256k1", pkgConfig: "libsecp256k1", providers: [.apt(["libsecp256k1-dev"])]),
+        .systemLibrary(name: "CLibCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
+        .systemLibrary(name: "CLibCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+
+        // From bytes to rules. Arrows point downwards only; docs/ARCHITECTURE.md draws them.
+        library("Wire"),
+        library("StatusCrypto", ["CSecp256k1", "CLibCrypto"]),
+        library("Envelope", ["Wire", "StatusCrypto"]),
+        library("PushProtocol", ["Wire", "StatusCrypto", "Envelope"]),
+
+        // The neighbours: database, node, gorush.
+        library("HTTPClient", ["CLibCurl", logging]),
+        library("Store", ["PushProtocol", "Envelope", "StatusCrypto", "Wire", grdb, logging]),
+        library("Transport", ["Envelope", "StatusCrypto", "Wire", "HTTPClient", logging, serviceLifecycle]),
+        library("Relay", ["Transport", "Envelope", "StatusCrypto", hummingbird, logging, serviceLifecycle]),
+
+        // The server.
+        library(
+            "Engine",
+            ["Transport", "Store", "PushProtocol", "Envelope", "StatusCrypto", "Wire", logging, metrics, serviceLifecycle]),
+        library(
+            "Delivery",
+            ["Store", "PushProtocol", "Envelope", "StatusCrypto", "HTTPClient", logging, metrics, serviceLifecycle]),
+        library(
+            "Daemon",
+            [
+                "Engine", "Delivery", "Relay", "Transport", "Store", "HTTPClient", "PushProtocol", "Envelope", "StatusCrypto",
+                hummingbird, logging, metrics, serviceLifecycle, yams,
+            ]),
+
+        // The client side: the only public API.
+        library("PushClient", ["HTTPClient", "PushProtocol", "Envelope", "StatusCrypto", "Wire"]),
+
+        executable("pushserver", ["Daemon"]),
+        executable("pushctl", ["PushClient", "StatusCrypto", "Envelope"]),
+
+        // Clock, stub gorush, vectors, keys: shared by all tests and the demo.
+        library("TestSupport", ["Envelope", "StatusCrypto", "Wire", hummingbird, logging, serviceLifecycle]),
+    ]
+)

@@ -1,0 +1,6 @@
+import GRDB
+import Hummingbird
+import Logging
+import Metrics
+import ServiceLifecycle
+import Yams

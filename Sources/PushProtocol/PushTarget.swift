@@ -1,0 +1,57 @@
+package import StatusCrypto
+package import Wire
+
+/// What a push request needs to know of a registration. The allowed-key list is not among it: the hot path never reads that.
+package struct PushTarget: Sendable, Equatable {
+    package var accessToken = ""
+    package var enabled = false
+    package var tokenType = TokenType.unknown
+    package var deviceToken = ""
+    package var apnTopic = ""
+    package var blockMentions = false
+    package var blockedChatList: [[UInt8]] = []
+    package var mutedChatList: [[UInt8]] = []
+    package var allowedMentionsChatList: [[UInt8]] = []
+
+    package init() {}
+}
+
+/// A push that was answered "success, not filtered": from here on it is ours (RELIABILITY.md I1).
+package struct AcceptedPush: Sendable, Equatable {
+    package var target: Installation
+    /// Digest of (message_id, public_key, installation_id): see `PushTriple`.
+    package var triple: Digest32
+    package var tokenType: TokenType
+    package var deviceToken: String
+    package var apnTopic: String
+    package var type: PushNotificationType
+    package var chatID: [UInt8]
+    /// Ciphertext of the message that is notified of.
+    package var message: [UInt8]
+
+    package init(
+        target: Installation, triple: Digest32, tokenType: TokenType, deviceToken: String, apnTopic: String,
+        type: PushNotificationType, chatID: [UInt8], message: [UInt8]
+    ) {
+        self.target = target
+        self.triple = triple
+        self.tokenType = tokenType
+        self.deviceToken = deviceToken
+        self.apnTopic = apnTopic
+        self.type = type
+        self.chatID = chatID
+        self.message = message
+    }
+}
+
+/// What a query needs to know of a registration.
+package struct QueryableRegistration: Sendable, Equatable {
+    package var installationID = ""
+    package var accessToken = ""
+    package var grant: [UInt8] = []
+    package var version: UInt64 = 0
+    package var allowFromContactsOnly = false
+    package var allowedKeyList: [[UInt8]] = []
+
+    package init() {}
+}

@@ -1,0 +1,48 @@
+package import StatusCrypto
+package import Wire
+
+/// Names one device of one user: hash of the public key and installation id. Versions rise per pair (PROTOCOL.md §7 row 5).
+package struct Installation: Hashable, Sendable {
+    /// shake256 of the owner's compressed public key.
+    package var keyHash: Digest64
+    package var installationID: String
+
+    package init(keyHash: Digest64, installationID: String) {
+        self.keyHash = keyHash
+        self.installationID = installationID
+    }
+}
+
+/// A registration that was accepted, as it is stored.
+package struct Registration: Sendable, Equatable {
+    package var keyHash: Digest64
+    /// As the client sent it; all its rules hold.
+    package var content: PushNotificationRegistration
+    /// SHA-256 of the plaintext: tells a retransmission from a conflict (PROTOCOL.md §7 row 5).
+    package var plaintextDigest: Digest32
+
+    package init(keyHash: Digest64, content: PushNotificationRegistration, plaintextDigest: Digest32) {
+        self.keyHash = keyHash
+        self.content = content
+        self.plaintextDigest = plaintextDigest
+    }
+
+    package var installation: Installation {
+        Installation(keyHash: keyHash, installationID: content.installationID)
+    }
+}
+
+/// What the store remembers of an installation, registered or unregistered.
+package struct StoredVersion: Sendable, Equatable {
+    package var version: UInt64
+    /// SHA-256 of the plaintext that set the version.
+    package var plaintextDigest: Digest32
+    /// False for a tombstone.
+    package var isRegistered: Bool
+
+    package init(version: UInt64, plaintextDigest: Digest32, isRegistered: Bool) {
+        self.version = version
+        self.plaintextDigest = plaintextDigest
+        self.isRegistered = isRegistered
+    }
+}

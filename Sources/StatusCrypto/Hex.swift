@@ -1,0 +1,48 @@
+/// Hexadecimal text of bytes. Writing is lower case; reading takes both cases.
+package enum Hex {
+    /// - Parameter prefix: usually "" or "0x".
+    package static func encode(_ bytes: some Collection<UInt8>, prefix: String = "") -> String {
+        let digits: [UInt8] = Array("0123456789abcdef".utf8)
+        var text = Array(prefix.utf8)
+        text.reserveCapacity(text.count + 2 * bytes.count)
+        for byte in bytes {
+            text.append(digits[Int(byte >> 4)])
+            text.append(digits[Int(byte & 15)])
+        }
+        return String(decoding: text, as: UTF8.self)
+    }
+
+    /// - Returns: nil for an odd number of digits or anything that is no digit; a `0x` in front is not taken.
+    package static func decode(_ text: some StringProtocol) -> [UInt8]? {
+        let digits = Array(text.utf8)
+        guard digits.count.isMultiple(of: 2) else { return nil }
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(digits.count / 2)
+        for index in stride(from: 0, to: digits.count, by: 2) {
+            guard let high = nibble(digits[index]), let low = nibble(digits[index + 1]) else { return nil }
+            bytes.append(high << 4 | low)
+        }
+        return bytes
+    }
+
+    /// The value of one digit, or nil.
+    package static func nibble(_ digit: UInt8) -> UInt8? {
+        switch digit {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): digit - UInt8(ascii: "a") + 10
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): digit - UInt8(ascii: "A") + 10
+        default: nil
+        }
+    }
+}
+
+extension FixedBytes: CustomStringConvertible {
+    /// Lower-case hex without prefix.
+    package var description: String { Hex.encode(bytes) }
+
+    /// - Returns: nil unless the text is `count` bytes in hex, without prefix.
+    package init?(hex: some StringProtocol) {
+        guard let bytes = Hex.decode(hex) else { return nil }
+        self.init(bytes)
+    }
+}

@@ -1,0 +1,27 @@
+package import Envelope
+
+/// Carries envelopes between the server and a network of topics. Two kinds exist: the embedded bus and a Waku node's REST API.
+package protocol MessageTransport: Sendable {
+    /// Receives until the task is cancelled or the service group shuts down gracefully; trouble with the network is retried, not thrown.
+    func run(receiver: any EnvelopeReceiver) async throws
+
+    /// Hands an envelope to the network and returns when the network took it.
+    ///
+    /// - Throws: `TransportError` when it did not; the caller may try again with the same bytes.
+    func publish(_ envelope: WakuEnvelope) async throws
+
+    /// What keeps the transport from being usable, in words for an operator; empty when it is ready.
+    var troubles: [String] { get }
+}
+
+/// Takes what a transport received. The engine implements it.
+package protocol EnvelopeReceiver: Sendable {
+    /// Whether anything on this content topic could be for us. Asked before the payload is decoded; says no to most of a shard's traffic.
+    func wants(contentTopic: String) -> Bool
+
+    /// Returns when every one of the envelopes is recorded durably, was known before, or is not for us.
+    ///
+    /// A node's GET is destructive and an embedded POST answered 200 means recorded, so a transport goes on only after this returned.
+    /// - Throws: when the record could not be written; nothing of the batch was accepted then.
+    func receive(_ envelopes: [WakuEnvelope]) async throws
+}
