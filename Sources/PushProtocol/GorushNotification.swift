@@ -26,3 +26,48 @@ package struct GorushNotification: Sendable, Equatable {
         self.data = data
     }
 }
+
+/// The JSON of one element; the whole body is `{"notifications":[…]}`.
+extension GorushNotification: Encodable {
+    private enum CodingKeys: String, CodingKey {
+        case tokens, platform, topic, message, data
+    }
+
+    package func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(tokens, forKey: .tokens)
+        try container.encode(platform.rawValue, forKey: .platform)
+        try container.encodeIfPresent(topic, forKey: .topic)
+        try container.encode(message, forKey: .message)
+        try container.encode(data, forKey: .data)
+    }
+}
+
+extension GorushNotification.Content: Encodable {
+    private enum RFC71Keys: String, CodingKey {
+        case chatID = "chat_id"
+        case message
+        case installationIDs = "installation_ids"
+    }
+
+    private enum StatusGoKeys: String, CodingKey {
+        case encryptedMessage
+        case chatID = "chatId"
+        case publicKey
+    }
+
+    package func encode(to encoder: any Encoder) throws {
+        switch self {
+        case .rfc71(let chatID, let message, let installationIDs):
+            var container = encoder.container(keyedBy: RFC71Keys.self)
+            try container.encode(chatID, forKey: .chatID)
+            try container.encode(message, forKey: .message)
+            try container.encode(installationIDs, forKey: .installationIDs)
+        case .statusGo(let encryptedMessage, let chatID, let publicKey):
+            var container = encoder.container(keyedBy: StatusGoKeys.self)
+            try container.encode(encryptedMessage, forKey: .encryptedMessage)
+            try container.encode(chatID, forKey: .chatID)
+            try container.encode(publicKey, forKey: .publicKey)
+        }
+    }
+}

@@ -11,6 +11,16 @@ package struct Installation: Hashable, Sendable {
         self.keyHash = keyHash
         self.installationID = installationID
     }
+
+    // By bytes, as the store and the clients do: Swift's `==` takes texts for equal whose bytes differ (Unicode canonical equivalence).
+    package static func == (left: Self, right: Self) -> Bool {
+        left.keyHash == right.keyHash && left.installationID.utf8.elementsEqual(right.installationID.utf8)
+    }
+
+    package func hash(into hasher: inout Hasher) {
+        hasher.combine(keyHash)
+        hasher.combine(installationID)
+    }
 }
 
 /// A registration that was accepted, as it is stored.

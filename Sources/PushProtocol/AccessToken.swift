@@ -1,0 +1,35 @@
+import StatusCrypto
+
+/// The UUID that a sender must show to have a push delivered.
+enum AccessToken {
+    /// Whether the text is a UUID in one of the four forms that clients use, in any case: `8-4-4-4-12` hex digits, the 32 digits alone, or
+    /// the first form after `urn:uuid:` or in braces (PROTOCOL.md §7 row 7).
+    static func isWellFormed(_ text: String) -> Bool {
+        let characters = text.utf8
+        switch characters.count {
+        case 32: return characters.allSatisfy(isHexDigit)
+        case 36: return isHyphenated(characters[...])
+        case 38:
+            return characters.first == UInt8(ascii: "{") && characters.last == UInt8(ascii: "}")
+                && isHyphenated(characters.dropFirst().dropLast())
+        case 45: return text.prefix(9).lowercased() == "urn:uuid:" && isHyphenated(characters.dropFirst(9))
+        default: return false
+        }
+    }
+
+    /// Compares in constant time, byte for byte: Swift's `==` takes texts for equal that differ in their bytes.
+    static func equal(_ left: String, _ right: String) -> Bool {
+        ConstantTime.equal(Array(left.utf8), Array(right.utf8))
+    }
+
+    private static func isHyphenated(_ characters: Substring.UTF8View) -> Bool {
+        let hyphens: Set = [8, 13, 18, 23]
+        return characters.enumerated().allSatisfy { position, character in
+            hyphens.contains(position) ? character == UInt8(ascii: "-") : isHexDigit(character)
+        }
+    }
+}
+
+func isHexDigit(_ character: UInt8) -> Bool {
+    Hex.nibble(character) != nil
+}

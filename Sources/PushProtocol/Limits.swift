@@ -1,0 +1,48 @@
+/// Bounds on what a peer can make us keep or do, and how long things last. Each has its reason; none is a setting.
+package enum Limits {
+    // MARK: Registrations
+
+    /// A person has a handful of devices. What is beyond it is an attempt to fill the disk and every answer to a query of the key.
+    package static let maximumInstallationsPerKey = 64
+    /// Reference clients use a UUID (36 bytes); room for other schemes, yet short enough for an index (PROTOCOL.md §7 row 4).
+    package static let maximumInstallationIDByteCount = 128
+    /// FCM tokens are some 160 bytes and promise no upper bound; gorush recommends 4,096 (GORUSH.md §14.6).
+    package static let maximumDeviceTokenByteCount = 4_096
+    /// APNs tokens are 32 bytes now, in hex; Apple warns that they may grow (PROTOCOL.md §7 row 9).
+    package static let apnDeviceTokenDigitCounts = 64...200
+    /// A bundle id in reverse-DNS form; a DNS name has at most 253 bytes. It ends in a header that gorush sends.
+    package static let maximumAPNTopicByteCount = 255
+    /// Entries in each of the lists of a registration. With 64-byte hashes that already is more than a message of 1 MiB holds.
+    package static let maximumListEntryCount = 20_000
+
+    // MARK: Queries
+
+    /// Reference clients ask for one key. Bounds the work of one message.
+    package static let maximumKeysPerQuery = 100
+    /// How old a query that was caught up may be and still be answered: clients take late answers (PROTOCOL.md §8).
+    package static let maximumQueryAge = Duration.seconds(24 * 60 * 60)
+
+    // MARK: Push requests
+
+    /// A request names the devices of one chat's members. Bounds the work of one message and of one transaction.
+    package static let maximumNotificationsPerRequest = 1_000
+    /// How long a triple is remembered from the moment its push entered the outbox. Longer would hurt: the message_id of a
+    /// REQUEST_TO_JOIN_COMMUNITY is constant for a user and a community (PROTOCOL.md §9).
+    package static let tripleLifetime = Duration.seconds(10 * 60)
+    /// After a day a "new message" wakes nobody for a good reason; the push expires.
+    package static let pushLifetime = Duration.seconds(24 * 60 * 60)
+
+    // MARK: Records
+
+    /// Twice `pushLifetime`: whatever can still arrive again through a node's history finds its decision (DESIGN.md).
+    package static let decidedMessageLifetime = Duration.seconds(48 * 60 * 60)
+    /// Finished pushes stay as long as the messages that ordered them, so that `audit` can balance the two.
+    package static let finishedPushLifetime = Duration.seconds(48 * 60 * 60)
+
+    // MARK: Notifications to gorush
+
+    /// FCM refuses a whole notification that has more (GORUSH.md §2.4 a).
+    package static let maximumTokensPerNotification = 500
+    /// APNs and FCM both refuse a larger payload, and the push would be lost (GORUSH.md §4).
+    package static let maximumPayloadByteCount = 4_096
+}

@@ -1,0 +1,123 @@
+package import StatusCrypto
+package import Wire
+
+/// What becomes of a push request: the reply, and the pushes that enter the outbox in the same transaction.
+package struct PushRequestDecision: Sendable, Equatable {
+    /// One report a notification, in order.
+    package fileprivate(set) var response = PushNotificationResponse()
+    /// To be sent, in order.
+    package fileprivate(set) var pushes: [AcceptedPush] = []
+
+    // The rest of the notifications, for the ledger: all counts and `pushes` together make the number of reports.
+
+    /// Reported as success, not to be sent.
+    package fileprivate(set) var filteredCount = 0
+    /// Reported as success, already in the outbox by another message or another place of this one.
+    package fileprivate(set) var mergedCount = 0
+    /// Reported as success before, to the same request.
+    package fileprivate(set) var repeatedCount = 0
+    package fileprivate(set) var failureCounts: [ReportError: Int] = [:]
+
+    fileprivate init(messageID: [UInt8]) {
+        response.messageID = messageID
+    }
+}
+
+extension PushRules {
+    /// Decides a whole request.
+    ///
+    /// - Parameters:
+    ///   - earlier: the stored response to the same Status message id. Its successes are given again without a look or a push; its failures
+    ///     are decided anew.
+    ///   - target: looks up a registration that is live.
+    ///   - isRemembered: whether a push with this triple entered the outbox in the last `Limits.tripleLifetime`.
+    /// - Returns: nil when the request is dropped without a reply: it has no message id.
+    package static func decide(
+        _ request: PushNotificationRequest, earlier: PushNotificationResponse?,
+        target: (Installation) throws -> PushTarget?, isRemembered: (Digest32) throws -> Bool
+    ) rethrows -> PushRequestDecision? {
+        guard !request.messageID.isEmpty else { return nil }
+        var decision = PushRequestDecision(messageID: request.messageID)
+        var pushed: Set<Digest32> = []
+
+        for (index, notification) in request.requests.enumerated() {
+            if let earlier, earlier.reports.indices.contains(index), earlier.reports[index].success {
+                decision.response.reports.append(earlier.reports[index])
+                decision.repeatedCount += 1
+                continue
+            }
+            guard index < Limits.maximumNotificationsPerRequest else {
+                decision.fail(notification, .internalError)
+                continue
+            }
+
+            // What is not a hash names nobody.
+            let installation = Digest64(notification.publicKey)
+                .map { Installation(keyHash: $0, installationID: notification.installationID) }
+            let registration = try installation.flatMap(target)
+            switch verdict(on: notification, target: registration) {
+            case .failure(let error):
+                decision.fail(notification, error)
+            case .filtered:
+                decision.succeed(notification)
+                decision.filteredCount += 1
+            case .push:
+                guard let installation, let registration else {  // then the verdict is another
+                    decision.fail(notification, .notRegistered)
+                    continue
+                }
+                let triple = PushTriple.digest(
+                    messageID: request.messageID, publicKey: installation.keyHash, installationID: installation.installationID)
+                decision.succeed(notification)
+                if try pushed.contains(triple) || isRemembered(triple) {
+                    decision.mergedCount += 1
+                } else {
+                    pushed.insert(triple)
+                    decision.pushes.append(AcceptedPush(notification, to: installation, registration: registration, triple: triple))
+                }
+            }
+        }
+        return decision
+    }
+
+    /// The reply when the store could not be reached: every report says INTERNAL_ERROR.
+    ///
+    /// - Returns: nil when the request is dropped without a reply: it has no message id.
+    package static func internalErrorResponse(to request: PushNotificationRequest) -> PushNotificationResponse? {
+        guard !request.messageID.isEmpty else { return nil }
+        var decision = PushRequestDecision(messageID: request.messageID)
+        for notification in request.requests { decision.fail(notification, .internalError) }
+        return decision.response
+    }
+}
+
+extension PushRequestDecision {
+    fileprivate mutating func succeed(_ notification: PushNotification) {
+        var report = PushNotificationReport(on: notification)
+        report.success = true
+        response.reports.append(report)
+    }
+
+    fileprivate mutating func fail(_ notification: PushNotification, _ error: ReportError) {
+        var report = PushNotificationReport(on: notification)
+        report.error = error
+        response.reports.append(report)
+        failureCounts[error, default: 0] += 1
+    }
+}
+
+extension PushNotificationReport {
+    fileprivate init(on notification: PushNotification) {
+        self.init()
+        publicKey = notification.publicKey
+        installationID = notification.installationID
+    }
+}
+
+extension AcceptedPush {
+    fileprivate init(_ notification: PushNotification, to target: Installation, registration: PushTarget, triple: Digest32) {
+        self.init(
+            target: target, triple: triple, tokenType: registration.tokenType, deviceToken: registration.deviceToken,
+            apnTopic: registration.apnTopic, type: notification.type, chatID: notification.chatID, message: notification.message)
+    }
+}

@@ -1,0 +1,37 @@
+package import Wire
+
+package enum PushVerdict: Sendable, Equatable {
+    /// Reported as a failure.
+    case failure(ReportError)
+    /// Reported as a success, and nothing is sent, so that a sender learns nothing.
+    case filtered
+    case push
+}
+
+/// PROTOCOL.md §9.
+package enum PushRules {
+    /// Judges one notification.
+    ///
+    /// - Parameter target: the registration that it names; nil when there is none.
+    package static func verdict(on notification: PushNotification, target: PushTarget?) -> PushVerdict {
+        guard notification.type != .unknown else { return .failure(.unknown) }
+        // A registration whose dead device token was cleared is as good as none.
+        guard let target, !target.deviceToken.isEmpty else { return .failure(.notRegistered) }
+        guard AccessToken.equal(notification.accessToken, target.accessToken) else { return .failure(.wrongToken) }
+        return isFiltered(notification, by: target) ? .filtered : .push
+    }
+
+    private static func isFiltered(_ notification: PushNotification, by target: PushTarget) -> Bool {
+        guard target.enabled else { return true }
+        let authorIsBlocked = target.blockedChatList.contains(notification.author)
+        switch notification.type {
+        case .mention:
+            return target.blockMentions || !target.allowedMentionsChatList.contains(notification.chatID) || authorIsBlocked
+        case .requestToJoinCommunity:
+            return authorIsBlocked
+        default:  // MESSAGE, and types of later clients
+            return authorIsBlocked || target.blockedChatList.contains(notification.chatID)
+                || target.mutedChatList.contains(notification.chatID)
+        }
+    }
+}

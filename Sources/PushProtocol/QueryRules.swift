@@ -1,0 +1,46 @@
+package import StatusCrypto
+package import Wire
+
+/// PROTOCOL.md §8.
+package enum QueryRules {
+    /// The keys that are looked up: of the first `Limits.maximumKeysPerQuery`, those that are hashes (64 bytes), each once, in order.
+    package static func keys(of query: PushNotificationQuery) -> [Digest64] {
+        var seen: Set<Digest64> = []
+        return query.publicKeys.prefix(Limits.maximumKeysPerQuery)
+            .compactMap { Digest64($0) }
+            .filter { seen.insert($0).inserted }
+    }
+
+    /// What is told about one stored registration: with any restriction to contacts only the encrypted tokens, never the plain one.
+    ///
+    /// - Parameters:
+    ///   - keyHash: the key that was asked for.
+    ///   - serverPublicKey: ours, compressed; the reference leaves it out.
+    package static func info(
+        for registration: QueryableRegistration, keyHash: Digest64, serverPublicKey: FixedBytes<33>
+    ) -> PushNotificationQueryInfo {
+        var info = PushNotificationQueryInfo()
+        if registration.allowFromContactsOnly || !registration.allowedKeyList.isEmpty {
+            info.allowedKeyList = registration.allowedKeyList
+        } else {
+            info.accessToken = registration.accessToken
+        }
+        info.installationID = registration.installationID
+        info.publicKey = keyHash.bytes
+        info.grant = registration.grant
+        info.version = registration.version
+        info.serverPublicKey = serverPublicKey.bytes
+        return info
+    }
+
+    /// - Parameter messageID: Status message id of the query.
+    /// - Returns: nil when nothing is known: then there is no reply.
+    package static func response(_ infos: [PushNotificationQueryInfo], messageID: Digest32) -> PushNotificationQueryResponse? {
+        guard !infos.isEmpty else { return nil }
+        var response = PushNotificationQueryResponse()
+        response.info = infos
+        response.messageID = messageID.bytes
+        response.success = true
+        return response
+    }
+}

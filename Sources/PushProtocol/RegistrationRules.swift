@@ -1,0 +1,160 @@
+package import StatusCrypto
+package import Wire
+
+/// What the earlier stages found out about a registration message.
+package struct RegistrationFacts: Sendable, Equatable {
+    package enum Content: Sendable, Equatable {
+        /// The payload is no AES-GCM under the key of sender and server: the sender is not who the signature says.
+        case undecryptable
+        /// The plaintext is no `PushNotificationRegistration`.
+        case malformed
+        case message(PushNotificationRegistration)
+    }
+
+    package var content: Content
+    /// Whether the grant is the sender's signature over `Grant.material`. Its shape need not have been checked.
+    package var grantIsValid: Bool
+    /// SHA-256 of the plaintext.
+    package var plaintextDigest: Digest32
+
+    package init(content: Content, grantIsValid: Bool, plaintextDigest: Digest32) {
+        self.content = content
+        self.grantIsValid = grantIsValid
+        self.plaintextDigest = plaintextDigest
+    }
+
+    /// The installation whose stored version decides; nil when the message is refused without it, so that the store need not be asked.
+    ///
+    /// - Parameter keyHash: shake256 of the sender's compressed public key.
+    package func installation(keyHash: Digest64) -> Installation? {
+        guard case .message(let message) = content, RegistrationRules.namesVersionedInstallation(message) else { return nil }
+        return Installation(keyHash: keyHash, installationID: message.installationID)
+    }
+}
+
+/// Settings of `registration`.
+package struct RegistrationPolicy: Sendable, Equatable {
+    /// Whether the stored version with an identical plaintext is a success that changes nothing, instead of VERSION_MISMATCH.
+    package var acceptRetransmission: Bool
+
+    package init(acceptRetransmission: Bool = false) {
+        self.acceptRetransmission = acceptRetransmission
+    }
+}
+
+package enum RegistrationDecision: Sendable, Equatable {
+    /// No change, no reply.
+    case discard
+    /// No change; the reply says why.
+    case refuse(RegistrationError)
+    /// Success without a change: a retransmission.
+    case unchanged
+    /// Success: everything but key hash, installation id, version and digest is forgotten; that tombstone stays even if there was nothing.
+    case unregister
+    /// Success: the registration replaces what was stored of the installation.
+    case register
+}
+
+/// PROTOCOL.md §7.
+package enum RegistrationRules {
+    /// Decides by the table of PROTOCOL.md §7, column "we do": the first check that fails decides. Row 12, storage, is the caller's.
+    ///
+    /// - Parameters:
+    ///   - stored: what is stored of `facts.installation(keyHash:)`, tombstones too.
+    ///   - liveInstallationCount: registered installations of the sender's key, not counting this one.
+    package static func decide(
+        _ facts: RegistrationFacts, stored: StoredVersion?, liveInstallationCount: Int, policy: RegistrationPolicy
+    ) -> RegistrationDecision {
+        let message: PushNotificationRegistration
+        switch facts.content {
+        case .undecryptable: return .discard  // row 1
+        case .malformed: return .refuse(.malformedMessage)  // row 2
+        case .message(let content): message = content
+        }
+
+        // Rows 3 and 4: a version, and the name of an installation.
+        guard namesVersionedInstallation(message) else { return .refuse(.malformedMessage) }
+
+        // Row 5: versions only rise, for unregistering too.
+        if let stored, message.version <= stored.version {
+            let isRetransmission = message.version == stored.version && facts.plaintextDigest == stored.plaintextDigest
+            return isRetransmission && policy.acceptRetransmission ? .unchanged : .refuse(.versionMismatch)
+        }
+
+        // Row 6: nothing else matters to one who leaves.
+        if message.unregister { return .unregister }
+
+        // Row 7.
+        guard AccessToken.isWellFormed(message.accessToken) else { return .refuse(.malformedMessage) }
+
+        // Row 8.
+        guard Grant.isWellFormed(message.grant), facts.grantIsValid else { return .refuse(.malformedMessage) }
+
+        // Row 9.
+        guard hasUsableDeviceToken(message) else { return .refuse(.malformedMessage) }
+
+        // Row 10.
+        guard message.tokenType == .apn || message.tokenType == .firebase else { return .refuse(.unsupportedTokenType) }
+
+        // Row 11: gorush needs the bundle id for APNs.
+        guard message.tokenType != .apn || (1...Limits.maximumAPNTopicByteCount).contains(message.apnTopic.utf8.count) else {
+            return .refuse(.malformedMessage)
+        }
+
+        // Our limits: what is stored of a key stays bounded.
+        guard listsAreBounded(message), liveInstallationCount < Limits.maximumInstallationsPerKey else {
+            return .refuse(.malformedMessage)
+        }
+        return .register
+    }
+
+    /// The reply to a decision.
+    ///
+    /// - Parameter requestID: shake256 of the encrypted registration payload.
+    /// - Returns: nil when there is none to send.
+    package static func response(to decision: RegistrationDecision, requestID: Digest64) -> PushNotificationRegistrationResponse? {
+        switch decision {
+        case .discard: nil
+        case .refuse(let error): refusal(error, requestID: requestID)
+        case .unchanged, .unregister, .register: success(requestID: requestID)
+        }
+    }
+
+    /// The reply when the store could not take the registration (row 12).
+    package static func internalErrorResponse(requestID: Digest64) -> PushNotificationRegistrationResponse {
+        refusal(.internalError, requestID: requestID)
+    }
+
+    /// Rows 3 and 4.
+    fileprivate static func namesVersionedInstallation(_ message: PushNotificationRegistration) -> Bool {
+        message.version > 0 && (1...Limits.maximumInstallationIDByteCount).contains(message.installationID.utf8.count)
+    }
+
+    private static func hasUsableDeviceToken(_ message: PushNotificationRegistration) -> Bool {
+        let token = message.deviceToken.utf8
+        // gorush puts an APNs token unescaped into a URL path.
+        if message.tokenType == .apn {
+            return Limits.apnDeviceTokenDigitCounts.contains(token.count) && token.allSatisfy(isHexDigit)
+        }
+        return (1...Limits.maximumDeviceTokenByteCount).contains(token.count)
+    }
+
+    private static func listsAreBounded(_ message: PushNotificationRegistration) -> Bool {
+        [message.allowedKeyList, message.blockedChatList, message.allowedMentionsChatList, message.mutedChatList]
+            .allSatisfy { $0.count <= Limits.maximumListEntryCount }
+    }
+
+    private static func success(requestID: Digest64) -> PushNotificationRegistrationResponse {
+        var response = PushNotificationRegistrationResponse()
+        response.success = true
+        response.requestID = requestID.bytes
+        return response
+    }
+
+    private static func refusal(_ error: RegistrationError, requestID: Digest64) -> PushNotificationRegistrationResponse {
+        var response = PushNotificationRegistrationResponse()
+        response.error = error
+        response.requestID = requestID.bytes
+        return response
+    }
+}
