@@ -1,6 +1,0 @@
-import GRDB
-import Hummingbird
-import Logging
-import Metrics
-import ServiceLifecycle
-import Yams

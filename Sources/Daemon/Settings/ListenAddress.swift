@@ -1,0 +1,28 @@
+/// Where a server of ours listens: `127.0.0.1:8645`, `[::1]:9090`, `localhost:0`. Port 0 means any free port.
+package struct ListenAddress: Hashable, Sendable, CustomStringConvertible {
+    package var host: String
+    package var port: Int
+
+    static let expectation = "HOST:PORT, like 127.0.0.1:8645; port 0 means any free port"
+
+    package init(host: String, port: Int) {
+        self.host = host
+        self.port = port
+    }
+
+    package init?(_ text: String) {
+        guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]) else { return nil }
+        var host = text[..<colon]
+        if host.hasPrefix("["), host.hasSuffix("]") {
+            host = host.dropFirst().dropLast()
+        } else if host.contains(":") {
+            return nil
+        }
+        guard !host.isEmpty else { return nil }
+        self.init(host: String(host), port: Int(port))
+    }
+
+    package var description: String {
+        host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
+    }
+}

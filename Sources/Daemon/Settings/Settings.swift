@@ -1,0 +1,103 @@
+package import Logging
+package import PushProtocol
+
+/// The validated configuration. `Config/pushserver.yaml` documents every key.
+package struct Settings: Sendable {
+    package enum TransportKind: String, CaseIterable, Sendable {
+        case embedded
+        case waku
+    }
+
+    package enum LogFormat: String, CaseIterable, Sendable {
+        case text
+        case json
+    }
+
+    package var identityKeyFile: String
+    package var storagePath: String
+    package var transportKind: TransportKind
+    package var pubsubTopics: [String]
+    /// Each address is a node of its own on one bus.
+    package var embeddedListen: [ListenAddress]
+    package var wakuURL: String
+    package var wakuPollInterval: Duration
+    /// nil: dry run, no push leaves the machine.
+    package var gorushURL: String?
+    package var gorushDataFormat: GorushDataFormat
+    package var gorushTimeout: Duration
+    package var gorushRetryInterval: Duration
+    package var gorushMaximumNotificationCount: Int
+    package var pushTexts: PushTexts
+    package var registrationPolicy: RegistrationPolicy
+    package var adminListen: ListenAddress
+    package var logLevel: Logger.Level
+    package var logFormat: LogFormat
+
+    /// The effective configuration as YAML, secrets redacted.
+    package private(set) var effectiveYAML = ""
+
+    /// - Throws: `SettingsError` with every problem at once.
+    package init(_ source: SettingsSource, environment: [String: String]) throws(SettingsError) {
+        var reader = SettingsReader(source)
+        let folder = Self.stateFolder(environment)
+
+        identityKeyFile = reader.string("identity.keyFile", default: folder + "/identity.key")
+        storagePath = reader.string("storage.path", default: folder + "/pushserver.sqlite")
+
+        transportKind = reader.choice("transport.kind", default: .embedded)
+        pubsubTopics = reader.list(
+            "transport.pubsubTopics", default: ["/waku/2/rs/16/32"], expected: "a list of topics like /waku/2/rs/16/32",
+            parse: Self.parsePubsubTopic, show: { $0 })
+        embeddedListen = reader.addresses("transport.embedded.listen", default: [ListenAddress(host: "127.0.0.1", port: 8645)])
+        wakuURL = reader.url("transport.waku.url", default: "http://127.0.0.1:8645")
+        wakuPollInterval = reader.duration(
+            "transport.waku.pollInterval", default: .milliseconds(500), in: .milliseconds(10)...Duration.seconds(60))
+
+        gorushURL = reader.url("gorush.url")
+        gorushDataFormat = reader.choice("gorush.dataFormat", default: .rfc71)
+        gorushTimeout = reader.duration("gorush.timeout", default: .seconds(60), in: .seconds(1)...Duration.seconds(600))
+        gorushRetryInterval = reader.duration(
+            "gorush.retryInterval", default: .seconds(5), in: .milliseconds(10)...Duration.seconds(3_600))
+        gorushMaximumNotificationCount = reader.integer("gorush.maximumNotifications", default: 100, in: 1...10_000)
+        let texts = PushTexts()
+        pushTexts = PushTexts(
+            message: reader.string("gorush.texts.message", default: texts.message),
+            mention: reader.string("gorush.texts.mention", default: texts.mention),
+            requestToJoinCommunity: reader.string(
+                "gorush.texts.requestToJoinCommunity", default: texts.requestToJoinCommunity))
+
+        registrationPolicy = RegistrationPolicy(
+            acceptRetransmission: reader.bool("registration.acceptRetransmission", default: false))
+
+        adminListen = reader.address("admin.listen", default: ListenAddress(host: "127.0.0.1", port: 9090))
+
+        logLevel = reader.choice("log.level", default: .info)
+        logFormat = reader.choice("log.format", default: .text)
+
+        reader.finish()
+        guard reader.problems.isEmpty else { throw SettingsError(problems: reader.problems) }
+        effectiveYAML = Self.yaml(reader.effective)
+    }
+
+    /// systemd names a folder for the state of a service; a user has one by the XDG rules.
+    private static func stateFolder(_ environment: [String: String]) -> String {
+        if let folder = environment["STATE_DIRECTORY"], !folder.isEmpty { return folder }
+        return (environment["HOME"] ?? ".") + "/.local/state/pushserver"
+    }
+
+    /// Static shards only: `/waku/2/rs/CLUSTER/SHARD`, both 16 bits (WAKU_REST.md §2.5).
+    private static func parsePubsubTopic(_ text: String) -> String? {
+        let parts = text.split(separator: "/", omittingEmptySubsequences: false)
+        guard parts.count == 6, parts[0].isEmpty, parts[1...3].elementsEqual(["waku", "2", "rs"]),
+            parts[4...].allSatisfy({ UInt16($0).map(String.init) == String($0) })
+        else { return nil }
+        return text
+    }
+}
+
+/// Everything that is wrong with a configuration, at once.
+package struct SettingsError: Error, CustomStringConvertible {
+    package var problems: [String]
+
+    package var description: String { problems.joined(separator: "\n") }
+}

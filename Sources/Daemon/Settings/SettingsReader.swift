@@ -1,0 +1,161 @@
+import Foundation
+
+/// Reads settings by key and type, and notes everything that is wrong instead of stopping at the first problem.
+///
+/// What was asked for is what exists: the keys asked are the known ones, and their values make the effective configuration.
+struct SettingsReader {
+    struct Effective {
+        var key: String
+        var value: SettingValue?
+    }
+
+    private let source: SettingsSource
+    private(set) var problems: [String]
+    private(set) var effective: [Effective] = []
+
+    init(_ source: SettingsSource) {
+        self.source = source
+        problems = source.problems
+    }
+
+    // MARK: Types
+
+    mutating func string(_ key: String, default fallback: String) -> String {
+        value(key, fallback, expected: "a text") { $0.isEmpty ? nil : $0 } show: { $0 }
+    }
+
+    mutating func bool(_ key: String, default fallback: Bool) -> Bool {
+        value(key, fallback, expected: "true or false") { $0 == "true" ? true : $0 == "false" ? false : nil } show: { "\($0)" }
+    }
+
+    mutating func integer(_ key: String, default fallback: Int, in range: ClosedRange<Int>) -> Int {
+        value(key, fallback, expected: "a whole number from \(range.lowerBound) to \(range.upperBound)") { text in
+            Int(text).flatMap { range.contains($0) ? $0 : nil }
+        } show: { "\($0)" }
+    }
+
+    mutating func duration(_ key: String, default fallback: Duration, in range: ClosedRange<Duration>) -> Duration {
+        let expected =
+            "a duration like 500ms, 5s, 10m or 24h, from \(range.lowerBound.settingText) to \(range.upperBound.settingText)"
+        return value(key, fallback, expected: expected) { text in
+            Duration(settingText: text).flatMap { range.contains($0) ? $0 : nil }
+        } show: { $0.settingText }
+    }
+
+    mutating func choice<Choice: RawRepresentable & CaseIterable>(_ key: String, default fallback: Choice) -> Choice
+    where Choice.RawValue == String {
+        let expected = "one of " + Choice.allCases.map(\.rawValue).joined(separator: ", ")
+        return value(key, fallback, expected: expected) { Choice(rawValue: $0) } show: { $0.rawValue }
+    }
+
+    mutating func address(_ key: String, default fallback: ListenAddress) -> ListenAddress {
+        value(key, fallback, expected: ListenAddress.expectation) { ListenAddress($0) } show: { $0.description }
+    }
+
+    /// An http or https URL without query or fragment. A user name and password in it are redacted in the effective configuration.
+    mutating func url(_ key: String, default fallback: String) -> String {
+        value(key, fallback, expected: Self.urlExpectation, parse: Self.parseURL, show: Self.redact)
+    }
+
+    mutating func url(_ key: String) -> String? {
+        guard source.find(key) != nil else {
+            effective.append(Effective(key: key, value: nil))
+            return nil
+        }
+        let url = url(key, default: "")
+        return url.isEmpty ? nil : url
+    }
+
+    mutating func addresses(_ key: String, default fallback: [ListenAddress]) -> [ListenAddress] {
+        list(key, default: fallback, expected: "a list of " + ListenAddress.expectation) { ListenAddress($0) } show: { $0.description }
+    }
+
+    mutating func list<Element>(
+        _ key: String, default fallback: [Element], expected: String, parse: (String) -> Element?, show: (Element) -> String
+    ) -> [Element] {
+        var elements = fallback
+        if let found = source.find(key) {
+            let texts =
+                switch found.value {
+                case .list(let texts): texts
+                case .scalar(let text): text.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
+                }
+            let parsed = texts.compactMap(parse)
+            if parsed.isEmpty || parsed.count != texts.count {
+                problems.append("\(found.place): expected \(expected)")
+            } else {
+                elements = parsed
+            }
+        }
+        effective.append(Effective(key: key, value: .list(elements.map(show))))
+        return elements
+    }
+
+    /// A problem that only shows when several settings are seen together.
+    mutating func note(_ problem: String) {
+        problems.append(problem)
+    }
+
+    /// To be called when all settings were asked for.
+    mutating func finish() {
+        problems += source.unknown(besides: Set(effective.map(\.key)))
+    }
+
+    private mutating func value<Value>(
+        _ key: String, _ fallback: Value, expected: String, parse: (String) -> Value?, show: (Value) -> String
+    ) -> Value {
+        var value = fallback
+        if let found = source.find(key) {
+            if case .scalar(let text) = found.value, let parsed = parse(text) {
+                value = parsed
+            } else {
+                problems.append("\(found.place): expected \(expected)")
+            }
+        }
+        effective.append(Effective(key: key, value: .scalar(show(value))))
+        return value
+    }
+
+    // MARK: URLs
+
+    private static let urlExpectation = "an http or https URL without query"
+
+    private static func parseURL(_ text: String) -> String? {
+        guard let url = URLComponents(string: text), url.scheme == "http" || url.scheme == "https", url.host?.isEmpty == false,
+            url.query == nil, url.fragment == nil
+        else { return nil }
+        return text
+    }
+
+    private static func redact(_ text: String) -> String {
+        guard var url = URLComponents(string: text), url.user != nil || url.password != nil else { return text }
+        url.user = "REDACTED"
+        url.password = nil
+        return url.string ?? "REDACTED"
+    }
+}
+
+extension Duration {
+    private static let settingUnits: [(suffix: String, milliseconds: Int64)] = [
+        ("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000),
+    ]
+
+    /// A whole number and a unit: `500ms`, `5s`, `10m`, `24h`.
+    init?(settingText text: String) {
+        for (suffix, milliseconds) in Self.settingUnits where text.hasSuffix(suffix) {
+            guard let count = Int64(text.dropLast(suffix.count)), count >= 0 else { continue }
+            let (product, overflow) = count.multipliedReportingOverflow(by: milliseconds)
+            guard !overflow else { return nil }
+            self = .milliseconds(product)
+            return
+        }
+        return nil
+    }
+
+    /// In the largest unit that needs no fraction.
+    var settingText: String {
+        let milliseconds = components.seconds * 1_000 + components.attoseconds / 1_000_000_000_000_000
+        let unit = Self.settingUnits.last { milliseconds != 0 && milliseconds.isMultiple(of: $0.milliseconds) } ?? ("s", 1_000)
+        return "\(milliseconds / unit.milliseconds)\(unit.suffix)"
+    }
+}

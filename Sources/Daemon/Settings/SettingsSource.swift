@@ -1,0 +1,108 @@
+import Foundation
+import Yams
+
+/// One value of a setting as it was written, before anybody asked for its type.
+enum SettingValue: Equatable, Sendable {
+    case scalar(String)
+    case list([String])
+}
+
+/// The three places a setting can come from; the later wins: file, environment, flags (CONTRACT.md).
+package struct SettingsSource: Sendable {
+    /// A value and where it stands, in words for an error message.
+    struct Found {
+        var value: SettingValue
+        var place: String
+    }
+
+    package static let environmentPrefix = "PUSHSERVER_"
+    /// Names the configuration file; the one variable with the prefix that is no setting.
+    package static let configurationFileVariable = "PUSHSERVER_CONFIG"
+
+    private(set) var file: [String: SettingValue] = [:]
+    private(set) var problems: [String] = []
+    private let fileName: String
+    private let environment: [String: String]
+    private let flags: [String: String]
+
+    /// - Parameters:
+    ///   - yaml: text of the configuration file, if there is one.
+    ///   - fileName: how error messages call it.
+    ///   - environment: all of the process's environment; only names with the prefix are looked at.
+    ///   - flags: `key=value` pairs of the command line.
+    package init(yaml: String?, fileName: String = "the configuration file", environment: [String: String], flags: [String: String]) {
+        self.fileName = fileName
+        self.environment = environment.filter {
+            $0.key.hasPrefix(Self.environmentPrefix) && $0.key != Self.configurationFileVariable
+        }
+        self.flags = flags
+        guard let yaml else { return }
+        do {
+            guard let root = try Yams.compose(yaml: yaml) else { return }
+            flatten(root, path: [])
+        } catch {
+            problems.append("\(fileName): not YAML: \(error)")
+        }
+    }
+
+    func find(_ key: String) -> Found? {
+        if let text = flags[key] { return Found(value: .scalar(text), place: "flag \(key)") }
+        let variable = Self.variable(for: key)
+        if let text = environment[variable] { return Found(value: .scalar(text), place: variable) }
+        return file[key].map { Found(value: $0, place: key) }
+    }
+
+    /// Everything that was written and is no setting.
+    func unknown(besides known: Set<String>) -> [String] {
+        let variables = Set(known.map { Self.variable(for: $0) })
+        return file.keys.filter { !known.contains($0) }.sorted().map { "\($0): no such setting in \(fileName)" }
+            + environment.keys.filter { !variables.contains($0) }.sorted().map { "\($0): no such setting in the environment" }
+            + flags.keys.filter { !known.contains($0) }.sorted().map { "\($0): no such setting among the flags" }
+    }
+
+    /// `transport.pubsubTopics` is `PUSHSERVER_TRANSPORT_PUBSUB_TOPICS`.
+    package static func variable(for key: String) -> String {
+        var name = environmentPrefix
+        for character in key {
+            if character == "." {
+                name += "_"
+            } else if character.isUppercase {
+                name += "_" + String(character)
+            } else {
+                name += character.uppercased()
+            }
+        }
+        return name
+    }
+
+    private mutating func flatten(_ node: Node, path: [String]) {
+        let key = path.joined(separator: ".")
+        switch node {
+        case .mapping(let mapping):
+            for (name, value) in mapping {
+                guard let name = name.string else {
+                    problems.append("\(key): a key that is no text in \(fileName)")
+                    continue
+                }
+                flatten(value, path: path + [name])
+            }
+        case .scalar(let scalar):
+            if path.isEmpty {
+                problems.append("\(fileName): expected settings, found a single value")
+            } else if node.null != nil {
+                problems.append("\(key): no value in \(fileName); leave the key out for its default")
+            } else {
+                file[key] = .scalar(scalar.string)
+            }
+        case .sequence(let sequence):
+            let texts = sequence.compactMap { $0.scalar?.string }
+            if path.isEmpty || texts.count != sequence.count {
+                problems.append("\(key.isEmpty ? fileName : key): expected a list of plain values")
+            } else {
+                file[key] = .list(texts)
+            }
+        case .alias:
+            problems.append("\(key): an alias that points nowhere in \(fileName)")
+        }
+    }
+}

@@ -1,0 +1,183 @@
+import Envelope
+import PushProtocol
+import StatusCrypto
+import Store
+import Wire
+
+/// Decides a message against what is stored and writes all its effects, inside the transaction it is given.
+///
+/// The rules themselves are PushProtocol's pure functions; this is where they meet the store.
+struct Decider: Sendable {
+    /// A question of some kilobytes must not buy an answer of gigabytes: what does not fit one message is left out, and can be asked for
+    /// alone. The figure is the payload of the largest message that is not segmented (PROTOCOL.md §5.1).
+    private static let maximumQueryReplyByteCount = 786_432
+
+    let serverKey: FixedBytes<33>
+    let registrationPolicy: RegistrationPolicy
+    /// True when no gorush is configured: accepted pushes are discarded at once, finally.
+    let isDryRun: Bool
+
+    /// What is to happen once the transaction is durable.
+    struct Outcome: Sendable {
+        var ending: MessageOutcome
+        var reply: PendingReply?
+        var addedTopics: TopicChange?
+        var removedTopics: TopicChange?
+        var acceptedPushCount = 0
+    }
+
+    struct TopicChange: Sendable {
+        var registration: Int64
+        var topics: QueryTopics
+    }
+
+    func decide(_ message: OpenedMessage, at now: Timestamp, in transaction: StoreTransaction) throws -> Outcome {
+        guard let origin = message.origin else {
+            try transaction.settle(message.id, as: .ignored(.invalid), at: now)
+            return Outcome(ending: .invalid)
+        }
+        switch message.body {
+        case .dropped(let reason):
+            try transaction.settle(message.id, as: .ignored(reason), at: now)
+            return Outcome(ending: reason == .notForUs ? .notForUs : .invalid)
+        case .registration(let registration):
+            return try decide(registration, of: message.id, from: origin, at: now, in: transaction)
+        case .query(let keyHashes):
+            return try answer(keyHashes, of: message.id, from: origin, at: now, in: transaction)
+        case .push(let request):
+            return try decide(request, of: message.id, from: origin, at: now, in: transaction)
+        }
+    }
+
+    /// PROTOCOL.md §7. The version check and the write are one step because both are in this transaction.
+    private func decide(
+        _ registration: OpenedMessage.Registration, of id: Int64, from origin: OpenedMessage.Origin, at now: Timestamp,
+        in transaction: StoreTransaction
+    ) throws -> Outcome {
+        let facts = registration.facts
+        let installation = facts.installation(keyHash: registration.keyHash)
+        let decision = RegistrationRules.decide(
+            facts,
+            stored: try installation.flatMap { try transaction.storedVersion(of: $0) },
+            liveInstallationCount: try installation.map {
+                try transaction.liveInstallationCount(of: $0.keyHash, except: $0.installationID)
+            } ?? 0,
+            policy: registrationPolicy)
+        var outcome = try settle(decision, of: registration, id: id, origin: origin, at: now, in: transaction)
+        guard case .message(let content) = facts.content, let installation else { return outcome }
+        switch decision {
+        case .register:
+            let accepted = Registration(
+                keyHash: registration.keyHash, content: content, plaintextDigest: facts.plaintextDigest)
+            let row = try transaction.register(accepted, topics: registration.topics, at: now)
+            outcome.addedTopics = TopicChange(registration: row, topics: registration.topics)
+        case .unregister:
+            let row = try transaction.unregister(
+                installation, version: content.version, plaintextDigest: facts.plaintextDigest, at: now)
+            outcome.removedTopics = row.map { TopicChange(registration: $0, topics: registration.topics) }
+        case .discard, .refuse, .unchanged:
+            break
+        }
+        return outcome
+    }
+
+    private func settle(
+        _ decision: RegistrationDecision, of registration: OpenedMessage.Registration, id: Int64, origin: OpenedMessage.Origin,
+        at now: Timestamp, in transaction: StoreTransaction
+    ) throws -> Outcome {
+        var outcome = Outcome(ending: decision.ending)
+        guard let response = RegistrationRules.response(to: decision, requestID: registration.requestID) else {
+            try transaction.settle(id, as: .ignored(.invalid), at: now)
+            return outcome
+        }
+        let reply = PendingReply(
+            id: id, type: .pushNotificationRegistrationResponse, payload: response.encoded(), origin: origin)
+        try transaction.settle(id, as: .answered(reply.stored), at: now)
+        outcome.reply = reply
+        return outcome
+    }
+
+    /// PROTOCOL.md §8. Not frozen: the message stays undecided until its reply is out, and after a crash it is answered from what is
+    /// stored then.
+    private func answer(
+        _ keyHashes: [Digest64], of id: Int64, from origin: OpenedMessage.Origin, at now: Timestamp, in transaction: StoreTransaction
+    ) throws -> Outcome {
+        var infos: [PushNotificationQueryInfo] = []
+        var byteCount = 0
+        for keyHash in keyHashes where byteCount <= Self.maximumQueryReplyByteCount {
+            for registration in try transaction.registrations(of: keyHash) {
+                let info = QueryRules.info(for: registration, keyHash: keyHash, serverPublicKey: serverKey)
+                byteCount += info.encodedByteCount
+                guard infos.isEmpty || byteCount <= Self.maximumQueryReplyByteCount else { break }
+                infos.append(info)
+            }
+        }
+        guard let response = QueryRules.response(infos, messageID: origin.messageID) else {
+            try transaction.settle(id, as: .silent, at: now)
+            return Outcome(ending: .queryUnknown)
+        }
+        var outcome = Outcome(ending: .queryAnswered)
+        outcome.reply = PendingReply(
+            id: id, type: .pushNotificationQueryResponse, payload: response.encoded(), origin: origin, isFrozen: false)
+        return outcome
+    }
+
+    /// PROTOCOL.md §9.
+    private func decide(
+        _ request: PushNotificationRequest, of id: Int64, from origin: OpenedMessage.Origin, at now: Timestamp,
+        in transaction: StoreTransaction
+    ) throws -> Outcome {
+        // What is stored was written by us; if it cannot be read, deciding anew is the safe side: the triple still guards the outbox.
+        let earlier = try transaction.earlierResponse(to: origin.messageID).flatMap { try? PushNotificationResponse.decode($0) }
+        let decision = try PushRules.decide(
+            request, earlier: earlier,
+            target: { try transaction.pushTarget($0) },
+            isRemembered: { try transaction.isRemembered(triple: $0, since: now.advanced(by: .zero - Limits.tripleLifetime)) })
+        guard let decision else {
+            try transaction.settle(id, as: .ignored(.invalid), at: now)
+            return Outcome(ending: .pushRequestWithoutID)
+        }
+        for push in decision.pushes {
+            try transaction.enqueue(push, message: id, at: now, discarded: isDryRun)
+        }
+        var reply = PendingReply(id: id, type: .pushNotificationResponse, payload: decision.response.encoded(), origin: origin)
+        reply.statusMessageID = origin.messageID
+        try transaction.settle(id, as: .answered(reply.stored), at: now)
+        var outcome = Outcome(ending: .pushRequest)
+        outcome.reply = reply
+        outcome.acceptedPushCount = decision.pushes.count
+        return outcome
+    }
+
+    /// The answer to a message that the store could not take for too long; nil where there is none to give.
+    func internalError(for message: OpenedMessage) -> PendingReply? {
+        guard let origin = message.origin else { return nil }
+        switch message.body {
+        case .registration(let registration):
+            // What cannot be decrypted is discarded, whatever the store does.
+            if case .undecryptable = registration.facts.content { return nil }
+            let response = RegistrationRules.internalErrorResponse(requestID: registration.requestID)
+            return PendingReply(
+                id: message.id, type: .pushNotificationRegistrationResponse, payload: response.encoded(), origin: origin)
+        case .push(let request):
+            guard let response = PushRules.internalErrorResponse(to: request) else { return nil }
+            return PendingReply(id: message.id, type: .pushNotificationResponse, payload: response.encoded(), origin: origin)
+        case .query, .dropped:
+            return nil
+        }
+    }
+}
+
+extension RegistrationDecision {
+    fileprivate var ending: MessageOutcome {
+        switch self {
+        case .discard: .registrationUndecryptable
+        case .register: .registered
+        case .unregister: .unregistered
+        case .unchanged: .registrationRetransmitted
+        case .refuse(.versionMismatch): .registrationVersionMismatch
+        case .refuse(.unsupportedTokenType): .registrationUnsupportedTokenType
+        case .refuse: .registrationMalformed
+        }
+    }
+}

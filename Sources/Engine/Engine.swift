@@ -1,0 +1,201 @@
+package import Envelope
+package import Logging
+package import PushProtocol
+package import ServiceLifecycle
+package import StatusCrypto
+package import Store
+package import Transport
+
+/// The server's heart: open → decide → commit → reply (docs/ARCHITECTURE.md, "The way of a message").
+///
+/// A transport hands it envelopes through `EnvelopeReceiver`; each is recorded before anything acts on it, so that a crash at any point
+/// is worked off at the next start.
+package final class Engine: Service, EnvelopeReceiver {
+    package struct Configuration: Sendable {
+        package var identity: PrivateKey
+        package var registrationPolicy: RegistrationPolicy
+        /// No gorush is configured: accepted pushes are discarded, finally.
+        package var isDryRun: Bool
+        /// Workers for each of the two stages that compute; as many as cores.
+        package var workerCount: Int
+        /// How long a shutdown waits for what is under way; what is left stays recorded.
+        package var drainLimit: Duration
+
+        package init(
+            identity: PrivateKey, registrationPolicy: RegistrationPolicy, isDryRun: Bool, workerCount: Int,
+            drainLimit: Duration = .seconds(10)
+        ) {
+            self.identity = identity
+            self.registrationPolicy = registrationPolicy
+            self.isDryRun = isDryRun
+            self.workerCount = workerCount
+            self.drainLimit = drainLimit
+        }
+    }
+
+    /// The most a payload may be: the network's limit of 1 MiB a message (WAKU_REST.md §2.2).
+    package static let maximumPayloadByteCount = 1 << 20
+    /// Messages under way between record and last mark; at some kilobytes each a few megabytes, and seconds of work.
+    private static let maximumUnderWayCount = 4_096
+    /// Rows worked off at once after a restart.
+    private static let recoveryBatchCount = 500
+    private static let pruneInterval = Duration.seconds(600)
+
+    private let configuration: Configuration
+    private let store: Store
+    private let clock: any Clock<Duration>
+    private let wallClock: WallClock
+    private let logger: Logger
+    private let metrics = EngineMetrics()
+    private let admission = Admission(maximumCount: Engine.maximumUnderWayCount)
+    private let directory: TopicDirectory
+    private let transport: any MessageTransport
+    private let opening = WorkQueue<RecordedMessage>()
+    private let deciding = WorkQueue<DecideStage.Work>()
+    private let replying = WorkQueue<ReplyStage.Item>()
+    private let openStage: OpenStage
+    private let decideStage: DecideStage
+    private let replyStage: ReplyStage
+
+    /// Loads the topics of all registrations; about 0.2 s for a million.
+    ///
+    /// - Parameter onAcceptedPushes: called after each commit that put pushes into the outbox.
+    /// - Throws: `StoreError` when the topics cannot be read.
+    package init(
+        configuration: Configuration, store: Store, transport: any MessageTransport, clock: any Clock<Duration>, wallClock: WallClock,
+        logger: Logger, onAcceptedPushes: @escaping @Sendable () -> Void
+    ) throws {
+        self.configuration = configuration
+        self.store = store
+        self.transport = transport
+        self.clock = clock
+        self.wallClock = wallClock
+        self.logger = logger
+
+        var table = TopicTable(minimumCapacity: 2 * (try store.liveRegistrationCount()))
+        try store.forEachLiveTopic { registration, topics in
+            table.insert(.init(registration: registration, isPrefixed: false), topic: topics.plain)
+            table.insert(.init(registration: registration, isPrefixed: true), topic: topics.prefixed)
+        }
+        let directory = TopicDirectory(serverKey: configuration.identity.publicKey, table: table)
+        self.directory = directory
+
+        decideStage = DecideStage(
+            decider: Decider(
+                serverKey: configuration.identity.publicKey.compressed, registrationPolicy: configuration.registrationPolicy,
+                isDryRun: configuration.isDryRun),
+            directory: directory, store: store, admission: admission, metrics: metrics, clock: clock, wallClock: wallClock,
+            logger: logger, onAcceptedPushes: onAcceptedPushes, queue: deciding, output: replying)
+        openStage = OpenStage(
+            identity: configuration.identity, directory: directory, store: store, admission: admission, metrics: metrics,
+            logger: logger, queue: opening, output: deciding)
+        replyStage = ReplyStage(
+            identity: configuration.identity, transport: transport, admission: admission, metrics: metrics, clock: clock,
+            wallClock: wallClock, logger: logger, queue: replying, output: deciding)
+    }
+
+    /// Works off what a crash left, then receives until the service group shuts down, then drains.
+    ///
+    /// - Throws: `StoreError` when what was left cannot be read.
+    package func run() async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { await self.openStage.run(workerCount: self.configuration.workerCount) }
+            group.addTask { await self.decideStage.run() }
+            group.addTask { await self.replyStage.run(workerCount: self.configuration.workerCount) }
+            group.addTask { await self.prune() }
+            do {
+                try await recover()
+                try await transport.run(receiver: self)
+            } catch {
+                await drain()
+                group.cancelAll()
+                throw error
+            }
+            await drain()
+            group.cancelAll()
+        }
+    }
+
+    // MARK: EnvelopeReceiver
+
+    package func wants(contentTopic: String) -> Bool {
+        Topic(contentTopic: contentTopic).map { directory.wants($0) } ?? false
+    }
+
+    package func receive(_ envelopes: [WakuEnvelope]) async throws {
+        let wanted = envelopes.filter { envelope in
+            let message = envelope.message
+            return message.version == 1 && message.payload.count <= Self.maximumPayloadByteCount
+                && wants(contentTopic: message.contentTopic)
+        }
+        metrics.received.increment(by: envelopes.count)
+        guard !wanted.isEmpty else { return }
+        let ids = try await store.record(wanted.map { (hash: $0.hash, envelope: $0) }, at: wallClock.now())
+        let new = zip(ids, wanted).compactMap { id, envelope in id.map { RecordedMessage(id: $0, envelope: envelope) } }
+        metrics.recorded.increment(by: new.count)
+        metrics.duplicates.increment(by: wanted.count - new.count)
+        guard !new.isEmpty else { return }
+        await admission.enter(new.count)
+        opening.send(new)
+    }
+
+    /// Messages under way between record and last mark.
+    package var underWayCount: Int { admission.count }
+
+    // MARK: Start and end
+
+    /// The journal first: what was recorded and not decided, and what was decided and not answered.
+    private func recover() async throws {
+        var lastID: Int64 = 0
+        var count = 0
+        while true {
+            let rows = try await store.unreplied(after: lastID, limit: Self.recoveryBatchCount)
+            guard let last = rows.last else { break }
+            lastID = last.id
+            let replies = rows.compactMap { PendingReply(id: $0.id, stored: $0.reply) }
+            await admission.enter(replies.count)
+            replying.send(replies.map { ReplyStage.Item($0) })
+            count += replies.count
+        }
+        // Nothing new is recorded before the transport runs, so the end of the journal is the end of what was left.
+        lastID = 0
+        while true {
+            let rows = try await store.undecided(after: lastID, limit: Self.recoveryBatchCount)
+            guard let last = rows.last else { break }
+            lastID = last.id
+            await admission.enter(rows.count)
+            opening.send(rows.map { RecordedMessage(id: $0.id, envelope: $0.envelope) })
+            count += rows.count
+        }
+        if count > 0 { logger.notice("working off what the last run left", metadata: ["messages": "\(count)"]) }
+    }
+
+    /// Waits for what is under way, within a limit; then lets the stages run out.
+    private func drain() async {
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { await self.admission.waitUntilIdle() }
+            group.addTask {
+                try? await self.clock.sleep(for: self.configuration.drainLimit)
+                self.admission.releaseIdlers()
+            }
+            _ = await group.next()
+            group.cancelAll()
+        }
+        opening.finish()
+        replying.finish()
+        deciding.finish()
+        if admission.count > 0 {
+            logger.warning("stopped with work under way; it is recorded", metadata: ["messages": "\(admission.count)"])
+        }
+    }
+
+    private func prune() async {
+        while (try? await clock.sleep(for: Self.pruneInterval)) != nil {
+            do {
+                _ = try await store.prune(at: wallClock.now())
+            } catch {
+                logger.error("pruning the store failed", metadata: ["error": "\(error)"])
+            }
+        }
+    }
+}

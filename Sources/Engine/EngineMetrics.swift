@@ -1,0 +1,45 @@
+import Metrics
+
+/// How a message ended, for the metrics. A fixed set: nothing that a peer chose may become a label.
+enum MessageOutcome: String, CaseIterable, Sendable {
+    case registered
+    case unregistered
+    case registrationRetransmitted = "registration_retransmitted"
+    case registrationVersionMismatch = "registration_version_mismatch"
+    case registrationMalformed = "registration_malformed"
+    case registrationUnsupportedTokenType = "registration_unsupported_token_type"
+    case registrationUndecryptable = "registration_undecryptable"
+    case queryAnswered = "query_answered"
+    case queryUnknown = "query_unknown"
+    case pushRequest = "push_request"
+    case pushRequestWithoutID = "push_request_without_id"
+    case notForUs = "not_for_us"
+    case invalid
+    /// The store could not take it for about two seconds.
+    case internalError = "internal_error"
+}
+
+/// Every metric of the engine, created once.
+struct EngineMetrics: Sendable {
+    let received = Counter(label: "pushserver_envelopes_received_total")
+    let recorded = Counter(label: "pushserver_envelopes_recorded_total")
+    let duplicates = Counter(label: "pushserver_envelopes_duplicate_total")
+    let accepted = Counter(label: "pushserver_pushes_accepted_total")
+    let repliesPublished = Counter(label: "pushserver_replies_published_total")
+    let replyFailures = Counter(label: "pushserver_reply_publish_failures_total")
+    let commits = Counter(label: "pushserver_commits_total")
+    let commitFailures = Counter(label: "pushserver_commit_failures_total")
+    let laneOverflows = Counter(label: "pushserver_topic_key_lane_overflows_total")
+    private let outcomes: [MessageOutcome: Counter]
+
+    init() {
+        outcomes = Dictionary(
+            uniqueKeysWithValues: MessageOutcome.allCases.map {
+                ($0, Counter(label: "pushserver_messages_total", dimensions: [("outcome", $0.rawValue)]))
+            })
+    }
+
+    func count(_ outcome: MessageOutcome) {
+        outcomes[outcome]?.increment()
+    }
+}

@@ -1,0 +1,50 @@
+import Envelope
+import PushProtocol
+import StatusCrypto
+import Store
+import Wire
+
+/// An envelope in the journal.
+struct RecordedMessage: Sendable {
+    /// Row in the store.
+    var id: Int64
+    var envelope: WakuEnvelope
+}
+
+/// What an envelope turned out to be, with every verdict that needs the curve already in it.
+struct OpenedMessage: Sendable {
+    enum Body: Sendable {
+        case registration(Registration)
+        /// Hashes of the keys that are asked for.
+        case query([Digest64])
+        case push(PushNotificationRequest)
+        /// Nothing will be answered.
+        case dropped(Settlement.Reason)
+    }
+
+    struct Registration: Sendable {
+        var facts: RegistrationFacts
+        /// shake256 of the encrypted payload.
+        var requestID: Digest64
+        /// shake256 of the sender's compressed key.
+        var keyHash: Digest64
+        var topics: QueryTopics
+    }
+
+    /// Whom to answer, and how the message is called.
+    struct Origin: Sendable {
+        var sender: PublicKey
+        /// Status message id.
+        var messageID: Digest32
+        var pubsubTopic: String
+    }
+
+    var id: Int64
+    /// nil where the message could not be opened.
+    var origin: Origin?
+    var body: Body
+
+    static func invalid(_ id: Int64) -> OpenedMessage {
+        OpenedMessage(id: id, origin: nil, body: .dropped(.invalid))
+    }
+}

@@ -1,0 +1,71 @@
+import Envelope
+import PushProtocol
+import StatusCrypto
+import Store
+import Wire
+
+/// From an envelope to a message with all its cryptographic facts. Pure computation on one core; no store, no clock.
+struct Opener: Sendable {
+    let identity: PrivateKey
+
+    /// Tries the server's own key: for messages on its personal or partitioned topic.
+    func openWithIdentity(_ message: RecordedMessage) -> OpenedMessage? {
+        guard let frame = try? RFC26.openAsymmetric(message.envelope.message.payload, with: identity) else { return nil }
+        return interpret(frame, of: message)
+    }
+
+    /// Tries the key of a query topic.
+    func open(_ message: RecordedMessage, topicKey: Digest32) -> OpenedMessage? {
+        guard let frame = try? RFC26.openSymmetric(message.envelope.message.payload, key: topicKey) else { return nil }
+        return interpret(frame, of: message)
+    }
+
+    /// The type decides what a message is, not the topic it came on (PROTOCOL.md §2).
+    private func interpret(_ frame: RFC26.Frame, of message: RecordedMessage) -> OpenedMessage {
+        guard let metadata = try? ApplicationMetadata.open(frame.data) else {
+            return .invalid(message.id)
+        }
+        let origin = OpenedMessage.Origin(
+            sender: metadata.sender, messageID: metadata.messageID, pubsubTopic: message.envelope.pubsubTopic)
+        let body: OpenedMessage.Body
+        switch metadata.type {
+        case .pushNotificationRegistration:
+            body = .registration(registration(metadata))
+        case .pushNotificationQuery:
+            body = (try? PushNotificationQuery.decode(metadata.payload)).map { .query(QueryRules.keys(of: $0)) } ?? .dropped(.invalid)
+        case .pushNotificationRequest:
+            body = (try? PushNotificationRequest.decode(metadata.payload)).map { .push($0) } ?? .dropped(.invalid)
+        default:
+            body = .dropped(.notForUs)
+        }
+        return OpenedMessage(id: message.id, origin: origin, body: body)
+    }
+
+    /// Decrypts a registration under the key that client and server share and judges its grant (PROTOCOL.md §7).
+    private func registration(_ metadata: ApplicationMetadata.Opened) -> OpenedMessage.Registration {
+        let facts: RegistrationFacts
+        let secret = identity.sharedSecret(with: metadata.sender)
+        if let plaintext = RegistrationCipher.open(metadata.payload, secret: secret) {
+            let digest = SHA256.hash(plaintext)
+            if let content = try? PushNotificationRegistration.decode(plaintext) {
+                facts = RegistrationFacts(
+                    content: .message(content), grantIsValid: isGranted(content, by: metadata.sender), plaintextDigest: digest)
+            } else {
+                facts = RegistrationFacts(content: .malformed, grantIsValid: false, plaintextDigest: digest)
+            }
+        } else {
+            facts = RegistrationFacts(content: .undecryptable, grantIsValid: false, plaintextDigest: Digest32())
+        }
+        let keyHash = metadata.sender.hash
+        return OpenedMessage.Registration(
+            facts: facts, requestID: Keccak.shake256(metadata.payload), keyHash: keyHash, topics: QueryTopics(keyHash: keyHash))
+    }
+
+    private func isGranted(_ content: PushNotificationRegistration, by client: PublicKey) -> Bool {
+        // An unregister carries no grant that anybody looks at: the recovery would be spent for nothing.
+        guard !content.unregister, let grant = Signature(content.grant) else { return false }
+        let material = Grant.material(
+            client: client.compressed, server: identity.publicKey.compressed, accessToken: content.accessToken)
+        return grant.isBy(client, Keccak.keccak256(material))
+    }
+}

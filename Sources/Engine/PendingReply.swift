@@ -1,0 +1,62 @@
+import Envelope
+import StatusCrypto
+import Store
+import Wire
+
+/// A reply that is decided and not yet published.
+struct PendingReply: Sendable {
+    /// Row of the message it answers.
+    var id: Int64
+    var type: MessageType
+    var payload: [UInt8]
+    var recipient: PublicKey
+    /// The reply goes out where its request came in (PROTOCOL.md §2).
+    var pubsubTopic: String
+    /// Set for push requests: the same request again finds this answer.
+    var statusMessageID: Digest32?
+    /// False for a query: nothing of its answer is kept.
+    var isFrozen: Bool
+
+    init(id: Int64, type: MessageType, payload: [UInt8], origin: OpenedMessage.Origin, isFrozen: Bool = true) {
+        self.id = id
+        self.type = type
+        self.payload = payload
+        recipient = origin.sender
+        pubsubTopic = origin.pubsubTopic
+        self.isFrozen = isFrozen
+    }
+
+    /// - Returns: nil when the stored key is none, which no reply of ours has.
+    init?(id: Int64, stored: Reply) {
+        guard let recipient = try? PublicKey(compressed: stored.recipient) else { return nil }
+        self.id = id
+        type = stored.type
+        payload = stored.payload
+        self.recipient = recipient
+        pubsubTopic = stored.pubsubTopic
+        statusMessageID = stored.statusMessageID
+        isFrozen = true
+    }
+
+    var stored: Reply {
+        Reply(
+            type: type, payload: payload, recipient: recipient.compressed, pubsubTopic: pubsubTopic, statusMessageID: statusMessageID)
+    }
+}
+
+/// Makes the envelope of a reply: signed as a message, signed again as an RFC 26 frame, encrypted to the sender's key, on the sender's
+/// partitioned topic (PROTOCOL.md §3 and §5.4).
+struct ReplySealer: Sendable {
+    let identity: PrivateKey
+
+    /// A fresh envelope: another call gives other bytes for the same reply.
+    func seal(_ reply: PendingReply, at now: Timestamp, using random: inout some RandomNumberGenerator) throws -> WakuEnvelope {
+        let metadata = ApplicationMetadata.seal(reply.payload, type: reply.type, signer: identity)
+        var message = WakuMessage()
+        message.payload = try RFC26.sealAsymmetric(metadata, to: reply.recipient, signer: identity, using: &random)
+        message.contentTopic = Topic(name: TopicName.partitioned(reply.recipient)).contentTopic
+        message.version = 1
+        message.timestamp = now.nanoseconds
+        return WakuEnvelope(pubsubTopic: reply.pubsubTopic, message: message)
+    }
+}

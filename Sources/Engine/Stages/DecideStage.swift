@@ -1,0 +1,141 @@
+import Envelope
+import Logging
+import PushProtocol
+import Store
+
+/// Decides and writes: one task, one transaction for all that has gathered.
+final class DecideStage: Sendable {
+    /// Messages a transaction; past some hundreds the cost of a commit no longer shows, and the reply waits for the last of them.
+    private static let batchCount = 500
+    /// How often a message is tried again before it hears INTERNAL_ERROR: about 2 seconds (PROTOCOL.md §7 row 12).
+    private static let maximumAttemptCount = 20
+    private static let retryInterval = Duration.milliseconds(100)
+    /// Marks have no deadline: they are tried until the store takes them.
+    private static let markRetryInterval = Duration.seconds(1)
+
+    enum Work: Sendable {
+        case message(OpenedMessage, attemptCount: Int = 0)
+        /// The reply is out.
+        case published(id: Int64, isFrozen: Bool)
+        /// INTERNAL_ERROR was answered: the message must not take effect any more, also not after a restart.
+        case refused(id: Int64)
+    }
+
+    private let decider: Decider
+    private let directory: TopicDirectory
+    private let store: Store
+    private let admission: Admission
+    private let metrics: EngineMetrics
+    private let clock: any Clock<Duration>
+    private let wallClock: WallClock
+    private let logger: Logger
+    private let onAcceptedPushes: @Sendable () -> Void
+    private let queue: WorkQueue<Work>
+    private let output: WorkQueue<ReplyStage.Item>
+
+    init(
+        decider: Decider, directory: TopicDirectory, store: Store, admission: Admission, metrics: EngineMetrics,
+        clock: any Clock<Duration>, wallClock: WallClock, logger: Logger, onAcceptedPushes: @escaping @Sendable () -> Void,
+        queue: WorkQueue<Work>, output: WorkQueue<ReplyStage.Item>
+    ) {
+        self.decider = decider
+        self.directory = directory
+        self.store = store
+        self.admission = admission
+        self.metrics = metrics
+        self.clock = clock
+        self.wallClock = wallClock
+        self.logger = logger
+        self.onAcceptedPushes = onAcceptedPushes
+        self.queue = queue
+        self.output = output
+    }
+
+    /// Returns when the queue is finished.
+    @concurrent
+    func run() async {
+        await withDiscardingTaskGroup { group in
+            while let batch = await queue.next(maximumCount: Self.batchCount) {
+                await commit(batch, retries: &group)
+            }
+            group.cancelAll()
+        }
+    }
+
+    private func commit(_ batch: [Work], retries: inout DiscardingTaskGroup) async {
+        let now = wallClock.now()
+        let decider = self.decider
+        do {
+            let outcomes = try await store.commit { transaction in
+                try batch.map { work -> Decider.Outcome? in
+                    switch work {
+                    case .message(let message, _):
+                        return try decider.decide(message, at: now, in: transaction)
+                    case .published(let id, isFrozen: true):
+                        try transaction.markReplied([id], at: now)
+                    case .published(let id, isFrozen: false), .refused(let id):
+                        try transaction.settle(id, as: .silent, at: now)
+                    }
+                    return nil
+                }
+            }
+            metrics.commits.increment()
+            apply(outcomes)
+        } catch {
+            metrics.commitFailures.increment()
+            logger.error("a transaction failed", metadata: ["messages": "\(batch.count)", "error": "\(error)"])
+            if batch.count > 1 {
+                // Whatever the cause was, each gets its own chance: one message must not hold up the others.
+                for work in batch { await commit([work], retries: &retries) }
+            } else {
+                for work in batch { retry(work, in: &retries) }
+            }
+        }
+    }
+
+    /// Topics first, then the delivery, then the replies: a client may ask on its topic as soon as it has its answer.
+    private func apply(_ outcomes: [Decider.Outcome?]) {
+        var acceptedPushCount = 0
+        for outcome in outcomes {
+            guard let outcome else {
+                admission.leave()
+                continue
+            }
+            if let change = outcome.addedTopics { directory.add(registration: change.registration, topics: change.topics) }
+            if let change = outcome.removedTopics { directory.remove(registration: change.registration, topics: change.topics) }
+            acceptedPushCount += outcome.acceptedPushCount
+            metrics.count(outcome.ending)
+        }
+        if acceptedPushCount > 0 {
+            metrics.accepted.increment(by: acceptedPushCount)
+            onAcceptedPushes()
+        }
+        for case let outcome? in outcomes {
+            if let reply = outcome.reply { output.send(ReplyStage.Item(reply)) } else { admission.leave() }
+        }
+    }
+
+    private func retry(_ work: Work, in group: inout DiscardingTaskGroup) {
+        let clock = self.clock
+        let queue = self.queue
+        switch work {
+        case .message(let message, let attemptCount) where attemptCount < Self.maximumAttemptCount:
+            group.addTask {
+                try? await clock.sleep(for: Self.retryInterval)
+                queue.send(.message(message, attemptCount: attemptCount + 1))
+            }
+        case .message(let message, _):
+            metrics.count(.internalError)
+            if let reply = decider.internalError(for: message) {
+                admission.enterAtOnce(1)
+                output.send(ReplyStage.Item(reply))
+            }
+            queue.send(.refused(id: message.id))
+        case .published, .refused:
+            group.addTask {
+                try? await clock.sleep(for: Self.markRetryInterval)
+                queue.send(work)
+            }
+        }
+    }
+}

@@ -1,0 +1,139 @@
+import Envelope
+import Logging
+import StatusCrypto
+import Store
+
+/// Decrypts what was recorded, on as many workers as there are cores.
+///
+/// A message on a query topic whose key is not derived yet goes to a lane of its own, where the 13 ms derivations are done one after
+/// another; nobody else waits for them.
+final class OpenStage: Sendable {
+    /// Messages a worker takes at once: enough to save on hand-overs, few enough to keep both cores busy to the end of a burst.
+    private static let batchCount = 16
+    /// Messages that may wait for a topic's key: at 13 ms each, more than that would be answered too late to be of use.
+    private static let maximumLaneCount = 1_000
+
+    private struct Keyless: Sendable {
+        var message: RecordedMessage
+        /// Topics whose key has yet to be derived.
+        var candidates: [TopicKeys.Identifier]
+    }
+
+    private let opener: Opener
+    private let directory: TopicDirectory
+    private let keys: TopicKeys
+    private let store: Store
+    private let admission: Admission
+    private let metrics: EngineMetrics
+    private let logger: Logger
+    private let queue: WorkQueue<RecordedMessage>
+    private let output: WorkQueue<DecideStage.Work>
+
+    private let lane = WorkQueue<Keyless>()
+    private let laneAdmission = Admission(maximumCount: OpenStage.maximumLaneCount)
+
+    /// - Parameter queue: messages that were admitted.
+    init(
+        identity: PrivateKey, directory: TopicDirectory, store: Store, admission: Admission, metrics: EngineMetrics, logger: Logger,
+        queue: WorkQueue<RecordedMessage>, output: WorkQueue<DecideStage.Work>
+    ) {
+        opener = Opener(identity: identity)
+        self.directory = directory
+        keys = TopicKeys(store: store)
+        self.store = store
+        self.admission = admission
+        self.metrics = metrics
+        self.logger = logger
+        self.queue = queue
+        self.output = output
+    }
+
+    /// Returns when the queue is finished; what then still waits for a key is worked off at the next start.
+    func run(workerCount: Int) async {
+        await withTaskGroup(of: Void.self) { lane in
+            lane.addTask { await self.openKeyless() }
+            await withTaskGroup(of: Void.self) { workers in
+                for _ in 0..<workerCount {
+                    workers.addTask { await self.openRecorded() }
+                }
+            }
+            self.lane.finish()
+        }
+    }
+
+    @concurrent
+    private func openRecorded() async {
+        while let batch = await queue.next(maximumCount: Self.batchCount) {
+            var opened: [DecideStage.Work] = []
+            for message in batch {
+                if let message = await open(message) { opened.append(.message(message)) }
+            }
+            output.send(opened)
+        }
+    }
+
+    /// - Returns: nil when the message went to the lane or has to wait for the next start.
+    private func open(_ message: RecordedMessage) async -> OpenedMessage? {
+        guard let topic = Topic(contentTopic: message.envelope.message.contentTopic) else { return .invalid(message.id) }
+        if directory.isOwn(topic), let opened = opener.openWithIdentity(message) { return opened }
+        do {
+            var keyless: [TopicKeys.Identifier] = []
+            for subscriber in directory.subscribers(of: topic) {
+                guard let keyHash = try await store.keyHash(ofRegistration: subscriber.registration) else { continue }
+                let candidate = TopicKeys.Identifier(keyHash: keyHash, isPrefixed: subscriber.isPrefixed)
+                if let key = try await keys.known(candidate) {
+                    if let opened = opener.open(message, topicKey: key) { return opened }
+                } else if !keyless.contains(candidate) {
+                    keyless.append(candidate)
+                }
+            }
+            guard !keyless.isEmpty else { return .invalid(message.id) }
+            return enterLane(Keyless(message: message, candidates: keyless))
+        } catch {
+            postpone(message, error)
+            return nil
+        }
+    }
+
+    /// A message in the lane is not counted as under way, or a flood of junk would fill the room of everybody.
+    private func enterLane(_ keyless: Keyless) -> OpenedMessage? {
+        guard laneAdmission.count < Self.maximumLaneCount else {
+            metrics.laneOverflows.increment()
+            return .invalid(keyless.message.id)
+        }
+        laneAdmission.enterAtOnce(1)
+        admission.leave()
+        lane.send(keyless)
+        return nil
+    }
+
+    @concurrent
+    private func openKeyless() async {
+        while let batch = await lane.next(maximumCount: 1) {
+            for keyless in batch {
+                laneAdmission.leave()
+                admission.enterAtOnce(1)
+                if let opened = await open(keyless) { output.send(.message(opened)) }
+            }
+        }
+    }
+
+    private func open(_ keyless: Keyless) async -> OpenedMessage? {
+        do {
+            for candidate in keyless.candidates {
+                let key = try await keys.derive(candidate)
+                if let opened = opener.open(keyless.message, topicKey: key) { return opened }
+            }
+            return .invalid(keyless.message.id)
+        } catch {
+            postpone(keyless.message, error)
+            return nil
+        }
+    }
+
+    /// The store could not be read. The message stays recorded and is worked off at the next start.
+    private func postpone(_ message: RecordedMessage, _ error: any Error) {
+        logger.error("reading the store failed; a message waits for the next start", metadata: ["error": "\(error)"])
+        admission.leave()
+    }
+}

@@ -1,0 +1,95 @@
+import Envelope
+import Logging
+import StatusCrypto
+import Transport
+
+/// Signs, encrypts and publishes what was decided.
+final class ReplyStage: Sendable {
+    /// Replies a worker takes at once: one reply must not wait long for the sealing of others.
+    private static let batchCount = 4
+    /// With the back-off below, about eight minutes; what is still not out then is published at the next start.
+    private static let maximumAttemptCount = 20
+    private static let longestBackOff = Duration.seconds(30)
+
+    struct Item: Sendable {
+        fileprivate var reply: PendingReply
+        /// Set once it was sealed: a retry must be the same bytes, which the network takes for the same message.
+        fileprivate var envelope: WakuEnvelope?
+        fileprivate var attemptCount = 0
+
+        init(_ reply: PendingReply) { self.reply = reply }
+    }
+
+    private let sealer: ReplySealer
+    private let transport: any MessageTransport
+    private let admission: Admission
+    private let metrics: EngineMetrics
+    private let clock: any Clock<Duration>
+    private let wallClock: WallClock
+    private let logger: Logger
+    private let queue: WorkQueue<Item>
+    private let output: WorkQueue<DecideStage.Work>
+
+    init(
+        identity: PrivateKey, transport: any MessageTransport, admission: Admission, metrics: EngineMetrics,
+        clock: any Clock<Duration>, wallClock: WallClock, logger: Logger, queue: WorkQueue<Item>, output: WorkQueue<DecideStage.Work>
+    ) {
+        sealer = ReplySealer(identity: identity)
+        self.transport = transport
+        self.admission = admission
+        self.metrics = metrics
+        self.clock = clock
+        self.wallClock = wallClock
+        self.logger = logger
+        self.queue = queue
+        self.output = output
+    }
+
+    /// Returns when the queue is finished; what then still waits for a retry goes out at the next start.
+    func run(workerCount: Int) async {
+        await withTaskGroup(of: Void.self) { group in
+            for _ in 0..<workerCount {
+                group.addTask { await self.work() }
+            }
+        }
+    }
+
+    @concurrent
+    private func work() async {
+        var random = SecureRandom()
+        await withDiscardingTaskGroup { retries in
+            while let batch = await queue.next(maximumCount: Self.batchCount) {
+                for item in batch {
+                    await publish(item, using: &random, retries: &retries)
+                }
+            }
+            retries.cancelAll()
+        }
+    }
+
+    private func publish(_ item: Item, using random: inout SecureRandom, retries: inout DiscardingTaskGroup) async {
+        var item = item
+        do {
+            let envelope = try item.envelope ?? sealer.seal(item.reply, at: wallClock.now(), using: &random)
+            item.envelope = envelope
+            try await transport.publish(envelope)
+            metrics.repliesPublished.increment()
+            output.send(.published(id: item.reply.id, isFrozen: item.reply.isFrozen))
+        } catch {
+            metrics.replyFailures.increment()
+            item.attemptCount += 1
+            guard item.attemptCount < Self.maximumAttemptCount else {
+                logger.error("a reply could not be published; it waits for the next start", metadata: ["error": "\(error)"])
+                admission.leave()
+                return
+            }
+            let delay = min(Self.longestBackOff, .seconds(1) * (1 << min(item.attemptCount - 1, 5)))
+            let clock = self.clock
+            let queue = self.queue
+            retries.addTask { [item] in
+                try? await clock.sleep(for: delay)
+                queue.send(item)
+            }
+        }
+    }
+}

@@ -1,0 +1,60 @@
+package import Envelope
+package import StatusCrypto
+package import Store
+import Synchronization
+
+/// Every topic the server listens on: its personal and its partitioned topic, and both query topics of each registered client.
+///
+/// Topics of a new registration are added before its reply is published; those of a client go when its last installation does, because
+/// each installation brings and takes its own entries (PROTOCOL.md §2 and §7).
+package final class TopicDirectory: Sendable {
+    /// Messages on these are encrypted to the server's key.
+    private let own: [Topic]
+    private let table: Mutex<TopicTable>
+
+    package init(serverKey: PublicKey, table: TopicTable = TopicTable()) {
+        own = [Topic(name: TopicName.personal(serverKey)), Topic(name: TopicName.partitioned(serverKey))]
+        self.table = Mutex(table)
+    }
+
+    /// Whether the message could be for us; cheap enough to be asked for all of a shard's traffic.
+    package func wants(_ topic: Topic) -> Bool {
+        own.contains(topic) || table.withLock { $0.contains(topic.rawValue) }
+    }
+
+    /// Whether the topic is one on which messages are encrypted to the server's key.
+    package func isOwn(_ topic: Topic) -> Bool {
+        own.contains(topic)
+    }
+
+    /// The clients whose query topic this may be.
+    package func subscribers(of topic: Topic) -> [TopicTable.Subscriber] {
+        table.withLock { $0.subscribers(of: topic.rawValue) }
+    }
+
+    package func add(registration: Int64, topics: QueryTopics) {
+        table.withLock { table in
+            table.insert(.init(registration: registration, isPrefixed: false), topic: topics.plain)
+            table.insert(.init(registration: registration, isPrefixed: true), topic: topics.prefixed)
+        }
+    }
+
+    package func remove(registration: Int64, topics: QueryTopics) {
+        table.withLock { table in
+            table.remove(.init(registration: registration, isPrefixed: false), topic: topics.plain)
+            table.remove(.init(registration: registration, isPrefixed: true), topic: topics.prefixed)
+        }
+    }
+
+    /// Query topics in the directory, two for each registration.
+    package var queryTopicCount: Int { table.withLock { $0.count } }
+}
+
+extension QueryTopics {
+    /// The 4-byte topics of both forms of a client's query topic.
+    package init(keyHash: Digest64) {
+        self.init(
+            plain: Topic(name: TopicName.query(keyHash, form: .plain)).rawValue,
+            prefixed: Topic(name: TopicName.query(keyHash, form: .prefixed)).rawValue)
+    }
+}

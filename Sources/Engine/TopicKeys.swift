@@ -1,0 +1,56 @@
+import Dispatch
+import Envelope
+import StatusCrypto
+import Store
+import Synchronization
+
+/// The symmetric keys of query topics, derived when the first message arrives on one and kept from then on.
+///
+/// A derivation costs about 13 ms of a core (PBKDF2 with 65,356 iterations, PROTOCOL.md §2), so anybody could buy a second of ours with
+/// a few messages on topics not used yet. Derivations therefore run one at a time on a queue of their own, beside the pipeline, and the
+/// number that may wait is bounded.
+final class TopicKeys: Sendable {
+    /// A query topic by name: whose it is, and in which form.
+    struct Identifier: Hashable {
+        var keyHash: Digest64
+        var isPrefixed: Bool
+    }
+
+    /// Keys in memory: 5,000 at about 150 bytes; beyond that the store has them.
+    private static let maximumCachedCount = 5_000
+
+    private let store: Store
+    private let cache = Mutex<[Identifier: Digest32]>([:])
+    private let derivations = DispatchQueue(label: "pushserver.topic-keys", qos: .utility)
+
+    init(store: Store) {
+        self.store = store
+    }
+
+    /// The key if it was derived before; nil when that is still to be done.
+    func known(_ topic: Identifier) async throws -> Digest32? {
+        if let key = cache.withLock({ $0[topic] }) { return key }
+        guard let key = try await store.topicKey(keyHash: topic.keyHash, prefixed: topic.isPrefixed) else { return nil }
+        remember(key, of: topic)
+        return key
+    }
+
+    /// The key, derived and kept if need be.
+    func derive(_ topic: Identifier) async throws -> Digest32 {
+        if let key = try await known(topic) { return key }
+        let name = TopicName.query(topic.keyHash, form: topic.isPrefixed ? .prefixed : .plain)
+        let key = await withCheckedContinuation { continuation in
+            derivations.async { continuation.resume(returning: TopicName.symmetricKey(name)) }
+        }
+        try await store.saveTopicKey(key, keyHash: topic.keyHash, prefixed: topic.isPrefixed)
+        remember(key, of: topic)
+        return key
+    }
+
+    private func remember(_ key: Digest32, of topic: Identifier) {
+        cache.withLock { cache in
+            if cache.count >= Self.maximumCachedCount { cache.removeAll(keepingCapacity: true) }
+            cache[topic] = key
+        }
+    }
+}
