@@ -31,7 +31,7 @@ struct Decider: Sendable {
         var topics: QueryTopics
     }
 
-    func decide(_ message: OpenedMessage, at now: Timestamp, in transaction: StoreTransaction) throws -> Outcome {
+    func decide(_ message: OpenedEnvelope, at now: Timestamp, in transaction: StoreTransaction) throws -> Outcome {
         guard let origin = message.origin else {
             try transaction.settle(message.id, as: .ignored(.invalid), at: now)
             return Outcome(ending: .invalid)
@@ -51,7 +51,7 @@ struct Decider: Sendable {
 
     /// PROTOCOL.md §7. The version check and the write are one step because both are in this transaction.
     private func decide(
-        _ registration: OpenedMessage.Registration, of id: Int64, from origin: OpenedMessage.Origin, at now: Timestamp,
+        _ registration: OpenedEnvelope.Registration, of id: Int64, from origin: OpenedEnvelope.Origin, at now: Timestamp,
         in transaction: StoreTransaction
     ) throws -> Outcome {
         let facts = registration.facts
@@ -82,7 +82,7 @@ struct Decider: Sendable {
     }
 
     private func settle(
-        _ decision: RegistrationDecision, of registration: OpenedMessage.Registration, id: Int64, origin: OpenedMessage.Origin,
+        _ decision: RegistrationDecision, of registration: OpenedEnvelope.Registration, id: Int64, origin: OpenedEnvelope.Origin,
         at now: Timestamp, in transaction: StoreTransaction
     ) throws -> Outcome {
         var outcome = Outcome(ending: decision.ending)
@@ -100,7 +100,7 @@ struct Decider: Sendable {
     /// PROTOCOL.md §8. Not frozen: the message stays undecided until its reply is out, and after a crash it is answered from what is
     /// stored then.
     private func answer(
-        _ keyHashes: [Digest64], of id: Int64, from origin: OpenedMessage.Origin, at now: Timestamp, in transaction: StoreTransaction
+        _ keyHashes: [Digest64], of id: Int64, from origin: OpenedEnvelope.Origin, at now: Timestamp, in transaction: StoreTransaction
     ) throws -> Outcome {
         var infos: [PushNotificationQueryInfo] = []
         var byteCount = 0
@@ -124,7 +124,7 @@ struct Decider: Sendable {
 
     /// PROTOCOL.md §9.
     private func decide(
-        _ request: PushNotificationRequest, of id: Int64, from origin: OpenedMessage.Origin, at now: Timestamp,
+        _ request: PushNotificationRequest, of id: Int64, from origin: OpenedEnvelope.Origin, at now: Timestamp,
         in transaction: StoreTransaction
     ) throws -> Outcome {
         // What is stored was written by us; if it cannot be read, deciding anew is the safe side: the triple still guards the outbox.
@@ -150,7 +150,7 @@ struct Decider: Sendable {
     }
 
     /// The answer to a message that the store could not take for too long; nil where there is none to give.
-    func internalError(for message: OpenedMessage) -> PendingReply? {
+    func internalError(for message: OpenedEnvelope) -> PendingReply? {
         guard let origin = message.origin else { return nil }
         switch message.body {
         case .registration(let registration):

@@ -125,7 +125,7 @@ package final class Engine: Service, EnvelopeReceiver {
     package func receive(_ envelopes: [WakuEnvelope]) async throws {
         let wanted = envelopes.filter { envelope in
             let message = envelope.message
-            return message.version == 1 && message.payload.count <= Self.maximumPayloadByteCount
+            return message.version == RFC26.messageVersion && message.payload.count <= Self.maximumPayloadByteCount
                 && wants(contentTopic: message.contentTopic)
         }
         metrics.received.increment(by: envelopes.count)

@@ -9,25 +9,25 @@ struct Opener: Sendable {
     let identity: PrivateKey
 
     /// Tries the server's own key: for messages on its personal or partitioned topic.
-    func openWithIdentity(_ message: RecordedMessage) -> OpenedMessage? {
+    func openWithIdentity(_ message: RecordedMessage) -> OpenedEnvelope? {
         guard let frame = try? RFC26.openAsymmetric(message.envelope.message.payload, with: identity) else { return nil }
         return interpret(frame, of: message)
     }
 
     /// Tries the key of a query topic.
-    func open(_ message: RecordedMessage, topicKey: Digest32) -> OpenedMessage? {
-        guard let frame = try? RFC26.openSymmetric(message.envelope.message.payload, key: topicKey) else { return nil }
+    func open(_ message: RecordedMessage, topicKey: SymmetricKey) -> OpenedEnvelope? {
+        guard let frame = try? RFC26.openSymmetric(message.envelope.message.payload, with: topicKey) else { return nil }
         return interpret(frame, of: message)
     }
 
     /// The type decides what a message is, not the topic it came on (PROTOCOL.md §2).
-    private func interpret(_ frame: RFC26.Frame, of message: RecordedMessage) -> OpenedMessage {
+    private func interpret(_ frame: RFC26.Frame, of message: RecordedMessage) -> OpenedEnvelope {
         guard let metadata = try? ApplicationMetadata.open(frame.data) else {
             return .invalid(message.id)
         }
-        let origin = OpenedMessage.Origin(
+        let origin = OpenedEnvelope.Origin(
             sender: metadata.sender, messageID: metadata.messageID, pubsubTopic: message.envelope.pubsubTopic)
-        let body: OpenedMessage.Body
+        let body: OpenedEnvelope.Body
         switch metadata.type {
         case .pushNotificationRegistration:
             body = .registration(registration(metadata))
@@ -38,14 +38,13 @@ struct Opener: Sendable {
         default:
             body = .dropped(.notForUs)
         }
-        return OpenedMessage(id: message.id, origin: origin, body: body)
+        return OpenedEnvelope(id: message.id, origin: origin, body: body)
     }
 
     /// Decrypts a registration under the key that client and server share and judges its grant (PROTOCOL.md §7).
-    private func registration(_ metadata: ApplicationMetadata.Opened) -> OpenedMessage.Registration {
+    private func registration(_ metadata: OpenedMessage) -> OpenedEnvelope.Registration {
         let facts: RegistrationFacts
-        let secret = identity.sharedSecret(with: metadata.sender)
-        if let plaintext = RegistrationCipher.open(metadata.payload, secret: secret) {
+        if let plaintext = decrypt(metadata.payload, from: metadata.sender) {
             let digest = SHA256.hash(plaintext)
             if let content = try? PushNotificationRegistration.decode(plaintext) {
                 facts = RegistrationFacts(
@@ -57,8 +56,16 @@ struct Opener: Sendable {
             facts = RegistrationFacts(content: .undecryptable, grantIsValid: false, plaintextDigest: Digest32())
         }
         let keyHash = metadata.sender.hash
-        return OpenedMessage.Registration(
+        return OpenedEnvelope.Registration(
             facts: facts, requestID: Keccak.shake256(metadata.payload), keyHash: keyHash, topics: QueryTopics(keyHash: keyHash))
+    }
+
+    /// `nonce(12) ‖ ciphertext ‖ tag(16)` under the ECDH X coordinate of client and server.
+    private func decrypt(_ payload: [UInt8], from client: PublicKey) -> [UInt8]? {
+        let bytes = payload.span
+        guard let nonce = FixedBytes<12>(bytes.extracting(first: AESGCM.nonceByteCount)) else { return nil }
+        return try? AESGCM.open(
+            bytes.extracting(droppingFirst: AESGCM.nonceByteCount), key: identity.sharedSecret(with: client), nonce: nonce)
     }
 
     private func isGranted(_ content: PushNotificationRegistration, by client: PublicKey) -> Bool {

@@ -17,7 +17,7 @@ struct PendingReply: Sendable {
     /// False for a query: nothing of its answer is kept.
     var isFrozen: Bool
 
-    init(id: Int64, type: MessageType, payload: [UInt8], origin: OpenedMessage.Origin, isFrozen: Bool = true) {
+    init(id: Int64, type: MessageType, payload: [UInt8], origin: OpenedEnvelope.Origin, isFrozen: Bool = true) {
         self.id = id
         self.type = type
         self.payload = payload
@@ -54,8 +54,8 @@ struct ReplySealer: Sendable {
         let metadata = ApplicationMetadata.seal(reply.payload, type: reply.type, signer: identity)
         var message = WakuMessage()
         message.payload = try RFC26.sealAsymmetric(metadata, to: reply.recipient, signer: identity, using: &random)
-        message.contentTopic = Topic(name: TopicName.partitioned(reply.recipient)).contentTopic
-        message.version = 1
+        message.contentTopic = TopicName.partitioned(reply.recipient).topic.contentTopic
+        message.version = RFC26.messageVersion
         message.timestamp = now.nanoseconds
         return WakuEnvelope(pubsubTopic: reply.pubsubTopic, message: message)
     }

@@ -13,7 +13,7 @@ package final class TopicDirectory: Sendable {
     private let table: Mutex<TopicTable>
 
     package init(serverKey: PublicKey, table: TopicTable = TopicTable()) {
-        own = [Topic(name: TopicName.personal(serverKey)), Topic(name: TopicName.partitioned(serverKey))]
+        own = [TopicName.personal(serverKey).topic, TopicName.partitioned(serverKey).topic]
         self.table = Mutex(table)
     }
 
@@ -54,7 +54,7 @@ extension QueryTopics {
     /// The 4-byte topics of both forms of a client's query topic.
     package init(keyHash: Digest64) {
         self.init(
-            plain: Topic(name: TopicName.query(keyHash, form: .plain)).rawValue,
-            prefixed: Topic(name: TopicName.query(keyHash, form: .prefixed)).rawValue)
+            plain: TopicName.query(keyHash, .plain).topic.rawValue,
+            prefixed: TopicName.query(keyHash, .prefixed).topic.rawValue)
     }
 }

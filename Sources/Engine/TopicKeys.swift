@@ -20,7 +20,7 @@ final class TopicKeys: Sendable {
     private static let maximumCachedCount = 5_000
 
     private let store: Store
-    private let cache = Mutex<[Identifier: Digest32]>([:])
+    private let cache = Mutex<[Identifier: SymmetricKey]>([:])
     private let derivations = DispatchQueue(label: "pushserver.topic-keys", qos: .utility)
 
     init(store: Store) {
@@ -28,7 +28,7 @@ final class TopicKeys: Sendable {
     }
 
     /// The key if it was derived before; nil when that is still to be done.
-    func known(_ topic: Identifier) async throws -> Digest32? {
+    func known(_ topic: Identifier) async throws -> SymmetricKey? {
         if let key = cache.withLock({ $0[topic] }) { return key }
         guard let key = try await store.topicKey(keyHash: topic.keyHash, prefixed: topic.isPrefixed) else { return nil }
         remember(key, of: topic)
@@ -36,18 +36,18 @@ final class TopicKeys: Sendable {
     }
 
     /// The key, derived and kept if need be.
-    func derive(_ topic: Identifier) async throws -> Digest32 {
+    func derive(_ topic: Identifier) async throws -> SymmetricKey {
         if let key = try await known(topic) { return key }
-        let name = TopicName.query(topic.keyHash, form: topic.isPrefixed ? .prefixed : .plain)
+        let name = TopicName.query(topic.keyHash, topic.isPrefixed ? .prefixed : .plain)
         let key = await withCheckedContinuation { continuation in
-            derivations.async { continuation.resume(returning: TopicName.symmetricKey(name)) }
+            derivations.async { continuation.resume(returning: name.deriveSymmetricKey()) }
         }
         try await store.saveTopicKey(key, keyHash: topic.keyHash, prefixed: topic.isPrefixed)
         remember(key, of: topic)
         return key
     }
 
-    private func remember(_ key: Digest32, of topic: Identifier) {
+    private func remember(_ key: SymmetricKey, of topic: Identifier) {
         cache.withLock { cache in
             if cache.count >= Self.maximumCachedCount { cache.removeAll(keepingCapacity: true) }
             cache[topic] = key

@@ -14,7 +14,7 @@ final class DecideStage: Sendable {
     private static let markRetryInterval = Duration.seconds(1)
 
     enum Work: Sendable {
-        case message(OpenedMessage, attemptCount: Int = 0)
+        case message(OpenedEnvelope, attemptCount: Int = 0)
         /// The reply is out.
         case published(id: Int64, isFrozen: Bool)
         /// INTERNAL_ERROR was answered: the message must not take effect any more, also not after a restart.

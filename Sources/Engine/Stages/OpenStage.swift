@@ -73,7 +73,7 @@ final class OpenStage: Sendable {
     }
 
     /// - Returns: nil when the message went to the lane or has to wait for the next start.
-    private func open(_ message: RecordedMessage) async -> OpenedMessage? {
+    private func open(_ message: RecordedMessage) async -> OpenedEnvelope? {
         guard let topic = Topic(contentTopic: message.envelope.message.contentTopic) else { return .invalid(message.id) }
         if directory.isOwn(topic), let opened = opener.openWithIdentity(message) { return opened }
         do {
@@ -96,7 +96,7 @@ final class OpenStage: Sendable {
     }
 
     /// A message in the lane is not counted as under way, or a flood of junk would fill the room of everybody.
-    private func enterLane(_ keyless: Keyless) -> OpenedMessage? {
+    private func enterLane(_ keyless: Keyless) -> OpenedEnvelope? {
         guard laneAdmission.count < Self.maximumLaneCount else {
             metrics.laneOverflows.increment()
             return .invalid(keyless.message.id)
@@ -118,7 +118,7 @@ final class OpenStage: Sendable {
         }
     }
 
-    private func open(_ keyless: Keyless) async -> OpenedMessage? {
+    private func open(_ keyless: Keyless) async -> OpenedEnvelope? {
         do {
             for candidate in keyless.candidates {
                 let key = try await keys.derive(candidate)

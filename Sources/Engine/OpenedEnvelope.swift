@@ -12,7 +12,7 @@ struct RecordedMessage: Sendable {
 }
 
 /// What an envelope turned out to be, with every verdict that needs the curve already in it.
-struct OpenedMessage: Sendable {
+struct OpenedEnvelope: Sendable {
     enum Body: Sendable {
         case registration(Registration)
         /// Hashes of the keys that are asked for.
@@ -44,7 +44,7 @@ struct OpenedMessage: Sendable {
     var origin: Origin?
     var body: Body
 
-    static func invalid(_ id: Int64) -> OpenedMessage {
-        OpenedMessage(id: id, origin: nil, body: .dropped(.invalid))
+    static func invalid(_ id: Int64) -> OpenedEnvelope {
+        OpenedEnvelope(id: id, origin: nil, body: .dropped(.invalid))
     }
 }
