@@ -1,0 +1,30 @@
+import FoundationEssentials
+import Glibc
+
+/// The database holds device tokens: nobody but the server's user may read it.
+enum DatabaseFile {
+    /// Makes the file and its folder before SQLite does, which gives the log and the shared memory beside it the mode of the file
+    /// (https://www.sqlite.org/src/doc/trunk/src/os_unix.c, `findCreateFileMode`). Narrows the mode of what is there already.
+    static func prepare(path: String) throws(StoreError) {
+        if unsafe access(path, F_OK) == 0 {
+            // By path: closing a descriptor of the file would drop the locks that SQLite holds on it in this process.
+            for suffix in ["", "-wal", "-shm"] {
+                guard unsafe chmod(path + suffix, 0o600) == 0 || errno == ENOENT else { throw .inaccessible(errno: errno) }
+            }
+            return
+        }
+        if let slash = path.lastIndex(of: "/"), slash != path.startIndex { try makeFolder(String(path[..<slash])) }
+        let descriptor = unsafe open(path, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw .inaccessible(errno: errno) }
+        close(descriptor)
+    }
+
+    private static func makeFolder(_ path: String) throws(StoreError) {
+        do {
+            try FileManager.default.createDirectory(
+                atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        } catch {
+            throw .inaccessible(errno: errno)
+        }
+    }
+}

@@ -1,0 +1,66 @@
+package import Envelope
+import GRDB
+package import StatusCrypto
+import Wire
+
+extension PushStore {
+    /// Writes messages down before anything acts on them: durable when it returns.
+    ///
+    /// - Returns: for each message the number of its row, which rises; nil where the hash is known or stood earlier in the list.
+    package func record(_ envelopes: [(hash: Digest32, envelope: WakuEnvelope)], at now: Timestamp) async throws -> [Int64?] {
+        let encoded = envelopes.map { ($0.hash, $0.envelope.pubsubTopic, $0.envelope.message.encoded()) }
+        return try await commit { transaction in
+            try encoded.map { hash, pubsubTopic, envelope in
+                try transaction.record(hash: hash, pubsubTopic: pubsubTopic, envelope: envelope, at: now)
+            }
+        }
+    }
+
+    /// Messages that were recorded and not decided, oldest first: for the start after a crash.
+    ///
+    /// - Parameter after: the last row that was read before.
+    package func undecided(
+        limit: Int, after row: Int64 = 0
+    ) async throws -> [(id: Int64, receivedAt: Timestamp, envelope: WakuEnvelope)] {
+        try await read { database in
+            try database.all(
+                "SELECT id, received_at, pubsub_topic, envelope FROM message WHERE state = 0 AND id > ? ORDER BY id LIMIT ?",
+                row, Int64(limit)
+            ) { row in
+                guard let message = try? WakuMessage.decode(row.bytes(3)) else { throw StoreError.damaged }
+                return (row.integer(0), row.timestamp(1), WakuEnvelope(pubsubTopic: row.text(2), message: message))
+            }
+        }
+    }
+
+    /// Messages that were decided and whose reply is not known to be out, oldest first: for the start after a crash.
+    ///
+    /// - Parameter after: the last row that was read before.
+    package func unreplied(limit: Int, after row: Int64 = 0) async throws -> [(id: Int64, reply: Reply)] {
+        try await read { database in
+            try database.all(
+                """
+                SELECT id, reply_type, reply, recipient, pubsub_topic, status_message_id
+                FROM message WHERE state = 3 AND id > ? ORDER BY id LIMIT ?
+                """,
+                row, Int64(limit)
+            ) { row in
+                let reply = Reply(
+                    type: MessageType(rawValue: Int32(truncatingIfNeeded: row.integer(1))), payload: row.bytes(2),
+                    recipient: try row.fixedBytes(3), pubsubTopic: row.text(4),
+                    statusMessageID: row.isNull(5) ? nil : try row.fixedBytes(5))
+                return (row.integer(0), reply)
+            }
+        }
+    }
+
+    /// How many messages wait for their decision.
+    package func undecidedCount() async throws -> Int {
+        try await read { try $0.count("SELECT count(*) FROM message WHERE state = 0") }
+    }
+
+    /// How many replies wait to go out.
+    package func unrepliedCount() async throws -> Int {
+        try await read { try $0.count("SELECT count(*) FROM message WHERE state = 3") }
+    }
+}

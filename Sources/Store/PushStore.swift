@@ -1,0 +1,97 @@
+import Dispatch
+import GRDB
+package import Logging
+package import StatusCrypto
+
+/// The database of one identity: registrations, what was decided about each message, and the outbox of pushes.
+///
+/// SQLite in WAL mode with `synchronous=FULL`: what a function that writes has returned from survives a power cut. One connection
+/// writes, everything through one queue with group commit; others read beside it.
+package final class PushStore: Sendable {
+    let pool: DatabasePool
+    let queue: WriteQueue
+    private let logger: Logger
+
+    /// Opens the database, which is made if it is not there, and brings its tables up to date.
+    ///
+    /// Blocks on the disk: for the start of a program, not for its tasks.
+    ///
+    /// - Parameters:
+    ///   - identity: the server's compressed public key. The database of another one is refused.
+    ///   - readOnly: for tools beside a running server. Nothing is made or migrated.
+    package init(path: String, identity: FixedBytes<33>, readOnly: Bool = false, logger: Logger) throws(StoreError) {
+        if !readOnly { try DatabaseFile.prepare(path: path) }
+        do {
+            var configuration = Configuration()
+            configuration.readonly = readOnly
+            configuration.label = "store"
+            configuration.busyMode = .timeout(Self.busyTimeoutSeconds)
+            configuration.prepareDatabase { try Schema.check($0, identity: identity) }
+            pool = try DatabasePool(path: path, configuration: configuration)
+            if !readOnly {
+                // Not in prepareDatabase: GRDB sets NORMAL on the writer when it turns to WAL, after that.
+                try pool.writeWithoutTransaction { try $0.execute(sql: Self.writerSettings) }
+                try Schema.migrator(identity: identity).migrate(pool)
+            }
+        } catch {
+            throw StoreError(error)
+        }
+        queue = WriteQueue(pool: pool)
+        self.logger = logger
+        logger.debug("opened the database", metadata: ["store.path": "\(path)", "store.read_only": "\(readOnly)"])
+    }
+
+    /// Runs `body` in the next transaction of the writer, shared with others that wait, and returns when that is durable.
+    ///
+    /// If `body` throws, its own changes are undone and the error is passed on. If the transaction fails (disk full, I/O error),
+    /// nothing of it is kept and all who share it get a ``StoreError``.
+    package func commit<Result: Sendable>(
+        _ body: @escaping @Sendable (StoreTransaction) throws -> Result
+    ) async throws -> Result {
+        try await queue.perform { try body(StoreTransaction(database: $0)) }
+    }
+
+    /// Transactions committed since opening: beside the number of calls, how well group commit works.
+    package var commitCount: Int { queue.commitCount }
+
+    /// Finishes the writes that wait, refuses later ones with `closed`, moves the log into the database and closes it.
+    package func close() async {
+        queue.close()
+        await withCheckedContinuation { continuation in
+            pool.asyncWriteWithoutTransaction { [logger] database in
+                do {
+                    if !database.configuration.readonly { try database.checkpoint(.truncate) }
+                } catch {
+                    // A reader of another process is in the way. The log stays, complete; the next start takes it over.
+                    logger.info("the log was not moved into the database", metadata: ["error": "\(StoreError(error))"])
+                }
+                continuation.resume()
+            }
+        }
+        await withCheckedContinuation { continuation in
+            DispatchQueue.global().async { [pool, logger] in
+                do { try pool.close() } catch { logger.warning("close", metadata: ["error": "\(StoreError(error))"]) }
+                continuation.resume()
+            }
+        }
+    }
+
+    /// Reads on a connection of its own, beside the writer, from one state of the database.
+    func read<Result: Sendable>(_ body: @Sendable (Database) throws -> Result) async throws -> Result {
+        do {
+            return try await pool.read(body)
+        } catch let error as DatabaseError {
+            throw StoreError(error)
+        }
+    }
+
+    /// Only another process can make the writer wait: a checkpoint by a tool, a backup.
+    private static let busyTimeoutSeconds = 2.0
+
+    private static let writerSettings = """
+        PRAGMA synchronous = FULL;          -- fsync at each commit: an old version must not come back after a power cut
+        PRAGMA secure_delete = FAST;        -- what is blanked is overwritten where that costs no further page
+        PRAGMA cache_size = -65536;         -- KiB: the upper levels of the indexes of millions of registrations
+        PRAGMA journal_size_limit = 67108864;
+        """
+}

@@ -1,0 +1,136 @@
+import GRDB
+import StatusCrypto
+
+/// The tables, and whose they are.
+///
+/// Keys and hashes of 32 and 64 bytes are found through an index on their first 8 bytes (`…_prefix`) and then compared whole: an
+/// index on the whole blob costs five times as much a registration. Times are nanoseconds since 1970. Migrations are never edited
+/// once released.
+enum Schema {
+    /// `push` in ASCII, in SQLite's header: tells our files from those of other programs.
+    static let applicationID: Int64 = 0x7075_7368
+
+    static func migrator(identity: FixedBytes<33>) -> DatabaseMigrator {
+        var migrator = DatabaseMigrator()
+        migrator.registerMigration("1") { database in
+            try database.execute(sql: version1)
+            try database.run("INSERT INTO identity (id, public_key) VALUES (1, ?)", identity)
+        }
+        return migrator
+    }
+
+    /// Refuses a database that is not ours, before anything is written to it.
+    static func check(_ database: Database, identity: FixedBytes<33>) throws {
+        // GRDB's own table is there before our first migration commits: a server killed in between starts anew.
+        let tableCount = try database.first("SELECT count(*) FROM sqlite_schema WHERE tbl_name <> 'grdb_migrations'") { $0.integer(0) }
+        guard tableCount != 0 else {
+            if database.configuration.readonly { throw StoreError.notSetUp }
+            return
+        }
+        guard try database.first("PRAGMA application_id", read: { $0.integer(0) }) == applicationID else {
+            throw StoreError.notADatabase
+        }
+        guard try !migrator(identity: identity).hasBeenSuperseded(database) else { throw StoreError.newerSchema }
+        let owner = try database.first("SELECT public_key FROM identity") { try $0.fixedBytes(0, as: FixedBytes<33>.self) }
+        guard owner == identity else { throw StoreError.otherIdentity }
+    }
+
+    private static let version1 = """
+        PRAGMA application_id = \(applicationID);
+
+        CREATE TABLE identity (
+            id INTEGER PRIMARY KEY CHECK (id = 1),
+            public_key BLOB NOT NULL
+        ) STRICT;
+
+        -- A row an installation, for ever: a tombstone keeps the first columns only.
+        CREATE TABLE registration (
+            id INTEGER PRIMARY KEY,
+            key_prefix INTEGER NOT NULL,
+            is_live INTEGER NOT NULL,
+            version INTEGER NOT NULL,               -- the bits of a UInt64
+            updated_at INTEGER NOT NULL,
+            key_hash BLOB NOT NULL,
+            installation_id TEXT NOT NULL,
+            plaintext_digest BLOB NOT NULL,
+            token_type INTEGER,
+            enabled INTEGER,
+            allow_from_contacts_only INTEGER,
+            block_mentions INTEGER,
+            access_token TEXT,
+            device_token TEXT,
+            apn_topic TEXT,
+            grant_signature BLOB,
+            chat_lists BLOB                         -- protobuf: the three chat lists; NULL when all are empty
+        ) STRICT;
+        CREATE INDEX registration_by_key ON registration (key_prefix, is_live, installation_id);
+
+        -- Apart, because a push request must not have to read it.
+        CREATE TABLE allowed_keys (
+            registration INTEGER PRIMARY KEY,
+            list BLOB NOT NULL                      -- protobuf: the list alone
+        ) STRICT;
+
+        -- Of live registrations. Narrow: the whole table is stepped through at every start.
+        CREATE TABLE query_topic (
+            registration INTEGER PRIMARY KEY,
+            plain INTEGER NOT NULL,
+            prefixed INTEGER NOT NULL
+        ) STRICT;
+
+        CREATE TABLE topic_key (
+            id INTEGER PRIMARY KEY,
+            key_prefix INTEGER NOT NULL,
+            is_prefixed INTEGER NOT NULL,
+            key_hash BLOB NOT NULL,
+            topic_key BLOB NOT NULL
+        ) STRICT;
+        CREATE INDEX topic_key_by_key ON topic_key (key_prefix);
+
+        CREATE TABLE message (
+            id INTEGER PRIMARY KEY AUTOINCREMENT,   -- pushes outlive messages: no number is given twice
+            hash_prefix INTEGER NOT NULL,
+            state INTEGER NOT NULL,
+            received_at INTEGER NOT NULL,
+            decided_at INTEGER,
+            replied_at INTEGER,
+            hash BLOB NOT NULL,
+            ignore_reason INTEGER,
+            reply_type INTEGER,
+            status_prefix INTEGER,
+            status_message_id BLOB,
+            recipient BLOB,
+            pubsub_topic TEXT,                      -- of the envelope; once answered, of the reply
+            reply BLOB,
+            envelope BLOB                           -- protobuf; until decided
+        ) STRICT;
+        CREATE INDEX message_by_hash ON message (hash_prefix);
+        CREATE INDEX message_by_status_id ON message (status_prefix) WHERE status_prefix IS NOT NULL;
+        CREATE INDEX message_undecided ON message (id) WHERE state = 0;
+        CREATE INDEX message_unreplied ON message (id) WHERE state = 3;
+        CREATE INDEX message_decided ON message (decided_at) WHERE decided_at IS NOT NULL;
+
+        CREATE TABLE push (
+            id INTEGER PRIMARY KEY AUTOINCREMENT,
+            message INTEGER NOT NULL,               -- the request
+            state INTEGER NOT NULL,
+            accepted_at INTEGER NOT NULL,
+            next_attempt_at INTEGER NOT NULL,
+            finished_at INTEGER,
+            attempts INTEGER NOT NULL,
+            triple_prefix INTEGER NOT NULL,
+            triple BLOB NOT NULL,
+            key_hash BLOB NOT NULL,
+            installation_id TEXT NOT NULL,
+            token_type INTEGER NOT NULL,
+            type INTEGER NOT NULL,
+            apn_topic TEXT NOT NULL,
+            device_token TEXT NOT NULL,             -- this and the two below: empty once finished
+            chat_id BLOB NOT NULL,
+            ciphertext BLOB NOT NULL
+        ) STRICT;
+        CREATE INDEX push_by_triple ON push (triple_prefix);
+        CREATE INDEX push_queued ON push (next_attempt_at, id, accepted_at) WHERE state = 0;
+        CREATE INDEX push_finished ON push (finished_at) WHERE finished_at IS NOT NULL;
+        """
+}

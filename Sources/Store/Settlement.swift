@@ -1,0 +1,49 @@
+package import StatusCrypto
+package import Wire
+
+/// What was decided about a message.
+package enum Settlement: Sendable, Equatable {
+    /// Changes nothing and is not answered.
+    case ignored(IgnoreReason)
+    /// Has an answer, which still has to go out.
+    case answered(Reply)
+    /// Processed, and there is nothing (more) to answer.
+    case silent
+}
+
+/// Why a message was ignored: the number is stored.
+package enum IgnoreReason: Int64, Sendable {
+    case notForUs = 1
+    case invalid = 2
+}
+
+/// The answer to a message before it is signed and encrypted, so that it can be made again after a crash.
+package struct Reply: Sendable, Equatable {
+    package var type: MessageType
+    /// The protobuf message of that type.
+    package var payload: [UInt8]
+    /// The compressed public key of the sender that is answered.
+    package var recipient: FixedBytes<33>
+    package var pubsubTopic: String
+    /// Of the message that is answered, where it can be asked again (PROTOCOL.md §9).
+    package var statusMessageID: Digest32?
+
+    package init(
+        type: MessageType, payload: [UInt8], recipient: FixedBytes<33>, pubsubTopic: String, statusMessageID: Digest32? = nil
+    ) {
+        self.type = type
+        self.payload = payload
+        self.recipient = recipient
+        self.pubsubTopic = pubsubTopic
+        self.statusMessageID = statusMessageID
+    }
+}
+
+/// Where a message stands: the number is stored, and written out in the partial indexes of ``Schema``.
+enum MessageState: Int64 {
+    case recorded = 0
+    case ignored = 1
+    case silent = 2
+    case answered = 3
+    case replied = 4
+}

@@ -1,0 +1,211 @@
+import Envelope
+import GRDB
+import GRDBSQLite
+import StatusCrypto
+
+/// A value that goes into a statement as it is, without a detour through Foundation's `Data`.
+protocol StatementValue {
+    func bind(to statement: BoundStatement, at index: Int32) throws(StoreError)
+}
+
+/// A prepared statement of GRDB's cache, driven through SQLite's C interface: GRDB's own binding and rows go through `Data` and
+/// boxes. Lives only inside ``GRDB/Database/run(_:_:)`` and its siblings, which is what makes its pointers good.
+@safe struct BoundStatement {
+    fileprivate let pointer: OpaquePointer
+
+    fileprivate init(_ statement: Statement) {
+        unsafe pointer = statement.sqliteStatement
+    }
+
+    func bind(_ value: Int64, at index: Int32) throws(StoreError) {
+        unsafe try check(sqlite3_bind_int64(pointer, index, value))
+    }
+
+    /// With its length: a peer's text may have a NUL in it.
+    func bind(text: String, at index: Int32) throws(StoreError) {
+        var text = text
+        let code = text.withUTF8 { utf8 in
+            unsafe utf8.withMemoryRebound(to: CChar.self) {
+                unsafe sqlite3_bind_text(pointer, index, $0.baseAddress, Int32($0.count), Self.transient)
+            }
+        }
+        try check(code)
+    }
+
+    /// An empty blob too is a blob here, not NULL.
+    func bind(blob: Span<UInt8>, at index: Int32) throws(StoreError) {
+        let code = unsafe blob.withUnsafeBytes { bytes in
+            unsafe bytes.isEmpty
+                ? sqlite3_bind_zeroblob(pointer, index, 0)
+                : sqlite3_bind_blob(pointer, index, bytes.baseAddress, Int32(bytes.count), Self.transient)
+        }
+        try check(code)
+    }
+
+    func bindNull(at index: Int32) throws(StoreError) {
+        try check(unsafe sqlite3_bind_null(pointer, index))
+    }
+
+    func isNull(_ column: Int32) -> Bool {
+        unsafe sqlite3_column_type(pointer, column) == SQLITE_NULL
+    }
+
+    func integer(_ column: Int32) -> Int64 {
+        unsafe sqlite3_column_int64(pointer, column)
+    }
+
+    func bool(_ column: Int32) -> Bool {
+        integer(column) != 0
+    }
+
+    func timestamp(_ column: Int32) -> Timestamp {
+        Timestamp(nanoseconds: integer(column))
+    }
+
+    func text(_ column: Int32) -> String {
+        // The text first, then its length: sqlite3_column_bytes() may convert otherwise.
+        guard let start = unsafe sqlite3_column_text(pointer, column) else { return "" }
+        let utf8 = unsafe UnsafeBufferPointer(start: start, count: Int(sqlite3_column_bytes(pointer, column)))
+        return unsafe String(decoding: utf8, as: UTF8.self)
+    }
+
+    func bytes(_ column: Int32) -> [UInt8] {
+        unsafe [UInt8](blob(column))
+    }
+
+    /// - Throws: `damaged` unless the blob has exactly that many bytes.
+    func fixedBytes<let count: Int>(_ column: Int32, as type: FixedBytes<count>.Type = FixedBytes<count>.self) throws(StoreError)
+        -> FixedBytes<count>
+    {
+        guard let value = unsafe FixedBytes<count>(blob(column)) else { throw .damaged }
+        return value
+    }
+
+    /// Good until the next step.
+    private func blob(_ column: Int32) -> UnsafeRawBufferPointer {
+        let start = unsafe sqlite3_column_blob(pointer, column)
+        return unsafe UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(pointer, column)))
+    }
+
+    /// - Returns: whether there is a row.
+    fileprivate func step() throws(StoreError) -> Bool {
+        switch unsafe sqlite3_step(pointer) {
+        case SQLITE_ROW: return true
+        case SQLITE_DONE: return false
+        case let code: throw .failed(code: code)
+        }
+    }
+
+    /// Lets go of the row and of the values, which may be large.
+    fileprivate func reset() {
+        unsafe sqlite3_reset(pointer)
+        unsafe sqlite3_clear_bindings(pointer)
+    }
+
+    private func check(_ code: Int32) throws(StoreError) {
+        guard code == SQLITE_OK else { throw .failed(code: code) }
+    }
+
+    /// `SQLITE_TRANSIENT`, a C macro: SQLite makes its own copy before it returns.
+    private static var transient: sqlite3_destructor_type? {
+        unsafe unsafeBitCast(-1, to: sqlite3_destructor_type?.self)
+    }
+}
+
+extension Database {
+    /// Runs a statement that returns no rows.
+    ///
+    /// - Returns: the number of rows it changed.
+    @discardableResult
+    func run<each Value: StatementValue>(_ sql: String, _ values: repeat each Value) throws -> Int {
+        try forEach(sql, repeat each values) { _ in }
+        return changesCount
+    }
+
+    /// Reads the first row of a query.
+    func first<each Value: StatementValue, Result>(
+        _ sql: String, _ values: repeat each Value, read: (BoundStatement) throws -> Result
+    ) throws -> Result? {
+        let statement = try prepare(sql, repeat each values)
+        defer { statement.reset() }
+        return try statement.step() ? read(statement) : nil
+    }
+
+    /// Reads all rows of a query.
+    func all<each Value: StatementValue, Result>(
+        _ sql: String, _ values: repeat each Value, read: (BoundStatement) throws -> Result
+    ) throws -> [Result] {
+        var results: [Result] = []
+        try forEach(sql, repeat each values) { results.append(try read($0)) }
+        return results
+    }
+
+    /// Reads the one number of a `SELECT count(*)`.
+    func count(_ sql: String) throws -> Int {
+        Int(try first(sql) { $0.integer(0) } ?? 0)
+    }
+
+    /// Steps through the rows of a query.
+    func forEach<each Value: StatementValue>(
+        _ sql: String, _ values: repeat each Value, read: (BoundStatement) throws -> Void
+    ) throws {
+        let statement = try prepare(sql, repeat each values)
+        defer { statement.reset() }
+        while try statement.step() { try read(statement) }
+    }
+
+    private func prepare<each Value: StatementValue>(_ sql: String, _ values: repeat each Value) throws -> BoundStatement {
+        let statement = BoundStatement(try cachedStatement(sql: sql))
+        var index: Int32 = 0
+        for value in repeat each values {
+            index += 1
+            try value.bind(to: statement, at: index)
+        }
+        return statement
+    }
+}
+
+extension Int64: StatementValue {
+    func bind(to statement: BoundStatement, at index: Int32) throws(StoreError) {
+        try statement.bind(self, at: index)
+    }
+}
+
+extension Bool: StatementValue {
+    func bind(to statement: BoundStatement, at index: Int32) throws(StoreError) {
+        try statement.bind(self ? 1 : 0, at: index)
+    }
+}
+
+extension Timestamp: StatementValue {
+    func bind(to statement: BoundStatement, at index: Int32) throws(StoreError) {
+        try statement.bind(nanoseconds, at: index)
+    }
+}
+
+extension String: StatementValue {
+    func bind(to statement: BoundStatement, at index: Int32) throws(StoreError) {
+        try statement.bind(text: self, at: index)
+    }
+}
+
+extension [UInt8]: StatementValue {
+    func bind(to statement: BoundStatement, at index: Int32) throws(StoreError) {
+        try statement.bind(blob: span, at: index)
+    }
+}
+
+extension FixedBytes: StatementValue {
+    func bind(to statement: BoundStatement, at index: Int32) throws(StoreError) {
+        try statement.bind(blob: storage.span, at: index)
+    }
+}
+
+extension Optional: StatementValue where Wrapped: StatementValue {
+    func bind(to statement: BoundStatement, at index: Int32) throws(StoreError) {
+        switch self {
+        case .some(let value): try value.bind(to: statement, at: index)
+        case .none: try statement.bindNull(at: index)
+        }
+    }
+}
