@@ -42,7 +42,7 @@ package final class Engine: Service, EnvelopeReceiver {
     private static let pruneInterval = Duration.seconds(600)
 
     private let configuration: Configuration
-    private let store: Store
+    private let store: PushStore
     private let clock: any Clock<Duration>
     private let wallClock: WallClock
     private let logger: Logger
@@ -62,9 +62,9 @@ package final class Engine: Service, EnvelopeReceiver {
     /// - Parameter onAcceptedPushes: called after each commit that put pushes into the outbox.
     /// - Throws: `StoreError` when the topics cannot be read.
     package init(
-        configuration: Configuration, store: Store, transport: any MessageTransport, clock: any Clock<Duration>, wallClock: WallClock,
+        configuration: Configuration, store: PushStore, transport: any MessageTransport, clock: any Clock<Duration>, wallClock: WallClock,
         logger: Logger, onAcceptedPushes: @escaping @Sendable () -> Void
-    ) throws {
+    ) async throws {
         self.configuration = configuration
         self.store = store
         self.transport = transport
@@ -72,8 +72,8 @@ package final class Engine: Service, EnvelopeReceiver {
         self.wallClock = wallClock
         self.logger = logger
 
-        var table = TopicTable(minimumCapacity: 2 * (try store.liveRegistrationCount()))
-        try store.forEachLiveTopic { registration, topics in
+        let empty = TopicTable(minimumCapacity: 2 * (try await store.registrationCount()))
+        let table = try await store.reduceLiveTopics(into: empty) { table, registration, topics in
             table.insert(.init(registration: registration, isPrefixed: false), topic: topics.plain)
             table.insert(.init(registration: registration, isPrefixed: true), topic: topics.prefixed)
         }
@@ -149,7 +149,7 @@ package final class Engine: Service, EnvelopeReceiver {
         var lastID: Int64 = 0
         var count = 0
         while true {
-            let rows = try await store.unreplied(after: lastID, limit: Self.recoveryBatchCount)
+            let rows = try await store.unreplied(limit: Self.recoveryBatchCount, after: lastID)
             guard let last = rows.last else { break }
             lastID = last.id
             let replies = rows.compactMap { PendingReply(id: $0.id, stored: $0.reply) }
@@ -160,7 +160,7 @@ package final class Engine: Service, EnvelopeReceiver {
         // Nothing new is recorded before the transport runs, so the end of the journal is the end of what was left.
         lastID = 0
         while true {
-            let rows = try await store.undecided(after: lastID, limit: Self.recoveryBatchCount)
+            let rows = try await store.undecided(limit: Self.recoveryBatchCount, after: lastID)
             guard let last = rows.last else { break }
             lastID = last.id
             await admission.enter(rows.count)
@@ -192,7 +192,7 @@ package final class Engine: Service, EnvelopeReceiver {
     private func prune() async {
         while (try? await clock.sleep(for: Self.pruneInterval)) != nil {
             do {
-                _ = try await store.prune(at: wallClock.now())
+                while try await store.prune(at: wallClock.now()).isBounded {}
             } catch {
                 logger.error("pruning the store failed", metadata: ["error": "\(error)"])
             }

@@ -19,7 +19,7 @@ struct OpenedEnvelope: Sendable {
         case query([Digest64])
         case push(PushNotificationRequest)
         /// Nothing will be answered.
-        case dropped(Settlement.Reason)
+        case dropped(IgnoreReason)
     }
 
     struct Registration: Sendable {

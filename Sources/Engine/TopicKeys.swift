@@ -19,18 +19,19 @@ final class TopicKeys: Sendable {
     /// Keys in memory: 5,000 at about 150 bytes; beyond that the store has them.
     private static let maximumCachedCount = 5_000
 
-    private let store: Store
+    private let store: PushStore
     private let cache = Mutex<[Identifier: SymmetricKey]>([:])
     private let derivations = DispatchQueue(label: "pushserver.topic-keys", qos: .utility)
 
-    init(store: Store) {
+    init(store: PushStore) {
         self.store = store
     }
 
     /// The key if it was derived before; nil when that is still to be done.
     func known(_ topic: Identifier) async throws -> SymmetricKey? {
         if let key = cache.withLock({ $0[topic] }) { return key }
-        guard let key = try await store.topicKey(keyHash: topic.keyHash, prefixed: topic.isPrefixed) else { return nil }
+        guard let bytes = try await store.topicKey(keyHash: topic.keyHash, prefixed: topic.isPrefixed) else { return nil }
+        let key = SymmetricKey(bytes)
         remember(key, of: topic)
         return key
     }
@@ -42,7 +43,7 @@ final class TopicKeys: Sendable {
         let key = await withCheckedContinuation { continuation in
             derivations.async { continuation.resume(returning: name.deriveSymmetricKey()) }
         }
-        try await store.saveTopicKey(key, keyHash: topic.keyHash, prefixed: topic.isPrefixed)
+        try await store.saveTopicKey(key.withExposedBytes { FixedBytes(copying: $0) }, keyHash: topic.keyHash, prefixed: topic.isPrefixed)
         remember(key, of: topic)
         return key
     }

@@ -23,7 +23,7 @@ final class DecideStage: Sendable {
 
     private let decider: Decider
     private let directory: TopicDirectory
-    private let store: Store
+    private let store: PushStore
     private let admission: Admission
     private let metrics: EngineMetrics
     private let clock: any Clock<Duration>
@@ -34,7 +34,7 @@ final class DecideStage: Sendable {
     private let output: WorkQueue<ReplyStage.Item>
 
     init(
-        decider: Decider, directory: TopicDirectory, store: Store, admission: Admission, metrics: EngineMetrics,
+        decider: Decider, directory: TopicDirectory, store: PushStore, admission: Admission, metrics: EngineMetrics,
         clock: any Clock<Duration>, wallClock: WallClock, logger: Logger, onAcceptedPushes: @escaping @Sendable () -> Void,
         queue: WorkQueue<Work>, output: WorkQueue<ReplyStage.Item>
     ) {

@@ -22,7 +22,7 @@ final class OpenStage: Sendable {
     private let opener: Opener
     private let directory: TopicDirectory
     private let keys: TopicKeys
-    private let store: Store
+    private let store: PushStore
     private let admission: Admission
     private let metrics: EngineMetrics
     private let logger: Logger
@@ -34,7 +34,7 @@ final class OpenStage: Sendable {
 
     /// - Parameter queue: messages that were admitted.
     init(
-        identity: PrivateKey, directory: TopicDirectory, store: Store, admission: Admission, metrics: EngineMetrics, logger: Logger,
+        identity: PrivateKey, directory: TopicDirectory, store: PushStore, admission: Admission, metrics: EngineMetrics, logger: Logger,
         queue: WorkQueue<RecordedMessage>, output: WorkQueue<DecideStage.Work>
     ) {
         opener = Opener(identity: identity)
