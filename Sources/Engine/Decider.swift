@@ -118,7 +118,7 @@ struct Decider: Sendable {
         }
         var outcome = Outcome(ending: .queryAnswered)
         outcome.reply = PendingReply(
-            id: id, type: .pushNotificationQueryResponse, payload: response.encoded(), origin: origin, isFrozen: false)
+            id: id, type: .pushNotificationQueryResponse, payload: response.encoded(), origin: origin, mark: .decided)
         return outcome
     }
 
@@ -158,10 +158,12 @@ struct Decider: Sendable {
             if case .undecryptable = registration.facts.content { return nil }
             let response = RegistrationRules.internalErrorResponse(requestID: registration.requestID)
             return PendingReply(
-                id: message.id, type: .pushNotificationRegistrationResponse, payload: response.encoded(), origin: origin)
+                id: message.id, type: .pushNotificationRegistrationResponse, payload: response.encoded(), origin: origin,
+                mark: .nothing)
         case .push(let request):
             guard let response = PushRules.internalErrorResponse(to: request) else { return nil }
-            return PendingReply(id: message.id, type: .pushNotificationResponse, payload: response.encoded(), origin: origin)
+            return PendingReply(
+                id: message.id, type: .pushNotificationResponse, payload: response.encoded(), origin: origin, mark: .nothing)
         case .query, .dropped:
             return nil
         }

@@ -47,6 +47,7 @@ package final class Engine: Service, EnvelopeReceiver {
     private let wallClock: WallClock
     private let logger: Logger
     private let metrics = EngineMetrics()
+    private let storeHealth = StoreHealth()
     private let admission = Admission(maximumCount: Engine.maximumUnderWayCount)
     private let directory: TopicDirectory
     private let transport: any MessageTransport
@@ -84,8 +85,8 @@ package final class Engine: Service, EnvelopeReceiver {
             decider: Decider(
                 serverKey: configuration.identity.publicKey.compressed, registrationPolicy: configuration.registrationPolicy,
                 isDryRun: configuration.isDryRun),
-            directory: directory, store: store, admission: admission, metrics: metrics, clock: clock, wallClock: wallClock,
-            logger: logger, onAcceptedPushes: onAcceptedPushes, queue: deciding, output: replying)
+            directory: directory, store: store, storeHealth: storeHealth, admission: admission, metrics: metrics, clock: clock,
+            wallClock: wallClock, logger: logger, onAcceptedPushes: onAcceptedPushes, queue: deciding, output: replying)
         openStage = OpenStage(
             identity: configuration.identity, directory: directory, store: store, admission: admission, metrics: metrics,
             logger: logger, queue: opening, output: deciding)
@@ -130,7 +131,9 @@ package final class Engine: Service, EnvelopeReceiver {
         }
         metrics.received.increment(by: envelopes.count)
         guard !wanted.isEmpty else { return }
-        let ids = try await store.record(wanted.map { (hash: $0.hash, envelope: $0) }, at: wallClock.now())
+        let ids = try await storeHealth.observing {
+            try await store.record(wanted.map { (hash: $0.hash, envelope: $0) }, at: wallClock.now())
+        }
         let new = zip(ids, wanted).compactMap { id, envelope in id.map { RecordedMessage(id: $0, envelope: envelope) } }
         metrics.recorded.increment(by: new.count)
         metrics.duplicates.increment(by: wanted.count - new.count)
@@ -141,6 +144,12 @@ package final class Engine: Service, EnvelopeReceiver {
 
     /// Messages under way between record and last mark.
     package var underWayCount: Int { admission.count }
+
+    /// Entries of the topic directory, two for each registration.
+    package var queryTopicCount: Int { directory.queryTopicCount }
+
+    /// What keeps the engine from accepting messages; empty when it works.
+    package var troubles: [String] { storeHealth.isFailing ? ["the store could not be written"] : [] }
 
     // MARK: Start and end
 

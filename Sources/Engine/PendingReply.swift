@@ -14,16 +14,25 @@ struct PendingReply: Sendable {
     var pubsubTopic: String
     /// Set for push requests: the same request again finds this answer.
     var statusMessageID: Digest32?
-    /// False for a query: nothing of its answer is kept.
-    var isFrozen: Bool
+    var mark: Mark
 
-    init(id: Int64, type: MessageType, payload: [UInt8], origin: OpenedEnvelope.Origin, isFrozen: Bool = true) {
+    /// What is written down when the reply is out.
+    enum Mark: Sendable {
+        /// The stored answer has been sent.
+        case replied
+        /// A query's: nothing of its answer is kept, and only now its message counts as decided (PROTOCOL.md §8).
+        case decided
+        /// An INTERNAL_ERROR's, which stands for what could not be written.
+        case nothing
+    }
+
+    init(id: Int64, type: MessageType, payload: [UInt8], origin: OpenedEnvelope.Origin, mark: Mark = .replied) {
         self.id = id
         self.type = type
         self.payload = payload
         recipient = origin.sender
         pubsubTopic = origin.pubsubTopic
-        self.isFrozen = isFrozen
+        self.mark = mark
     }
 
     /// - Returns: nil when the stored key is none, which no reply of ours has.
@@ -35,7 +44,7 @@ struct PendingReply: Sendable {
         self.recipient = recipient
         pubsubTopic = stored.pubsubTopic
         statusMessageID = stored.statusMessageID
-        isFrozen = true
+        mark = .replied
     }
 
     var stored: Reply {

@@ -43,7 +43,9 @@ final class TopicKeys: Sendable {
         let key = await withCheckedContinuation { continuation in
             derivations.async { continuation.resume(returning: name.deriveSymmetricKey()) }
         }
-        try await store.saveTopicKey(key.withExposedBytes { FixedBytes(copying: $0) }, keyHash: topic.keyHash, prefixed: topic.isPrefixed)
+        // The database is as secret as the key file, and mode 0600 like it.
+        let bytes = key.withExposedBytes { FixedBytes<32>($0) ?? FixedBytes() }
+        try await store.saveTopicKey(bytes, keyHash: topic.keyHash, prefixed: topic.isPrefixed)
         remember(key, of: topic)
         return key
     }

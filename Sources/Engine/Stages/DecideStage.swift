@@ -16,7 +16,7 @@ final class DecideStage: Sendable {
     enum Work: Sendable {
         case message(OpenedEnvelope, attemptCount: Int = 0)
         /// The reply is out.
-        case published(id: Int64, isFrozen: Bool)
+        case published(id: Int64, PendingReply.Mark)
         /// INTERNAL_ERROR was answered: the message must not take effect any more, also not after a restart.
         case refused(id: Int64)
     }
@@ -24,6 +24,7 @@ final class DecideStage: Sendable {
     private let decider: Decider
     private let directory: TopicDirectory
     private let store: PushStore
+    private let storeHealth: StoreHealth
     private let admission: Admission
     private let metrics: EngineMetrics
     private let clock: any Clock<Duration>
@@ -34,13 +35,14 @@ final class DecideStage: Sendable {
     private let output: WorkQueue<ReplyStage.Item>
 
     init(
-        decider: Decider, directory: TopicDirectory, store: PushStore, admission: Admission, metrics: EngineMetrics,
-        clock: any Clock<Duration>, wallClock: WallClock, logger: Logger, onAcceptedPushes: @escaping @Sendable () -> Void,
+        decider: Decider, directory: TopicDirectory, store: PushStore, storeHealth: StoreHealth, admission: Admission,
+        metrics: EngineMetrics, clock: any Clock<Duration>, wallClock: WallClock, logger: Logger, onAcceptedPushes: @escaping @Sendable () -> Void,
         queue: WorkQueue<Work>, output: WorkQueue<ReplyStage.Item>
     ) {
         self.decider = decider
         self.directory = directory
         self.store = store
+        self.storeHealth = storeHealth
         self.admission = admission
         self.metrics = metrics
         self.clock = clock
@@ -71,17 +73,21 @@ final class DecideStage: Sendable {
                     switch work {
                     case .message(let message, _):
                         return try decider.decide(message, at: now, in: transaction)
-                    case .published(let id, isFrozen: true):
+                    case .published(let id, .replied):
                         try transaction.markReplied([id], at: now)
-                    case .published(let id, isFrozen: false), .refused(let id):
+                    case .published(let id, .decided), .refused(let id):
                         try transaction.settle(id, as: .silent, at: now)
+                    case .published(_, .nothing):
+                        break
                     }
                     return nil
                 }
             }
+            storeHealth.succeeded()
             metrics.commits.increment()
             apply(outcomes)
         } catch {
+            storeHealth.failed()
             metrics.commitFailures.increment()
             logger.error("a transaction failed", metadata: ["messages": "\(batch.count)", "error": "\(error)"])
             if batch.count > 1 {

@@ -74,7 +74,7 @@ final class ReplyStage: Sendable {
             item.envelope = envelope
             try await transport.publish(envelope)
             metrics.repliesPublished.increment()
-            output.send(.published(id: item.reply.id, isFrozen: item.reply.isFrozen))
+            output.send(.published(id: item.reply.id, item.reply.mark))
         } catch {
             metrics.replyFailures.increment()
             item.attemptCount += 1

@@ -1,0 +1,33 @@
+import Engine
+import Envelope
+import Metrics
+import Store
+
+/// Metrics that are looked up when somebody asks.
+struct Gauges: Sendable {
+    private let store: PushStore
+    private let engine: Engine
+    private let registrations = Meter(label: "pushserver_registrations")
+    private let topics = Meter(label: "pushserver_query_topics")
+    private let underWay = Meter(label: "pushserver_messages_under_way")
+    private let queued = Meter(label: "pushserver_pushes_queued")
+    private let oldestAge = Meter(label: "pushserver_oldest_queued_push_age_seconds")
+
+    init(store: PushStore, engine: Engine) {
+        self.store = store
+        self.engine = engine
+    }
+
+    /// A value that cannot be read keeps what it was.
+    func refresh() async {
+        topics.set(engine.queryTopicCount)
+        underWay.set(engine.underWayCount)
+        if let count = try? await store.registrationCount() { registrations.set(count) }
+        if let count = try? await store.queuedPushCount() { queued.set(count) }
+        guard let oldest = try? await store.oldestQueuedPush() else {
+            oldestAge.set(0)
+            return
+        }
+        oldestAge.set(Double(WallClock.system.now().nanoseconds - oldest.nanoseconds) / 1e9)
+    }
+}

@@ -1,0 +1,41 @@
+import Foundation
+package import StatusCrypto
+
+/// The JSON that leaves through commands, files and endpoints.
+extension Encodable {
+    /// One line, keys sorted.
+    func json() throws -> String {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        return String(decoding: try encoder.encode(self), as: UTF8.self)
+    }
+}
+
+/// Body of `GET /health/ready`.
+struct ReadinessBody: Encodable {
+    var ready: Bool
+    var reasons: [String]
+}
+
+/// Contents of `--ready-file` (CONTRACT.md); the relay command writes its addresses only.
+struct ReadyFileBody: Encodable {
+    var admin: String?
+    var relays: [String]
+    var publicKey: String?
+}
+
+/// What `pushserver identity` and `GET /identity` print.
+package struct IdentityBody: Encodable, Sendable {
+    package var publicKey: String
+    package var compressedPublicKey: String
+
+    package init(_ key: PublicKey) {
+        publicKey = Hex.encode(key.uncompressed.bytes, prefix: "0x")
+        compressedPublicKey = Hex.encode(key.compressed.bytes, prefix: "0x")
+    }
+
+    package var json: String {
+        // Two strings of hex digits: nothing in them needs escaping, and the order is the contract's.
+        "{\"publicKey\":\"\(publicKey)\",\"compressedPublicKey\":\"\(compressedPublicKey)\"}"
+    }
+}

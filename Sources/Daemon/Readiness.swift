@@ -1,0 +1,80 @@
+import Foundation
+import Logging
+import ServiceLifecycle
+import Synchronization
+
+/// Collects the addresses as they are bound, and announces the server once it is ready.
+final class Readiness: Service {
+    private struct State {
+        var admin: String?
+        var relays: [Int: String] = [:]
+    }
+
+    /// How often a server that is not ready looks again.
+    private static let pollInterval = Duration.milliseconds(50)
+
+    private let relayCount: Int
+    private let publicKey: String?
+    private let readyFile: String?
+    private let troubles: @Sendable () async -> [String]
+    private let clock: any Clock<Duration>
+    private let logger: Logger
+    private let state = Mutex(State())
+
+    /// - Parameters:
+    ///   - publicKey: nil for the relay on its own, which has neither an identity nor an admin address.
+    ///   - readyFile: where to write the addresses; removed first, so that an old one is never taken for this run's.
+    init(
+        relayCount: Int, publicKey: String?, readyFile: String?, clock: any Clock<Duration>, logger: Logger,
+        troubles: @escaping @Sendable () async -> [String]
+    ) {
+        self.relayCount = relayCount
+        self.publicKey = publicKey
+        self.readyFile = readyFile
+        self.troubles = troubles
+        self.clock = clock
+        self.logger = logger
+        if let readyFile { unlink(readyFile) }
+    }
+
+    func adminListens(on address: ListenAddress) {
+        logger.notice("admin endpoints are up", metadata: ["address": "\(address)"])
+        state.withLock { $0.admin = address.description }
+    }
+
+    func relayListens(_ index: Int, on address: String) {
+        logger.notice("embedded relay is up", metadata: ["address": "\(address)"])
+        state.withLock { $0.relays[index] = address }
+    }
+
+    func run() async throws {
+        try await cancelWhenGracefulShutdown { try await self.announce() }
+    }
+
+    private func announce() async throws {
+        var last: [String] = []
+        while true {
+            let current = await self.troubles()
+            if let body = body, current.isEmpty {
+                logger.notice("ready")
+                if let readyFile { try Data((body.json() + "\n").utf8).write(to: URL(filePath: readyFile), options: .atomic) }
+                break
+            }
+            if current != last, !current.isEmpty {
+                logger.warning("not ready", metadata: ["reasons": "\(current.joined(separator: "; "))"])
+                last = current
+            }
+            do { try await clock.sleep(for: Self.pollInterval) } catch { return }
+        }
+        try? await gracefulShutdown()
+    }
+
+    /// nil until every address is bound.
+    private var body: ReadyFileBody? {
+        state.withLock { state in
+            guard state.relays.count == relayCount, publicKey == nil || state.admin != nil else { return nil }
+            return ReadyFileBody(
+                admin: state.admin, relays: state.relays.sorted { $0.key < $1.key }.map(\.value), publicKey: publicKey)
+        }
+    }
+}
