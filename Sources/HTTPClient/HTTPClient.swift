@@ -1,0 +1,55 @@
+import Foundation
+import Synchronization
+
+/// An HTTP/1.1 client: libcurl's multi handle on a thread of its own, so that the cooperative pool is never blocked.
+///
+/// Connections are kept alive and shared by all requests. A request is sent at most once, except that a GET is sent again when a kept
+/// connection turns out to be dead. Proxies of the environment are not used.
+package final class HTTPClient: Sendable {
+    package struct Configuration: Sendable {
+        /// Further requests to that host wait until a connection is free.
+        package var maximumConnectionsPerHost: Int
+        /// PEM; nil: the certificates that the system trusts.
+        package var certificateAuthorityFile: String?
+
+        package init(maximumConnectionsPerHost: Int = 16, certificateAuthorityFile: String? = nil) {
+            self.maximumConnectionsPerHost = maximumConnectionsPerHost
+            self.certificateAuthorityFile = certificateAuthorityFile
+        }
+    }
+
+    private let mailbox = Mailbox()
+    private let lastIdentifier = Atomic<UInt64>(0)
+
+    /// Starts the thread.
+    package init(configuration: Configuration = Configuration()) {
+        // The thread must not hold the client, whose end is what stops it.
+        let thread = Thread { [mailbox] in TransferLoop.run(mailbox: mailbox, configuration: configuration) }
+        thread.name = "HTTPClient"
+        thread.start()
+    }
+
+    deinit {
+        shutdown()
+    }
+
+    /// Sends the request and waits for the whole answer. Cancelling the task aborts the transfer.
+    package func send(_ request: HTTPRequest) async throws(HTTPError) -> HTTPResponse {
+        let identifier = lastIdentifier.wrappingAdd(1, ordering: .relaxed).newValue
+        let result = await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                mailbox.post(.start(identifier, request, continuation))
+                // A cancellation that came before the start named a transfer that nobody knew yet.
+                if Task.isCancelled { mailbox.post(.cancel(identifier)) }
+            }
+        } onCancel: {
+            mailbox.post(.cancel(identifier))
+        }
+        return try result.get()
+    }
+
+    /// Ends the thread. Requests under way and later ones fail with `cancelled`. Does not wait.
+    package func shutdown() {
+        mailbox.post(.stop)
+    }
+}

@@ -1,0 +1,64 @@
+import CLibCurl
+
+/// No answer could be had.
+///
+/// It names neither URL nor headers nor body: all three can hold secrets.
+package struct HTTPError: Error, Hashable, Sendable {
+    package enum Kind: Hashable, Sendable {
+        /// Not an absolute `http` or `https` URL of printable ASCII.
+        case invalidURL
+        /// A header name or value that cannot be sent, such as one with a line break.
+        case invalidHeader
+        /// No such host, or nobody listens there.
+        case couldNotConnect
+        /// The handshake failed or the certificate is not trusted.
+        case tls
+        /// `timeout` or `connectTimeout` has passed.
+        case timedOut
+        /// The peer closed or reset the connection before the answer was complete.
+        case connectionLost
+        /// What the peer answered is not HTTP.
+        case malformedResponse
+        /// The body is over the request's limit, or the header over `Transfer.maximumHeaderByteCount`.
+        case responseTooLarge
+        /// The task was cancelled or the client shut down.
+        case cancelled
+        /// Anything else, by libcurl's `CURLcode`.
+        case other(code: Int)
+    }
+
+    package var kind: Kind
+    /// False only if not one byte of the request left this machine: then the peer cannot have acted on it. Otherwise the outcome is
+    /// unknown (RELIABILITY.md I2).
+    package var requestMayHaveArrived: Bool
+
+    package init(_ kind: Kind, requestMayHaveArrived: Bool) {
+        self.kind = kind
+        self.requestMayHaveArrived = requestMayHaveArrived
+    }
+
+    init(_ code: CURLcode, requestMayHaveArrived: Bool) {
+        self.init(Kind(code, requestMayHaveArrived: requestMayHaveArrived), requestMayHaveArrived: requestMayHaveArrived)
+    }
+}
+
+extension HTTPError.Kind {
+    fileprivate init(_ code: CURLcode, requestMayHaveArrived: Bool) {
+        self =
+            switch code {
+            // libcurl says "unsupported protocol" also of an answer without a status line, which it takes for HTTP/0.9.
+            case CURLE_UNSUPPORTED_PROTOCOL: requestMayHaveArrived ? .malformedResponse : .invalidURL
+            case CURLE_URL_MALFORMAT: .invalidURL
+            case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_CONNECT: .couldNotConnect
+            case CURLE_SSL_CONNECT_ERROR, CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CERTPROBLEM, CURLE_SSL_CIPHER,
+                CURLE_SSL_CACERT_BADFILE, CURLE_SSL_ISSUER_ERROR:
+                .tls
+            case CURLE_OPERATION_TIMEDOUT: .timedOut
+            case CURLE_SEND_ERROR, CURLE_RECV_ERROR, CURLE_GOT_NOTHING, CURLE_PARTIAL_FILE: .connectionLost
+            case CURLE_WEIRD_SERVER_REPLY, CURLE_BAD_CONTENT_ENCODING: .malformedResponse
+            case CURLE_WRITE_ERROR: .responseTooLarge  // only `Transfer`'s callbacks refuse data, and only for that
+            case CURLE_ABORTED_BY_CALLBACK: .connectionLost  // `Transfer` forbids libcurl's silent second attempt
+            default: .other(code: Int(code.rawValue))
+            }
+    }
+}

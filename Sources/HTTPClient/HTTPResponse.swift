@@ -1,0 +1,47 @@
+/// An answer, whatever its status: a 404 or a 500 is a response, not an error. Redirects are not followed.
+package struct HTTPResponse: Sendable {
+    package var status: Int
+    package var headers: HTTPHeaders
+    package var body: [UInt8]
+
+    package init(status: Int, headers: HTTPHeaders = HTTPHeaders(), body: [UInt8] = []) {
+        self.status = status
+        self.headers = headers
+        self.body = body
+    }
+}
+
+/// Header fields in the order in which they came.
+package struct HTTPHeaders: Sendable {
+    package private(set) var fields: [(name: String, value: String)] = []
+
+    package init(_ fields: [(name: String, value: String)] = []) {
+        self.fields = fields
+    }
+
+    /// The value of the first field of that name, whatever the case of its letters (RFC 9110 §5.1).
+    package subscript(name: String) -> String? {
+        let name = name.lowercased()
+        return fields.first { $0.name.lowercased() == name }?.value
+    }
+
+    /// Whether it may go out: a name is a token, a value has no control characters but the tab (RFC 9110 §5.1, §5.5).
+    static func isSendable(name: String, value: String) -> Bool {
+        !name.isEmpty
+            && name.utf8.allSatisfy { byte in (0x21...0x7E).contains(byte) && !"\"(),/:;<=>?@[\\]{}".utf8.contains(byte) }
+            && value.utf8.allSatisfy { byte in byte == 0x09 || (byte >= 0x20 && byte != 0x7F) }
+    }
+
+    /// Adds the field of one line, `Name: value`; a line without a colon is no field and is passed over.
+    mutating func append(line: String) {
+        guard let colon = line.firstIndex(of: ":") else { return }
+        fields.append((String(line[..<colon]), trimmed(line[line.index(after: colon)...])))
+    }
+
+    /// Optional white space around a value does not belong to it (RFC 9110 §5.5).
+    private func trimmed(_ value: Substring) -> String {
+        let start = value.drop(while: \.isWhitespace)
+        guard let last = start.lastIndex(where: { !$0.isWhitespace }) else { return "" }
+        return String(start[...last])
+    }
+}

@@ -1,0 +1,76 @@
+import CLibCurl
+import Synchronization
+
+/// What the tasks want of the transfer thread, in order.
+final class Mailbox: Sendable {
+    typealias Continuation = CheckedContinuation<Result<HTTPResponse, HTTPError>, Never>
+
+    enum Command: Sendable {
+        case start(UInt64, HTTPRequest, Continuation)
+        case cancel(UInt64)
+        case stop
+    }
+
+    private struct State {
+        var commands: [Command] = []
+        var alarm: Alarm?
+        var isClosed = false
+    }
+
+    private let state = Mutex(State())
+
+    /// Hands over a command. A request that comes after the end fails at once.
+    func post(_ command: Command) {
+        let wasClosed = state.withLock { state in
+            guard !state.isClosed else { return true }
+            state.commands.append(command)
+            // Inside the lock, so that the handle cannot be freed meanwhile: see `close`.
+            state.alarm?.ring()
+            return false
+        }
+        if wasClosed { Self.refuse(command) }
+    }
+
+    /// From now on a post wakes the thread. What was posted before is found by the first `take`.
+    func connect(_ alarm: Alarm) {
+        state.withLock { $0.alarm = alarm }
+    }
+
+    func take() -> [Command] {
+        state.withLock { state in
+            defer { state.commands = [] }
+            return state.commands
+        }
+    }
+
+    /// Refuses what is there and what will come. When it returns nobody rings the alarm any more.
+    func close() {
+        let commands = state.withLock { state in
+            defer { state = State(isClosed: true) }
+            return state.commands
+        }
+        commands.forEach(Self.refuse)
+    }
+
+    private static func refuse(_ command: Command) {
+        guard case .start(_, _, let continuation) = command else { return }
+        continuation.resume(returning: .failure(HTTPError(.cancelled, requestMayHaveArrived: false)))
+    }
+}
+
+/// Wakes the thread that sleeps in `curl_multi_poll`.
+///
+/// Sendable because it can do nothing but call `curl_multi_wakeup`, the one function of a multi handle that libcurl allows from any
+/// thread (curl_multi_wakeup(3)), and because `Mailbox` lets go of it before the handle is freed.
+@safe struct Alarm: @unchecked Sendable {
+    private let multi: UnsafeMutableRawPointer
+
+    init(multi: UnsafeMutableRawPointer) {
+        unsafe self.multi = multi
+    }
+
+    func ring() {
+        // Fails only without a wake-up pipe: then the poll's own bound applies.
+        _ = unsafe curl_multi_wakeup(multi)
+    }
+}

@@ -1,0 +1,190 @@
+import CLibCurl
+
+/// One request on its way: owns the easy handle, the header list and what has come of the answer.
+///
+/// Not Sendable: it lives and dies on the thread of `TransferLoop`. libcurl's callbacks find it through a pointer that is not retained;
+/// that is sound because the handle, the only one to call them, is freed by `deinit`.
+@safe final class Transfer {
+    /// Ten times what the servers we speak to send. libcurl 7.88 bounds a line but not their number (CVE-2023-38039).
+    static let maximumHeaderByteCount = 64 * 1024
+    private static let userAgent = "pushserver"
+
+    let identifier: UInt64
+    let easy: UnsafeMutableRawPointer
+    private var headerLines: UnsafeMutablePointer<curl_slist>?
+
+    private let maximumBodyByteCount: Int
+    private let mayBeSentAgain: Bool
+    private var attemptCount = 0
+    private var headers = HTTPHeaders()
+    private var headerByteCount = 0
+    private var body: [UInt8] = []
+
+    /// Checks the request and sets up a handle for it. Nothing is sent yet.
+    init(identifier: UInt64, request: HTTPRequest, configuration: HTTPClient.Configuration) throws(HTTPError) {
+        guard let easy = unsafe curl_easy_init() else { throw HTTPError(CURLE_OUT_OF_MEMORY, requestMayHaveArrived: false) }
+        self.identifier = identifier
+        unsafe self.easy = easy
+        maximumBodyByteCount = request.maximumResponseBodyByteCount
+        mayBeSentAgain = request.method == .get
+        try set(request)
+        try set(configuration)
+        try setCallbacks()
+    }
+
+    deinit {
+        unsafe curl_easy_cleanup(easy)
+        unsafe curl_slist_free_all(headerLines)
+    }
+
+    /// False only if not one byte of the request was sent.
+    var requestMayHaveArrived: Bool { attemptCount > 0 }
+
+    /// What has come of it, once libcurl says that it is over.
+    func outcome(_ code: CURLcode) -> Result<HTTPResponse, HTTPError> {
+        guard code == CURLE_OK else { return .failure(HTTPError(code, requestMayHaveArrived: requestMayHaveArrived)) }
+        var status = 0
+        unsafe clibcurl_get_long(easy, CURLINFO_RESPONSE_CODE, &status)
+        return .success(HTTPResponse(status: status, headers: headers, body: body))
+    }
+
+    /// The transfer that `TransferLoop` gave to libcurl as this handle.
+    static func of(_ easy: UnsafeMutableRawPointer) -> Transfer? {
+        var pointer: UnsafeMutableRawPointer?
+        unsafe clibcurl_get_private(easy, &pointer)
+        return unsafe pointer.map { unsafe of(userData: $0) }
+    }
+}
+
+// MARK: - Events of libcurl
+
+extension Transfer {
+    /// The connection stands and the request is about to be sent.
+    ///
+    /// libcurl calls it again when a kept connection died before the first byte of an answer and it wants to send the request over
+    /// another one. Only a GET may: whoever sent anything else must hear that the outcome is unknown.
+    ///
+    /// - Returns: whether to go on.
+    fileprivate func requestStarts() -> Bool {
+        guard attemptCount == 0 || mayBeSentAgain else { return false }
+        attemptCount += 1
+        return true
+    }
+
+    /// - Parameter line: a status line, a field or the empty line at the end, with its line break.
+    /// - Returns: whether to go on.
+    fileprivate func receive(headerLine line: UnsafeRawBufferPointer) -> Bool {
+        headerByteCount += line.count
+        guard headerByteCount <= Self.maximumHeaderByteCount else { return false }
+        let text = unsafe String(decoding: line, as: UTF8.self)
+        if text.hasPrefix("HTTP/") {
+            headers = HTTPHeaders()  // those of an interim answer (1xx) are not the answer's
+        } else {
+            headers.append(line: text)
+        }
+        return true
+    }
+
+    /// - Returns: whether to go on.
+    fileprivate func receive(bodyPart part: UnsafeRawBufferPointer) -> Bool {
+        guard part.count <= maximumBodyByteCount - body.count else { return false }
+        unsafe body.append(contentsOf: part)
+        return true
+    }
+
+    fileprivate static func of(userData: UnsafeMutableRawPointer) -> Transfer {
+        unsafe Unmanaged<Transfer>.fromOpaque(userData).takeUnretainedValue()
+    }
+}
+
+// MARK: - Setting up the handle
+
+extension Transfer {
+    private func set(_ request: HTTPRequest) throws(HTTPError) {
+        // libcurl takes C strings: a NUL would cut them, a line break smuggle in a header.
+        guard request.url.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
+            throw HTTPError(.invalidURL, requestMayHaveArrived: false)
+        }
+        try set(CURLOPT_PROTOCOLS_STR, "http,https")
+        try set(CURLOPT_URL, request.url)
+        try set(CURLOPT_TIMEOUT_MS, request.timeout.wholeMilliseconds)
+        try set(CURLOPT_CONNECTTIMEOUT_MS, request.connectTimeout.wholeMilliseconds)
+        if let body = request.body ?? (request.method == .post ? [] : nil) {
+            try set(CURLOPT_POST, 1)
+            try setCopied(body: body)
+        }
+        try set(CURLOPT_CUSTOMREQUEST, request.method.rawValue)
+        try setHeaders(request.headers)
+    }
+
+    private func setCopied(body: [UInt8]) throws(HTTPError) {
+        try check(unsafe clibcurl_set_offset(easy, CURLOPT_POSTFIELDSIZE_LARGE, curl_off_t(body.count)))
+        // An empty array may have no address, and libcurl would read the standard input instead.
+        guard !body.isEmpty else { return try set(CURLOPT_COPYPOSTFIELDS, "") }
+        try check(unsafe body.withUnsafeBytes { unsafe clibcurl_set_pointer(easy, CURLOPT_COPYPOSTFIELDS, $0.baseAddress) })
+    }
+
+    private func set(_ configuration: HTTPClient.Configuration) throws(HTTPError) {
+        try set(CURLOPT_USERAGENT, Self.userAgent)
+        try set(CURLOPT_PROXY, "")  // not even one that the environment names
+        // What we speak to is gorush and Waku nodes, which speak 1.1; a bounded pool of plain connections is what the limits assume.
+        try set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1))
+        try set(CURLOPT_TCP_NODELAY, 1)
+        try set(CURLOPT_NOSIGNAL, 1)  // no SIGALRM for name resolution: we are not the only thread
+        if let file = configuration.certificateAuthorityFile { try set(CURLOPT_CAINFO, file) }
+    }
+
+    private func setHeaders(_ headers: [(name: String, value: String)]) throws(HTTPError) {
+        // A name alone with a colon takes away what libcurl would add of its own. Waiting for "100 Continue" costs a second with a
+        // server that does not know it.
+        var lines = ["Expect:"]
+        if !headers.contains(where: { $0.name.lowercased() == "content-type" }) { lines.append("Content-Type:") }
+        for (name, value) in headers {
+            guard HTTPHeaders.isSendable(name: name, value: value) else { throw HTTPError(.invalidHeader, requestMayHaveArrived: false) }
+            lines.append(value.isEmpty ? name + ";" : name + ": " + value)
+        }
+        for line in lines {
+            guard let longer = unsafe curl_slist_append(headerLines, line) else {
+                throw HTTPError(CURLE_OUT_OF_MEMORY, requestMayHaveArrived: false)
+            }
+            unsafe headerLines = longer
+        }
+        try check(unsafe clibcurl_set_list(easy, CURLOPT_HTTPHEADER, headerLines))
+    }
+
+    private func setCallbacks() throws(HTTPError) {
+        let userData = unsafe Unmanaged.passUnretained(self).toOpaque()
+        for option in [CURLOPT_PRIVATE, CURLOPT_PREREQDATA, CURLOPT_HEADERDATA, CURLOPT_WRITEDATA] {
+            try check(unsafe clibcurl_set_pointer(easy, option, userData))
+        }
+        try check(
+            unsafe clibcurl_set_prerequest_callback(easy) { userData, _, _, _, _ in
+                guard let userData = unsafe userData else { return CURL_PREREQFUNC_ABORT }
+                return unsafe Transfer.of(userData: userData).requestStarts() ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
+            })
+        try check(
+            unsafe clibcurl_set_data_callback(easy, CURLOPT_HEADERFUNCTION) { bytes, _, count, userData in
+                guard let userData = unsafe userData else { return 0 }
+                let line = unsafe UnsafeRawBufferPointer(start: bytes, count: count)
+                return unsafe Transfer.of(userData: userData).receive(headerLine: line) ? count : 0
+            })
+        try check(
+            unsafe clibcurl_set_data_callback(easy, CURLOPT_WRITEFUNCTION) { bytes, _, count, userData in
+                guard let userData = unsafe userData else { return 0 }
+                let part = unsafe UnsafeRawBufferPointer(start: bytes, count: count)
+                return unsafe Transfer.of(userData: userData).receive(bodyPart: part) ? count : 0
+            })
+    }
+
+    private func set(_ option: CURLoption, _ value: Int) throws(HTTPError) {
+        try check(unsafe clibcurl_set_long(easy, option, value))
+    }
+
+    private func set(_ option: CURLoption, _ value: String) throws(HTTPError) {
+        try check(unsafe clibcurl_set_string(easy, option, value))
+    }
+
+    private func check(_ code: CURLcode) throws(HTTPError) {
+        guard code == CURLE_OK else { throw HTTPError(code, requestMayHaveArrived: false) }
+    }
+}
