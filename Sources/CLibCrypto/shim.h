@@ -1,6 +1,5 @@
 #pragma once
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
-#include <openssl/rand.h>
-#include <openssl/sha.h>
 #include <openssl/hmac.h>
+#include <openssl/rand.h>

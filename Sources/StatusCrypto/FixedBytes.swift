@@ -18,26 +18,51 @@ package struct FixedBytes<let count: Int>: Hashable, Sendable {
         }
     }
 
-    /// A copy as an array, for the places that take any length.
-    package var bytes: [UInt8] {
-        unsafe [UInt8](unsafeUninitializedCapacity: count) { buffer, initializedCount in
-            for index in 0..<count { unsafe buffer[index] = storage[index] }
-            initializedCount = count
+    /// - Returns: nil unless there are exactly `count` bytes.
+    package init?(_ bytes: Span<UInt8>) {
+        guard bytes.count == count else { return nil }
+        self.init()
+        for index in 0..<count { storage[index] = bytes[index] }
+    }
+
+    /// The bytes in place, for reading.
+    package var span: Span<UInt8> {
+        @_lifetime(borrow self)
+        borrowing get { storage.span }
+    }
+
+    /// The bytes in place, for writing.
+    package var mutableSpan: MutableSpan<UInt8> {
+        @_lifetime(&self)
+        mutating get { storage.mutableSpan }
+    }
+
+    /// The bytes in place, for a C function that writes exactly `count` of them.
+    package mutating func withUnsafeMutablePointer<Result>(_ body: (UnsafeMutablePointer<UInt8>) -> Result) -> Result {
+        var span = storage.mutableSpan
+        return unsafe span.withUnsafeMutableBufferPointer { buffer in
+            // Nil only for a buffer without bytes, and a length of zero has no use.
+            guard let base = buffer.baseAddress else { preconditionFailure("no bytes") }
+            return unsafe body(base)
         }
     }
+
+    /// A copy as an array, for the places that take any length.
+    package var bytes: [UInt8] { [UInt8](copying: span) }
 
     package subscript(index: Int) -> UInt8 {
         get { storage[index] }
         set { storage[index] = newValue }
     }
 
+    /// Ends at the first difference: not for secrets, those compare with `ConstantTime`.
     package static func == (left: Self, right: Self) -> Bool {
         for index in 0..<count where left.storage[index] != right.storage[index] { return false }
         return true
     }
 
     package func hash(into hasher: inout Hasher) {
-        for index in 0..<count { hasher.combine(storage[index]) }
+        unsafe storage.span.withUnsafeBytes { unsafe hasher.combine(bytes: $0) }
     }
 }
 
@@ -45,3 +70,30 @@ package struct FixedBytes<let count: Int>: Hashable, Sendable {
 package typealias Digest32 = FixedBytes<32>
 /// SHAKE-256 with 64 bytes of output.
 package typealias Digest64 = FixedBytes<64>
+
+extension Span<UInt8> {
+    /// The bytes in place, for a C function that reads exactly `count` of them and takes no null.
+    func withUnsafePointer<Result>(_ body: (UnsafePointer<UInt8>) -> Result) -> Result {
+        unsafe withUnsafeBufferPointer { buffer in
+            if let base = buffer.baseAddress { return unsafe body(base) }
+            // An empty span may have no address. C reads nothing behind this one either.
+            var nothing: UInt8 = 0
+            return unsafe Swift.withUnsafePointer(to: &nothing, body)
+        }
+    }
+}
+
+extension [UInt8] {
+    /// A copy of borrowed bytes.
+    package init(copying bytes: Span<UInt8>) {
+        unsafe self.init(unsafeUninitializedCapacity: bytes.count) { buffer, initializedCount in
+            for index in 0..<bytes.count { unsafe buffer.initializeElement(at: index, to: bytes[index]) }
+            initializedCount = bytes.count
+        }
+    }
+
+    /// Appends borrowed bytes.
+    package mutating func append(copying bytes: Span<UInt8>) {
+        unsafe bytes.withUnsafeBufferPointer { unsafe append(contentsOf: $0) }
+    }
+}

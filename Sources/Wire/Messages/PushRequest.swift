@@ -21,6 +21,31 @@ package struct PushNotification: WireMessage {
     package var author: [UInt8] = []
 
     package init() {}
+
+    package init(reading reader: inout WireReader) throws(WireError) {
+        while let field = try reader.nextField() {
+            switch field {
+            case .bytes(1): accessToken = try reader.readString()
+            case .bytes(2): chatID = try reader.readBytes()
+            case .bytes(3): publicKey = try reader.readBytes()
+            case .bytes(4): installationID = try reader.readString()
+            case .bytes(5): message = try reader.readBytes()
+            case .varint(6): type = PushNotificationType(rawValue: try reader.readInt32())
+            case .bytes(7): author = try reader.readBytes()
+            default: try reader.skip(field)
+            }
+        }
+    }
+
+    package func write(to writer: inout WireWriter) {
+        writer.write(accessToken, 1)
+        writer.write(chatID, 2)
+        writer.write(publicKey, 3)
+        writer.write(installationID, 4)
+        writer.write(message, 5)
+        writer.write(type.rawValue, 6)
+        writer.write(author, 7)
+    }
 }
 
 package struct PushNotificationRequest: WireMessage {
@@ -28,6 +53,21 @@ package struct PushNotificationRequest: WireMessage {
     package var messageID: [UInt8] = []
 
     package init() {}
+
+    package init(reading reader: inout WireReader) throws(WireError) {
+        while let field = try reader.nextField() {
+            switch field {
+            case .bytes(1): try reader.readMessage(appendingTo: &requests)
+            case .bytes(2): messageID = try reader.readBytes()
+            default: try reader.skip(field)
+            }
+        }
+    }
+
+    package func write(to writer: inout WireWriter) {
+        writer.write(requests, 1)
+        writer.write(messageID, 2)
+    }
 }
 
 /// `PushNotificationReport.ErrorType`.
@@ -48,6 +88,25 @@ package struct PushNotificationReport: WireMessage {
     package var installationID = ""
 
     package init() {}
+
+    package init(reading reader: inout WireReader) throws(WireError) {
+        while let field = try reader.nextField() {
+            switch field {
+            case .varint(1): success = try reader.readBool()
+            case .varint(2): error = ReportError(rawValue: try reader.readInt32())
+            case .bytes(3): publicKey = try reader.readBytes()
+            case .bytes(4): installationID = try reader.readString()
+            default: try reader.skip(field)
+            }
+        }
+    }
+
+    package func write(to writer: inout WireWriter) {
+        writer.write(success, 1)
+        writer.write(error.rawValue, 2)
+        writer.write(publicKey, 3)
+        writer.write(installationID, 4)
+    }
 }
 
 package struct PushNotificationResponse: WireMessage {
@@ -55,4 +114,19 @@ package struct PushNotificationResponse: WireMessage {
     package var reports: [PushNotificationReport] = []
 
     package init() {}
+
+    package init(reading reader: inout WireReader) throws(WireError) {
+        while let field = try reader.nextField() {
+            switch field {
+            case .bytes(1): messageID = try reader.readBytes()
+            case .bytes(2): try reader.readMessage(appendingTo: &reports)
+            default: try reader.skip(field)
+            }
+        }
+    }
+
+    package func write(to writer: inout WireWriter) {
+        writer.write(messageID, 1)
+        writer.write(reports, 2)
+    }
 }

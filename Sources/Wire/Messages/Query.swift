@@ -3,6 +3,19 @@ package struct PushNotificationQuery: WireMessage {
     package var publicKeys: [[UInt8]] = []
 
     package init() {}
+
+    package init(reading reader: inout WireReader) throws(WireError) {
+        while let field = try reader.nextField() {
+            switch field {
+            case .bytes(1): try reader.readBytes(appendingTo: &publicKeys)
+            default: try reader.skip(field)
+            }
+        }
+    }
+
+    package func write(to writer: inout WireWriter) {
+        writer.write(publicKeys, 1)
+    }
 }
 
 package struct PushNotificationQueryInfo: WireMessage {
@@ -17,6 +30,31 @@ package struct PushNotificationQueryInfo: WireMessage {
     package var serverPublicKey: [UInt8] = []
 
     package init() {}
+
+    package init(reading reader: inout WireReader) throws(WireError) {
+        while let field = try reader.nextField() {
+            switch field {
+            case .bytes(1): accessToken = try reader.readString()
+            case .bytes(2): installationID = try reader.readString()
+            case .bytes(3): publicKey = try reader.readBytes()
+            case .bytes(4): try reader.readBytes(appendingTo: &allowedKeyList)
+            case .bytes(5): grant = try reader.readBytes()
+            case .varint(6): version = try reader.readVarint()
+            case .bytes(7): serverPublicKey = try reader.readBytes()
+            default: try reader.skip(field)
+            }
+        }
+    }
+
+    package func write(to writer: inout WireWriter) {
+        writer.write(accessToken, 1)
+        writer.write(installationID, 2)
+        writer.write(publicKey, 3)
+        writer.write(allowedKeyList, 4)
+        writer.write(grant, 5)
+        writer.write(version, 6)
+        writer.write(serverPublicKey, 7)
+    }
 }
 
 package struct PushNotificationQueryResponse: WireMessage {
@@ -26,6 +64,23 @@ package struct PushNotificationQueryResponse: WireMessage {
     package var success = false
 
     package init() {}
+
+    package init(reading reader: inout WireReader) throws(WireError) {
+        while let field = try reader.nextField() {
+            switch field {
+            case .bytes(1): try reader.readMessage(appendingTo: &info)
+            case .bytes(2): messageID = try reader.readBytes()
+            case .varint(3): success = try reader.readBool()
+            default: try reader.skip(field)
+            }
+        }
+    }
+
+    package func write(to writer: inout WireWriter) {
+        writer.write(info, 1)
+        writer.write(messageID, 2)
+        writer.write(success, 3)
+    }
 }
 
 package struct ContactCodeAdvertisement: WireMessage {
@@ -34,4 +89,40 @@ package struct ContactCodeAdvertisement: WireMessage {
     package var chatIdentity: [UInt8] = []
 
     package init() {}
+
+    package init(reading reader: inout WireReader) throws(WireError) {
+        while let field = try reader.nextField() {
+            switch field {
+            case .bytes(1): try reader.readMessage(appendingTo: &pushNotificationInfo)
+            case .bytes(2): chatIdentity = try reader.readBytes()
+            default: try reader.skip(field)
+            }
+        }
+    }
+
+    package func write(to writer: inout WireWriter) {
+        writer.write(pushNotificationInfo, 1)
+        writer.write(chatIdentity, 2)
+    }
+}
+
+/// What reference clients wrap a contact code in; of its many fields the only one that is for us (PROTOCOL.md §6).
+package struct ProtocolMessage: WireMessage {
+    /// An ``ApplicationMetadataMessage``.
+    package var publicMessage: [UInt8] = []
+
+    package init() {}
+
+    package init(reading reader: inout WireReader) throws(WireError) {
+        while let field = try reader.nextField() {
+            switch field {
+            case .bytes(102): publicMessage = try reader.readBytes()
+            default: try reader.skip(field)
+            }
+        }
+    }
+
+    package func write(to writer: inout WireWriter) {
+        writer.write(publicMessage, 102)
+    }
 }

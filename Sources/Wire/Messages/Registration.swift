@@ -27,6 +27,47 @@ package struct PushNotificationRegistration: WireMessage {
     package var mutedChatList: [[UInt8]] = []
 
     package init() {}
+
+    package init(reading reader: inout WireReader) throws(WireError) {
+        while let field = try reader.nextField() {
+            switch field {
+            case .varint(1): tokenType = TokenType(rawValue: try reader.readInt32())
+            case .bytes(2): deviceToken = try reader.readString()
+            case .bytes(3): installationID = try reader.readString()
+            case .bytes(4): accessToken = try reader.readString()
+            case .varint(5): enabled = try reader.readBool()
+            case .varint(6): version = try reader.readVarint()
+            case .bytes(7): try reader.readBytes(appendingTo: &allowedKeyList)
+            case .bytes(8): try reader.readBytes(appendingTo: &blockedChatList)
+            case .varint(9): unregister = try reader.readBool()
+            case .bytes(10): grant = try reader.readBytes()
+            case .varint(11): allowFromContactsOnly = try reader.readBool()
+            case .bytes(12): apnTopic = try reader.readString()
+            case .varint(13): blockMentions = try reader.readBool()
+            case .bytes(14): try reader.readBytes(appendingTo: &allowedMentionsChatList)
+            case .bytes(15): try reader.readBytes(appendingTo: &mutedChatList)
+            default: try reader.skip(field)
+            }
+        }
+    }
+
+    package func write(to writer: inout WireWriter) {
+        writer.write(tokenType.rawValue, 1)
+        writer.write(deviceToken, 2)
+        writer.write(installationID, 3)
+        writer.write(accessToken, 4)
+        writer.write(enabled, 5)
+        writer.write(version, 6)
+        writer.write(allowedKeyList, 7)
+        writer.write(blockedChatList, 8)
+        writer.write(unregister, 9)
+        writer.write(grant, 10)
+        writer.write(allowFromContactsOnly, 11)
+        writer.write(apnTopic, 12)
+        writer.write(blockMentions, 13)
+        writer.write(allowedMentionsChatList, 14)
+        writer.write(mutedChatList, 15)
+    }
 }
 
 /// `PushNotificationRegistrationResponse.ErrorType`.
@@ -48,4 +89,21 @@ package struct PushNotificationRegistrationResponse: WireMessage {
     package var requestID: [UInt8] = []
 
     package init() {}
+
+    package init(reading reader: inout WireReader) throws(WireError) {
+        while let field = try reader.nextField() {
+            switch field {
+            case .varint(1): success = try reader.readBool()
+            case .varint(2): error = RegistrationError(rawValue: try reader.readInt32())
+            case .bytes(3): requestID = try reader.readBytes()
+            default: try reader.skip(field)
+            }
+        }
+    }
+
+    package func write(to writer: inout WireWriter) {
+        writer.write(success, 1)
+        writer.write(error.rawValue, 2)
+        writer.write(requestID, 3)
+    }
 }

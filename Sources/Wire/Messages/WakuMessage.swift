@@ -10,4 +10,27 @@ package struct WakuMessage: WireMessage {
     package var ephemeral = false
 
     package init() {}
+
+    package init(reading reader: inout WireReader) throws(WireError) {
+        while let field = try reader.nextField() {
+            switch field {
+            case .bytes(1): payload = try reader.readBytes()
+            case .bytes(2): contentTopic = try reader.readString()
+            case .varint(3): version = try reader.readUInt32()
+            case .varint(10): timestamp = try reader.readSInt64()
+            case .bytes(11): meta = try reader.readBytes()
+            case .varint(31): ephemeral = try reader.readBool()
+            default: try reader.skip(field)
+            }
+        }
+    }
+
+    package func write(to writer: inout WireWriter) {
+        writer.write(payload, 1)
+        writer.write(contentTopic, 2)
+        writer.write(version, 3)
+        writer.write(zigzag: timestamp, 10)
+        writer.write(meta, 11)
+        writer.write(ephemeral, 31)
+    }
 }

@@ -1,0 +1,110 @@
+import CLibCrypto
+
+/// A ciphertext, or whatever it was, that does not belong to the key.
+package struct AuthenticationFailure: Error, Equatable {}
+
+/// AES-256-GCM with a tag of 16 bytes and no associated data.
+package enum AESGCM {
+    package static let nonceByteCount = 12
+    package static let tagByteCount = 16
+
+    /// - Parameter nonce: never used twice with the same key.
+    /// - Returns: ciphertext, as long as the plaintext, ‖ tag (16 bytes).
+    package static func seal(_ plaintext: Span<UInt8>, key: SymmetricKey, nonce: FixedBytes<12>) -> [UInt8] {
+        var context = key.withExposedBytes {
+            unsafe CipherContext(LibCrypto.aes256GCM, .encrypt, key: $0, initializationVector: nonce.span)
+        }
+        var sealed: [UInt8] = []
+        // Room for a nonce too: one layout has it in the end.
+        sealed.reserveCapacity(plaintext.count + tagByteCount + nonceByteCount)
+        sealed.append(copying: plaintext)
+        context.apply(to: &sealed)
+        sealed.append(copying: context.authenticationTag().span)
+        return sealed
+    }
+
+    /// - Parameter sealed: ciphertext ‖ tag (16 bytes), of any length.
+    package static func open(
+        _ sealed: Span<UInt8>, key: SymmetricKey, nonce: FixedBytes<12>
+    ) throws(AuthenticationFailure) -> [UInt8] {
+        guard sealed.count >= tagByteCount, let tag = FixedBytes<16>(sealed.extracting(last: tagByteCount)) else {
+            throw AuthenticationFailure()
+        }
+        var context = key.withExposedBytes {
+            unsafe CipherContext(LibCrypto.aes256GCM, .decrypt, key: $0, initializationVector: nonce.span)
+        }
+        var plaintext = [UInt8](copying: sealed.extracting(droppingLast: tagByteCount))
+        context.apply(to: &plaintext)
+        guard context.accepts(tag) else { throw AuthenticationFailure() }
+        return plaintext
+    }
+}
+
+/// AES-128 in counter mode.
+package enum AESCTR {
+    /// Encrypts or decrypts: it is the same.
+    package static func apply(to bytes: inout [UInt8], key: FixedBytes<16>, initializationVector: FixedBytes<16>) {
+        var context = unsafe CipherContext(LibCrypto.aes128CTR, .encrypt, key: key.span, initializationVector: initializationVector.span)
+        context.apply(to: &bytes)
+    }
+}
+
+/// One encryption or decryption.
+@safe private struct CipherContext: ~Copyable {
+    enum Direction: Int32 {
+        case decrypt = 0
+        case encrypt = 1
+    }
+
+    private let context: OpaquePointer
+
+    /// The spans are as long as the cipher wants them.
+    init(_ cipher: OpaquePointer, _ direction: Direction, key: Span<UInt8>, initializationVector: Span<UInt8>) {
+        unsafe context = LibCrypto.require(EVP_CIPHER_CTX_new())
+        unsafe key.withUnsafePointer { key in
+            unsafe initializationVector.withUnsafePointer { vector in
+                unsafe LibCrypto.require(EVP_CipherInit_ex2(context, cipher, key, vector, direction.rawValue, nil))
+            }
+        }
+    }
+
+    deinit { unsafe EVP_CIPHER_CTX_free(context) }
+
+    /// In place, which counter modes allow. In steps, because libcrypto counts in Int32.
+    mutating func apply(to bytes: inout [UInt8]) {
+        unsafe bytes.withUnsafeMutableBufferPointer { buffer in
+            guard let base = buffer.baseAddress else { return }
+            for start in stride(from: 0, to: buffer.count, by: 1 << 30) {
+                let count = Int32(min(1 << 30, buffer.count - start))
+                var written: Int32 = 0
+                unsafe LibCrypto.require(EVP_CipherUpdate(context, base + start, &written, base + start, count))
+            }
+        }
+    }
+
+    /// Ends the encryption. GCM only.
+    mutating func authenticationTag() -> FixedBytes<16> {
+        LibCrypto.require(finish())
+        var tag = FixedBytes<16>()
+        unsafe tag.withUnsafeMutablePointer {
+            unsafe LibCrypto.require(EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_GET_TAG, 16, $0))
+        }
+        return tag
+    }
+
+    /// Ends the decryption; libcrypto compares in constant time. GCM only.
+    mutating func accepts(_ tag: FixedBytes<16>) -> Bool {
+        var tag = tag
+        unsafe tag.withUnsafeMutablePointer {
+            unsafe LibCrypto.require(EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_SET_TAG, 16, $0))
+        }
+        return finish() == 1
+    }
+
+    private mutating func finish() -> Int32 {
+        // Counter modes have no rest to write.
+        var rest: UInt8 = 0
+        var written: Int32 = 0
+        return unsafe EVP_CipherFinal_ex(context, &rest, &written)
+    }
+}

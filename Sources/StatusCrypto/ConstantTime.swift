@@ -1,0 +1,25 @@
+import CLibCrypto
+
+/// Comparison of secrets: access tokens, MACs, recovered keys (PROTOCOL.md §1).
+package enum ConstantTime {
+    /// Takes the same time wherever the bytes differ. The length may leak.
+    package static func equal(_ left: Span<UInt8>, _ right: Span<UInt8>) -> Bool {
+        guard left.count == right.count else { return false }
+        return unsafe left.withUnsafeBytes { left in
+            unsafe right.withUnsafeBytes { right in
+                unsafe CRYPTO_memcmp(left.baseAddress, right.baseAddress, left.count) == 0
+            }
+        }
+    }
+
+    package static func equal(_ left: some Collection<UInt8>, _ right: some Collection<UInt8>) -> Bool {
+        equal([UInt8](left).span, [UInt8](right).span)
+    }
+}
+
+extension FixedBytes {
+    /// Overwrites the bytes in a way that no optimiser leaves out.
+    mutating func wipe() {
+        unsafe withUnsafeMutablePointer { unsafe OPENSSL_cleanse($0, count) }
+    }
+}

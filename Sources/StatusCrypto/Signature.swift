@@ -1,0 +1,59 @@
+import CSecp256k1
+
+/// A recoverable ECDSA signature `R‖S‖V`, V being 0 or 1 (PROTOCOL.md §1). High s is taken, low s is made.
+package struct Signature: Hashable, Sendable {
+    package let bytes: FixedBytes<65>
+
+    /// - Returns: nil unless there are 65 bytes and V is 0 or 1. R and S may still be out of range.
+    package init?(_ bytes: some Collection<UInt8>) {
+        guard let bytes = FixedBytes<65>(bytes), bytes[64] <= 1 else { return nil }
+        self.bytes = bytes
+    }
+
+    init(_ compact: FixedBytes<64>, v: UInt8) {
+        var bytes = FixedBytes<65>()
+        for index in 0..<64 { bytes[index] = compact[index] }
+        bytes[64] = v
+        self.bytes = bytes
+    }
+
+    /// Whether a key can be recovered, told without the recovery (4.5 µs instead of 34): R and S are in range and R is the X of a point
+    /// (PROTOCOL.md §3). For a digest made to measure the recovery may fail nevertheless.
+    package var isWellFormed: Bool {
+        guard parsed != nil, !isZero(0..<32), !isZero(32..<64) else { return false }
+        var point = FixedBytes<33>()
+        point[0] = 0x02
+        for index in 0..<32 { point[index + 1] = bytes[index] }
+        return secp256k1_pubkey(parsing: point.span) != nil
+    }
+
+    /// The key that signed, if this is a signature over the digest: *any* well-formed signature gives some key for any digest.
+    ///
+    /// - Returns: nil when there is none.
+    package func recover(_ digest: Digest32) -> PublicKey? {
+        guard var signature = parsed else { return nil }
+        var point = secp256k1_pubkey()
+        let isRecovered = unsafe digest.span.withUnsafePointer {
+            unsafe secp256k1_ecdsa_recover(Secp256k1.context, &point, &signature, $0)
+        }
+        return isRecovered == 1 ? PublicKey(point) : nil
+    }
+
+    /// Whether the key signed the digest.
+    package func isBy(_ key: PublicKey, _ digest: Digest32) -> Bool {
+        guard let signer = recover(digest) else { return false }
+        return ConstantTime.equal(signer.uncompressed.span, key.uncompressed.span)
+    }
+
+    /// nil when R or S is not below the order of the group.
+    private var parsed: secp256k1_ecdsa_recoverable_signature? {
+        var signature = secp256k1_ecdsa_recoverable_signature()
+        let isInRange = unsafe bytes.span.withUnsafePointer {
+            unsafe secp256k1_ecdsa_recoverable_signature_parse_compact(
+                Secp256k1.context, &signature, $0, Int32(bytes[64]))
+        }
+        return isInRange == 1 ? signature : nil
+    }
+
+    private func isZero(_ range: Range<Int>) -> Bool { range.allSatisfy { bytes[$0] == 0 } }
+}

@@ -1,0 +1,32 @@
+/// What a tag announces: the wire type as the case, the field number in it.
+///
+/// A message switches over it, so that a known number with another wire type falls through to `default`
+/// and is skipped like an unknown field, as the reference implementation does (golden vectors 06).
+package enum WireField: Equatable {
+    case varint(UInt32)
+    case fixed64(UInt32)
+    /// Length-delimited: bytes, strings and messages.
+    case bytes(UInt32)
+    case startGroup(UInt32)
+    case endGroup(UInt32)
+    case fixed32(UInt32)
+
+    /// Field numbers have 29 bits; 0 is no field.
+    static let numbers: ClosedRange<UInt64> = 1...(1 << 29 - 1)
+
+    /// - Parameter tag: `number << 3 | wire type`.
+    @inline(__always)
+    init(tag: UInt64) throws(WireError) {
+        guard WireField.numbers.contains(tag >> 3) else { throw .invalidTag }
+        let number = UInt32(truncatingIfNeeded: tag >> 3)
+        switch tag & 0b111 {
+        case 0: self = .varint(number)
+        case 1: self = .fixed64(number)
+        case 2: self = .bytes(number)
+        case 3: self = .startGroup(number)
+        case 4: self = .endGroup(number)
+        case 5: self = .fixed32(number)
+        default: throw .invalidTag
+        }
+    }
+}

@@ -1,0 +1,163 @@
+/// Reads the protobuf wire format from bytes that it borrows.
+///
+/// Total: on any input each call gives a value or a ``WireError``, and moves forward or throws. The accepted language is that of
+/// the reference implementation, Go's protobuf (golden vectors 06).
+package struct WireReader: ~Escapable {
+    /// Entries of one repeated field. An empty entry is 2 bytes of input and 8 to 90 of memory; the longest list that has a use is
+    /// a registration's `allowed_key_list`, far below this.
+    package static let maximumEntryCount = 20_000
+
+    /// Nesting of unknown groups: the limit of the reference implementation. No message of ours has a group.
+    package static let maximumGroupDepth = 10_000
+
+    private let bytes: Span<UInt8>
+    private var position = 0
+
+    @_lifetime(copy bytes)
+    package init(_ bytes: Span<UInt8>) {
+        self.bytes = bytes
+    }
+
+    /// The next field's tag, or nil at the end. What follows must then be read, or skipped with ``skip(_:)``.
+    @inline(__always)
+    package mutating func nextField() throws(WireError) -> WireField? {
+        guard position < bytes.count else { return nil }
+        return try WireField(tag: readVarint())
+    }
+}
+
+// MARK: - Values
+
+extension WireReader {
+    /// `uint64`; at most ten bytes, longer forms than needed are fine.
+    @inline(__always)
+    package mutating func readVarint() throws(WireError) -> UInt64 {
+        let byte = try readByte()
+        return byte < 0x80 ? UInt64(byte) : try readVarint(after: byte)
+    }
+
+    /// `uint32`: the low 32 bits of the varint.
+    package mutating func readUInt32() throws(WireError) -> UInt32 {
+        UInt32(truncatingIfNeeded: try readVarint())
+    }
+
+    /// `int32` and enumerations: the low 32 bits of the varint; negative numbers come with ten bytes.
+    package mutating func readInt32() throws(WireError) -> Int32 {
+        Int32(truncatingIfNeeded: try readVarint())
+    }
+
+    /// `sint64`: zigzag, 0, −1, 1, −2 … for 0, 1, 2, 3 ….
+    package mutating func readSInt64() throws(WireError) -> Int64 {
+        let zigzag = try readVarint()
+        return Int64(bitPattern: zigzag >> 1) ^ -Int64(bitPattern: zigzag & 1)
+    }
+
+    /// `bool`: any number but 0 is true.
+    package mutating func readBool() throws(WireError) -> Bool {
+        try readVarint() != 0
+    }
+
+    /// `bytes`, copied out.
+    package mutating func readBytes() throws(WireError) -> [UInt8] {
+        let value = try readSpan()
+        // One memcpy; the pointer does not leave the closure.
+        return unsafe value.withUnsafeBufferPointer { unsafe [UInt8]($0) }
+    }
+
+    /// `string`: UTF-8, checked.
+    package mutating func readString() throws(WireError) -> String {
+        let value = try readSpan()
+        do {
+            return String(copying: try UTF8Span(validating: value))
+        } catch {
+            throw .invalidUTF8
+        }
+    }
+
+    /// `bytes`, borrowed.
+    @_lifetime(copy self)
+    package mutating func readSpan() throws(WireError) -> Span<UInt8> {
+        let count = try readVarint()
+        guard count <= UInt64(bytes.count - position) else { throw .truncated }
+        let start = position
+        position += Int(count)
+        return bytes.extracting(start..<position)
+    }
+
+    /// One entry of `repeated bytes`.
+    package mutating func readBytes(appendingTo list: inout [[UInt8]]) throws(WireError) {
+        guard list.count < WireReader.maximumEntryCount else { throw .tooManyEntries }
+        list.append(try readBytes())
+    }
+
+    /// One entry of a repeated message.
+    package mutating func readMessage<Message: WireMessage>(appendingTo list: inout [Message]) throws(WireError) {
+        guard list.count < WireReader.maximumEntryCount else { throw .tooManyEntries }
+        var nested = WireReader(try readSpan())
+        list.append(try Message(reading: &nested))
+    }
+}
+
+// MARK: - Unknown fields
+
+extension WireReader {
+    /// Passes over what belongs to a field that the message does not know.
+    package mutating func skip(_ field: WireField) throws(WireError) {
+        switch field {
+        case .varint: _ = try readVarint()
+        case .fixed64: try advance(by: 8)
+        case .bytes: _ = try readSpan()
+        case .fixed32: try advance(by: 4)
+        case .startGroup(let number): try skipGroup(number)
+        case .endGroup: throw .unbalancedGroup
+        }
+    }
+
+    /// Iterative: nesting that a peer chose must not become depth of our stack.
+    private mutating func skipGroup(_ number: UInt32) throws(WireError) {
+        var open = [number]
+        while let innermost = open.last {
+            switch try nextField() {
+            case .startGroup(let number):
+                guard open.count < WireReader.maximumGroupDepth else { throw .groupsTooDeep }
+                open.append(number)
+            case .endGroup(let number):
+                guard number == innermost else { throw .unbalancedGroup }
+                open.removeLast()
+            case .some(let field):
+                try skip(field)
+            case nil:
+                throw .unbalancedGroup
+            }
+        }
+    }
+}
+
+// MARK: - Bytes
+
+extension WireReader {
+    @inline(__always)
+    private mutating func readByte() throws(WireError) -> UInt8 {
+        guard position < bytes.count else { throw .truncated }
+        defer { position += 1 }
+        return bytes[position]
+    }
+
+    private mutating func advance(by count: Int) throws(WireError) {
+        guard count <= bytes.count - position else { throw .truncated }
+        position += count
+    }
+
+    /// The rest of a varint, seven bits a byte, lowest first. The tenth byte has room for one bit.
+    private mutating func readVarint(after first: UInt8) throws(WireError) -> UInt64 {
+        var value = UInt64(first & 0x7F)
+        var shift: UInt64 = 7
+        while true {
+            let byte = try readByte()
+            guard shift < 63 || byte <= 1 else { throw .varintOverflow }
+            value |= UInt64(byte & 0x7F) << shift
+            guard byte >= 0x80 else { return value }
+            shift += 7
+        }
+    }
+}
