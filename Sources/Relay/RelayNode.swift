@@ -24,7 +24,7 @@ struct RelayNode {
         var version: String
     }
 
-    private let identity: Identity
+    var identity: Identity
     private let maximumMessageByteCount: Int
     private var subscriptions: Set<String>
     private var cache: MessageCache
