@@ -1,3 +1,4 @@
+package import StatusCrypto
 package import Wire
 
 /// A Waku message and the pubsub topic it travels on: the unit that transports carry.
@@ -8,5 +9,18 @@ package struct WakuEnvelope: Sendable, Equatable {
     package init(pubsubTopic: String, message: WakuMessage) {
         self.pubsubTopic = pubsubTopic
         self.message = message
+    }
+
+    /// The deterministic message hash of 14/WAKU2-MESSAGE, by which transports tell messages apart (PROTOCOL.md §4):
+    /// sha256(pubsubTopic ‖ payload ‖ contentTopic ‖ meta ‖ timestamp), no timestamp counting as 0.
+    package var hash: Digest32 {
+        var hash = SHA256()
+        hash.update(pubsubTopic.utf8Span.span)
+        hash.update(message.payload.span)
+        hash.update(message.contentTopic.utf8Span.span)
+        hash.update(message.meta.span)
+        let timestamp = UInt64(bitPattern: message.timestamp ?? 0)
+        hash.update([UInt8]((0..<8).map { UInt8(truncatingIfNeeded: timestamp >> (56 - 8 * $0)) }).span)
+        return hash.finalize()
     }
 }
