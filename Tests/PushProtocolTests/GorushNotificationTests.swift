@@ -26,7 +26,8 @@ struct GorushNotificationTests {
         #expect(groups.map(\.indexes) == [[0, 1]])
         let chat = "0x" + String(repeating: "c4", count: 64)
         try expect(
-            groups, encodedAs: """
+            groups,
+            encodedAs: """
                 {"notifications":[{"tokens":["token-a","token-b"],"platform":1,"topic":"im.status.ethereum",
                 "message":"You have a new message",
                 "data":{"chat_id":"\(chat)","message":"0x010203","installation_ids":["a","b"]}}]}

@@ -19,8 +19,9 @@ struct PushRequestTests {
     private func decide(
         _ notifications: [PushNotification], earlier: PushNotificationResponse? = nil, remembered: Set<Digest32> = [],
         target: (Installation) throws -> PushTarget? = { _ in Fixture.target() }
-    ) rethrows -> PushRequestDecision? {
-        try PushRules.decide(request(notifications), earlier: earlier, target: target, isRemembered: { remembered.contains($0) })
+    ) throws -> PushRequestDecision {
+        try #require(
+            try PushRules.decide(request(notifications), earlier: earlier, target: target, isRemembered: { remembered.contains($0) }))
     }
 
     private func triple(_ installationID: String = Fixture.installationID) -> Digest32 {
@@ -35,7 +36,7 @@ struct PushRequestTests {
     }
 
     @Test func `a request without notifications has an empty reply`() throws {
-        let decision = try #require(decide([]))
+        let decision = try decide([])
         #expect(decision.response.messageID == Fixture.messageID)
         #expect(decision.response.reports.isEmpty)
         #expect(decision.pushes.isEmpty)
@@ -52,14 +53,13 @@ struct PushRequestTests {
             Fixture.notification(.unknown) { $0.publicKey = [] },
             Fixture.notification { $0.installationID = "filtered" },
         ]
-        let decision = try #require(
-            decide(notifications) { installation in
-                switch installation.installationID {
-                case "unknown": nil
-                case "filtered": Fixture.target { $0.enabled = false }
-                default: Fixture.target()
-                }
-            })
+        let decision = try decide(notifications) { installation in
+            switch installation.installationID {
+            case "unknown": nil
+            case "filtered": Fixture.target { $0.enabled = false }
+            default: Fixture.target()
+            }
+        }
         let reports = decision.response.reports
         #expect(decision.response.messageID == Fixture.messageID)
         #expect(reports.map(\.publicKey) == notifications.map(\.publicKey))
@@ -73,14 +73,13 @@ struct PushRequestTests {
     }
 
     @Test func `an accepted push holds what delivery needs of registration and notification`() throws {
-        let decision = try #require(
-            decide([Fixture.notification(.mention)]) { _ in
-                Fixture.target {
-                    $0.tokenType = .firebase
-                    $0.deviceToken = "fcm"
-                    $0.apnTopic = "x"
-                }
-            })
+        let decision = try decide([Fixture.notification(.mention)]) { _ in
+            Fixture.target {
+                $0.tokenType = .firebase
+                $0.deviceToken = "fcm"
+                $0.apnTopic = "x"
+            }
+        }
         #expect(
             decision.pushes == [
                 AcceptedPush(
@@ -90,15 +89,15 @@ struct PushRequestTests {
     }
 
     @Test func `filtered and sent replies are the same`() throws {
-        let sent = try #require(decide([Fixture.notification()]))
-        let filtered = try #require(decide([Fixture.notification()]) { _ in Fixture.target { $0.enabled = false } })
+        let sent = try decide([Fixture.notification()])
+        let filtered = try decide([Fixture.notification()]) { _ in Fixture.target { $0.enabled = false } }
         #expect(sent.response == filtered.response)
         #expect(sent.pushes.count == 1)
         #expect(filtered.pushes.isEmpty)
     }
 
     @Test func `a target named twice is reported twice and sent once, whatever the type`() throws {
-        let decision = try #require(decide([Fixture.notification(), Fixture.notification(.mention), Fixture.notification()]))
+        let decision = try decide([Fixture.notification(), Fixture.notification(.mention), Fixture.notification()])
         #expect(decision.response.reports.map(\.success) == [true, true, true])
         #expect(decision.pushes.map(\.type) == [.message])
         #expect(decision.mergedCount == 2)
@@ -106,39 +105,39 @@ struct PushRequestTests {
 
     @Test func `a push that is remembered is reported as success and not sent again`() throws {
         let notifications = [Fixture.notification(), Fixture.notification { $0.installationID = "other" }]
-        let decision = try #require(decide(notifications, remembered: [triple()]))
+        let decision = try decide(notifications, remembered: [triple()])
         #expect(decision.response.reports.map(\.success) == [true, true])
         #expect(decision.pushes.map(\.target) == [other])
         #expect(decision.mergedCount == 1)
     }
 
     @Test func `what is remembered hides neither a wrong token nor a filter`() throws {
-        let wrongToken = try #require(decide([Fixture.notification { $0.accessToken = "x" }], remembered: [triple()]))
+        let wrongToken = try decide([Fixture.notification { $0.accessToken = "x" }], remembered: [triple()])
         #expect(wrongToken.response.reports.map(\.error) == [.wrongToken])
-        let filtered = try #require(decide([Fixture.notification()], remembered: [triple()]) { _ in Fixture.target { $0.enabled = false } })
+        let filtered = try decide([Fixture.notification()], remembered: [triple()]) { _ in Fixture.target { $0.enabled = false } }
         #expect(filtered.filteredCount == 1)
         #expect(filtered.mergedCount == 0)
     }
 
     @Test func `a failed or filtered notification does not keep a later one for the same target from being sent`() throws {
-        let failedFirst = try #require(decide([Fixture.notification { $0.accessToken = "x" }, Fixture.notification()]))
+        let failedFirst = try decide([Fixture.notification { $0.accessToken = "x" }, Fixture.notification()])
         #expect(failedFirst.response.reports.map(\.success) == [false, true])
         #expect(failedFirst.pushes.count == 1)
-        let filteredFirst = try #require(
-            decide([Fixture.notification(.mention), Fixture.notification()]) { _ in Fixture.target { $0.blockMentions = true } })
+        let filteredFirst = try decide([Fixture.notification(.mention), Fixture.notification()]) { _ in
+            Fixture.target { $0.blockMentions = true }
+        }
         #expect(filteredFirst.filteredCount == 1)
         #expect(filteredFirst.pushes.map(\.type) == [.message])
     }
 
     @Test func `the same request again repeats its successes unseen and decides its failures anew`() throws {
         let notifications = ["first", "second", "third"].map { name in Fixture.notification { $0.installationID = name } }
-        let earlier = try #require(decide(notifications) { $0.installationID == "second" ? nil : Fixture.target() }).response
+        let earlier = try decide(notifications) { $0.installationID == "second" ? nil : Fixture.target() }.response
         var lookedUp: [String] = []
-        let decision = try #require(
-            decide(notifications, earlier: earlier) { installation in
-                lookedUp.append(installation.installationID)
-                return Fixture.target()
-            })
+        let decision = try decide(notifications, earlier: earlier) { installation in
+            lookedUp.append(installation.installationID)
+            return Fixture.target()
+        }
         #expect(lookedUp == ["second"])
         #expect(decision.response.reports.map(\.success) == [true, true, true])
         #expect(decision.response.reports.map(\.installationID) == ["first", "second", "third"])
@@ -147,8 +146,8 @@ struct PushRequestTests {
     }
 
     @Test func `a success is repeated even if the target is gone by now`() throws {
-        let earlier = try #require(decide([Fixture.notification()])).response
-        let decision = try #require(decide([Fixture.notification()], earlier: earlier) { _ in nil })
+        let earlier = try decide([Fixture.notification()]).response
+        let decision = try decide([Fixture.notification()], earlier: earlier) { _ in nil }
         #expect(decision.response == earlier)
         #expect(decision.pushes.isEmpty)
     }
@@ -157,11 +156,10 @@ struct PushRequestTests {
     func `notifications beyond 1,000 are reported as INTERNAL_ERROR and not looked up`(count: Int) throws {
         let notifications = (0..<count).map { number in Fixture.notification { $0.installationID = "\(number)" } }
         var lookupCount = 0
-        let decision = try #require(
-            decide(notifications) { _ in
-                lookupCount += 1
-                return Fixture.target()
-            })
+        let decision = try decide(notifications) { _ in
+            lookupCount += 1
+            return Fixture.target()
+        }
         #expect(lookupCount == 1_000)
         #expect(decision.pushes.count == 1_000)
         #expect(decision.response.reports.count == count)
@@ -173,13 +171,15 @@ struct PushRequestTests {
         #expect(throws: StoreError.self) { try decide([Fixture.notification()]) { _ in throw StoreError() } }
         #expect(throws: StoreError.self) {
             try PushRules.decide(
-                request([Fixture.notification()]), earlier: nil, target: { _ in Fixture.target() }, isRemembered: { _ in throw StoreError() })
+                request([Fixture.notification()]), earlier: nil, target: { _ in Fixture.target() },
+                isRemembered: { _ in throw StoreError() })
         }
     }
 
     @Test func `a store that could not be reached is reported as INTERNAL_ERROR for each notification`() throws {
         let response = try #require(
-            PushRules.internalErrorResponse(to: request([Fixture.notification(), Fixture.notification(.unknown) { $0.installationID = "b" }])))
+            PushRules.internalErrorResponse(
+                to: request([Fixture.notification(), Fixture.notification(.unknown) { $0.installationID = "b" }])))
         #expect(response.messageID == Fixture.messageID)
         #expect(response.reports.map(\.error) == [.internalError, .internalError])
         #expect(response.reports.map(\.success) == [false, false])

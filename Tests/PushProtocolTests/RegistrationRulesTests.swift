@@ -34,7 +34,7 @@ struct RegistrationRulesTests {
         #expect(facts.installation(keyHash: Fixture.keyHash) == nil)
     }
 
-    @Test(arguments: [0, 1, UInt64.max])
+    @Test(arguments: [0, 1, .max] as [UInt64])
     func `row 3: version 0 is malformed, for unregistering too`(version: UInt64) {
         let message = Fixture.registration { $0.version = version }
         #expect(decide(message) == (version == 0 ? .refuse(.malformedMessage) : .register))
@@ -56,11 +56,13 @@ struct RegistrationRulesTests {
         #expect(facts.installation(keyHash: Fixture.keyHash)?.installationID == (isUsable ? installationID : nil))
     }
 
-    @Test(arguments: [
-        (4, 5, true), (5, 5, false), (6, 5, false), (UInt64(1) << 63 - 1, UInt64(1) << 63, true),
-        (UInt64(1) << 63, UInt64(1) << 63 - 1, false), (UInt64(1) << 63, UInt64(1) << 63 + 1, true), (UInt64.max - 1, UInt64.max, true),
-        (UInt64.max, UInt64.max, false), (UInt64.max, 1, false), (1, UInt64.max, true),
-    ])
+    private static let signBit: UInt64 = 1 << 63
+
+    @Test(
+        arguments: [
+            (4, 5, true), (5, 5, false), (6, 5, false), (signBit - 1, signBit, true), (signBit, signBit - 1, false),
+            (signBit, signBit + 1, true), (.max - 1, .max, true), (.max, .max, false), (.max, 1, false), (1, .max, true),
+        ] as [(UInt64, UInt64, Bool)])
     func `row 5: a version must be above the stored one, over the whole range of 64 bits`(
         storedVersion: UInt64, version: UInt64, isNewer: Bool
     ) {
@@ -76,10 +78,11 @@ struct RegistrationRulesTests {
         }
     }
 
-    @Test(arguments: [
-        (5, Digest32(repeating: 1), RegistrationDecision.unchanged), (5, Digest32(repeating: 2), .refuse(.versionMismatch)),
-        (4, Digest32(repeating: 1), .refuse(.versionMismatch)),
-    ])
+    @Test(
+        arguments: [
+            (5, Digest32(repeating: 1), .unchanged), (5, Digest32(repeating: 2), .refuse(.versionMismatch)),
+            (4, Digest32(repeating: 1), .refuse(.versionMismatch)),
+        ] as [(UInt64, Digest32, RegistrationDecision)])
     func `row 5: a retransmission is accepted by setting, only with the same version and plaintext`(
         version: UInt64, digest: Digest32, expected: RegistrationDecision
     ) {
@@ -106,7 +109,8 @@ struct RegistrationRulesTests {
 
     @Test(arguments: [
         "b6ae4fde-bb65-11ea-b3de-0242ac130004", "B6AE4FDE-BB65-11EA-B3DE-0242AC130004", "b6ae4fdebb6511eab3de0242ac130004",
-        "B6ae4fdebb6511eab3de0242ac13000F", "urn:uuid:b6ae4fde-bb65-11ea-b3de-0242ac130004", "URN:UUID:B6AE4FDE-BB65-11EA-B3DE-0242AC130004",
+        "B6ae4fdebb6511eab3de0242ac13000F", "urn:uuid:b6ae4fde-bb65-11ea-b3de-0242ac130004",
+        "URN:UUID:B6AE4FDE-BB65-11EA-B3DE-0242AC130004",
         "{b6ae4fde-bb65-11ea-b3de-0242ac130004}", "00000000-0000-0000-0000-000000000000",
     ])
     func `row 7: an access token is a UUID in any of four forms`(accessToken: String) {
@@ -117,16 +121,18 @@ struct RegistrationRulesTests {
         "", "token", "b6ae4fde-bb65-11ea-b3de-0242ac13000", "b6ae4fde-bb65-11ea-b3de-0242ac1300045", "b6ae4fde-bb65-11ea-b3de-0242ac13000g",
         "b6ae4fdebb65-11ea-b3de-0242-ac130004", "b6ae4fde+bb65+11ea+b3de+0242ac130004", "b6ae4fdebb6511eab3de0242ac13000g",
         "b6ae4fdebb6511eab3de0242ac13000", "{b6ae4fdebb6511eab3de0242ac130004}", "(b6ae4fde-bb65-11ea-b3de-0242ac130004)",
-        "{b6ae4fde-bb65-11ea-b3de-0242ac130004 ", "urn:uuix:b6ae4fde-bb65-11ea-b3de-0242ac130004", "urn:uuid:b6ae4fdebb6511eab3de0242ac130004",
+        "{b6ae4fde-bb65-11ea-b3de-0242ac130004 ", "urn:uuix:b6ae4fde-bb65-11ea-b3de-0242ac130004",
+        "urn:uuid:b6ae4fdebb6511eab3de0242ac130004",
         " b6ae4fde-bb65-11ea-b3de-0242ac130004", "ｂ6ae4fde-bb65-11ea-b3de-0242ac1300",
     ])
     func `row 7: anything else is malformed`(accessToken: String) {
         #expect(decide(Fixture.registration { $0.accessToken = accessToken }) == .refuse(.malformedMessage))
     }
 
-    @Test(arguments: [
-        (65, 0, true), (65, 1, true), (65, 2, false), (65, 27, false), (65, 255, false), (64, 1, false), (66, 1, false), (1, 1, false),
-    ])
+    @Test(
+        arguments: [
+            (65, 0, true), (65, 1, true), (65, 2, false), (65, 27, false), (65, 255, false), (64, 1, false), (66, 1, false), (1, 1, false),
+        ] as [(Int, UInt8, Bool)])
     func `row 8: a grant is 65 bytes with V 0 or 1`(byteCount: Int, recoveryByte: UInt8, isWellFormed: Bool) {
         let grant = Array(repeating: UInt8(0x22), count: byteCount - 1) + [recoveryByte]
         #expect(decide(Fixture.registration { $0.grant = grant }) == (isWellFormed ? .register : .refuse(.malformedMessage)))
@@ -158,7 +164,7 @@ struct RegistrationRulesTests {
         #expect(decide(message) == (isUsable ? .register : .refuse(.malformedMessage)))
     }
 
-    @Test(arguments: [(0, false), (1, true), (2, true), (3, false), (-1, false), (Int32.max, false)])
+    @Test(arguments: [(0, false), (1, true), (2, true), (3, false), (-1, false), (.max, false)] as [(Int32, Bool)])
     func `row 10: only APNs and Firebase are supported`(tokenType: Int32, isSupported: Bool) {
         let message = Fixture.registration { $0.tokenType = TokenType(rawValue: tokenType) }
         #expect(decide(message) == (isSupported ? .register : .refuse(.unsupportedTokenType)))
@@ -182,12 +188,14 @@ struct RegistrationRulesTests {
         #expect(decide(Fixture.registration(), stored: stored(4), others: others) == expected)
     }
 
-    @Test(arguments: [
-        \PushNotificationRegistration.allowedKeyList, \.blockedChatList, \.allowedMentionsChatList, \.mutedChatList,
-    ] as [WritableKeyPath<PushNotificationRegistration, [[UInt8]]> & Sendable])
-    func `a list has at most 20,000 entries`(list: WritableKeyPath<PushNotificationRegistration, [[UInt8]]> & Sendable) {
-        #expect(decide(Fixture.registration { $0[keyPath: list] = Array(repeating: [1], count: 20_000) }) == .register)
-        #expect(decide(Fixture.registration { $0[keyPath: list] = Array(repeating: [1], count: 20_001) }) == .refuse(.malformedMessage))
+    @Test(
+        "A list has at most 20,000 entries",
+        arguments: [
+            { $0.allowedKeyList = $1 }, { $0.blockedChatList = $1 }, { $0.allowedMentionsChatList = $1 }, { $0.mutedChatList = $1 },
+        ] as [@Sendable (inout PushNotificationRegistration, [[UInt8]]) -> Void])
+    func lists(set: @Sendable (inout PushNotificationRegistration, [[UInt8]]) -> Void) {
+        #expect(decide(Fixture.registration { set(&$0, Array(repeating: [1], count: 20_000)) }) == .register)
+        #expect(decide(Fixture.registration { set(&$0, Array(repeating: [1], count: 20_001)) }) == .refuse(.malformedMessage))
     }
 
     /// Breaks every row from the last to the first: at each step the row broken last, the earliest, must decide.
