@@ -7,8 +7,9 @@ package struct WireReader: ~Escapable {
     /// message of 1 MiB can hold of what has a use, which takes 60 bytes and more.
     package static let maximumEntryCount = 20_000
 
-    /// Nesting of unknown groups: the limit of the reference implementation. No message of ours has a group.
-    package static let maximumGroupDepth = 10_000
+    /// Nesting of unknown groups: what the reference implementation takes (protobuf-go's `DefaultRecursionLimit` of 10,000, counted
+    /// down to 0). No message of ours has a group.
+    package static let maximumGroupDepth = 10_001
 
     private let bytes: Span<UInt8>
     private var position = 0
