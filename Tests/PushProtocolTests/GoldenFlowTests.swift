@@ -5,8 +5,8 @@ import TestSupport
 import Testing
 import Wire
 
-/// The "main flow" of golden vectors 08, decided by the rules alone over dictionaries: replies and gorush bodies as observed of the reference
-/// implementation, except where PROTOCOL.md says that we do otherwise.
+/// The "main flow" of golden vectors 08, decided by the rules alone over dictionaries: replies and gorush bodies as observed of the
+/// reference implementation, except where PROTOCOL.md says that we do otherwise.
 struct GoldenFlowTests {
     @Test func `the main flow is answered as the reference does`() throws {
         let world = try GoldenFlow.load().mainFlow
