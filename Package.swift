@@ -16,8 +16,9 @@ let argumentParser: Target.Dependency = .product(name: "ArgumentParser", package
 let grdb: Target.Dependency = .product(name: "GRDB", package: "GRDB.swift")
 let hummingbird: Target.Dependency = .product(name: "Hummingbird", package: "hummingbird")
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
-let metrics: Target.Dependency = .product(name: "Metrics", package: "swift-metrics")
+let metrics: Target.Dependency = .product(name: "CoreMetrics", package: "swift-metrics")
 let serviceLifecycle: Target.Dependency = .product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
+let unixSignals: Target.Dependency = .product(name: "UnixSignals", package: "swift-service-lifecycle")
 let yams: Target.Dependency = .product(name: "Yams", package: "Yams")
 
 func library(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
@@ -77,7 +78,7 @@ let package = Package(
             "Daemon",
             [
                 "Engine", "Delivery", "Relay", "Transport", "Store", "HTTPClient", "PushProtocol", "Envelope", "StatusCrypto",
-                hummingbird, logging, metrics, serviceLifecycle, yams,
+                hummingbird, logging, metrics, serviceLifecycle, unixSignals, yams,
             ]),
 
         // The client side: the only public API.

@@ -1,4 +1,7 @@
+import HTTPTypes
 import Hummingbird
+import HummingbirdCore
+import NIOCore
 import Logging
 import ServiceLifecycle
 

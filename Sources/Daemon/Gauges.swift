@@ -1,6 +1,6 @@
 import Engine
 import Envelope
-import Metrics
+import CoreMetrics
 import Store
 
 /// Metrics that are looked up when somebody asks.

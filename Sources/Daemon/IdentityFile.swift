@@ -1,12 +1,12 @@
 import Foundation
-package import StatusCrypto
+import StatusCrypto
 
 /// The file that holds the server's private key: 64 hex digits, mode 0600 (CONTRACT.md). The key is the server's address for ever.
-package enum IdentityFile {
+enum IdentityFile {
     /// Reads the key, or makes one when there is no such file.
     ///
     /// - Throws: `IdentityFileError` when it cannot be read or written, when others may read it, or when it holds no key.
-    package static func loadOrCreate(_ path: String) throws(IdentityFileError) -> PrivateKey {
+    static func loadOrCreate(_ path: String) throws(IdentityFileError) -> PrivateKey {
         if let key = try load(path) { return key }
         do {
             try FileManager.default.createDirectory(
@@ -24,26 +24,22 @@ package enum IdentityFile {
 
     /// - Returns: nil when there is no such file.
     private static func load(_ path: String) throws(IdentityFileError) -> PrivateKey? {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else {
-            if errno == ENOENT { return nil }
-            throw IdentityFileError(path, "it cannot be read: \(systemError())")
+        guard FileManager.default.fileExists(atPath: path) else { return nil }
+        let digits: String
+        do {
+            let attributes = try FileManager.default.attributesOfItem(atPath: path)
+            guard attributes[.type] as? FileAttributeType == .typeRegular else { throw IdentityFileError(path, "it is not a file") }
+            guard let mode = attributes[.posixPermissions] as? Int, mode & 0o077 == 0 else {
+                throw IdentityFileError(path, "others than its owner may read or change it; expected mode 0600")
+            }
+            digits = try String(contentsOf: URL(filePath: path), encoding: .utf8)
+        } catch let error as IdentityFileError {
+            throw error
+        } catch {
+            throw IdentityFileError(path, "it cannot be read: \(error.localizedDescription)")
         }
-        defer { close(descriptor) }
-        var status = stat()
-        guard unsafe fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
-            throw IdentityFileError(path, "it is not a file")
-        }
-        guard status.st_mode & 0o077 == 0 else {
-            throw IdentityFileError(path, "others than its owner may read or change it; expected mode 0600")
-        }
-        // One byte more than a key and a line end, to tell a longer file.
-        var bytes = [UInt8](repeating: 0, count: 66)
-        let count = unsafe read(descriptor, &bytes, bytes.count)
-        defer { for index in bytes.indices { bytes[index] = 0 } }
-        guard count >= 0 else { throw IdentityFileError(path, "it cannot be read: \(systemError())") }
-        let digits = String(decoding: bytes[..<count], as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
-        guard let secret = FixedBytes<32>(hex: digits), let key = try? PrivateKey(secret) else {
+        guard let secret = FixedBytes<32>(hex: digits.trimmingCharacters(in: .whitespacesAndNewlines)), let key = try? PrivateKey(secret)
+        else {
             throw IdentityFileError(path, "it does not hold a private key of 64 hex digits")
         }
         return key
@@ -52,15 +48,15 @@ package enum IdentityFile {
     /// Writes a file of its own and links it to the name, so that the name is never there without the whole key.
     private static func create(_ path: String, key: PrivateKey) throws(IdentityFileError) {
         let temporary = "\(path).\(getpid()).new"
-        let descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        let descriptor = unsafe open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw IdentityFileError(path, "it cannot be made: \(systemError())") }
-        defer { unlink(temporary) }
-        let text = key.withSecretBytes { Hex.encode($0) + "\n" }
+        defer { unsafe unlink(temporary) }
+        let text = key.withExposedBytes { Hex.encode([UInt8](copying: $0)) + "\n" }
         let written = unsafe write(descriptor, text, text.utf8.count)
         let isSynced = fsync(descriptor) == 0
         close(descriptor)
         guard written == text.utf8.count, isSynced else { throw IdentityFileError(path, "it cannot be written: \(systemError())") }
-        guard link(temporary, path) == 0 || errno == EEXIST else {
+        guard unsafe link(temporary, path) == 0 || errno == EEXIST else {
             throw IdentityFileError(path, "it cannot be made: \(systemError())")
         }
     }

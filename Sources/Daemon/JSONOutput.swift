@@ -1,5 +1,5 @@
 import Foundation
-package import StatusCrypto
+import StatusCrypto
 
 /// The JSON that leaves through commands, files and endpoints.
 extension Encodable {
@@ -29,7 +29,12 @@ package struct IdentityBody: Encodable, Sendable {
     package var publicKey: String
     package var compressedPublicKey: String
 
-    package init(_ key: PublicKey) {
+    /// Of the key in the file, which is created if there is none.
+    package init(keyFile: String) throws(IdentityFileError) {
+        self.init(try IdentityFile.loadOrCreate(keyFile).publicKey)
+    }
+
+    init(_ key: PublicKey) {
         publicKey = Hex.encode(key.uncompressed.bytes, prefix: "0x")
         compressedPublicKey = Hex.encode(key.compressed.bytes, prefix: "0x")
     }

@@ -34,7 +34,7 @@ final class Readiness: Service {
         self.troubles = troubles
         self.clock = clock
         self.logger = logger
-        if let readyFile { unlink(readyFile) }
+        if let readyFile { unsafe unlink(readyFile) }
     }
 
     func adminListens(on address: ListenAddress) {

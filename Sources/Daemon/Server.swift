@@ -1,15 +1,16 @@
 import Delivery
 import Engine
-import Envelope
+package import Envelope
 import Foundation
 import HTTPClient
 package import Logging
-import Metrics
+import CoreMetrics
 import Relay
 import ServiceLifecycle
 import StatusCrypto
 import Store
 import Transport
+import UnixSignals
 
 /// The daemon: builds every part from the settings and runs them as one group of services.
 package enum Server {
@@ -33,8 +34,8 @@ package enum Server {
                 EmbeddedTransport(bus: bus, pubsubTopics: settings.pubsubTopics)
             case .waku:
                 WakuTransport(
-                    http: http, url: settings.wakuURL, pubsubTopics: settings.pubsubTopics, pollInterval: settings.wakuPollInterval,
-                    clock: clock, logger: logger)
+                    node: WakuNode(url: settings.wakuURL, client: http), pubsubTopics: settings.pubsubTopics,
+                    pollInterval: settings.wakuPollInterval, clock: clock, logger: logger)
             }
         let delivery = settings.gorushURL.map { url in
             DeliveryLoop(
@@ -42,7 +43,7 @@ package enum Server {
                 gorush: GorushClient(
                     http: http,
                     configuration: .init(
-                        baseURL: url, timeout: settings.gorushTimeout,
+                        url: url, timeout: settings.gorushTimeout,
                         maximumNotificationCount: settings.gorushMaximumNotificationCount)),
                 configuration: .init(
                     dataFormat: settings.gorushDataFormat, texts: settings.pushTexts, retryInterval: settings.gorushRetryInterval),

@@ -1,10 +1,12 @@
+import CoreMetrics
 package import Envelope
 package import Logging
 package import PushProtocol
-package import ServiceLifecycle
+import ServiceLifecycle
 package import StatusCrypto
 package import Store
 package import Transport
+import Wire
 
 /// The server's heart: open → decide → commit → reply (docs/ARCHITECTURE.md, "The way of a message").
 ///

@@ -1,4 +1,4 @@
-import Metrics
+import CoreMetrics
 
 /// How a message ended, for the metrics. A fixed set: nothing that a peer chose may become a label.
 enum MessageOutcome: String, CaseIterable, Sendable {

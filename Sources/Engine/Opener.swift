@@ -71,8 +71,6 @@ struct Opener: Sendable {
     private func isGranted(_ content: PushNotificationRegistration, by client: PublicKey) -> Bool {
         // An unregister carries no grant that anybody looks at: the recovery would be spent for nothing.
         guard !content.unregister, let grant = Signature(content.grant) else { return false }
-        let material = Grant.material(
-            client: client.compressed, server: identity.publicKey.compressed, accessToken: content.accessToken)
-        return grant.isBy(client, Keccak.keccak256(material))
+        return grant.isBy(client, Grant.digest(client: client, server: identity.publicKey, accessToken: content.accessToken))
     }
 }

@@ -1,4 +1,4 @@
-package import Metrics
+package import CoreMetrics
 import Synchronization
 
 /// The metrics of the process, in memory, written as Prometheus text (exposition format 0.0.4).

@@ -1,4 +1,4 @@
-import Metrics
+import CoreMetrics
 import Synchronization
 
 /// A counter or a gauge. Doubles, as Prometheus has them: whole numbers stay exact up to 2^53.

@@ -1,3 +1,4 @@
+import Foundation
 package import Logging
 package import PushProtocol
 
@@ -35,6 +36,28 @@ package struct Settings: Sendable {
 
     /// The effective configuration as YAML, secrets redacted.
     package private(set) var effectiveYAML = ""
+
+    /// Reads the configuration file, then the environment, then the flags: the later wins.
+    ///
+    /// - Parameters:
+    ///   - file: path of the YAML file; nil takes the one that the environment names, if any.
+    ///   - flags: settings by key.
+    package static func load(
+        file: String?, flags: [String: String], environment: [String: String] = ProcessInfo.processInfo.environment
+    ) throws(SettingsError) -> Settings {
+        let path = file ?? environment[SettingsSource.configurationFileVariable]
+        var yaml: String?
+        if let path {
+            do {
+                yaml = try String(contentsOf: URL(filePath: path), encoding: .utf8)
+            } catch {
+                throw SettingsError(problems: ["configuration file \(path): \(error.localizedDescription)"])
+            }
+        }
+        let source = SettingsSource(
+            yaml: yaml, fileName: path ?? "the configuration file", environment: environment, flags: flags)
+        return try Settings(source, environment: environment)
+    }
 
     /// - Throws: `SettingsError` with every problem at once.
     package init(_ source: SettingsSource, environment: [String: String]) throws(SettingsError) {

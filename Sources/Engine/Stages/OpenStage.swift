@@ -1,7 +1,9 @@
+import CoreMetrics
 import Envelope
 import Logging
 import StatusCrypto
 import Store
+import Wire
 
 /// Decrypts what was recorded, on as many workers as there are cores.
 ///

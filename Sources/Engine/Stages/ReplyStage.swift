@@ -1,3 +1,4 @@
+import CoreMetrics
 import Envelope
 import Logging
 import StatusCrypto

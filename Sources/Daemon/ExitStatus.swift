@@ -1,0 +1,15 @@
+import Store
+
+/// Exit codes as in CONTRACT.md; the numbers are sysexits.h's.
+package enum ExitStatus {
+    private static let failed: Int32 = 1
+    private static let configuration: Int32 = 78
+
+    package static func code(for error: any Error) -> Int32 {
+        switch error {
+        case is SettingsError, is IdentityFileError: configuration
+        case let error as StoreError: error.isConfigurationFault ? configuration : failed
+        default: failed
+        }
+    }
+}

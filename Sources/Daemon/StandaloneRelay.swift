@@ -1,0 +1,27 @@
+package import Logging
+import Relay
+import ServiceLifecycle
+import Transport
+import UnixSignals
+
+/// `pushserver relay`: one or more embedded nodes on a bus of their own, without a server behind them.
+package enum StandaloneRelay {
+    /// Runs until SIGTERM or SIGINT.
+    package static func run(listen: [ListenAddress], pubsubTopics: [String], readyFile: String?, logger: Logger) async throws {
+        let bus = Bus()
+        let readiness = Readiness(
+            relayCount: listen.count, publicKey: nil, readyFile: readyFile, clock: ContinuousClock(), logger: logger, troubles: { [] })
+        let relays = listen.enumerated().map { index, address in
+            RelayServer(
+                configuration: .init(host: address.host, port: address.port, pubsubTopics: pubsubTopics), bus: bus, clock: .system,
+                logger: logger, onListening: { readiness.relayListens(index, on: $0) })
+        }
+        let group = ServiceGroup(
+            configuration: .init(
+                services: (relays + [readiness] as [any Service]).map {
+                    .init(service: $0, failureTerminationBehavior: .gracefullyShutdownGroup)
+                },
+                gracefulShutdownSignals: [.sigterm, .sigint], logger: logger))
+        try await group.run()
+    }
+}

@@ -1,0 +1,22 @@
+import ArgumentParser
+import Daemon
+
+/// Where the configuration comes from: shared by all commands that need one.
+struct ConfigurationOptions: ParsableArguments {
+    @Option(help: "Configuration file (YAML); also from PUSHSERVER_CONFIG. Without one the defaults hold.", completion: .file())
+    var config: String?
+
+    @Option(
+        parsing: .singleValue, help: "A setting, like --set gorush.url=http://127.0.0.1:8088. Overrides file and environment.",
+        transform: { text in
+            guard let equals = text.firstIndex(of: "="), equals != text.startIndex else {
+                throw ValidationError("'\(text)' is not KEY=VALUE")
+            }
+            return (String(text[..<equals]), String(text[text.index(after: equals)...]))
+        })
+    var set: [(String, String)] = []
+
+    func settings() throws -> Settings {
+        try Settings.load(file: config, flags: Dictionary(set, uniquingKeysWith: { _, last in last }))
+    }
+}

@@ -1,0 +1,13 @@
+import ArgumentParser
+import Daemon
+import Foundation
+
+/// Runs a command's body; says on standard error what went wrong and exits with the code of CONTRACT.md.
+func exitingWithStatus(_ body: () async throws -> Void) async throws {
+    do {
+        try await body()
+    } catch {
+        FileHandle.standardError.write(Data("pushserver: \(error)\n".utf8))
+        throw ExitCode(ExitStatus.code(for: error))
+    }
+}
