@@ -21,7 +21,9 @@ package final class PrivateKey: Sendable {
     /// Draws until the bytes are a key: the first ones are, but for one in 2^128.
     package static func generate(using random: inout some RandomNumberGenerator) -> PrivateKey {
         while true {
-            if let key = try? PrivateKey(random.fixedBytes()) { return key }
+            var bytes: FixedBytes<32> = random.fixedBytes()
+            defer { bytes.wipe() }
+            if let key = try? PrivateKey(bytes) { return key }
         }
     }
 
