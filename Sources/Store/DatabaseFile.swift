@@ -19,6 +19,12 @@ enum DatabaseFile {
         close(descriptor)
     }
 
+    /// For reading only, the file must be there.
+    static func find(path: String) throws(StoreError) {
+        guard unsafe access(path, R_OK) != 0 else { return }
+        throw errno == ENOENT ? .notSetUp : .inaccessible(errno: errno)
+    }
+
     private static func makeFolder(_ path: String) throws(StoreError) {
         do {
             try FileManager.default.createDirectory(

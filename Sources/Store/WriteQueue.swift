@@ -27,6 +27,9 @@ final class WriteQueue: Sendable {
     /// Transactions committed since the store was opened.
     var commitCount: Int { commits.load(ordering: .relaxed) }
 
+    /// Writes that wait for the transaction under way to end.
+    var waitingCount: Int { state.withLock { $0.waiting.count } }
+
     /// Runs `body` in the next transaction and returns when that is durable. A body that throws undoes its own changes only.
     func perform<Result: Sendable>(_ body: @escaping @Sendable (Database) throws -> Result) async throws -> Result {
         try await withCheckedThrowingContinuation { continuation in
