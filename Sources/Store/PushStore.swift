@@ -59,7 +59,7 @@ package final class PushStore: Sendable {
 
     /// Finishes the writes that wait, refuses later ones with `closed`, moves the log into the database and closes it.
     package func close() async {
-        queue.close()
+        guard queue.close() else { return }
         await withCheckedContinuation { continuation in
             pool.asyncWriteWithoutTransaction { [logger] database in
                 do {

@@ -12,10 +12,12 @@ struct OpeningTests {
             let settings = try await store.queue.perform { database in
                 (
                     synchronous: try Int.fetchOne(database, sql: "PRAGMA synchronous"),
+                    secureDelete: try Int.fetchOne(database, sql: "PRAGMA secure_delete"),
                     journalMode: try String.fetchOne(database, sql: "PRAGMA journal_mode")
                 )
             }
             #expect(settings.synchronous == 2)
+            #expect(settings.secureDelete == 2)  // FAST
             #expect(settings.journalMode == "wal")
         }
     }
@@ -103,6 +105,7 @@ struct OpeningTests {
         let folder = try TemporaryFolder()
         let store = try folder.open()
         try await store.register(registration())
+        await store.close()
         await store.close()
         await #expect(throws: StoreError.closed) { try await store.register(registration(version: 2)) }
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.url.path()) == ["push.sqlite"])

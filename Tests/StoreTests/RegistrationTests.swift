@@ -1,3 +1,4 @@
+import Envelope
 import GRDB
 import PushProtocol
 import StatusCrypto
@@ -160,6 +161,35 @@ struct RegistrationTests {
             }
             let found = try await store.commit { try $0.registrations(of: hash(1)) }
             #expect(Set(found.map { Array($0.installationID.utf8) }) == Set(ids.map { Array($0.utf8) }))
+        }
+    }
+
+    @Test func `A dead token takes every registration with it that had it before the attempt, and leaves their versions`() async throws {
+        try await withStore { store in
+            let attempt = start.advanced(by: .seconds(10))
+            func registration(_ number: Int, token: String) -> Registration {
+                var registration = StoreTests.registration(installation(number, key: number), version: UInt64(number))
+                registration.content.deviceToken = token
+                return registration
+            }
+            let token = "0123456789abcdef-dead"
+            try await store.register(registration(1, token: token))
+            try await store.register(registration(2, token: token))
+            try await store.register(registration(3, token: "0123456789abcdef-alive"))
+            try await store.register(registration(4, token: token), at: attempt)
+            let rows = try await store.commit { transaction in
+                let other = try transaction.unregisterDeviceToken(token, type: .firebase, registeredBefore: attempt, at: attempt)
+                #expect(other == [])
+                return try transaction.unregisterDeviceToken(token, type: .apn, registeredBefore: attempt, at: attempt)
+            }
+            #expect(rows == [1, 2])
+            try await store.commit { transaction throws in
+                for number in 1...4 {
+                    let stored = try transaction.storedVersion(of: installation(number, key: number))
+                    #expect(stored?.isRegistered == (number > 2))
+                    #expect(stored?.version == UInt64(number))
+                }
+            }
         }
     }
 
