@@ -1,4 +1,3 @@
-import FoundationEssentials
 import Glibc
 
 /// The database holds device tokens: nobody but the server's user may read it.
@@ -13,18 +12,17 @@ enum DatabaseFile {
             }
             return
         }
-        if let slash = path.lastIndex(of: "/"), slash != path.startIndex { try makeFolder(String(path[..<slash])) }
+        for slash in path.indices.dropFirst() where path[slash] == "/" {
+            guard unsafe mkdir(String(path[..<slash]), 0o700) == 0 || errno == EEXIST else { throw .inaccessible(errno: errno) }
+        }
         let descriptor = unsafe open(path, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw .inaccessible(errno: errno) }
         close(descriptor)
     }
 
-    private static func makeFolder(_ path: String) throws(StoreError) {
-        do {
-            try FileManager.default.createDirectory(
-                atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
-        } catch {
-            throw .inaccessible(errno: errno)
-        }
+    /// For reading only, the file must be there.
+    static func find(path: String) throws(StoreError) {
+        guard unsafe access(path, R_OK) != 0 else { return }
+        throw errno == ENOENT ? .notSetUp : .inaccessible(errno: errno)
     }
 }

@@ -20,7 +20,7 @@ package final class PushStore: Sendable {
     ///   - identity: the server's compressed public key. The database of another one is refused.
     ///   - readOnly: for tools beside a running server. Nothing is made or migrated.
     package init(path: String, identity: FixedBytes<33>, readOnly: Bool = false, logger: Logger) throws(StoreError) {
-        if !readOnly { try DatabaseFile.prepare(path: path) }
+        try readOnly ? DatabaseFile.find(path: path) : DatabaseFile.prepare(path: path)
         do {
             var configuration = Configuration()
             configuration.readonly = readOnly
@@ -54,9 +54,12 @@ package final class PushStore: Sendable {
     /// Transactions committed since opening: beside the number of calls, how well group commit works.
     package var commitCount: Int { queue.commitCount }
 
+    /// Writes that wait for the transaction under way to end.
+    package var waitingWriteCount: Int { queue.waitingCount }
+
     /// Finishes the writes that wait, refuses later ones with `closed`, moves the log into the database and closes it.
     package func close() async {
-        queue.close()
+        guard queue.close() else { return }
         await withCheckedContinuation { continuation in
             pool.asyncWriteWithoutTransaction { [logger] database in
                 do {

@@ -64,6 +64,7 @@ enum Schema {
             chat_lists BLOB                         -- protobuf: the three chat lists; NULL when all are empty
         ) STRICT;
         CREATE INDEX registration_by_key ON registration (key_prefix, is_live, installation_id);
+        CREATE INDEX registration_by_token ON registration (substr(device_token, 1, 16)) WHERE is_live = 1;
 
         -- Apart, because a push request must not have to read it.
         CREATE TABLE allowed_keys (
@@ -106,8 +107,9 @@ enum Schema {
         ) STRICT;
         CREATE INDEX message_by_hash ON message (hash_prefix);
         CREATE INDEX message_by_status_id ON message (status_prefix) WHERE status_prefix IS NOT NULL;
-        CREATE INDEX message_undecided ON message (id) WHERE state = 0;
-        CREATE INDEX message_unreplied ON message (id) WHERE state = 3;
+        -- SQLite counts from a partial index alone only if the column of the condition is in it.
+        CREATE INDEX message_undecided ON message (state) WHERE state = 0;
+        CREATE INDEX message_unreplied ON message (state) WHERE state = 3;
         CREATE INDEX message_decided ON message (decided_at) WHERE decided_at IS NOT NULL;
 
         CREATE TABLE push (
@@ -130,7 +132,7 @@ enum Schema {
             ciphertext BLOB NOT NULL
         ) STRICT;
         CREATE INDEX push_by_triple ON push (triple_prefix);
-        CREATE INDEX push_queued ON push (next_attempt_at, id, accepted_at) WHERE state = 0;
+        CREATE INDEX push_queued ON push (next_attempt_at, id, accepted_at, state) WHERE state = 0;
         CREATE INDEX push_finished ON push (finished_at) WHERE finished_at IS NOT NULL;
         """
 }

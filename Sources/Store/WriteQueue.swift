@@ -27,7 +27,11 @@ final class WriteQueue: Sendable {
     /// Transactions committed since the store was opened.
     var commitCount: Int { commits.load(ordering: .relaxed) }
 
-    /// Runs `body` in the next transaction and returns when that is durable. A body that throws undoes its own changes only.
+    /// Writes that wait for the transaction under way to end.
+    var waitingCount: Int { state.withLock { $0.waiting.count } }
+
+    /// Runs `body` in the next transaction and returns when that is durable, whether or not the calling task is cancelled. A body that
+    /// throws undoes its own changes only.
     func perform<Result: Sendable>(_ body: @escaping @Sendable (Database) throws -> Result) async throws -> Result {
         try await withCheckedThrowingContinuation { continuation in
             submit(
@@ -41,8 +45,13 @@ final class WriteQueue: Sendable {
     }
 
     /// Lets no more in. What was let in before is written first, if the caller then waits for the writer.
-    func close() {
-        state.withLock { $0.isClosed = true }
+    ///
+    /// - Returns: false if it was closed before.
+    func close() -> Bool {
+        state.withLock { state in
+            defer { state.isClosed = true }
+            return !state.isClosed
+        }
     }
 
     private func submit(_ job: Job) {

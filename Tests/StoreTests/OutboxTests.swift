@@ -1,0 +1,101 @@
+import Envelope
+import PushProtocol
+import StatusCrypto
+import Testing
+
+@testable import Store
+
+struct OutboxTests {
+    @Test func `A queued push comes back whole, also after a crash`() async throws {
+        let folder = try TemporaryFolder()
+        let crashed = try folder.open()
+        try await crashed.commit { try $0.enqueue(push(), message: 42, at: start) }
+        let store = try folder.open()
+        let due = try await store.duePushes(at: start, limit: 9)
+        #expect(due == [QueuedPush(id: 1, message: 42, push: push(), acceptedAt: start, attempts: 0)])
+        await store.close()
+        await crashed.close()
+    }
+
+    @Test func `Pushes are due by their next attempt, then in the order they came`() async throws {
+        try await withStore { store in
+            try await store.commit { transaction throws in
+                for number in 1...5 { try transaction.enqueue(push(number), message: 1, at: start) }
+            }
+            try await store.postpone([1, 2], until: start.advanced(by: .seconds(5)))
+            try await store.postpone([1], until: start.advanced(by: .seconds(9)))
+            #expect(try await store.duePushes(at: start, limit: 2).map(\.id) == [3, 4])
+            #expect(try await store.duePushes(at: start.advanced(by: .seconds(8)), limit: 9).map(\.id) == [3, 4, 5, 2])
+            let all = try await store.duePushes(at: start.advanced(by: .seconds(9)), limit: 9)
+            #expect(all.map(\.id) == [3, 4, 5, 2, 1])
+            #expect(all.map(\.attempts) == [0, 0, 0, 1, 2])
+        }
+    }
+
+    @Test(arguments: PushOutcome.allCases)
+    func `A finished push is never due again, keeps its first outcome and none of its secrets`(outcome: PushOutcome) async throws {
+        try await withStore { store in
+            try await store.commit { try $0.enqueue(push(), message: 1, at: start) }
+            try await store.finish([1], as: outcome, at: start)
+            try await store.finish([1], as: outcome == .sent ? .refused : .sent, at: start.advanced(by: .seconds(1)))
+            try await store.postpone([1], until: start)
+            #expect(try await store.duePushes(at: start.advanced(by: .seconds(9)), limit: 9) == [])
+            try await expectNoSecrets(store, outcome: outcome)
+        }
+    }
+
+    @Test func `A discarded push is final from the start and is remembered`() async throws {
+        try await withStore { store in
+            try await store.commit { transaction throws in
+                try transaction.enqueue(push(), message: 1, at: start, discarded: true)
+                #expect(try transaction.isRemembered(triple: push().triple, since: start))
+            }
+            #expect(try await store.duePushes(at: start, limit: 9) == [])
+            try await expectNoSecrets(store, outcome: .discarded)
+        }
+    }
+
+    @Test func `A triple is remembered from the moment its push entered the outbox`() async throws {
+        try await withStore { store in
+            try await store.commit { transaction throws in
+                try transaction.enqueue(push(1), message: 1, at: start)
+                let later = start.advanced(by: .nanoseconds(1))
+                #expect(try transaction.isRemembered(triple: push(1).triple, since: start))
+                #expect(try !transaction.isRemembered(triple: push(1).triple, since: later))
+                #expect(try !transaction.isRemembered(triple: push(2).triple, since: start))
+                try transaction.enqueue(push(1), message: 2, at: later)
+                #expect(try transaction.isRemembered(triple: push(1).triple, since: later))
+            }
+            try await store.finish([1, 2], as: .sent, at: start)
+            #expect(try await store.commit { try $0.isRemembered(triple: push(1).triple, since: start) })
+        }
+    }
+
+    @Test func `The queue is counted and its oldest push known`() async throws {
+        try await withStore { store in
+            #expect(try await store.oldestQueuedPush() == nil)
+            try await store.commit { transaction throws in
+                for number in 1...3 {
+                    try transaction.enqueue(push(number), message: 1, at: start.advanced(by: .seconds(number)))
+                }
+            }
+            try await store.postpone([1], until: start.advanced(by: .seconds(99)))
+            #expect(try await store.oldestQueuedPush() == start.advanced(by: .seconds(1)))
+            try await store.finish([1], as: .expired, at: start)
+            #expect(try await store.oldestQueuedPush() == start.advanced(by: .seconds(2)))
+            #expect(try await store.queuedPushCount() == 2)
+        }
+    }
+
+    private func expectNoSecrets(_ store: PushStore, outcome: PushOutcome) async throws {
+        let kept = try await store.read { database in
+            try database.first("SELECT state, finished_at, device_token, chat_id, ciphertext, installation_id FROM push") { row in
+                #expect(row.integer(0) == outcome.rawValue)
+                #expect(row.timestamp(1) == start)
+                #expect(row.text(2).isEmpty && row.bytes(3).isEmpty && row.bytes(4).isEmpty)
+                return row.text(5)
+            }
+        }
+        #expect(kept == push().target.installationID)
+    }
+}
