@@ -12,6 +12,8 @@ final class Readiness: Service {
 
     /// How often a server that is not ready looks again.
     private static let pollInterval = Duration.milliseconds(50)
+    /// Looks before an operator hears what is missing: a normal start takes some of them, two seconds are no normal start.
+    private static let patientLookCount = 40
 
     private let relayCount: Int
     private let publicKey: String?
@@ -53,14 +55,16 @@ final class Readiness: Service {
 
     private func announce() async throws {
         var last: [String] = []
+        var lookCount = 0
         while true {
+            lookCount += 1
             let current = await self.troubles()
             if let body = body, current.isEmpty {
                 logger.notice("ready")
                 if let readyFile { try Data((body.json() + "\n").utf8).write(to: URL(filePath: readyFile), options: .atomic) }
                 break
             }
-            if current != last, !current.isEmpty {
+            if lookCount > Self.patientLookCount, current != last, !current.isEmpty {
                 logger.warning("not ready", metadata: ["reasons": "\(current.joined(separator: "; "))"])
                 last = current
             }

@@ -14,7 +14,7 @@ import UnixSignals
 
 /// The daemon: builds every part from the settings and runs them as one group of services.
 package enum Server {
-    /// Runs until SIGTERM or SIGINT, then drains.
+    /// Runs until SIGTERM or SIGINT, then drains. To be called once in a process: it binds the metrics.
     ///
     /// - Throws: `IdentityFileError` and `StoreError` before anything started; whatever a service failed with later.
     package static func run(_ settings: Settings, readyFile: String?, logger: Logger) async throws {

@@ -14,7 +14,7 @@ extension Settings {
             switch setting.value {
             case .scalar(let text): lines.append("\(name): \(quoted(text))")
             case .list(let texts): lines.append("\(name): [\(texts.map(quoted).joined(separator: ", "))]")
-            case nil: lines.append("# \(name): not set")
+            case nil: lines.append(indentation(path.count - 1) + "# \(path[path.count - 1]): not set")
             }
         }
         return lines.joined(separator: "\n")

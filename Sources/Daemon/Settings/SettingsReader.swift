@@ -98,7 +98,7 @@ struct SettingsReader {
 
     /// To be called when all settings were asked for.
     mutating func finish() {
-        problems += source.unknown(besides: Set(effective.map(\.key)))
+        problems += source.unusable(besides: Set(effective.map(\.key)))
     }
 
     private mutating func value<Value>(

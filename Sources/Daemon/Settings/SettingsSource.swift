@@ -21,6 +21,8 @@ package struct SettingsSource: Sendable {
 
     private(set) var file: [String: SettingValue] = [:]
     private(set) var problems: [String] = []
+    /// Keys that stand in the file without a value: right for a section whose settings are all commented out.
+    private var emptyKeys: [String] = []
     private let fileName: String
     private let environment: [String: String]
     private let flags: [String: String]
@@ -52,10 +54,13 @@ package struct SettingsSource: Sendable {
         return file[key].map { Found(value: $0, place: key) }
     }
 
-    /// Everything that was written and is no setting.
-    func unknown(besides known: Set<String>) -> [String] {
+    /// Everything that was written and is no setting, or has no value.
+    func unusable(besides known: Set<String>) -> [String] {
         let variables = Set(known.map { Self.variable(for: $0) })
-        return file.keys.filter { !known.contains($0) }.sorted().map { "\($0): no such setting in \(fileName)" }
+        return emptyKeys.filter { known.contains($0) }.map { "\($0): no value in \(fileName); leave the key out for its default" }
+            + emptyKeys.filter { key in !known.contains { $0 == key || $0.hasPrefix(key + ".") } }
+            .map { "\($0): no such setting in \(fileName)" }
+            + file.keys.filter { !known.contains($0) }.sorted().map { "\($0): no such setting in \(fileName)" }
             + environment.keys.filter { !variables.contains($0) }.sorted().map { "\($0): no such setting in the environment" }
             + flags.keys.filter { !known.contains($0) }.sorted().map { "\($0): no such setting among the flags" }
     }
@@ -90,7 +95,7 @@ package struct SettingsSource: Sendable {
             if path.isEmpty {
                 problems.append("\(fileName): expected settings, found a single value")
             } else if node.null != nil {
-                problems.append("\(key): no value in \(fileName); leave the key out for its default")
+                emptyKeys.append(key)
             } else {
                 file[key] = .scalar(scalar.string)
             }
