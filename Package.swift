@@ -29,8 +29,9 @@ func executable(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
     .executableTarget(name: name, dependencies: dependencies + [argumentParser], swiftSettings: settings)
 }
 
-func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
-    .testTarget(name: name + "Tests", dependencies: dependencies + ["TestSupport"], swiftSettings: settings)
+func tests(_ name: String, _ dependencies: [Target.Dependency], exclude: [String] = []) -> Target {
+    .testTarget(
+        name: name + "Tests", dependencies: dependencies + ["TestSupport"], exclude: exclude, swiftSettings: settings)
 }
 
 let package = Package(
@@ -89,5 +90,20 @@ let package = Package(
 
         // Clock, stub gorush, vectors, keys: shared by all tests and the demo.
         library("TestSupport", ["Envelope", "StatusCrypto", "Wire", hummingbird, logging, serviceLifecycle]),
+
+        tests("Wire", ["Wire", "StatusCrypto"], exclude: ["Differential"]),
+        tests("StatusCrypto", ["StatusCrypto"]),
+        tests("Envelope", ["Envelope", "StatusCrypto", "Wire"]),
+        tests("PushProtocol", ["PushProtocol", "StatusCrypto", "Wire"]),
+        tests("HTTPClient", ["HTTPClient"]),
+        tests("Store", ["Store", "PushProtocol", "Envelope", "StatusCrypto", "Wire", grdb, logging]),
+        tests("Relay", ["Relay", "Transport", "HTTPClient", "Envelope", "StatusCrypto", "Wire", logging, serviceLifecycle]),
+        tests("Delivery", ["Delivery", "Store", "PushProtocol", "HTTPClient", "Envelope", "StatusCrypto", logging, serviceLifecycle]),
+        tests(
+            "Engine",
+            [
+                "Engine", "Transport", "Store", "PushProtocol", "Envelope", "StatusCrypto", "Wire", grdb, logging,
+                serviceLifecycle,
+            ]),
     ]
 )

@@ -147,6 +147,11 @@ package final class Engine: Service, EnvelopeReceiver {
     /// Messages under way between record and last mark.
     package var underWayCount: Int { admission.count }
 
+    /// Returns when nothing is under way any more; what waits for a topic's key does not count.
+    package func waitUntilIdle() async {
+        await admission.waitUntilIdle()
+    }
+
     /// Entries of the topic directory, two for each registration.
     package var queryTopicCount: Int { directory.queryTopicCount }
 

@@ -1,0 +1,124 @@
+package import Envelope
+package import StatusCrypto
+package import Wire
+
+/// A client as the reference implementation is one: makes the envelopes of registrations, queries and push requests, and opens replies.
+/// Only bytes, no network; the tests say where they go.
+package struct ProtocolClient: Sendable {
+    package let key: PrivateKey
+    package let server: PublicKey
+    package var pubsubTopic = "/waku/2/rs/16/32"
+
+    /// Another timestamp for each envelope, so that no two have the same message hash.
+    private let clock = EnvelopeCounter()
+
+    package init(key: PrivateKey, server: PublicKey) {
+        self.key = key
+        self.server = server
+    }
+
+    /// A client under a fresh key.
+    package init(server: PublicKey) {
+        var random = SecureRandom()
+        self.init(key: .generate(using: &random), server: server)
+    }
+
+    package var keyHash: Digest64 { key.publicKey.hash }
+
+    // MARK: Messages
+
+    /// A registration that the server accepts, as a start for variations.
+    package func registration(
+        installationID: String = "c6ae4fde-bb65-11ea-b3de-0242ac130004", version: UInt64 = 1,
+        accessToken: String = "b6ae4fde-bb65-11ea-b3de-0242ac130004"
+    ) -> PushNotificationRegistration {
+        var registration = PushNotificationRegistration()
+        registration.tokenType = .apn
+        registration.deviceToken = String(repeating: "ab", count: 32)
+        registration.apnTopic = "im.status.ethereum"
+        registration.installationID = installationID
+        registration.accessToken = accessToken
+        registration.enabled = true
+        registration.version = version
+        registration.grant =
+            key.sign(Grant.digest(client: key.publicKey, server: server, accessToken: accessToken)).bytes.bytes
+        return registration
+    }
+
+    /// One notification to a device, with everything right.
+    package func notification(
+        to owner: ProtocolClient, installationID: String = "c6ae4fde-bb65-11ea-b3de-0242ac130004",
+        accessToken: String = "b6ae4fde-bb65-11ea-b3de-0242ac130004"
+    ) -> PushNotification {
+        var notification = PushNotification()
+        notification.accessToken = accessToken
+        notification.publicKey = owner.keyHash.bytes
+        notification.installationID = installationID
+        notification.type = .message
+        notification.chatID = Keccak.shake256(Array("chat".utf8)).bytes
+        notification.author = Keccak.shake256(Array("author".utf8)).bytes
+        return notification
+    }
+
+    // MARK: Envelopes
+
+    /// The encrypted payload of a registration: `nonce(12) ‖ ciphertext ‖ tag(16)`.
+    package func encrypted(_ registration: PushNotificationRegistration) -> [UInt8] {
+        var random = SecureRandom()
+        let nonce: FixedBytes<12> = random.fixedBytes()
+        return nonce.bytes
+            + AESGCM.seal(registration.encoded().span, key: key.sharedSecret(with: server), nonce: nonce)
+    }
+
+    /// On the server's personal topic, as reference clients send it.
+    package func envelope(_ registration: PushNotificationRegistration) throws -> WakuEnvelope {
+        try toServer(encrypted(registration), type: .pushNotificationRegistration, topic: .personal(server))
+    }
+
+    /// On the server's partitioned topic.
+    package func envelope(_ request: PushNotificationRequest) throws -> WakuEnvelope {
+        try toServer(request.encoded(), type: .pushNotificationRequest, topic: .partitioned(server))
+    }
+
+    /// On the query topic of the key that is asked for, encrypted symmetrically.
+    package func envelope(
+        queryFor keyHashes: [Digest64], onTopicOf owner: Digest64, form: TopicName.QueryForm = .plain
+    ) throws -> WakuEnvelope {
+        var query = PushNotificationQuery()
+        query.publicKeys = keyHashes.map { $0.bytes }
+        let topic = TopicName.query(owner, form)
+        var random = SecureRandom()
+        let data = ApplicationMetadata.seal(query.encoded(), type: .pushNotificationQuery, signer: key)
+        return wrap(
+            try RFC26.sealSymmetric(data, key: topic.deriveSymmetricKey(), signer: key, using: &random), topic: topic.topic)
+    }
+
+    /// Any payload, signed by this client and encrypted to the server.
+    package func toServer(_ payload: [UInt8], type: MessageType, topic: TopicName) throws -> WakuEnvelope {
+        var random = SecureRandom()
+        let data = ApplicationMetadata.seal(payload, type: type, signer: key)
+        return wrap(try RFC26.sealAsymmetric(data, to: server, signer: key, using: &random), topic: topic.topic)
+    }
+
+    /// Puts a payload into an envelope.
+    package func wrap(_ payload: [UInt8], topic: Topic) -> WakuEnvelope {
+        var message = WakuMessage()
+        message.payload = payload
+        message.contentTopic = topic.contentTopic
+        message.version = RFC26.messageVersion
+        message.timestamp = clock.next()
+        return WakuEnvelope(pubsubTopic: pubsubTopic, message: message)
+    }
+
+    // MARK: Replies
+
+    /// Opens what is encrypted to this client and on its partitioned topic, and signed by the server inside and out; nil for all else.
+    package func open(_ envelope: WakuEnvelope) -> OpenedMessage? {
+        guard envelope.message.contentTopic == TopicName.partitioned(key.publicKey).topic.contentTopic,
+            envelope.message.version == RFC26.messageVersion,
+            let frame = try? RFC26.openAsymmetric(envelope.message.payload, with: key), frame.signer() == server,
+            let message = try? ApplicationMetadata.open(frame.data), message.sender == server
+        else { return nil }
+        return message
+    }
+}

@@ -1,0 +1,195 @@
+import Envelope
+import StatusCrypto
+import Store
+import TestSupport
+import Testing
+import Wire
+
+/// A message goes in on the bus; a reply comes out, and what is stored has changed.
+@Suite struct MainFlowTests {
+    let harness: Harness
+    let alice: ProtocolClient
+    let bob: ProtocolClient
+
+    init() throws {
+        harness = try Harness()
+        alice = ProtocolClient(server: harness.server)
+        bob = ProtocolClient(server: harness.server)
+    }
+
+    @Test func `a registration is answered with its request id, and nothing is derived for it`() async throws {
+        try await harness.withServer { [harness, alice] server in
+            let payload = alice.encrypted(alice.registration())
+            try await server.publish(
+                alice.toServer(payload, type: .pushNotificationRegistration, topic: .personal(harness.server)))
+            let reply = try await alice.reply(1, from: harness)
+            #expect(reply.type == .pushNotificationRegistrationResponse)
+            let response = try PushNotificationRegistrationResponse.decode(reply.payload)
+            #expect(response.success)
+            #expect(response.requestID == Keccak.shake256(payload).bytes)
+            // 13 ms of PBKDF2 are spent when somebody asks, not before.
+            #expect(try await server.store.topicKey(keyHash: alice.keyHash, prefixed: false) == nil)
+            #expect(try await server.store.topicKey(keyHash: alice.keyHash, prefixed: true) == nil)
+        }
+    }
+
+    @Test(arguments: [TopicName.QueryForm.plain, .prefixed])
+    func `a registered key can be asked for on both forms of its query topic`(form: TopicName.QueryForm) async throws {
+        try await harness.withServer { [harness, alice, bob] server in
+            try await server.publish(alice.envelope(alice.registration()))
+            _ = try await alice.reply(1, from: harness)
+            let query = try bob.envelope(queryFor: [alice.keyHash], onTopicOf: alice.keyHash, form: form)
+            try await server.publish(query)
+            let reply = try await bob.reply(1, from: harness)
+            let response = try PushNotificationQueryResponse.decode(reply.payload)
+            #expect(response.success)
+            let info = try #require(response.info.first)
+            #expect(response.info.count == 1)
+            #expect(info.accessToken == alice.registration().accessToken)
+            #expect(info.publicKey == alice.keyHash.bytes)
+            #expect(info.serverPublicKey == harness.server.compressed.bytes)
+            #expect(try await server.store.topicKey(keyHash: alice.keyHash, prefixed: form == .prefixed) != nil)
+        }
+    }
+
+    @Test func `a query can come on the server's own topic too, and is not frozen`() async throws {
+        try await harness.withServer { [harness, alice, bob] server in
+            var query = PushNotificationQuery()
+            query.publicKeys = [alice.keyHash.bytes]
+            func ask() throws -> WakuEnvelope {
+                try bob.toServer(query.encoded(), type: .pushNotificationQuery, topic: .partitioned(harness.server))
+            }
+            // Nobody is known yet: no reply.
+            try await server.publish(ask())
+            await server.engine.waitUntilIdle()
+            try await server.publish(alice.envelope(alice.registration()))
+            _ = try await alice.reply(1, from: harness)
+            // The same question has the same Status message id, and is answered from what is stored now.
+            try await server.publish(ask())
+            let reply = try await bob.reply(1, from: harness)
+            #expect(try PushNotificationQueryResponse.decode(reply.payload).info.count == 1)
+        }
+    }
+
+    @Test func `a push request is answered, and its push is in the outbox`() async throws {
+        try await harness.withServer { [harness, alice, bob] server in
+            try await server.publish(alice.envelope(alice.registration()))
+            _ = try await alice.reply(1, from: harness)
+            try await server.publish(bob.envelope(request([bob.notification(to: alice)])))
+            let reply = try await bob.reply(1, from: harness)
+            let response = try PushNotificationResponse.decode(reply.payload)
+            #expect(response.messageID == [7])
+            #expect(response.reports.map(\.success) == [true])
+            let due = try await server.store.duePushes(at: .distantFuture, limit: 10)
+            #expect(due.map(\.push.deviceToken) == [alice.registration().deviceToken])
+        }
+    }
+
+    @Test func `without a gorush the push is discarded at once`() async throws {
+        try await harness.withServer(isDryRun: true) { [harness, alice, bob] server in
+            try await server.publish(alice.envelope(alice.registration()))
+            _ = try await alice.reply(1, from: harness)
+            try await server.publish(bob.envelope(request([bob.notification(to: alice)])))
+            _ = try await bob.reply(1, from: harness)
+            #expect(try await server.store.queuedPushCount() == 0)
+        }
+    }
+
+    @Test func `the same request again gives the same answer and no second push`() async throws {
+        try await harness.withServer { [harness, alice, bob] server in
+            try await server.publish(alice.envelope(alice.registration()))
+            _ = try await alice.reply(1, from: harness)
+            let first = request([bob.notification(to: alice), bob.notification(to: alice, installationID: "unknown")])
+            try await server.publish(bob.envelope(first))
+            let answer = try await bob.reply(1, from: harness)
+            // Long after the triple is forgotten, the decision is not.
+            harness.advanceWallClock(by: .seconds(3_600))
+            try await server.publish(bob.envelope(first))
+            let again = try await bob.reply(2, from: harness)
+            #expect(again.payload == answer.payload)
+            #expect(try await server.store.queuedPushCount() == 1)
+        }
+    }
+
+    @Test func `within ten minutes another envelope for the same message and device is merged`() async throws {
+        try await harness.withServer { [harness, alice, bob] server in
+            try await server.publish(alice.envelope(alice.registration()))
+            _ = try await alice.reply(1, from: harness)
+            let carol = ProtocolClient(server: harness.server)
+            for (sender, minutes) in [(bob, 0), (carol, 9), (bob, 2)] {
+                harness.advanceWallClock(by: .seconds(60 * minutes))
+                var notification = sender.notification(to: alice)
+                // Other bytes each time, so that it is another request.
+                notification.author = [UInt8(minutes)]
+                try await server.publish(sender.envelope(request([notification])))
+                await server.engine.waitUntilIdle()
+            }
+            #expect(try await server.store.queuedPushCount() == 2)
+        }
+    }
+
+    @Test func `who unregistered is not registered, and an old registration stays refused`() async throws {
+        try await harness.withServer { [harness, alice, bob] server in
+            try await server.publish(alice.envelope(alice.registration(version: 1)))
+            _ = try await alice.reply(1, from: harness)
+            let topic = TopicName.query(alice.keyHash, .plain).topic.contentTopic
+            #expect(server.engine.wants(contentTopic: topic))
+            var leaving = alice.registration(version: 2)
+            leaving.unregister = true
+            try await server.publish(alice.envelope(leaving))
+            #expect(try await alice.registrationResponse(2, from: harness).success)
+            #expect(!server.engine.wants(contentTopic: topic))
+            try await server.publish(bob.envelope(request([bob.notification(to: alice)])))
+            let response = try PushNotificationResponse.decode(try await bob.reply(1, from: harness).payload)
+            #expect(response.reports.map(\.error) == [.notRegistered])
+            try await server.publish(alice.envelope(alice.registration(version: 2)))
+            #expect(try await alice.registrationResponse(3, from: harness).error == .versionMismatch)
+        }
+    }
+
+    @Test func `listening on a key's topics ends with its last installation`() async throws {
+        try await harness.withServer { [harness, alice] server in
+            let topic = TopicName.query(alice.keyHash, .plain).topic.contentTopic
+            for (number, installation) in ["phone", "tablet"].enumerated() {
+                try await server.publish(alice.envelope(alice.registration(installationID: installation)))
+                _ = try await alice.reply(number + 1, from: harness)
+            }
+            for (number, installation) in ["phone", "tablet"].enumerated() {
+                #expect(server.engine.wants(contentTopic: topic))
+                var leaving = alice.registration(installationID: installation, version: 2)
+                leaving.unregister = true
+                try await server.publish(alice.envelope(leaving))
+                _ = try await alice.reply(number + 3, from: harness)
+            }
+            #expect(!server.engine.wants(contentTopic: topic))
+        }
+    }
+}
+
+/// A push request under one message id.
+func request(_ notifications: [PushNotification], messageID: [UInt8] = [7]) -> PushNotificationRequest {
+    var request = PushNotificationRequest()
+    request.requests = notifications
+    request.messageID = messageID
+    return request
+}
+
+extension ProtocolClient {
+    /// Waits for the reply with that number to this client, counted from 1.
+    func reply(_ number: Int, from harness: Harness) async throws -> OpenedMessage {
+        var count = 1
+        while true {
+            let mine = await harness.replies.wait(for: count).compactMap { open($0) }
+            if mine.count >= number { return mine[number - 1] }
+            count = harness.replies.all.count + 1
+        }
+    }
+
+    func registrationResponse(_ number: Int, from harness: Harness) async throws -> PushNotificationRegistrationResponse {
+        try PushNotificationRegistrationResponse.decode(try await reply(number, from: harness).payload)
+    }
+}
+
+extension Timestamp {
+    static let distantFuture = Timestamp(nanoseconds: .max)
+}
