@@ -12,6 +12,14 @@ package struct QueuedPush: Sendable, Equatable {
     package var acceptedAt: Timestamp
     /// Attempts that failed so far.
     package var attempts: Int
+
+    package init(id: Int64, message: Int64, push: AcceptedPush, acceptedAt: Timestamp, attempts: Int) {
+        self.id = id
+        self.message = message
+        self.push = push
+        self.acceptedAt = acceptedAt
+        self.attempts = attempts
+    }
 }
 
 extension PushStore {

@@ -9,12 +9,13 @@ protocol StatementValue {
 }
 
 /// A prepared statement of GRDB's cache, driven through SQLite's C interface: GRDB's own binding and rows go through `Data` and
-/// boxes. Lives only inside ``GRDB/Database/run(_:_:)`` and its siblings, which is what makes its pointers good.
+/// boxes. Safe to use: it keeps the statement it points to, and hands out copies only.
 @safe struct BoundStatement {
-    fileprivate let pointer: OpaquePointer
+    private let statement: Statement
+    private var pointer: OpaquePointer { unsafe statement.sqliteStatement }
 
     fileprivate init(_ statement: Statement) {
-        unsafe pointer = statement.sqliteStatement
+        self.statement = statement
     }
 
     func bind(_ value: Int64, at index: Int32) throws(StoreError) {
@@ -26,7 +27,8 @@ protocol StatementValue {
         var text = text
         let code = text.withUTF8 { utf8 in
             unsafe utf8.withMemoryRebound(to: CChar.self) {
-                unsafe sqlite3_bind_text(pointer, index, $0.baseAddress, Int32($0.count), Self.transient)
+                unsafe sqlite3_bind_text64(
+                    pointer, index, $0.baseAddress, UInt64($0.count), Self.transient, UInt8(SQLITE_UTF8))
             }
         }
         try check(code)
@@ -37,7 +39,7 @@ protocol StatementValue {
         let code = unsafe blob.withUnsafeBytes { bytes in
             unsafe bytes.isEmpty
                 ? sqlite3_bind_zeroblob(pointer, index, 0)
-                : sqlite3_bind_blob(pointer, index, bytes.baseAddress, Int32(bytes.count), Self.transient)
+                : sqlite3_bind_blob64(pointer, index, bytes.baseAddress, UInt64(bytes.count), Self.transient)
         }
         try check(code)
     }
@@ -113,11 +115,13 @@ protocol StatementValue {
 }
 
 extension Database {
-    /// Runs a statement that returns no rows.
+    /// Runs a statement that returns no rows. Not without a transaction: when SQLite has rolled it back by itself (disk full, I/O
+    /// error) and a body goes on nevertheless, its further statements would commit one by one.
     ///
     /// - Returns: the number of rows it changed.
     @discardableResult
     func run<each Value: StatementValue>(_ sql: String, _ values: repeat each Value) throws -> Int {
+        guard isInsideTransaction else { throw StoreError.failed(code: SQLITE_ABORT) }
         try forEach(sql, repeat each values) { _ in }
         return changesCount
     }

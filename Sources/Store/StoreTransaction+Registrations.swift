@@ -103,11 +103,12 @@ extension StoreTransaction {
     package func unregisterDeviceToken(
         _ deviceToken: String, type: TokenType, registeredBefore attempt: Timestamp, at now: Timestamp
     ) throws -> [Int64] {
+        // The `+` keeps SQLite from putting the token into substr() for the column, which would hide the index from it.
         let dead = try database.all(
             """
             SELECT key_hash, installation_id, version, plaintext_digest FROM registration
             WHERE substr(device_token, 1, 16) = substr(?1, 1, 16) AND is_live = 1
-                AND device_token = ?1 AND token_type = ?2 AND updated_at < ?3
+                AND +device_token = ?1 AND token_type = ?2 AND updated_at < ?3
             """,
             deviceToken, Int64(type.rawValue), attempt
         ) { row in

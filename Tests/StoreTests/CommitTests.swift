@@ -28,6 +28,22 @@ struct CommitTests {
         }
     }
 
+    @Test func `A body that goes on after its transaction is gone leaves nothing`() async throws {
+        try await withStore { store in
+            await #expect(throws: StoreError.failed(code: 4)) {  // SQLITE_ABORT
+                try await store.commit { transaction in
+                    try transaction.register(registration(), topics: topics, at: start)
+                    try transaction.database.execute(sql: "ROLLBACK")  // as SQLite does by itself on some errors
+                    try? transaction.enqueue(push(), message: 1, at: start)
+                }
+            }
+            #expect(try await store.registrationCount() == 0)
+            #expect(try await store.queuedPushCount() == 0)
+            try await store.register(registration())
+            #expect(try await store.registrationCount() == 1)
+        }
+    }
+
     @Test func `Writes that wait share a transaction, and one that throws spoils it for no other`() async throws {
         try await withStore { store in
             let outcomes = try await whileWriterIsBusy(store, count: 100) { number in
