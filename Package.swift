@@ -18,6 +18,7 @@ let hummingbird: Target.Dependency = .product(name: "Hummingbird", package: "hum
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 let metrics: Target.Dependency = .product(name: "CoreMetrics", package: "swift-metrics")
 let serviceLifecycle: Target.Dependency = .product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
+let sqlite: Target.Dependency = .product(name: "GRDBSQLite", package: "GRDB.swift")
 let unixSignals: Target.Dependency = .product(name: "UnixSignals", package: "swift-service-lifecycle")
 let yams: Target.Dependency = .product(name: "Yams", package: "Yams")
 
@@ -64,7 +65,7 @@ let package = Package(
 
         // The neighbours: database, node, gorush.
         library("HTTPClient", ["CLibCurl", logging]),
-        library("Store", ["PushProtocol", "Envelope", "StatusCrypto", "Wire", grdb, logging]),
+        library("Store", ["PushProtocol", "Envelope", "StatusCrypto", "Wire", grdb, sqlite, logging]),
         library("Transport", ["Envelope", "StatusCrypto", "Wire", "HTTPClient", logging, serviceLifecycle]),
         library("Relay", ["Transport", "Envelope", "StatusCrypto", hummingbird, logging, serviceLifecycle]),
 
@@ -96,7 +97,7 @@ let package = Package(
         tests("Envelope", ["Envelope", "StatusCrypto", "Wire"]),
         tests("PushProtocol", ["PushProtocol", "StatusCrypto", "Wire"]),
         tests("HTTPClient", ["HTTPClient"]),
-        tests("Store", ["Store", "PushProtocol", "Envelope", "StatusCrypto", "Wire", grdb, logging]),
+        tests("Store", ["Store", "PushProtocol", "Envelope", "StatusCrypto", "Wire", grdb, sqlite, logging]),
         tests("Relay", ["Relay", "Transport", "HTTPClient", "Envelope", "StatusCrypto", "Wire", logging, serviceLifecycle]),
         tests("Delivery", ["Delivery", "Store", "PushProtocol", "HTTPClient", "Envelope", "StatusCrypto", logging, serviceLifecycle]),
         tests(

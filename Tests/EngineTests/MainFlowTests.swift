@@ -1,4 +1,6 @@
+import Engine
 import Envelope
+import PushProtocol
 import StatusCrypto
 import Store
 import TestSupport
