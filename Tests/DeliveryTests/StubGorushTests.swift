@@ -7,7 +7,8 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) struct StubGorushTests {
     private let http = HTTPClient()
 
-    private func send(_ stub: StubGorush, _ method: HTTPRequest.Method = .post, _ path: String = "/api/push", _ body: String? = nil) async throws
+    private func send(_ stub: StubGorush, _ method: HTTPRequest.Method = .post, _ path: String = "/api/push", _ body: String? = nil)
+        async throws
         -> (status: Int, text: String, headers: HTTPHeaders)
     {
         let response = try await http.send(
@@ -40,7 +41,8 @@ import Testing
     @Test(
         "Batches and their counts",
         arguments: [
-            (#"{"notifications":[{"tokens":["a"],"platform":1}]}"#, 1), (#"{"notifications":[{"tokens":["a"],"platform":1,"topic":"t"}]}"#, 2),
+            (#"{"notifications":[{"tokens":["a"],"platform":1}]}"#, 1),
+            (#"{"notifications":[{"tokens":["a"],"platform":1,"topic":"t"}]}"#, 2),
             (#"{"notifications":[{"tokens":["a"],"platform":1,"topic":""}]}"#, 1),
             (#"{"notifications":[{"tokens":["a","b"],"platform":2,"topic":"t"}]}"#, 3),
             (#"{"notifications":[{"tokens":["a"],"platform":0},{"tokens":["a"],"platform":2}]}"#, 1),
