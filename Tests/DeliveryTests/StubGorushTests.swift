@@ -1,5 +1,8 @@
+import Delivery
 import Foundation
 import HTTPClient
+import Logging
+import ServiceLifecycle
 import TestSupport
 import Testing
 
@@ -125,5 +128,21 @@ import Testing
             #expect(statuses == [503, 500, 200])
             #expect(stub.notifications.all.count == 2)
         }
+    }
+}
+
+@Suite(.timeLimit(.minutes(1))) struct StubGorushServiceTests {
+    @Test("As a service it ends when told to, though a request hangs")
+    func shutdown() async throws {
+        let stub = StubGorush()
+        let group = ServiceGroup(services: [stub], logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+        async let running: Void = group.run()
+        stub.next(.hang)
+        let client = await GorushClient(stub)
+        async let answer = client.post([.android()])
+        await stub.posts.wait(for: 1)
+        await group.triggerGracefulShutdown()
+        #expect(await answer == .unknown)
+        try await running
     }
 }
