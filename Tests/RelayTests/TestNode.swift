@@ -28,7 +28,6 @@ struct TestNode: Sendable {
     func send(
         _ method: HTTPRequest.Method, _ path: String, _ body: String? = nil, contentType: String? = "application/json"
     ) async throws -> Answer {
-        // libcurl gives a POST a type of its own unless the header is taken away.
         let headers = body == nil ? [] : [(name: "Content-Type", value: contentType ?? "")]
         let response = try await client.send(
             HTTPRequest(
