@@ -1,9 +1,9 @@
+package import Envelope
 import HTTPTypes
 import Hummingbird
 import HummingbirdCore
-import NIOCore
-package import Envelope
 package import Logging
+import NIOCore
 import ServiceLifecycle
 package import Transport
 

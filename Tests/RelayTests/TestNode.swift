@@ -8,6 +8,8 @@ import TestSupport
 import Transport
 
 /// A node under test, spoken to over HTTP only: the embedded relay, or a real node at `WAKU_NODE_URL`.
+///
+/// The real one: `wakunode2 --cluster-id=16 --num-shards-in-network=0 --shard=32 --relay=true --rest=true --store=true`.
 struct TestNode: Sendable {
     /// The shard that a node under test is subscribed to from its start: a real one by `--shard=32 --cluster-id=16`.
     static let topic = "/waku/2/rs/16/32"

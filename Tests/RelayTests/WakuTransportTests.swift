@@ -164,6 +164,17 @@ struct WakuTransportTests {
         }
     }
 
+    @Test func `tells a node without relay from a topic without subscription`() async throws {
+        try await withRelay(.init()) { relay async throws in
+            let node = WakuNode(url: relay.url, client: HTTPClient())
+            #expect(try await node.takeMessages(on: TestNode.topic) == nil)
+            // Below this path the relay answers every request with the 404 of a module that is not there.
+            let elsewhere = WakuNode(url: relay.url + "/filter", client: HTTPClient())
+            let text = "/filter endpoints are not available. Please check your configuration: --filternode"
+            await #expect(throws: TransportError.refused(status: 404, text: text)) { try await elsewhere.takeMessages(on: TestNode.topic) }
+        }
+    }
+
     @Test func `ends with its service group`() async throws {
         struct Ingest: Service {
             let transport: WakuTransport
