@@ -57,10 +57,10 @@ struct RelayNodeTests {
     }
 
     @Test func `refuses more than ten content topics with a cursor`() {
-        var node = RelayNode(identity: .init(listenAddress: "", version: ""), pubsubTopics: [])
+        let member = RelayMember(node: RelayNode(pubsubTopics: []), clock: ManualWallClock(Self.now).clock)
         let cursor = "cursor=0x" + String(repeating: "01", count: 32)
         let topics = (1...11).map { "/a/1/b/\($0)" }.joined(separator: ",")
-        let step = node.handle(RelayRequest(method: "GET", target: "/store/v3/messages?contentTopics=\(topics)&\(cursor)"), now: Self.now)
+        let step = member.handle(RelayRequest(method: "GET", target: "/store/v3/messages?contentTopics=\(topics)&\(cursor)"))
         #expect(step == .answer(.error(500, "INVALID_QUERY: too many content topics")))
     }
 
@@ -104,14 +104,11 @@ struct RelayNodeTests {
     }
 
     @Test func `unsubscribing forgets the topic's messages`() {
-        var node = RelayNode(identity: .init(listenAddress: "", version: ""), pubsubTopics: [TestNode.topic])
+        var node = RelayNode(pubsubTopics: [TestNode.topic])
         node.hear(envelope(0), hash: envelope(0).hash, now: Self.now)
-        for method in ["DELETE", "POST"] {
-            let request = RelayRequest(
-                method: method, target: "/relay/v1/subscriptions", contentType: "application/json",
-                body: Array("[\"\(TestNode.topic)\"]".utf8))
-            #expect(node.handle(request, now: Self.now) == .answer(.ok))
-        }
-        #expect(node.handle(RelayRequest(method: "GET", target: TestNode.path), now: Self.now) == .answer(.json("[]")))
+        node.unsubscribe(from: [TestNode.topic])
+        #expect(node.take(pubsubTopic: TestNode.topic) == nil)
+        node.subscribe(to: [TestNode.topic])
+        #expect(node.take(pubsubTopic: TestNode.topic) == [])
     }
 }
