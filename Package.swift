@@ -67,7 +67,7 @@ let package = Package(
         library("HTTPClient", ["CLibCurl", logging]),
         library("Store", ["PushProtocol", "Envelope", "StatusCrypto", "Wire", grdb, sqlite, logging]),
         library("Transport", ["Envelope", "StatusCrypto", "Wire", "HTTPClient", logging, serviceLifecycle]),
-        library("Relay", ["Transport", "Envelope", "StatusCrypto", hummingbird, logging, serviceLifecycle]),
+        library("Relay", ["Transport", "Envelope", "StatusCrypto", "Wire", hummingbird, logging, serviceLifecycle]),
 
         // The server.
         library(
@@ -98,6 +98,7 @@ let package = Package(
         tests("PushProtocol", ["PushProtocol", "StatusCrypto", "Wire"]),
         tests("HTTPClient", ["HTTPClient"]),
         tests("Store", ["Store", "PushProtocol", "Envelope", "StatusCrypto", "Wire", grdb, sqlite, logging]),
+        tests("Transport", ["Transport", "Relay", "HTTPClient", "Envelope", "Wire", logging, serviceLifecycle]),
         tests("Relay", ["Relay", "Transport", "HTTPClient", "Envelope", "StatusCrypto", "Wire", logging, serviceLifecycle]),
         tests("Delivery", ["Delivery", "Store", "PushProtocol", "HTTPClient", "Envelope", "StatusCrypto", logging, serviceLifecycle]),
         tests(
@@ -106,5 +107,6 @@ let package = Package(
                 "Engine", "Transport", "Store", "PushProtocol", "Envelope", "StatusCrypto", "Wire", grdb, logging,
                 serviceLifecycle,
             ]),
+        tests("Daemon", ["pushserver", "Transport", "HTTPClient", "Envelope", "StatusCrypto", "Wire"]),
     ]
 )

@@ -44,7 +44,7 @@ struct Opener: Sendable {
     /// Decrypts a registration under the key that client and server share and judges its grant (PROTOCOL.md §7).
     private func registration(_ metadata: OpenedMessage) -> OpenedEnvelope.Registration {
         let facts: RegistrationFacts
-        if let plaintext = decrypt(metadata.payload, from: metadata.sender) {
+        if let plaintext = try? AESGCM.openCombined(metadata.payload.span, key: identity.sharedSecret(with: metadata.sender)) {
             let digest = SHA256.hash(plaintext)
             if let content = try? PushNotificationRegistration.decode(plaintext) {
                 facts = RegistrationFacts(
@@ -58,14 +58,6 @@ struct Opener: Sendable {
         let keyHash = metadata.sender.hash
         return OpenedEnvelope.Registration(
             facts: facts, requestID: Keccak.shake256(metadata.payload), keyHash: keyHash, topics: QueryTopics(keyHash: keyHash))
-    }
-
-    /// `nonce(12) ‖ ciphertext ‖ tag(16)` under the ECDH X coordinate of client and server.
-    private func decrypt(_ payload: [UInt8], from client: PublicKey) -> [UInt8]? {
-        let bytes = payload.span
-        guard let nonce = FixedBytes<12>(bytes.extracting(first: AESGCM.nonceByteCount)) else { return nil }
-        return try? AESGCM.open(
-            bytes.extracting(droppingFirst: AESGCM.nonceByteCount), key: identity.sharedSecret(with: client), nonce: nonce)
     }
 
     private func isGranted(_ content: PushNotificationRegistration, by client: PublicKey) -> Bool {
