@@ -76,4 +76,19 @@ struct NodeAnswersTests {
     func `a broken escape is no text`(text: String) {
         #expect(PercentEncoding.decode(text) == nil)
     }
+
+    @Test func `a damaged answer is an error or another answer, never a crash`() {
+        let text = #"{"statusCode":200,"messages":[{"messageHash":"0x01","message":{"payload":"A\u00e4\ud83d\ude00\/","timestamp":-1}}]}"#
+        let bytes = Array(text.utf8)
+        for index in bytes.indices {
+            #expect(throws: JSONError.self) {
+                try JSONReader.read(Array(bytes[..<index])) { reader throws(JSONError) in try StoreAnswerJSON(reading: &reader) }
+            }
+            for replacement in Array(#"{}[]",:\u0"#.utf8) + [0, 0x80, 0xFF] {
+                var damaged = bytes
+                damaged[index] = replacement
+                _ = try? JSONReader.read(damaged) { reader throws(JSONError) in try StoreAnswerJSON(reading: &reader) }
+            }
+        }
+    }
 }
