@@ -64,7 +64,7 @@ let package = Package(
         library("PushProtocol", ["Wire", "StatusCrypto", "Envelope"]),
 
         // The neighbours: database, node, gorush.
-        library("HTTPClient", ["CLibCurl", logging]),
+        library("HTTPClient", ["CLibCurl"]),
         library("Store", ["PushProtocol", "Envelope", "StatusCrypto", "Wire", grdb, sqlite, logging]),
         library("Transport", ["Envelope", "StatusCrypto", "Wire", "HTTPClient", logging, serviceLifecycle]),
         library("Relay", ["Transport", "Envelope", "StatusCrypto", "Wire", hummingbird, logging, serviceLifecycle]),

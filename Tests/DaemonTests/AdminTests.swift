@@ -1,6 +1,7 @@
 import Foundation
 import TestSupport
 import Testing
+import Wire
 
 /// What operators and their tools see over HTTP.
 @Suite(.timeLimit(.minutes(2)))
