@@ -107,7 +107,6 @@ extension Transfer {
         }
         try set(CURLOPT_PROTOCOLS_STR, "http,https")
         try set(CURLOPT_URL, request.url)
-        try set(CURLOPT_TIMEOUT_MS, request.timeout.wholeMilliseconds)
         try set(CURLOPT_CONNECTTIMEOUT_MS, request.connectTimeout.wholeMilliseconds)
         if let body = request.body ?? (request.method == .post ? [] : nil) {
             try set(CURLOPT_POST, 1)

@@ -9,8 +9,8 @@ import Foundation
     /// Idle connections kept open, all hosts together. libcurl's own default is four for each transfer under way, which would close
     /// the pool whenever there is little to do.
     private static let maximumIdleConnectionCount = 64
-    /// Sleep no longer than this at a time. Commands and libcurl's own timers end the sleep sooner: it is the bound for a wake-up
-    /// that got lost.
+    /// Sleep no longer than this at a time. Commands, deadlines and libcurl's own timers end the sleep sooner: it is the bound for a
+    /// wake-up that got lost.
     private static let maximumPollDuration = Duration.seconds(1)
 
     private static let globalInitialization = clibcurl_global_init()
@@ -18,12 +18,15 @@ import Foundation
     private struct Underway {
         let transfer: Transfer
         let continuation: Mailbox.Continuation
+        let deadline: ContinuousClock.Instant
     }
 
     private let multi: UnsafeMutableRawPointer
     private let mailbox: Mailbox
     private let configuration: HTTPClient.Configuration
     private var underway: [UInt64: Underway] = [:]
+    /// None of the deadlines is earlier.
+    private var nextDeadline: ContinuousClock.Instant?
     private var isStopped = false
 
     /// The thread's function: returns after `Mailbox.Command.stop`.
@@ -48,7 +51,7 @@ import Foundation
     }
 
     deinit {
-        underway.values.forEach(abort)
+        for transfer in underway.values { fail(transfer, .cancelled) }
         mailbox.close()  // first: nobody may ring a freed handle
         unsafe curl_multi_cleanup(multi)
     }
@@ -60,7 +63,8 @@ import Foundation
             var runningCount: CInt = 0
             unsafe curl_multi_perform(multi, &runningCount)
             finishCompleted()
-            unsafe curl_multi_poll(multi, nil, 0, CInt(Self.maximumPollDuration.wholeMilliseconds), nil)
+            expire(now: .now)
+            unsafe curl_multi_poll(multi, nil, 0, CInt(pollDuration(now: .now).wholeMilliseconds), nil)
         }
     }
 
@@ -69,7 +73,7 @@ import Foundation
         case .start(let identifier, let request, let continuation):
             start(identifier, request, continuation)
         case .cancel(let identifier):
-            if let underway = underway.removeValue(forKey: identifier) { abort(underway) }
+            if let transfer = underway.removeValue(forKey: identifier) { fail(transfer, .cancelled) }
         case .stop:
             isStopped = true
         }
@@ -81,16 +85,35 @@ import Foundation
             guard unsafe curl_multi_add_handle(multi, transfer.easy) == CURLM_OK else {
                 throw HTTPError(CURLE_OUT_OF_MEMORY, requestMayHaveArrived: false)
             }
-            underway[identifier] = Underway(transfer: transfer, continuation: continuation)
+            let deadline = ContinuousClock.now + request.timeout
+            underway[identifier] = Underway(transfer: transfer, continuation: continuation, deadline: deadline)
+            nextDeadline = min(nextDeadline ?? deadline, deadline)
         } catch {
             continuation.resume(returning: .failure(error))
         }
     }
 
-    private func abort(_ underway: Underway) {
-        unsafe curl_multi_remove_handle(multi, underway.transfer.easy)
-        let error = HTTPError(.cancelled, requestMayHaveArrived: underway.transfer.requestMayHaveArrived)
-        underway.continuation.resume(returning: .failure(error))
+    /// Takes the transfer from libcurl, which closes its connection.
+    private func fail(_ failed: Underway, _ kind: HTTPError.Kind) {
+        unsafe curl_multi_remove_handle(multi, failed.transfer.easy)
+        let error = HTTPError(kind, requestMayHaveArrived: failed.transfer.requestMayHaveArrived)
+        failed.continuation.resume(returning: .failure(error))
+    }
+
+    /// Ends what has run out of time. libcurl's own time-out does not see transfers that wait for a free connection (observed with
+    /// 7.88: they wait until one of the others has ended).
+    private func expire(now: ContinuousClock.Instant) {
+        guard let nextDeadline, nextDeadline <= now else { return }
+        for (identifier, transfer) in underway where transfer.deadline <= now {
+            underway[identifier] = nil
+            fail(transfer, .timedOut)
+        }
+        self.nextDeadline = underway.values.map(\.deadline).min()
+    }
+
+    private func pollDuration(now: ContinuousClock.Instant) -> Duration {
+        guard let nextDeadline else { return Self.maximumPollDuration }
+        return min(Self.maximumPollDuration, now.duration(to: nextDeadline))
     }
 
     private func finishCompleted() {

@@ -10,22 +10,23 @@ package final class RawServer: Sendable {
 
     /// - Parameter handle: called with each connection, which is closed afterwards.
     package init(_ handle: @escaping @Sendable (RawConnection) -> Void) throws {
-        listener = socket(AF_INET, CInt(SOCK_STREAM.rawValue), 0)
+        let listener = socket(AF_INET, CInt(SOCK_STREAM.rawValue), 0)
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
         var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let isListening = withUnsafeMutablePointer(to: &address) { pointer in
+        let isListening = unsafe withUnsafeMutablePointer(to: &address) { pointer in
             unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
                 unsafe bind(listener, pointer, length) == 0 && listen(listener, 128) == 0
                     && getsockname(listener, pointer, &length) == 0
             }
         }
         guard isListening else { throw POSIXError(.EADDRNOTAVAIL) }
+        self.listener = listener
         port = UInt16(bigEndian: address.sin_port)
         Thread { [weak self, listener] in
             while true {
-                let descriptor = unsafe accept(listener, nil, nil)
+                let descriptor = accept(listener, nil, nil)
                 guard descriptor >= 0 else { break }
                 self?.accepted.withLock { $0 += 1 }
                 Thread {

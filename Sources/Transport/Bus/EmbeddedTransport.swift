@@ -1,5 +1,6 @@
 import ServiceLifecycle
 import Synchronization
+import Wire
 
 package import Envelope
 

@@ -1,0 +1,109 @@
+import Envelope
+import StatusCrypto
+import Wire
+
+/// A node's store: messages in the order of (timestamp, hash), answered in pages (WAKU_REST.md §1.5).
+struct MessageArchive {
+    /// An archive takes only messages whose timestamp is at most this far from its own clock.
+    static let clockTolerance = Duration.seconds(20)
+    /// Some minutes of a busy shard: enough for tests and demonstrations, while a query still takes well under a millisecond.
+    static let maximumMessageCount = 10_000
+    /// So that messages of a megabyte each do not take ten gigabytes.
+    static let maximumPayloadByteCount = 64 << 20
+
+    /// A place in the order of the archive.
+    struct Position: Comparable {
+        var timestamp: Int64
+        var hash: Digest32
+
+        static func < (left: Position, right: Position) -> Bool {
+            guard left.timestamp == right.timestamp else { return left.timestamp < right.timestamp }
+            return left.hash.bytes.lexicographicallyPrecedes(right.hash.bytes)
+        }
+    }
+
+    struct Entry {
+        var position: Position
+        var envelope: WakuEnvelope
+    }
+
+    struct Query: Equatable {
+        /// Nil: all.
+        var pubsubTopic: String?
+        /// Empty: all.
+        var contentTopics: [String] = []
+        /// Nanoseconds since 1970; both ends belong to the range.
+        var startTime: Int64?
+        var endTime: Int64?
+        /// Empty: all.
+        var hashes: [Digest32] = []
+        /// The row from which to go on, itself excluded.
+        var cursor: Digest32?
+        var isAscending = true
+        var pageSize = 20
+    }
+
+    struct Page {
+        /// In the order of the archive, also when paging backwards.
+        var entries: [Entry]
+        /// The row of this page that is farthest along, if there is more.
+        var cursor: Digest32?
+    }
+
+    private var entries: [Entry] = []
+    private var timestamps: [Digest32: Int64] = [:]
+    private var payloadByteCount = 0
+
+    /// Keeps a message, if it is for keeping: not ephemeral, sent about now, and not known. Makes room by forgetting the oldest.
+    mutating func add(_ envelope: WakuEnvelope, hash: Digest32, now: Timestamp) {
+        let message = envelope.message
+        let position = Position(timestamp: message.timestamp ?? 0, hash: hash)
+        let earliest = now.advanced(by: .zero - Self.clockTolerance).nanoseconds
+        let latest = now.advanced(by: Self.clockTolerance).nanoseconds
+        guard !message.ephemeral, (earliest...latest).contains(position.timestamp), timestamps[hash] == nil else { return }
+        entries.insert(Entry(position: position, envelope: envelope), at: firstIndex { $0 > position })
+        timestamps[hash] = position.timestamp
+        payloadByteCount += message.payload.count
+        while entries.count > Self.maximumMessageCount || payloadByteCount > Self.maximumPayloadByteCount {
+            let oldest = entries.removeFirst()
+            timestamps[oldest.position.hash] = nil
+            payloadByteCount -= oldest.envelope.message.payload.count
+        }
+    }
+
+    /// - Returns: nil if the cursor's row is not there (any more).
+    func page(_ query: Query) -> Page? {
+        var candidates = entries[...]
+        if let cursor = query.cursor {
+            guard let timestamp = timestamps[cursor] else { return nil }
+            let position = Position(timestamp: timestamp, hash: cursor)
+            candidates = query.isAscending ? entries[firstIndex { $0 > position }...] : entries[..<firstIndex { $0 >= position }]
+        }
+        if let startTime = query.startTime { candidates = candidates.drop { $0.position.timestamp < startTime } }
+        if let endTime = query.endTime { candidates = candidates.prefix { $0.position.timestamp <= endTime } }
+
+        let matching = candidates.lazy.filter { matches($0, query) }
+        // One more than asked for tells whether this is the last page.
+        let found = query.isAscending ? Array(matching.prefix(query.pageSize + 1)) : matching.reversed().prefix(query.pageSize + 1).map(\.self)
+        let rows = found.prefix(query.pageSize)
+        let cursor = found.count > query.pageSize ? rows.last?.position.hash : nil
+        return Page(entries: query.isAscending ? Array(rows) : rows.reversed(), cursor: cursor)
+    }
+
+    private func matches(_ entry: Entry, _ query: Query) -> Bool {
+        (query.pubsubTopic == nil || query.pubsubTopic == entry.envelope.pubsubTopic)
+            && (query.contentTopics.isEmpty || query.contentTopics.contains(entry.envelope.message.contentTopic))
+            && (query.hashes.isEmpty || query.hashes.contains(entry.position.hash))
+    }
+
+    /// Where the positions begin for which the condition holds; it must hold from some position on.
+    private func firstIndex(where condition: (Position) -> Bool) -> Int {
+        var low = 0
+        var high = entries.count
+        while low < high {
+            let middle = low + (high - low) / 2
+            if condition(entries[middle].position) { high = middle } else { low = middle + 1 }
+        }
+        return low
+    }
+}

@@ -1,0 +1,41 @@
+import Envelope
+import Wire
+
+/// What a node keeps for the next GET: one cache for all topics (WAKU_REST.md §2.1).
+struct MessageCache {
+    /// nwaku's default since 0.36.
+    static let defaultCapacity = 50
+
+    private let capacity: Int
+    private var envelopes: [WakuEnvelope] = []
+
+    init(capacity: Int = MessageCache.defaultCapacity) {
+        self.capacity = max(1, capacity)
+    }
+
+    /// Adds a message unless it is there already, on whatever topic.
+    ///
+    /// A full cache silently loses the message with the smallest *sender's* timestamp, and its last message takes that place.
+    mutating func add(_ envelope: WakuEnvelope) {
+        guard !envelopes.contains(where: { $0.message == envelope.message }) else { return }
+        if envelopes.count >= capacity, let oldest = envelopes.indices.min(by: { timestamp($0) < timestamp($1) }) {
+            envelopes.swapAt(oldest, envelopes.count - 1)
+            envelopes.removeLast()
+        }
+        envelopes.append(envelope)
+    }
+
+    /// Gives away all messages of a topic.
+    mutating func take(pubsubTopic: String) -> [WakuMessage] {
+        defer { remove(pubsubTopic: pubsubTopic) }
+        return envelopes.filter { $0.pubsubTopic == pubsubTopic }.map(\.message)
+    }
+
+    mutating func remove(pubsubTopic: String) {
+        envelopes.removeAll { $0.pubsubTopic == pubsubTopic }
+    }
+
+    private func timestamp(_ index: Int) -> Int64 {
+        envelopes[index].message.timestamp ?? 0
+    }
+}

@@ -1,0 +1,30 @@
+import HTTPTypes
+import Hummingbird
+import NIOCore
+
+/// Knows the connection of a request, to close it after the answer as nwaku does (WAKU_REST.md §0).
+struct RelayContext: RequestContext {
+    var coreContext: CoreRequestContextStorage
+    private let channel: any Channel
+
+    init(source: ApplicationRequestContextSource) {
+        coreContext = CoreRequestContextStorage(source: source)
+        channel = source.channel
+    }
+
+    func response(for response: RelayResponse) -> Response {
+        let body = ByteBuffer(string: response.body)
+        let headers: HTTPFields = [
+            .contentType: response.contentType.rawValue,
+            .contentLength: String(body.readableBytes),
+            .connection: "close",
+        ]
+        return Response(
+            status: HTTPResponse.Status(code: response.status), headers: headers,
+            body: ResponseBody(contentLength: body.readableBytes) { [channel] writer in
+                try await writer.write(body)
+                try await writer.finish(nil)
+                channel.close(mode: .output, promise: nil)  // after what was written: the peer reads to the end
+            })
+    }
+}

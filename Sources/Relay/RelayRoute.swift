@@ -1,0 +1,77 @@
+import Transport
+
+/// What a request line asks of a node (WAKU_REST.md §1).
+enum RelayRoute: Equatable {
+    case health
+    case info
+    case version
+    case subscribe
+    case unsubscribe
+    case messages(pubsubTopic: String)
+    case publish(pubsubTopic: String)
+    /// A method of `/relay/v1/auto`, which a node with static sharding refuses.
+    case automatic(AutomaticRoute)
+    /// `query`: what comes after the question mark, undecoded.
+    case store(query: Substring)
+    /// Not a path and method of the API: the text that the node has for it, by the first segment of the path.
+    case unknown(status: Int, text: String)
+    /// A topic in the path that cannot be percent-decoded.
+    case invalidParameter
+
+    enum AutomaticRoute: Equatable {
+        case subscribe
+        case unsubscribe
+        case messages(contentTopic: String)
+        case publish
+    }
+
+    /// - Parameter target: path and query as they came. A topic is one segment: its `/` must be encoded, or it is a path that nobody knows.
+    static func parse(method: String, target: String) -> RelayRoute {
+        let parts = target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+        let path = parts.first ?? ""
+        let query = parts.dropFirst().first ?? ""
+
+        switch (method, path) {
+        case ("GET", "/health"): return .health
+        case ("GET", "/info"), ("GET", "/debug/v1/info"): return .info
+        case ("GET", "/version"), ("GET", "/debug/v1/version"): return .version
+        case ("POST", "/relay/v1/subscriptions"): return .subscribe
+        case ("DELETE", "/relay/v1/subscriptions"): return .unsubscribe
+        case ("POST", "/relay/v1/auto/subscriptions"): return .automatic(.subscribe)
+        case ("DELETE", "/relay/v1/auto/subscriptions"): return .automatic(.unsubscribe)
+        case ("POST", "/relay/v1/auto/messages"): return .automatic(.publish)
+        case ("GET", "/store/v3/messages"): return .store(query: query)
+        default: break
+        }
+        if let segment = segment(of: path, after: "/relay/v1/messages/") {
+            guard let topic = PercentEncoding.decode(segment) else { return .invalidParameter }
+            if method == "GET" { return .messages(pubsubTopic: topic) }
+            if method == "POST" { return .publish(pubsubTopic: topic) }
+        }
+        if method == "GET", let segment = segment(of: path, after: "/relay/v1/auto/messages/") {
+            guard let topic = PercentEncoding.decode(segment) else { return .invalidParameter }
+            return .automatic(.messages(contentTopic: topic))
+        }
+        return unknown(path)
+    }
+
+    private static func segment(of path: Substring, after prefix: String) -> Substring? {
+        guard path.hasPrefix(prefix) else { return nil }
+        let segment = path.dropFirst(prefix.count)
+        return segment.isEmpty || segment.contains("/") ? nil : segment
+    }
+
+    /// nwaku never takes back the texts that it sets before its modules start, so they are its "not found" for ever (WAKU_REST.md §0).
+    private static func unknown(_ path: Substring) -> RelayRoute {
+        let root = path.split(separator: "/", omittingEmptySubsequences: false).dropFirst().first ?? ""
+        let initializing = "/\(root) endpoints are not available while initializing."
+        let notConfigured = "/\(root) endpoints are not available. Please check your configuration: "
+        return switch root {
+        case "relay", "store", "debug": .unknown(status: 404, text: initializing)
+        case "filter": .unknown(status: 404, text: notConfigured + "--filternode")
+        case "lightpush": .unknown(status: 404, text: notConfigured + "--lightpushnode")
+        case "admin": .unknown(status: 404, text: notConfigured + "--rest-admin=true")
+        default: .unknown(status: 400, text: "Bad request initiated. Invalid path or method used.")
+        }
+    }
+}

@@ -1,0 +1,34 @@
+import Envelope
+import StatusCrypto
+import Transport
+import Wire
+
+/// The body of a store answer: `StoreQueryResponse` in JSON, with nwaku's names and in its order (WAKU_REST.md §1.5).
+enum StoreAnswer {
+    /// - Parameter includesData: false gives hashes only.
+    static func page(_ page: MessageArchive.Page, includesData: Bool) -> RelayResponse {
+        let messages = page.entries.map { includesData ? entry($0) : "{\"messageHash\":\(hash($0.position.hash))}" }
+        var fields = "\"requestId\":\"\",\"statusCode\":200,\"statusDesc\":\"OK\",\"messages\":[\(messages.joined(separator: ","))]"
+        if let cursor = page.cursor { fields += ",\"paginationCursor\":\(hash(cursor))" }
+        return .json("{\(fields)}")
+    }
+
+    /// What a node says when the peer that it should have asked does not answer: HTTP 200 all the same.
+    static func peerFailure(_ peerAddress: String) -> RelayResponse {
+        let description = JSONText.string("PEER_DIAL_FAILURE: \(peerAddress)")
+        return .json("{\"requestId\":\"\",\"statusCode\":504,\"statusDesc\":\(description),\"messages\":[]}")
+    }
+
+    private static func entry(_ entry: MessageArchive.Entry) -> String {
+        let message = entry.envelope.message
+        var fields = "\"payload\":\(JSONText.base64(message.payload)),\"contentTopic\":\(JSONText.string(message.contentTopic))"
+        if !message.meta.isEmpty { fields += ",\"meta\":\(JSONText.base64(message.meta))" }
+        fields += ",\"version\":\(message.version),\"timestamp\":\(message.timestamp ?? 0),\"ephemeral\":\(message.ephemeral)"
+        let topic = JSONText.string(entry.envelope.pubsubTopic)
+        return "{\"messageHash\":\(hash(entry.position.hash)),\"message\":{\(fields)},\"pubsubTopic\":\(topic)}"
+    }
+
+    private static func hash(_ hash: Digest32) -> String {
+        "\"\(Hex.encode(hash.bytes, prefix: "0x"))\""
+    }
+}

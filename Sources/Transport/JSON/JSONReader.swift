@@ -1,0 +1,227 @@
+/// Reads JSON text value by value, as strictly as a node does: Foundation's readers cannot tell a repeated key, and round integers.
+///
+/// What is read must be of the type asked for; nothing is converted. Total: any bytes give values or a `JSONError`.
+package struct JSONReader {
+    /// Deeper than any answer of a node (4), shallow enough for any stack.
+    package static let maximumDepth = 32
+
+    private let bytes: [UInt8]
+    private var position = 0
+    private var depth = 0
+
+    package init(_ bytes: [UInt8]) {
+        self.bytes = bytes
+    }
+
+    /// Reads a text that is one value and nothing else.
+    package static func read<Value>(
+        _ bytes: [UInt8], _ value: (inout JSONReader) throws(JSONError) -> Value
+    ) throws(JSONError) -> Value {
+        var reader = JSONReader(bytes)
+        let result = try value(&reader)
+        reader.skipWhitespace()
+        guard reader.position == bytes.count else { throw reader.error("unexpected text after the value") }
+        return result
+    }
+
+    /// An error at the present place, for values of the right type that are wrong all the same.
+    package func error(_ reason: String) -> JSONError {
+        let before = bytes[..<position]
+        let lineStart = before.lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0
+        let line = before.count { $0 == UInt8(ascii: "\n") } + 1
+        return JSONError(line: line, column: position - lineStart + 1, reason: reason)
+    }
+
+    /// Reads an object.
+    ///
+    /// - Parameter member: gets each key, and has to read its value.
+    package mutating func readObject(
+        _ member: (inout JSONReader, String) throws(JSONError) -> Void
+    ) throws(JSONError) {
+        var keys: Set<String> = []
+        try readSequence(from: "{", to: "}", called: "an object") { reader throws(JSONError) in
+            let key = try reader.readString()
+            guard keys.insert(key).inserted else { throw reader.error("Multiple `\(key)` fields found") }
+            try reader.expect(":")
+            try member(&reader, key)
+        }
+    }
+
+    /// Reads an array.
+    ///
+    /// - Parameter element: has to read one element each time.
+    package mutating func readArray(_ element: (inout JSONReader) throws(JSONError) -> Void) throws(JSONError) {
+        try readSequence(from: "[", to: "]", called: "an array", element)
+    }
+
+    private mutating func readSequence(
+        from open: Unicode.Scalar, to close: Unicode.Scalar, called name: String,
+        _ element: (inout JSONReader) throws(JSONError) -> Void
+    ) throws(JSONError) {
+        guard consume(open) else { throw error("\(name) expected") }
+        guard depth < Self.maximumDepth else { throw error("nested too deeply") }
+        depth += 1
+        defer { depth -= 1 }
+        if consume(close) { return }
+        repeat { try element(&self) } while consume(",")
+        try expect(close)
+    }
+
+    package mutating func readString() throws(JSONError) -> String {
+        let content = try readStringBytes()
+        guard let string = String(validating: content, as: UTF8.self) else { throw error("invalid UTF-8") }
+        return string
+    }
+
+    /// Reads a string as bytes that need not be UTF-8: for base64, which is long and is often thrown away unread.
+    package mutating func readStringBytes() throws(JSONError) -> ArraySlice<UInt8> {
+        guard consume("\"") else { throw error("a string expected") }
+        let start = position
+        var unescaped: [UInt8]?  // a copy only if there is an escape
+        while position < bytes.count {
+            let byte = bytes[position]
+            switch byte {
+            case UInt8(ascii: "\""):
+                position += 1
+                return unescaped.map { $0[...] } ?? bytes[start..<position - 1]
+            case UInt8(ascii: "\\"):
+                if unescaped == nil { unescaped = Array(bytes[start..<position]) }
+                unescaped?.append(contentsOf: try readEscape())
+            case 0..<0x20:
+                throw error("a control character in a string")
+            default:
+                unescaped?.append(byte)
+                position += 1
+            }
+        }
+        throw error("a string without end")
+    }
+
+    private mutating func readEscape() throws(JSONError) -> [UInt8] {
+        position += 1
+        guard position < bytes.count else { throw error("a string without end") }
+        defer { position += 1 }
+        switch Unicode.Scalar(bytes[position]) {
+        case "\"", "\\", "/": return [bytes[position]]
+        case "b": return [0x08]
+        case "f": return [0x0C]
+        case "n": return [0x0A]
+        case "r": return [0x0D]
+        case "t": return [0x09]
+        case "u": return try readUnicodeEscape()
+        default: throw error("an unknown escape")
+        }
+    }
+
+    /// Leaves the position at the last digit.
+    private mutating func readUnicodeEscape() throws(JSONError) -> [UInt8] {
+        var codeUnits = [try readCodeUnit()]
+        if UTF16.isLeadSurrogate(codeUnits[0]), bytes[(position + 1)...].starts(with: Array("\\u".utf8)) {
+            position += 2
+            codeUnits.append(try readCodeUnit())
+        }
+        guard let text = String(validating: codeUnits, as: UTF16.self) else { throw error("half a surrogate pair") }
+        return Array(text.utf8)
+    }
+
+    /// Four digits after the `u` at the position; leaves the position at the last one.
+    private mutating func readCodeUnit() throws(JSONError) -> UInt16 {
+        let digits = bytes[(position + 1)...].prefix(4)
+        guard digits.count == 4, digits.allSatisfy({ Unicode.Scalar($0).properties.isASCIIHexDigit }),
+            let codeUnit = UInt16(String(decoding: digits, as: UTF8.self), radix: 16)
+        else { throw error("four hexadecimal digits expected") }
+        position += 4
+        return codeUnit
+    }
+
+    /// Reads a number without fraction and exponent, exactly.
+    package mutating func readInteger() throws(JSONError) -> Int64 {
+        let token = readToken()
+        guard let first = token.first else { throw error("an integer expected") }
+        let digits = first == UInt8(ascii: "-") ? token.dropFirst() : token
+        guard !digits.isEmpty, digits.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) else {
+            throw error("an integer expected")
+        }
+        guard digits.count == 1 || digits.first != UInt8(ascii: "0") else { throw error("a leading zero") }
+        guard let value = Int64(String(decoding: token, as: UTF8.self)) else { throw error("an integer out of range") }
+        return value
+    }
+
+    package mutating func readBool() throws(JSONError) -> Bool {
+        switch String(decoding: readToken(), as: UTF8.self) {
+        case "true": return true
+        case "false": return false
+        default: throw error("true or false expected")
+        }
+    }
+
+    /// Reads `null` if it is next.
+    package mutating func readNull() -> Bool {
+        let start = position
+        if readToken().elementsEqual("null".utf8) { return true }
+        position = start
+        return false
+    }
+
+    /// Whether the next value is a string.
+    package var isAtString: Bool {
+        bytes[position...].first { !Self.isWhitespace($0) } == UInt8(ascii: "\"")
+    }
+
+    /// Reads a value of any type and forgets it.
+    package mutating func skipValue() throws(JSONError) {
+        skipWhitespace()
+        guard position < bytes.count else { throw error("a value expected") }
+        switch Unicode.Scalar(bytes[position]) {
+        case "{": try readObject { reader, _ throws(JSONError) in try reader.skipValue() }
+        case "[": try readArray { reader throws(JSONError) in try reader.skipValue() }
+        case "\"": _ = try readStringBytes()
+        default:
+            let token = String(decoding: readToken(), as: UTF8.self)
+            guard ["true", "false", "null"].contains(token) || Double(token) != nil else { throw error("a value expected") }
+        }
+    }
+
+    /// The letters, digits and signs that come next: a number or a word.
+    private mutating func readToken() -> ArraySlice<UInt8> {
+        skipWhitespace()
+        let start = position
+        while position < bytes.count, isTokenByte(bytes[position]) { position += 1 }
+        return bytes[start..<position]
+    }
+
+    private func isTokenByte(_ byte: UInt8) -> Bool {
+        switch Unicode.Scalar(byte) {
+        case "0"..."9", "a"..."z", "A"..."Z", "+", "-", ".": true
+        default: false
+        }
+    }
+
+    private mutating func expect(_ character: Unicode.Scalar) throws(JSONError) {
+        guard consume(character) else { throw error("'\(character)' expected") }
+    }
+
+    private mutating func consume(_ character: Unicode.Scalar) -> Bool {
+        skipWhitespace()
+        guard position < bytes.count, bytes[position] == UInt8(ascii: character) else { return false }
+        position += 1
+        return true
+    }
+
+    private mutating func skipWhitespace() {
+        while position < bytes.count, Self.isWhitespace(bytes[position]) { position += 1 }
+    }
+
+    private static func isWhitespace(_ byte: UInt8) -> Bool {
+        byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09
+    }
+}
+
+/// JSON text that cannot be read, or does not say what it should.
+package struct JSONError: Error, Equatable {
+    /// Both counted from 1; columns count bytes.
+    package let line: Int
+    package let column: Int
+    /// Never a value of the text: it could be a message body.
+    package let reason: String
+}

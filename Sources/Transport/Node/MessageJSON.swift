@@ -1,0 +1,83 @@
+package import Wire
+
+/// A WakuMessage object as it stands in JSON, its base64 not yet decoded: most messages are dropped by their topic.
+package struct MessageJSON {
+    package var payload: ArraySlice<UInt8>?
+    package var contentTopic: String?
+    package var version: UInt32?
+    /// Nanoseconds since 1970.
+    package var timestamp: Int64?
+    package var meta: ArraySlice<UInt8>?
+    package var ephemeral: Bool?
+    /// RLN; read by nobody here.
+    package var proof: ArraySlice<UInt8>?
+
+    /// How to take what the two kinds of nodes write differently (WAKU_REST.md §0 and §1.2).
+    package enum Dialect {
+        /// A request, as nwaku reads it: no unknown field, no null, a timestamp is a number.
+        case request
+        /// An answer of any node: null is the same as nothing, what is unknown is skipped, a timestamp may be a string.
+        case answer
+    }
+
+    package init() {}
+
+    package init(reading reader: inout JSONReader, as dialect: Dialect) throws(JSONError) {
+        var message = MessageJSON()
+        try reader.readObject { reader, key throws(JSONError) in
+            if dialect == .answer, reader.readNull() { return }
+            switch key {
+            case "payload": message.payload = try reader.readStringBytes()
+            case "contentTopic": message.contentTopic = try reader.readString()
+            case "version": message.version = try Self.readVersion(&reader)
+            case "timestamp": message.timestamp = try Self.readTimestamp(&reader, as: dialect)
+            case "meta": message.meta = try reader.readStringBytes()
+            case "ephemeral": message.ephemeral = try reader.readBool()
+            case "proof": message.proof = try reader.readStringBytes()
+            default:
+                guard dialect == .answer else { throw reader.error("Unrecognized field") }
+                try reader.skipValue()
+            }
+        }
+        self = message
+    }
+
+    private static func readVersion(_ reader: inout JSONReader) throws(JSONError) -> UInt32 {
+        guard let version = UInt32(exactly: try reader.readInteger()) else { throw reader.error("a version out of range") }
+        return version
+    }
+
+    private static func readTimestamp(_ reader: inout JSONReader, as dialect: Dialect) throws(JSONError) -> Int64 {
+        guard dialect == .answer, reader.isAtString else { return try reader.readInteger() }
+        guard let timestamp = Int64(try reader.readString()) else { throw reader.error("a timestamp out of range") }
+        return timestamp
+    }
+
+    /// The message, its base64 decoded. What is missing gets the node's default.
+    ///
+    /// - Returns: nil if the payload or meta are not base64.
+    package func decoded() -> WakuMessage? {
+        guard let payload = Base64.decode(payload ?? []), let meta = Base64.decode(meta ?? []) else { return nil }
+        var message = WakuMessage()
+        message.payload = payload
+        message.contentTopic = contentTopic ?? ""
+        message.version = version ?? 0
+        message.timestamp = timestamp
+        message.meta = meta
+        message.ephemeral = ephemeral ?? false
+        return message
+    }
+
+    /// The body of a POST. Everything that a node would fill in by itself is said (WAKU_REST.md §1.2).
+    package static func request(_ message: WakuMessage) -> String {
+        var fields = [
+            "\"payload\":\(JSONText.base64(message.payload))",
+            "\"contentTopic\":\(JSONText.string(message.contentTopic))",
+            "\"version\":\(message.version)",
+            "\"ephemeral\":\(message.ephemeral)",
+        ]
+        if let timestamp = message.timestamp { fields.append("\"timestamp\":\(timestamp)") }
+        if !message.meta.isEmpty { fields.append("\"meta\":\(JSONText.base64(message.meta))") }
+        return "{" + fields.joined(separator: ",") + "}"
+    }
+}

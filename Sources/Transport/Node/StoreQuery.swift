@@ -1,0 +1,99 @@
+package import Envelope
+import Wire
+
+/// What to ask of a store (WAKU_REST.md §1.5).
+package struct StoreQuery: Sendable {
+    package var pubsubTopic: String?
+    /// Empty: all. Many stores refuse more than ten.
+    package var contentTopics: [String] = []
+    /// Both ends belong to the range.
+    package var startTime: Timestamp?
+    package var endTime: Timestamp?
+    /// As a store wrote them. Never together with a time: SQLite stores then answer wrongly.
+    package var hashes: [String] = []
+    /// As a store wrote it in the page before.
+    package var cursor: String?
+    package var isAscending = true
+    /// 1…100.
+    package var pageSize = 100
+    /// False: hashes only.
+    package var includesData = true
+    /// The multiaddress of another node that is to be asked.
+    package var peerAddress: String?
+
+    package init() {}
+
+    var parameters: String {
+        var pairs = [("includeData", String(includesData)), ("ascending", String(isAscending)), ("pageSize", String(pageSize))]
+        if let pubsubTopic { pairs.append(("pubsubTopic", pubsubTopic)) }
+        if !contentTopics.isEmpty { pairs.append(("contentTopics", contentTopics.joined(separator: ","))) }
+        if let startTime { pairs.append(("startTime", String(startTime.nanoseconds))) }
+        if let endTime { pairs.append(("endTime", String(endTime.nanoseconds))) }
+        if !hashes.isEmpty { pairs.append(("hashes", hashes.joined(separator: ","))) }
+        if let cursor { pairs.append(("cursor", cursor)) }
+        if let peerAddress { pairs.append(("peerAddr", peerAddress)) }
+        return pairs.map { "\($0)=\(PercentEncoding.encode($1))" }.joined(separator: "&")
+    }
+}
+
+/// What a store answered.
+package struct StorePage: Sendable {
+    package struct Row: Sendable {
+        /// Opaque: hex or base64, depending on the node.
+        package var hash: String
+        /// Nil if data was not asked for.
+        package var envelope: WakuEnvelope?
+    }
+
+    /// In the order of time, also when paging backwards.
+    package var rows: [Row] = []
+    /// Nil on the last page.
+    package var cursor: String?
+}
+
+/// The body of a store's answer; go-waku has other names for the same.
+struct StoreAnswerJSON {
+    var statusCode = 200
+    var statusDescription = ""
+    var page = StorePage()
+
+    init(reading reader: inout JSONReader) throws(JSONError) {
+        var answer = StoreAnswerJSON()
+        try reader.readObject { reader, key throws(JSONError) in
+            if reader.readNull() { return }
+            switch key {
+            case "statusCode", "status_code": answer.statusCode = Int(try reader.readInteger())
+            case "statusDesc", "status_desc": answer.statusDescription = try reader.readString()
+            case "paginationCursor", "pagination_cursor": answer.page.cursor = try reader.readString()
+            case "messages":
+                try reader.readArray { reader throws(JSONError) in
+                    if let row = try Self.readRow(&reader) { answer.page.rows.append(row) }
+                }
+            default: try reader.skipValue()
+            }
+        }
+        if answer.page.cursor == "" { answer.page.cursor = nil }
+        self = answer
+    }
+
+    private init() {}
+
+    /// - Returns: nil for a message whose base64 is broken.
+    private static func readRow(_ reader: inout JSONReader) throws(JSONError) -> StorePage.Row? {
+        var hash = ""
+        var pubsubTopic = ""
+        var fields: MessageJSON?
+        try reader.readObject { reader, key throws(JSONError) in
+            if reader.readNull() { return }
+            switch key {
+            case "messageHash", "message_hash": hash = try reader.readString()
+            case "pubsubTopic", "pubsub_topic": pubsubTopic = try reader.readString()
+            case "message": fields = try MessageJSON(reading: &reader, as: .answer)
+            default: try reader.skipValue()
+            }
+        }
+        guard let fields else { return StorePage.Row(hash: hash) }
+        guard let message = fields.decoded() else { return nil }
+        return StorePage.Row(hash: hash, envelope: WakuEnvelope(pubsubTopic: pubsubTopic, message: message))
+    }
+}

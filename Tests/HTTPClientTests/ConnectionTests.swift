@@ -1,0 +1,89 @@
+import Foundation
+import HTTPClient
+import TestSupport
+import Testing
+
+/// The pool of kept connections.
+@Suite(.timeLimit(.minutes(1))) struct ConnectionTests {
+    /// Answers every request with what it was asked for.
+    private func echoServer() throws -> RawServer {
+        try RawServer { connection in
+            while let request = connection.readRequest() {
+                connection.respond(body: request.components(separatedBy: " ")[1])
+            }
+        }
+    }
+
+    @Test("One request after another uses one connection")
+    func keepAlive() async throws {
+        let server = try echoServer()
+        let client = HTTPClient()
+        for number in 0..<20 { #expect(try await client.send(.to(server.url + "/\(number)")).text == "/\(number)") }
+        #expect(server.connectionCount == 1)
+    }
+
+    @Test("Many requests at once are all answered, each by its own answer, over a bounded number of connections")
+    func concurrency() async throws {
+        let server = try echoServer()
+        let client = HTTPClient(configuration: .init(maximumConnectionsPerHost: 4))
+        try await withThrowingTaskGroup { group in
+            for number in 0..<500 {
+                group.addTask {
+                    let response = try await client.send(.to(server.url + "/\(number)", .post))
+                    #expect(response.text == "/\(number)")
+                }
+            }
+            try await group.waitForAll()
+        }
+        #expect((1...4).contains(server.connectionCount))
+    }
+
+    @Test("The time spent waiting for a free connection counts")
+    func timeoutInQueue() async throws {
+        let seen = Recorder<String>()
+        let server = try RawServer { connection in
+            if let request = connection.readRequest() { seen.append(request) }
+            connection.waitForEnd()
+        }
+        let client = HTTPClient(configuration: .init(maximumConnectionsPerHost: 1))
+        async let first = failure(client, .to(server.url))
+        await seen.wait(for: 1)
+        let second = await failure(client, .to(server.url, timeout: .milliseconds(200)))
+        #expect(second == HTTPError(.timedOut, requestMayHaveArrived: false))
+        client.shutdown()
+        #expect(await first?.kind == .cancelled)
+    }
+
+    /// Answers the first request of the first connection and breaks off at the second.
+    private func forgetfulServer(_ seen: Recorder<String>) throws -> RawServer {
+        try RawServer { connection in
+            while let request = connection.readRequest() {
+                seen.append(request)
+                if seen.all.count == 2 { return }
+                connection.respond()
+            }
+        }
+    }
+
+    @Test("A POST is not sent again behind the caller's back when a kept connection dies", arguments: [HTTPRequest.Method.post, .put, .delete])
+    func noSilentRepetition(method: HTTPRequest.Method) async throws {
+        let seen = Recorder<String>()
+        let server = try forgetfulServer(seen)
+        let client = HTTPClient()
+        _ = try await client.send(.to(server.url))
+        let error = await failure(client, .to(server.url, method, body: "{}"))
+        #expect(error == HTTPError(.connectionLost, requestMayHaveArrived: true))
+        #expect(seen.all.count == 2)
+    }
+
+    @Test("A GET is")
+    func repeatedGet() async throws {
+        let seen = Recorder<String>()
+        let server = try forgetfulServer(seen)
+        let client = HTTPClient()
+        _ = try await client.send(.to(server.url))
+        #expect(try await client.send(.to(server.url)).status == 200)
+        #expect(seen.all.count == 3)
+        #expect(server.connectionCount == 2)
+    }
+}

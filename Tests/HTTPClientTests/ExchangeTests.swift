@@ -1,0 +1,108 @@
+import Foundation
+import HTTPClient
+import TestSupport
+import Testing
+
+/// Requests and answers, as seen on the bare socket.
+@Suite(.timeLimit(.minutes(1))) struct ExchangeTests {
+    let client = HTTPClient()
+
+    @Test("A request arrives with method, headers and body as given", arguments: [HTTPRequest.Method.get, .post, .put, .delete])
+    func arrival(method: HTTPRequest.Method) async throws {
+        let seen = Recorder<String>()
+        let server = try RawServer { connection in
+            while let request = connection.readRequest() {
+                seen.append(request)
+                connection.respond(body: "done")
+            }
+        }
+        let body = method == .get ? nil : #"["/waku/2/rs/16/32"]"#
+        let headers = [(name: "Content-Type", value: "application/json"), (name: "X-Empty", value: "")]
+        let response = try await client.send(.to(server.url + "/path?query=1", method, headers: headers, body: body))
+        #expect(response.status == 200)
+        #expect(response.text == "done")
+        let lines = try #require(seen.all.first).components(separatedBy: "\r\n")
+        #expect(lines.first == "\(method.rawValue) /path?query=1 HTTP/1.1")
+        #expect(lines.contains("Content-Type: application/json"))
+        #expect(lines.contains("X-Empty:"))
+        #expect(lines.contains("User-Agent: pushserver"))
+        #expect(lines.contains("Content-Length: 20") == (body != nil))
+        #expect(lines.last == body ?? "")
+        #expect(!lines.contains { $0.hasPrefix("Expect") })
+    }
+
+    @Test("Nothing is said about the type of a body unless the caller does, and an empty POST is a POST", arguments: [nil, "", "x"])
+    func noContentType(body: String?) async throws {
+        let seen = Recorder<String>()
+        let server = try RawServer { connection in
+            while let request = connection.readRequest() {
+                seen.append(request)
+                connection.respond()
+            }
+        }
+        _ = try await client.send(.to(server.url, .post, body: body))
+        let request = try #require(seen.all.first)
+        #expect(request.hasPrefix("POST / HTTP/1.1\r\n"))
+        #expect(request.contains("\r\nContent-Length: \(body?.count ?? 0)\r\n"))
+        #expect(!request.contains("Content-Type"))
+    }
+
+    @Test("A large body arrives whole, without a wait for 100 Continue")
+    func largeBody() async throws {
+        let seen = Recorder<Int>()
+        let server = try RawServer { connection in
+            guard let request = connection.readRequest() else { return }
+            seen.append(request.utf8.count)
+            connection.respond()
+        }
+        _ = try await client.send(.to(server.url, .post, body: String(repeating: "a", count: 2 * oneMebibyte)))
+        #expect(seen.all.contains { $0 > 2 * oneMebibyte })
+    }
+
+    @Test("Any status is an answer", arguments: [200, 204, 400, 404, 429, 500, 503])
+    func statuses(status: Int) async throws {
+        let server = try RawServer { connection in
+            _ = connection.readRequest()
+            connection.respond(status: status)
+        }
+        #expect(try await client.send(.to(server.url)).status == status)
+    }
+
+    @Test("A redirect is an answer and is not followed")
+    func redirect() async throws {
+        let server = try RawServer { connection in
+            while connection.readRequest() != nil {
+                connection.write("HTTP/1.1 307 Temporary Redirect\r\nLocation: /elsewhere\r\nContent-Length: 0\r\n\r\n")
+            }
+        }
+        let response = try await client.send(.to(server.url))
+        #expect(response.status == 307)
+        #expect(response.headers["location"] == "/elsewhere")
+    }
+
+    @Test("Headers are found whatever their case; those of interim answers are left out")
+    func responseHeaders() async throws {
+        let server = try RawServer { connection in
+            _ = connection.readRequest()
+            connection.write("HTTP/1.1 103 Early Hints\r\nRetry-After: 1\r\n\r\n")
+            connection.write("HTTP/1.1 429 Too Many Requests\r\nReTrY-aFtEr:   7 \r\nX-Twice: a\r\nX-Twice: b\r\nContent-Length: 0\r\n\r\n")
+        }
+        let headers = try await client.send(.to(server.url)).headers
+        #expect(headers["Retry-After"] == "7")
+        #expect(headers["retry-after"] == "7")
+        #expect(headers["x-twice"] == "a")
+        #expect(headers["absent"] == nil)
+    }
+
+    @Test("A body comes whole in chunks or up to the end of the connection")
+    func framing() async throws {
+        let server = try RawServer { connection in
+            guard let request = connection.readRequest() else { return }
+            let isChunked = request.hasPrefix("GET /chunked")
+            connection.write("HTTP/1.1 200 OK\r\n\(isChunked ? "Transfer-Encoding: chunked" : "Connection: close")\r\n\r\n")
+            connection.write(isChunked ? "3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n" : "abcde")
+        }
+        #expect(try await client.send(.to(server.url + "/chunked")).text == "abcde")
+        #expect(try await client.send(.to(server.url + "/close")).text == "abcde")
+    }
+}

@@ -1,0 +1,142 @@
+import Foundation
+import HTTPClient
+import TestSupport
+import Testing
+
+/// What goes wrong, and whether the request may have arrived (RELIABILITY.md I2).
+@Suite(.timeLimit(.minutes(1))) struct FailureTests {
+    let client = HTTPClient()
+    /// For peers that never answer: the test waits it out.
+    let shortTimeout = Duration.milliseconds(200)
+
+    @Test(
+        "What is no http URL is refused before anything is sent",
+        arguments: ["", "gorush", "/api/push", "ftp://127.0.0.1/", "file:///etc/passwd", "http://", "http://a b/", "http://a/\r\nX: y", "http://ä/"])
+    func invalidURL(url: String) async {
+        let error = await failure(client, .to(url))
+        #expect(error?.requestMayHaveArrived == false)
+        #expect(error?.kind == .invalidURL || error?.kind == .couldNotConnect)
+    }
+
+    @Test("A header with a line break is refused", arguments: [("X", "a\r\nY: b"), ("X\n", "a"), ("X: y", "a"), ("", "a"), ("X", "a\0")])
+    func invalidHeader(name: String, value: String) async {
+        let error = await failure(client, .to("http://127.0.0.1:9", headers: [(name, value)]))
+        #expect(error == HTTPError(.invalidHeader, requestMayHaveArrived: false))
+    }
+
+    @Test("Where nobody listens the request has not arrived")
+    func refused() async throws {
+        let server = try RawServer { _ in }
+        let url = server.url
+        server.stop()
+        #expect(await failure(client, .to(url, .post)) == HTTPError(.couldNotConnect, requestMayHaveArrived: false))
+    }
+
+    @Test("A server that takes the request and never answers: timed out, may have arrived")
+    func silence() async throws {
+        let server = try RawServer { $0.waitForEnd() }
+        let error = await failure(client, .to(server.url, .post, body: "{}", timeout: shortTimeout))
+        #expect(error == HTTPError(.timedOut, requestMayHaveArrived: true))
+    }
+
+    @Test("A connection that was accepted but where TLS never answers: timed out, has not arrived")
+    func silentHandshake() async throws {
+        let server = try RawServer { $0.waitForEnd() }
+        let url = server.url.replacingOccurrences(of: "http:", with: "https:")
+        let error = await failure(client, .to(url, .post, body: "{}", timeout: shortTimeout))
+        #expect(error == HTTPError(.timedOut, requestMayHaveArrived: false))
+    }
+
+    @Test("Something that does not speak TLS where TLS is wanted")
+    func noTLS() async throws {
+        let server = try RawServer { connection in
+            connection.respond(status: 400)
+            connection.waitForEnd()
+        }
+        let url = server.url.replacingOccurrences(of: "http:", with: "https:")
+        #expect(await failure(client, .to(url, .post)) == HTTPError(.tls, requestMayHaveArrived: false))
+    }
+
+    @Test("An answer that breaks off is no answer", arguments: ["", "HTTP/1.1 20", "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nabc"], [true, false])
+    func brokenOff(beginning: String, isReset: Bool) async throws {
+        let server = try RawServer { connection in
+            _ = connection.readRequest()
+            connection.write(beginning)
+            if isReset { connection.resetWhenClosed() }
+        }
+        let error = await failure(client, .to(server.url, .post, body: "{}"))
+        #expect(error?.requestMayHaveArrived == true)
+        #expect(error?.kind == .connectionLost || error?.kind == .malformedResponse)
+    }
+
+    @Test("An answer that is not HTTP", arguments: ["SSH-2.0-OpenSSH_9.2\r\n", "<html></html>"])
+    func malformed(answer: String) async throws {
+        let server = try RawServer { connection in
+            _ = connection.readRequest()
+            connection.write(answer)
+        }
+        #expect(await failure(client, .to(server.url)) == HTTPError(.malformedResponse, requestMayHaveArrived: true))
+    }
+
+    @Test("A body over the limit is given up, whether its length is announced or not", arguments: ["Content-Length: 11", "Connection: close"])
+    func bodyTooLarge(header: String) async throws {
+        let server = try RawServer { connection in
+            _ = connection.readRequest()
+            connection.write("HTTP/1.1 200 OK\r\n\(header)\r\n\r\n01234567890")
+        }
+        let error = await failure(client, .to(server.url, maximumResponseBodyByteCount: 10))
+        #expect(error == HTTPError(.responseTooLarge, requestMayHaveArrived: true))
+        #expect(try await client.send(.to(server.url, maximumResponseBodyByteCount: 11)).body.count == 11)
+    }
+
+    @Test("A header without end is given up")
+    func headerTooLarge() async throws {
+        let server = try RawServer { connection in
+            _ = connection.readRequest()
+            connection.write("HTTP/1.1 200 OK\r\n" + String(repeating: "X-Header: value\r\n", count: 10_000))
+            connection.waitForEnd()
+        }
+        #expect(await failure(client, .to(server.url)) == HTTPError(.responseTooLarge, requestMayHaveArrived: true))
+    }
+
+    @Test("Cancelling the task aborts the transfer")
+    func cancellation() async throws {
+        let seen = Recorder<String>()
+        let server = try RawServer { connection in
+            if let request = connection.readRequest() { seen.append(request) }
+            connection.waitForEnd()
+            seen.append("closed")
+        }
+        let task = Task { await failure(client, .to(server.url, .post)) }
+        await seen.wait(for: 1)
+        task.cancel()
+        #expect(await task.value == HTTPError(.cancelled, requestMayHaveArrived: true))
+        #expect(await seen.wait(for: 2).last == "closed")
+    }
+
+    @Test("A task that was cancelled before sends nothing")
+    func cancelledBefore() async throws {
+        let server = try RawServer { $0.waitForEnd() }
+        let task = Task {
+            await Recorder<Int>().wait(for: 1)  // until cancelled
+            return await failure(client, .to(server.url, .post))
+        }
+        task.cancel()
+        #expect(await task.value == HTTPError(.cancelled, requestMayHaveArrived: false))
+        #expect(server.connectionCount == 0)
+    }
+
+    @Test("Shutting down ends the requests under way and refuses later ones")
+    func shutdown() async throws {
+        let seen = Recorder<String>()
+        let server = try RawServer { connection in
+            if let request = connection.readRequest() { seen.append(request) }
+            connection.waitForEnd()
+        }
+        async let pending = failure(client, .to(server.url))
+        await seen.wait(for: 1)
+        client.shutdown()
+        #expect(await pending == HTTPError(.cancelled, requestMayHaveArrived: true))
+        #expect(await failure(client, .to(server.url)) == HTTPError(.cancelled, requestMayHaveArrived: false))
+    }
+}
