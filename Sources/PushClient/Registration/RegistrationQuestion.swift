@@ -1,5 +1,5 @@
-import Envelope
-import StatusCrypto
+package import Envelope
+package import StatusCrypto
 package import Wire
 
 /// A sealed registration (PROTOCOL.md §7): RFC 26 to the server around the signed metadata around AES-GCM under the key of both parties.
