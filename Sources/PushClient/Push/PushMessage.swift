@@ -1,3 +1,5 @@
+import StatusCrypto
+
 /// What to notify of.
 public struct PushMessage: Hashable, Sendable {
     /// What happened; it decides the text that the device shows and which of its filters apply.
@@ -27,6 +29,12 @@ public struct PushMessage: Hashable, Sendable {
     public init(kind: Kind, messageID: [UInt8]) {
         self.kind = kind
         self.messageID = messageID
+    }
+
+    /// 32 random bytes, for a push that is about no message.
+    public static func randomMessageID() -> [UInt8] {
+        var random = SecureRandom()
+        return random.bytes(32)
     }
 }
 
