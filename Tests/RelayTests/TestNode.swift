@@ -1,0 +1,99 @@
+import Envelope
+import Foundation
+import HTTPClient
+import Logging
+import Relay
+import ServiceLifecycle
+import TestSupport
+import Transport
+
+/// A node under test, spoken to over HTTP only: the embedded relay, or a real node at `WAKU_NODE_URL`.
+struct TestNode: Sendable {
+    /// The shard that a node under test is subscribed to from its start: a real one by `--shard=32 --cluster-id=16`.
+    static let topic = "/waku/2/rs/16/32"
+    static let path = "/relay/v1/messages/%2Fwaku%2F2%2Frs%2F16%2F32"
+    static let start = Timestamp(nanoseconds: 1_700_000_000_000_000_000)
+
+    let url: String
+    let clock: WallClock
+    let client = HTTPClient()
+
+    struct Answer: Equatable {
+        var status: Int
+        var body: String
+        var contentType: String?
+        var connection: String?
+    }
+
+    func send(
+        _ method: HTTPRequest.Method, _ path: String, _ body: String? = nil, contentType: String? = "application/json"
+    ) async throws -> Answer {
+        // libcurl gives a POST a type of its own unless the header is taken away.
+        let headers = body == nil ? [] : [(name: "Content-Type", value: contentType ?? "")]
+        let response = try await client.send(
+            HTTPRequest(
+                method: method, url: url + path, headers: headers, body: body.map { Array($0.utf8) }, timeout: .seconds(20),
+                maximumResponseBodyByteCount: 32 << 20))
+        return Answer(
+            status: response.status, body: String(decoding: response.body, as: UTF8.self), contentType: response.headers["content-type"],
+            connection: response.headers["connection"])
+    }
+
+    func get(_ path: String) async throws -> Answer { try await send(.get, path) }
+
+    func post(_ path: String, _ body: String?, contentType: String? = "application/json") async throws -> Answer {
+        try await send(.post, path, body, contentType: contentType)
+    }
+
+    /// Publishes a message that has to be taken.
+    ///
+    /// - Returns: its timestamp.
+    @discardableResult
+    func publish(
+        _ payload: String = "AQID", on contentTopic: String, sent delay: Duration = .zero, more: String = ""
+    ) async throws -> Int64 {
+        let timestamp = clock.now().advanced(by: delay).nanoseconds
+        let answer = try await post(
+            Self.path, #"{"payload":"\#(payload)","contentTopic":"\#(contentTopic)","version":1,"timestamp":\#(timestamp)\#(more)}"#)
+        guard answer.status == 200 else { throw Refused(answer: answer) }
+        return timestamp
+    }
+
+    struct Refused: Error { var answer: Answer }
+}
+
+/// Runs the test against the node at `WAKU_NODE_URL` if there is one, else against a relay of its own.
+func withNode(_ test: (TestNode) async throws -> Void) async throws {
+    if let url = ProcessInfo.processInfo.environment["WAKU_NODE_URL"] {
+        let node = TestNode(
+            url: url, clock: WallClock { Timestamp(nanoseconds: Int64(Date().timeIntervalSince1970 * 1e6) * 1000) })
+        _ = try await node.get(TestNode.path)  // away with what earlier tests left
+        try await test(node)
+    } else {
+        try await withRelay { node in try await test(node) }
+    }
+}
+
+/// Runs a relay while the test runs.
+func withRelay(
+    _ configuration: RelayServer.Configuration = .init(pubsubTopics: [TestNode.topic]), on bus: Bus = Bus(),
+    clock: WallClock = ManualWallClock(TestNode.start).clock, _ test: (TestNode) async throws -> Void
+) async throws {
+    let (addresses, continuation) = AsyncStream.makeStream(of: String.self)
+    let server = RelayServer(configuration: configuration, bus: bus, clock: clock, logger: quietLogger) { address in
+        continuation.yield(address)
+    }
+    try await withThrowingTaskGroup { group in
+        group.addTask {
+            defer { continuation.finish() }
+            try await server.run()
+        }
+        var iterator = addresses.makeAsyncIterator()
+        guard let address = await iterator.next() else { return try await group.waitForAll() }
+        try await test(TestNode(url: "http://\(address)", clock: clock))
+        group.cancelAll()
+        try? await group.waitForAll()  // ends by being cancelled
+    }
+}
+
+let quietLogger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
