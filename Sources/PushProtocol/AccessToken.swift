@@ -19,7 +19,7 @@ enum AccessToken {
 
     /// Compares in constant time, byte for byte: Swift's `==` takes texts for equal that differ in their bytes.
     static func equal(_ left: String, _ right: String) -> Bool {
-        ConstantTime.equal(Array(left.utf8), Array(right.utf8))
+        ConstantTime.equal(left.utf8, right.utf8)
     }
 
     private static func isHyphenated(_ characters: Substring.UTF8View) -> Bool {

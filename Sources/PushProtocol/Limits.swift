@@ -6,13 +6,13 @@ package enum Limits {
     package static let maximumInstallationsPerKey = 64
     /// Reference clients use a UUID (36 bytes); room for other schemes, yet short enough for an index (PROTOCOL.md §7 row 4).
     package static let maximumInstallationIDByteCount = 128
-    /// FCM tokens are some 160 bytes and promise no upper bound; gorush recommends 4,096 (GORUSH.md §14.6).
+    /// FCM tokens are some 160 bytes, but no upper bound is promised (PROTOCOL.md §7 row 9).
     package static let maximumDeviceTokenByteCount = 4_096
     /// APNs tokens are 32 bytes now, in hex; Apple warns that they may grow (PROTOCOL.md §7 row 9).
     package static let apnDeviceTokenDigitCounts = 64...200
     /// A bundle id in reverse-DNS form; a DNS name has at most 253 bytes. It ends in a header that gorush sends.
     package static let maximumAPNTopicByteCount = 255
-    /// Entries in each of the lists of a registration. With 64-byte hashes that already is more than a message of 1 MiB holds.
+    /// In each of a registration's lists. A message of 1 MiB holds some 16,000 hashes of 64 bytes: more entries can only be junk.
     package static let maximumListEntryCount = 20_000
 
     // MARK: Queries

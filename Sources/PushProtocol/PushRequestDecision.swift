@@ -62,7 +62,7 @@ extension PushRules {
                 decision.succeed(notification)
                 decision.filteredCount += 1
             case .push:
-                guard let installation, let registration else {  // then the verdict is another
+                guard let installation, let registration else {  // never: the verdict was a failure then
                     decision.fail(notification, .notRegistered)
                     continue
                 }

@@ -8,7 +8,7 @@ package enum PushTriple {
         append(messageID, to: &material)
         append(publicKey.bytes, to: &material)
         append(Array(installationID.utf8), to: &material)
-        return SHA256.digest(material)
+        return SHA256.hash(material)
     }
 
     private static func append(_ part: [UInt8], to material: inout [UInt8]) {

@@ -12,7 +12,7 @@ package struct RegistrationFacts: Sendable, Equatable {
     }
 
     package var content: Content
-    /// Whether the grant is the sender's signature over `Grant.material`. Its shape need not have been checked.
+    /// Whether the grant is the sender's signature over `Grant.digest`; false if it is no signature at all.
     package var grantIsValid: Bool
     /// SHA-256 of the plaintext.
     package var plaintextDigest: Digest32
@@ -87,8 +87,8 @@ package enum RegistrationRules {
         // Row 7.
         guard AccessToken.isWellFormed(message.accessToken) else { return .refuse(.malformedMessage) }
 
-        // Row 8.
-        guard Grant.isWellFormed(message.grant), facts.grantIsValid else { return .refuse(.malformedMessage) }
+        // Row 8: 65 bytes with V 0 or 1, and by this client for this server and token.
+        guard Signature(message.grant) != nil, facts.grantIsValid else { return .refuse(.malformedMessage) }
 
         // Row 9.
         guard hasUsableDeviceToken(message) else { return .refuse(.malformedMessage) }

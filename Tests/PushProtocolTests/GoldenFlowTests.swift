@@ -1,0 +1,166 @@
+import Foundation
+import PushProtocol
+import StatusCrypto
+import TestSupport
+import Testing
+import Wire
+
+/// The "main flow" of golden vectors 08, decided by the rules alone over dictionaries: replies and gorush bodies as observed of the
+/// reference implementation, except where PROTOCOL.md says that we do otherwise.
+struct GoldenFlowTests {
+    @Test func `the main flow is answered as the reference does`() throws {
+        let world = try GoldenFlow.load().mainFlow
+        var server = try ServerInMemory(publicKey: PublicKey(uncompressed: world.serverPublicKey.bytes))
+
+        for (number, step) in world.steps.enumerated() {
+            let context: Comment = "\(number): \(step.note)"
+            let reference = step.responses.first?.decoded.payload.bytes
+            let posted = try step.gorush?.flatMap { try PostedNotification.parse($0.body) } ?? []
+
+            switch MessageType(rawValue: step.in.decoded.type) {
+            case .pushNotificationRegistration:
+                #expect(try server.register(step)?.encoded() == reference, context)
+            case .pushNotificationQuery:
+                // The reference leaves its own key out.
+                var response = try #require(try server.query(step), context)
+                for index in response.info.indices {
+                    #expect(response.info[index].serverPublicKey == server.publicKey.compressed.bytes, context)
+                    response.info[index].serverPublicKey = []
+                }
+                #expect(response.encoded() == reference, context)
+            case .pushNotificationRequest:
+                let (response, notifications) = try server.push(step)
+                switch number {
+                case 7, 8:  // the reference keeps silent on a request that it has seen
+                    #expect(response.encoded() == world.steps[6].responses[0].decoded.payload.bytes, context)
+                    #expect(notifications.isEmpty, context)
+                case 9:  // the reference pushes again what another key asks for
+                    #expect(response.encoded() == reference, context)
+                    #expect(notifications.isEmpty, context)
+                case 10:  // the reference has no report for type 0, and pushes to one target for each of several types
+                    var response = response
+                    #expect(response.reports.remove(at: 3).error == .unknown, context)
+                    #expect(response.encoded() == reference, context)
+                    #expect(notifications == Array(posted.prefix(1)), context)
+                default:
+                    #expect(response.encoded() == reference, context)
+                    #expect(notifications == posted, context)
+                }
+            default:
+                Issue.record(context)
+            }
+        }
+        #expect(server.registrations.count == 2)
+    }
+
+    @Test func `bodies in the shape of status-go are written as the reference does`() throws {
+        let bodies = try GoldenFlow.load().gorushBodies
+        let texts = PushTexts()
+
+        let kinds = try #require(bodies.first { $0.name == "three kinds" })
+        try #expect(
+            posted([
+                GorushNotification(
+                    tokens: ["a"], platform: .ios, topic: "t", message: texts.message,
+                    data: .statusGo(encryptedMessage: "0x03", chatID: "0x01", publicKey: "0x02")),
+                GorushNotification(
+                    tokens: ["b"], platform: .android, topic: nil, message: texts.mention,
+                    data: .statusGo(encryptedMessage: "0x", chatID: "0x01", publicKey: "0x02")),
+            ]) == PostedNotification.parse(kinds.body).filter { $0.platform != 0 })  // which no registration can have
+
+        let escaping = try #require(bodies.first { $0.name == "escaping" })
+        try #expect(
+            posted([
+                GorushNotification(
+                    tokens: ["<>&\"\\/\u{0}\u{1}\u{8}\u{c}\n\r\t\u{7f}\u{2028}\u{2029}é🙂"], platform: .ios, topic: nil,
+                    message: texts.message,
+                    data: .statusGo(encryptedMessage: "0x", chatID: "0x", publicKey: "0x"))
+            ]) == PostedNotification.parse(escaping.body))
+    }
+}
+
+/// What a store would hold, around the rules.
+private struct ServerInMemory {
+    let publicKey: PublicKey
+    private var versions: [Installation: StoredVersion] = [:]
+    private(set) var registrations: [Installation: PushNotificationRegistration] = [:]
+    private var responses: [[UInt8]: PushNotificationResponse] = [:]
+    private var remembered: Set<Digest32> = []
+
+    init(publicKey: PublicKey) {
+        self.publicKey = publicKey
+    }
+
+    mutating func register(_ step: GoldenFlow.Step) throws -> PushNotificationRegistrationResponse? {
+        let client = try PublicKey(uncompressed: step.in.decoded.signer.bytes)
+        let plaintext = try #require(step.registration).bytes
+        let message = try PushNotificationRegistration.decode(plaintext)
+        let grant = Grant.digest(client: client, server: publicKey, accessToken: message.accessToken)
+        let facts = RegistrationFacts(
+            content: .message(message), grantIsValid: Signature(message.grant)?.isBy(client, grant) ?? false,
+            plaintextDigest: SHA256.hash(plaintext))
+
+        let installation = try #require(facts.installation(keyHash: client.hash))
+        let decision = RegistrationRules.decide(
+            facts, stored: versions[installation], liveInstallationCount: registrations.keys.filter { $0 != installation }.count,
+            policy: RegistrationPolicy())
+        switch decision {
+        case .register: registrations[installation] = message
+        case .unregister: registrations[installation] = nil
+        case .discard, .refuse, .unchanged: break
+        }
+        if decision == .register || decision == .unregister {
+            versions[installation] = StoredVersion(
+                version: message.version, plaintextDigest: facts.plaintextDigest, isRegistered: decision == .register)
+        }
+        return RegistrationRules.response(to: decision, requestID: try #require(step.requestID.flatMap { Digest64($0.bytes) }))
+    }
+
+    func query(_ step: GoldenFlow.Step) throws -> PushNotificationQueryResponse? {
+        let infos = QueryRules.keys(of: try PushNotificationQuery.decode(step.in.decoded.payload.bytes)).flatMap { keyHash in
+            registrations.filter { $0.key.keyHash == keyHash }.sorted { $0.key.installationID < $1.key.installationID }
+                .map { _, registration in
+                    var queryable = QueryableRegistration()
+                    queryable.installationID = registration.installationID
+                    queryable.accessToken = registration.accessToken
+                    queryable.grant = registration.grant
+                    queryable.version = registration.version
+                    return QueryRules.info(for: queryable, keyHash: keyHash, serverPublicKey: publicKey.compressed)
+                }
+        }
+        return QueryRules.response(infos, messageID: try #require(Digest32(step.in.decoded.messageID.bytes)))
+    }
+
+    mutating func push(_ step: GoldenFlow.Step) throws -> (PushNotificationResponse, [PostedNotification]) {
+        let request = try PushNotificationRequest.decode(step.in.decoded.payload.bytes)
+        let decided = PushRules.decide(
+            request, earlier: responses[step.in.decoded.messageID.bytes], target: { registrations[$0].map(PushTarget.init(of:)) },
+            isRemembered: remembered.contains)
+        let decision = try #require(decided)
+        responses[step.in.decoded.messageID.bytes] = decision.response
+        remembered.formUnion(decision.pushes.map(\.triple))
+        let groups = GorushNotification.make(from: decision.pushes, format: .statusGo, texts: PushTexts(), oneTokenEach: true)
+        return (decision.response, try posted(groups.map(\.notification)))
+    }
+}
+
+extension PushTarget {
+    fileprivate init(of registration: PushNotificationRegistration) {
+        self.init()
+        accessToken = registration.accessToken
+        enabled = registration.enabled
+        tokenType = registration.tokenType
+        deviceToken = registration.deviceToken
+        apnTopic = registration.apnTopic
+        blockMentions = registration.blockMentions
+        blockedChatList = registration.blockedChatList
+        mutedChatList = registration.mutedChatList
+        allowedMentionsChatList = registration.allowedMentionsChatList
+    }
+}
+
+/// The notifications as a reader of the body gets them.
+private func posted(_ notifications: [GorushNotification]) throws -> [PostedNotification] {
+    let body = try JSONEncoder().encode(["notifications": notifications])
+    return try PostedNotification.parse(String(decoding: body, as: UTF8.self))
+}

@@ -1,0 +1,166 @@
+import Foundation
+import PushProtocol
+import StatusCrypto
+import TestSupport
+import Testing
+import Wire
+
+/// PROTOCOL.md §10.
+struct GorushNotificationTests {
+    private func make(
+        _ pushes: [AcceptedPush], _ format: GorushDataFormat = .rfc71, texts: PushTexts = PushTexts(), oneTokenEach: Bool = false
+    ) -> [GorushGroup] {
+        GorushNotification.make(from: pushes, format: format, texts: texts, oneTokenEach: oneTokenEach)
+    }
+
+    private func push(_ name: String, _ change: (inout AcceptedPush) -> Void = { _ in }) -> AcceptedPush {
+        Fixture.push {
+            $0.target.installationID = name
+            $0.deviceToken = "token-" + name
+            change(&$0)
+        }
+    }
+
+    @Test func `devices that share everything become one notification in the shape of RFC 71`() throws {
+        let groups = make([push("a"), push("b")])
+        #expect(groups.map(\.indexes) == [[0, 1]])
+        let chat = "0x" + String(repeating: "c4", count: 64)
+        try expect(
+            groups,
+            encodedAs: """
+                {"notifications":[{"tokens":["token-a","token-b"],"platform":1,"topic":"im.status.ethereum",
+                "message":"You have a new message",
+                "data":{"chat_id":"\(chat)","message":"0x010203","installation_ids":["a","b"]}}]}
+                """)
+    }
+
+    @Test func `status-go has a notification for each device`() throws {
+        let groups = make([push("a"), push("b")], .statusGo)
+        #expect(groups.map(\.indexes) == [[0], [1]])
+        let data = """
+            {"encryptedMessage":"0x010203","chatId":"0x\(String(repeating: "c4", count: 64))",
+            "publicKey":"0x\(String(repeating: "77", count: 64))"}
+            """
+        let rest = #""platform":1,"topic":"im.status.ethereum","message":"You have a new message","data":\#(data)"#
+        try expect(groups, encodedAs: #"{"notifications":[{"tokens":["token-a"],\#(rest)},{"tokens":["token-b"],\#(rest)}]}"#)
+    }
+
+    @Test func `empty bytes are 0x`() {
+        let empty = push("a") {
+            $0.chatID = []
+            $0.message = []
+        }
+        #expect(make([empty])[0].notification.data == .rfc71(chatID: "0x", message: "0x", installationIDs: ["a"]))
+        let publicKey = "0x" + String(repeating: "77", count: 64)
+        #expect(make([empty], .statusGo)[0].notification.data == .statusGo(encryptedMessage: "0x", chatID: "0x", publicKey: publicKey))
+    }
+
+    @Test(arguments: GorushDataFormat.allCases)
+    func `Firebase never has a topic`(format: GorushDataFormat) throws {
+        let group = make([push("a") { $0.tokenType = .firebase }], format)[0]
+        #expect(group.notification.platform == .android)
+        #expect(group.notification.topic == nil)
+        let json = try JSONSerialization.jsonObject(with: JSONEncoder().encode(group.notification)) as? [String: Any]
+        #expect(json?["topic"] == nil)
+        #expect(json?["platform"] as? Int == 2)
+    }
+
+    @Test(
+        "What devices do not share keeps them apart",
+        arguments: [
+            { $0.tokenType = .firebase }, { $0.apnTopic = "other" }, { $0.type = .mention }, { $0.chatID = [1] }, { $0.message = [1] },
+        ] as [@Sendable (inout AcceptedPush) -> Void])
+    func apart(change: @Sendable (inout AcceptedPush) -> Void) {
+        let groups = make([push("a"), push("b", change), push("c"), push("d", change)])
+        #expect(groups.map(\.indexes) == [[0, 2], [1, 3]])
+        #expect(groups.map(\.notification.tokens) == [["token-a", "token-c"], ["token-b", "token-d"]])
+    }
+
+    @Test func `different owners, and topics that Firebase does not use, do not keep devices apart`() {
+        let owners = [push("a"), push("b") { $0.target.keyHash = Digest64(repeating: 1) }]
+        #expect(make(owners).map(\.indexes) == [[0, 1]])
+        let firebase = ["x", "y"].map { topic in
+            push(topic) {
+                $0.tokenType = .firebase
+                $0.apnTopic = topic
+            }
+        }
+        #expect(make(firebase).map(\.indexes) == [[0, 1]])
+    }
+
+    @Test func `one token each, where delivery needs it`() {
+        let groups = make([push("a"), push("b")], oneTokenEach: true)
+        #expect(groups.map(\.indexes) == [[0], [1]])
+        #expect(groups.map(\.notification.tokens) == [["token-a"], ["token-b"]])
+        let chat = "0x" + String(repeating: "c4", count: 64)
+        #expect(groups[1].notification.data == .rfc71(chatID: chat, message: "0x010203", installationIDs: ["b"]))
+    }
+
+    @Test(arguments: [
+        (PushNotificationType.message, "You have a new message"), (.mention, "Someone mentioned you"),
+        (.requestToJoinCommunity, "Someone requested to join a community you are an admin of"),
+        (PushNotificationType(rawValue: 77), "You have a new message"),
+    ])
+    func `each type has its text, a later type that of a message`(type: PushNotificationType, text: String) {
+        #expect(make([push("a") { $0.type = type }])[0].notification.message == text)
+    }
+
+    @Test func `texts are settings, and types with one text are grouped`() {
+        let texts = PushTexts(message: "m", mention: "m", requestToJoinCommunity: "r")
+        let groups = make(
+            [push("a"), push("b") { $0.type = .requestToJoinCommunity }, push("c") { $0.type = .mention }], texts: texts)
+        #expect(groups.map(\.notification.message) == ["m", "r"])
+        #expect(groups.map(\.indexes) == [[0, 2], [1]])
+    }
+
+    @Test func `nothing to send is no notification`() {
+        #expect(make([]).isEmpty)
+    }
+
+    @Test(arguments: GorushDataFormat.allCases)
+    func `a thousand devices are split so that no payload is refused, and each is in exactly one`(format: GorushDataFormat) throws {
+        let pushes = (0..<1_000).map { number in push(Fixture.installationID + "-\(number)") }
+        let groups = make(pushes, format)
+        #expect(groups.flatMap(\.indexes).sorted() == Array(0..<1_000))
+        for group in groups {
+            #expect(group.notification.tokens == group.indexes.map { pushes[$0].deviceToken })
+            #expect(try payloadByteCount(group) <= 4_096)
+        }
+        #expect(groups.count <= (format == .rfc71 ? 20 : 1_000))
+    }
+
+    @Test func `a notification has at most 500 tokens`() {
+        let pushes = (0..<1_000).map { number in push("") { $0.deviceToken = "\(number)" } }
+        #expect(make(pushes).map(\.indexes.count).max() ?? 0 <= 500)
+    }
+
+    @Test(arguments: GorushDataFormat.allCases, ["plain", String(repeating: "<", count: 128)])
+    func `a ciphertext that no payload holds is left out`(format: GorushDataFormat, installationID: String) throws {
+        func message(_ byteCount: Int) throws -> String {
+            let group = make([push(installationID) { $0.message = Array(repeating: 0xEE, count: byteCount) }], format)[0]
+            #expect(try payloadByteCount(group) <= 4_096)
+            switch group.notification.data {
+            case .rfc71(_, let message, _), .statusGo(let message, _, _): return message
+            }
+        }
+        #expect(try message(1_024) == "0x" + String(repeating: "ee", count: 1_024))
+        #expect(try message(2_048) == "0x")
+        #expect(try message(1 << 20) == "0x")
+    }
+
+    /// What APNs gets (GORUSH.md §5); gorush is in Go, which escapes `<`, `>` and `&`.
+    private func payloadByteCount(_ group: GorushGroup) throws -> Int {
+        let text = group.notification.message
+        let data = String(decoding: try JSONEncoder().encode(group.notification.data), as: UTF8.self)
+        let angles = data.filter { "<>&".contains($0) }.count
+        return #"{"aps":{"alert":""},}"#.utf8.count + text.utf8.count + data.utf8.count + 5 * angles
+    }
+
+    private func expect(
+        _ groups: [GorushGroup], encodedAs json: String, sourceLocation: SourceLocation = #_sourceLocation
+    ) throws {
+        let encoded = try JSONEncoder().encode(["notifications": groups.map(\.notification)])
+        let expected = try JSONSerialization.jsonObject(with: Data(json.utf8)) as? NSDictionary
+        #expect(try JSONSerialization.jsonObject(with: encoded) as? NSDictionary == expected, sourceLocation: sourceLocation)
+    }
+}

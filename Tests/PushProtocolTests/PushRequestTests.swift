@@ -1,0 +1,202 @@
+import PushProtocol
+import StatusCrypto
+import Testing
+import Wire
+
+/// PROTOCOL.md §9: a whole request.
+struct PushRequestTests {
+    private struct StoreError: Error, Equatable {}
+
+    private let other = Installation(keyHash: Fixture.keyHash, installationID: "other")
+
+    private func request(_ notifications: [PushNotification]) -> PushNotificationRequest {
+        var request = PushNotificationRequest()
+        request.messageID = Fixture.messageID
+        request.requests = notifications
+        return request
+    }
+
+    private func decide(
+        _ notifications: [PushNotification], earlier: PushNotificationResponse? = nil, remembered: Set<Digest32> = [],
+        target: (Installation) throws -> PushTarget? = { _ in Fixture.target() }
+    ) throws -> PushRequestDecision {
+        try #require(
+            try PushRules.decide(request(notifications), earlier: earlier, target: target, isRemembered: { remembered.contains($0) }))
+    }
+
+    private func triple(_ installationID: String = Fixture.installationID) -> Digest32 {
+        PushTriple.digest(messageID: Fixture.messageID, publicKey: Fixture.keyHash, installationID: installationID)
+    }
+
+    @Test func `a request without a message id is dropped`() {
+        var request = request([Fixture.notification()])
+        request.messageID = []
+        #expect(PushRules.decide(request, earlier: nil, target: { _ in Fixture.target() }, isRemembered: { _ in false }) == nil)
+        #expect(PushRules.internalErrorResponse(to: request) == nil)
+    }
+
+    @Test func `a request without notifications has an empty reply`() throws {
+        let decision = try decide([])
+        #expect(decision.response.messageID == Fixture.messageID)
+        #expect(decision.response.reports.isEmpty)
+        #expect(decision.pushes.isEmpty)
+    }
+
+    @Test func `there is one report a notification, in order, echoing key and installation`() throws {
+        let notHash: [UInt8] = Array(repeating: 0x77, count: 63)
+        let notifications = [
+            Fixture.notification { $0.installationID = "good" },
+            Fixture.notification { $0.installationID = "unknown" },
+            Fixture.notification { $0.accessToken = "wrong" },
+            Fixture.notification(.unknown),
+            Fixture.notification { $0.publicKey = notHash },
+            Fixture.notification(.unknown) { $0.publicKey = [] },
+            Fixture.notification { $0.installationID = "filtered" },
+        ]
+        let decision = try decide(notifications) { installation in
+            switch installation.installationID {
+            case "unknown": nil
+            case "filtered": Fixture.target { $0.enabled = false }
+            default: Fixture.target()
+            }
+        }
+        let reports = decision.response.reports
+        #expect(decision.response.messageID == Fixture.messageID)
+        #expect(reports.map(\.publicKey) == notifications.map(\.publicKey))
+        #expect(reports.map(\.installationID) == notifications.map(\.installationID))
+        #expect(reports.map(\.success) == [true, false, false, false, false, false, true])
+        #expect(reports.map(\.error) == [.unknown, .notRegistered, .wrongToken, .unknown, .notRegistered, .unknown, .unknown])
+        #expect(decision.pushes.map(\.target.installationID) == ["good"])
+        #expect(decision.filteredCount == 1)
+        #expect(decision.failureCounts == [.notRegistered: 2, .wrongToken: 1, .unknown: 2])
+        #expect(decision.mergedCount + decision.repeatedCount == 0)
+    }
+
+    @Test func `an accepted push holds what delivery needs of registration and notification`() throws {
+        let decision = try decide([Fixture.notification(.mention)]) { _ in
+            Fixture.target {
+                $0.tokenType = .firebase
+                $0.deviceToken = "fcm"
+                $0.apnTopic = "x"
+            }
+        }
+        #expect(
+            decision.pushes == [
+                AcceptedPush(
+                    target: Installation(keyHash: Fixture.keyHash, installationID: Fixture.installationID), triple: triple(),
+                    tokenType: .firebase, deviceToken: "fcm", apnTopic: "x", type: .mention, chatID: Fixture.chat, message: [1, 2, 3])
+            ])
+    }
+
+    @Test func `filtered and sent replies are the same`() throws {
+        let sent = try decide([Fixture.notification()])
+        let filtered = try decide([Fixture.notification()]) { _ in Fixture.target { $0.enabled = false } }
+        #expect(sent.response == filtered.response)
+        #expect(sent.pushes.count == 1)
+        #expect(filtered.pushes.isEmpty)
+    }
+
+    @Test func `a target named twice is reported twice and sent once, whatever the type`() throws {
+        let decision = try decide([Fixture.notification(), Fixture.notification(.mention), Fixture.notification()])
+        #expect(decision.response.reports.map(\.success) == [true, true, true])
+        #expect(decision.pushes.map(\.type) == [.message])
+        #expect(decision.mergedCount == 2)
+    }
+
+    @Test func `a push that is remembered is reported as success and not sent again`() throws {
+        let notifications = [Fixture.notification(), Fixture.notification { $0.installationID = "other" }]
+        let decision = try decide(notifications, remembered: [triple()])
+        #expect(decision.response.reports.map(\.success) == [true, true])
+        #expect(decision.pushes.map(\.target) == [other])
+        #expect(decision.mergedCount == 1)
+    }
+
+    @Test func `what is remembered hides neither a wrong token nor a filter`() throws {
+        let wrongToken = try decide([Fixture.notification { $0.accessToken = "x" }], remembered: [triple()])
+        #expect(wrongToken.response.reports.map(\.error) == [.wrongToken])
+        let filtered = try decide([Fixture.notification()], remembered: [triple()]) { _ in Fixture.target { $0.enabled = false } }
+        #expect(filtered.filteredCount == 1)
+        #expect(filtered.mergedCount == 0)
+    }
+
+    @Test func `a failed or filtered notification does not keep a later one for the same target from being sent`() throws {
+        let failedFirst = try decide([Fixture.notification { $0.accessToken = "x" }, Fixture.notification()])
+        #expect(failedFirst.response.reports.map(\.success) == [false, true])
+        #expect(failedFirst.pushes.count == 1)
+        let filteredFirst = try decide([Fixture.notification(.mention), Fixture.notification()]) { _ in
+            Fixture.target { $0.blockMentions = true }
+        }
+        #expect(filteredFirst.filteredCount == 1)
+        #expect(filteredFirst.pushes.map(\.type) == [.message])
+    }
+
+    @Test func `the same request again repeats its successes unseen and decides its failures anew`() throws {
+        let notifications = ["first", "second", "third"].map { name in Fixture.notification { $0.installationID = name } }
+        let earlier = try decide(notifications) { $0.installationID == "second" ? nil : Fixture.target() }.response
+        var lookedUp: [String] = []
+        let decision = try decide(notifications, earlier: earlier) { installation in
+            lookedUp.append(installation.installationID)
+            return Fixture.target()
+        }
+        #expect(lookedUp == ["second"])
+        #expect(decision.response.reports.map(\.success) == [true, true, true])
+        #expect(decision.response.reports.map(\.installationID) == ["first", "second", "third"])
+        #expect(decision.pushes.map(\.target.installationID) == ["second"])
+        #expect(decision.repeatedCount == 2)
+    }
+
+    @Test func `a success is repeated even if the target is gone by now`() throws {
+        let earlier = try decide([Fixture.notification()]).response
+        let decision = try decide([Fixture.notification()], earlier: earlier) { _ in nil }
+        #expect(decision.response == earlier)
+        #expect(decision.pushes.isEmpty)
+    }
+
+    @Test(arguments: [1_000, 1_001])
+    func `notifications beyond 1,000 are reported as INTERNAL_ERROR and not looked up`(count: Int) throws {
+        let notifications = (0..<count).map { number in Fixture.notification { $0.installationID = "\(number)" } }
+        var lookupCount = 0
+        let decision = try decide(notifications) { _ in
+            lookupCount += 1
+            return Fixture.target()
+        }
+        #expect(lookupCount == 1_000)
+        #expect(decision.pushes.count == 1_000)
+        #expect(decision.response.reports.count == count)
+        #expect(decision.response.reports.dropFirst(1_000).allSatisfy { !$0.success && $0.error == .internalError })
+        #expect(decision.failureCounts[.internalError, default: 0] == count - 1_000)
+    }
+
+    @Test func `an error of the store ends the decision`() {
+        #expect(throws: StoreError.self) { try decide([Fixture.notification()]) { _ in throw StoreError() } }
+        #expect(throws: StoreError.self) {
+            try PushRules.decide(
+                request([Fixture.notification()]), earlier: nil, target: { _ in Fixture.target() },
+                isRemembered: { _ in throw StoreError() })
+        }
+    }
+
+    @Test func `a store that could not be reached is reported as INTERNAL_ERROR for each notification`() throws {
+        let response = try #require(
+            PushRules.internalErrorResponse(
+                to: request([Fixture.notification(), Fixture.notification(.unknown) { $0.installationID = "b" }])))
+        #expect(response.messageID == Fixture.messageID)
+        #expect(response.reports.map(\.error) == [.internalError, .internalError])
+        #expect(response.reports.map(\.success) == [false, false])
+        #expect(response.reports.map(\.publicKey) == [Fixture.keyHash.bytes, Fixture.keyHash.bytes])
+        #expect(response.reports.map(\.installationID) == [Fixture.installationID, "b"])
+    }
+
+    @Test func `a triple changes with each of its parts and does not run them together`() {
+        let digests = [
+            triple(), triple("other"),
+            PushTriple.digest(messageID: [1], publicKey: Fixture.keyHash, installationID: Fixture.installationID),
+            PushTriple.digest(
+                messageID: Fixture.messageID, publicKey: Digest64(repeating: 1), installationID: Fixture.installationID),
+            PushTriple.digest(messageID: [1, 0x77], publicKey: Fixture.keyHash, installationID: ""),
+            PushTriple.digest(messageID: [1], publicKey: Fixture.keyHash, installationID: "w"),
+        ]
+        #expect(Set(digests).count == digests.count)
+        #expect(triple() == triple())
+    }
+}

@@ -1,0 +1,76 @@
+import PushProtocol
+import StatusCrypto
+import Testing
+import Wire
+
+/// PROTOCOL.md §8.
+struct QueryRulesTests {
+    private let serverPublicKey = FixedBytes<33>(repeating: 2)
+
+    private func registration(_ change: (inout QueryableRegistration) -> Void = { _ in }) -> QueryableRegistration {
+        var registration = QueryableRegistration()
+        registration.installationID = Fixture.installationID
+        registration.accessToken = Fixture.accessToken
+        registration.grant = Array(repeating: 3, count: 65)
+        registration.version = UInt64.max
+        change(&registration)
+        return registration
+    }
+
+    private func query(_ keys: [[UInt8]]) -> PushNotificationQuery {
+        var query = PushNotificationQuery()
+        query.publicKeys = keys
+        return query
+    }
+
+    @Test func `keys that are not 64 bytes are ignored, and each is looked up once, in order`() {
+        let first = Digest64(repeating: 1)
+        let second = Digest64(repeating: 2)
+        let keys = [
+            [], second.bytes, Array(repeating: 9, count: 63), first.bytes, second.bytes, Array(repeating: 9, count: 65), first.bytes,
+        ]
+        #expect(QueryRules.keys(of: query(keys)) == [second, first])
+    }
+
+    @Test(arguments: [0, 1, 100, 101, 1_000])
+    func `at most 100 keys are looked at`(count: Int) {
+        let keys = (0..<count).map { number in [UInt8(number >> 8), UInt8(number & 255)] + Array(repeating: 0, count: 62) }
+        #expect(QueryRules.keys(of: query(keys)) == keys.prefix(100).compactMap { Digest64($0) })
+    }
+
+    @Test(arguments: [false, true], [[], [[4, 5], [6]]] as [[[UInt8]]])
+    func `the token is told only when nothing restricts who may have it`(allowFromContactsOnly: Bool, allowedKeyList: [[UInt8]]) {
+        let registration = registration {
+            $0.allowFromContactsOnly = allowFromContactsOnly
+            $0.allowedKeyList = allowedKeyList
+        }
+        let info = QueryRules.info(for: registration, keyHash: Fixture.keyHash, serverPublicKey: serverPublicKey)
+        let isRestricted = allowFromContactsOnly || !allowedKeyList.isEmpty
+        #expect(info.accessToken == (isRestricted ? "" : Fixture.accessToken))
+        #expect(info.allowedKeyList == allowedKeyList)
+    }
+
+    @Test func `an info carries installation, key hash, grant, version and the server's key`() {
+        let info = QueryRules.info(for: registration(), keyHash: Fixture.keyHash, serverPublicKey: serverPublicKey)
+        #expect(info.installationID == Fixture.installationID)
+        #expect(info.publicKey == Fixture.keyHash.bytes)
+        #expect(info.grant == Array(repeating: 3, count: 65))
+        #expect(info.version == UInt64.max)
+        #expect(info.serverPublicKey == serverPublicKey.bytes)
+    }
+
+    @Test func `a reply carries every info, the id of the query and success`() throws {
+        let messageID = Digest32(repeating: 8)
+        let infos = [1, 2].map { version in
+            QueryRules.info(for: registration { $0.version = version }, keyHash: Fixture.keyHash, serverPublicKey: serverPublicKey)
+        }
+        let response = try #require(QueryRules.response(infos, messageID: messageID))
+        #expect(response.info == infos)
+        #expect(response.messageID == messageID.bytes)
+        #expect(response.success)
+    }
+
+    @Test func `nothing known is no reply`() {
+        #expect(QueryRules.response([], messageID: Digest32()) == nil)
+    }
+}

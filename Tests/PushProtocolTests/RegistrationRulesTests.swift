@@ -1,0 +1,251 @@
+import PushProtocol
+import StatusCrypto
+import Testing
+import Wire
+
+/// The table of PROTOCOL.md §7, row by row, and its order.
+struct RegistrationRulesTests {
+    private let requestID = Digest64(repeating: 0x1F)
+
+    private func decide(
+        _ message: PushNotificationRegistration, grantIsValid: Bool = true, digest: Digest32 = Digest32(repeating: 1),
+        stored: StoredVersion? = nil, others: Int = 0, policy: RegistrationPolicy = RegistrationPolicy()
+    ) -> RegistrationDecision {
+        let facts = RegistrationFacts(content: .message(message), grantIsValid: grantIsValid, plaintextDigest: digest)
+        return RegistrationRules.decide(facts, stored: stored, liveInstallationCount: others, policy: policy)
+    }
+
+    private func stored(_ version: UInt64, digest: Digest32 = Digest32(repeating: 1), isRegistered: Bool = true) -> StoredVersion {
+        StoredVersion(version: version, plaintextDigest: digest, isRegistered: isRegistered)
+    }
+
+    @Test func `a registration that passes every check registers`() {
+        #expect(decide(Fixture.registration()) == .register)
+    }
+
+    @Test(arguments: [
+        (RegistrationFacts.Content.undecryptable, RegistrationDecision.discard), (.malformed, .refuse(.malformedMessage)),
+    ])
+    func `rows 1 and 2: what cannot be decrypted is discarded, what is no protobuf is malformed`(
+        content: RegistrationFacts.Content, expected: RegistrationDecision
+    ) {
+        let facts = RegistrationFacts(content: content, grantIsValid: true, plaintextDigest: Digest32())
+        #expect(RegistrationRules.decide(facts, stored: nil, liveInstallationCount: 0, policy: RegistrationPolicy()) == expected)
+        #expect(facts.installation(keyHash: Fixture.keyHash) == nil)
+    }
+
+    @Test(arguments: [0, 1, .max] as [UInt64])
+    func `row 3: version 0 is malformed, for unregistering too`(version: UInt64) {
+        let message = Fixture.registration { $0.version = version }
+        #expect(decide(message) == (version == 0 ? .refuse(.malformedMessage) : .register))
+        let unregistration = Fixture.registration {
+            $0.version = version
+            $0.unregister = true
+        }
+        #expect(decide(unregistration) == (version == 0 ? .refuse(.malformedMessage) : .unregister))
+    }
+
+    @Test(arguments: [
+        ("", false), ("not a UUID", true), (String(repeating: "x", count: 128), true), (String(repeating: "x", count: 129), false),
+        (String(repeating: "é", count: 64), true), (String(repeating: "é", count: 65), false),
+    ])
+    func `row 4: an installation id is 1 to 128 bytes and need not be a UUID`(installationID: String, isUsable: Bool) {
+        let message = Fixture.registration { $0.installationID = installationID }
+        #expect(decide(message) == (isUsable ? .register : .refuse(.malformedMessage)))
+        let facts = RegistrationFacts(content: .message(message), grantIsValid: true, plaintextDigest: Digest32())
+        #expect(facts.installation(keyHash: Fixture.keyHash)?.installationID == (isUsable ? installationID : nil))
+    }
+
+    private static let signBit: UInt64 = 1 << 63
+
+    @Test(
+        arguments: [
+            (4, 5, true), (5, 5, false), (6, 5, false), (signBit - 1, signBit, true), (signBit, signBit - 1, false),
+            (signBit, signBit + 1, true), (.max - 1, .max, true), (.max, .max, false), (.max, 1, false), (1, .max, true),
+        ] as [(UInt64, UInt64, Bool)])
+    func `row 5: a version must be above the stored one, over the whole range of 64 bits`(
+        storedVersion: UInt64, version: UInt64, isNewer: Bool
+    ) {
+        for isRegistered in [true, false] {
+            let stored = stored(storedVersion, isRegistered: isRegistered)
+            let message = Fixture.registration { $0.version = version }
+            #expect(decide(message, stored: stored) == (isNewer ? .register : .refuse(.versionMismatch)))
+            let unregistration = Fixture.registration {
+                $0.version = version
+                $0.unregister = true
+            }
+            #expect(decide(unregistration, stored: stored) == (isNewer ? .unregister : .refuse(.versionMismatch)))
+        }
+    }
+
+    @Test(
+        arguments: [
+            (5, Digest32(repeating: 1), .unchanged), (5, Digest32(repeating: 2), .refuse(.versionMismatch)),
+            (4, Digest32(repeating: 1), .refuse(.versionMismatch)),
+        ] as [(UInt64, Digest32, RegistrationDecision)])
+    func `row 5: a retransmission is accepted by setting, only with the same version and plaintext`(
+        version: UInt64, digest: Digest32, expected: RegistrationDecision
+    ) {
+        let message = Fixture.registration { $0.version = version }
+        let accepting = RegistrationPolicy(acceptRetransmission: true)
+        #expect(decide(message, digest: digest, stored: stored(5), policy: accepting) == expected)
+        #expect(decide(message, digest: digest, stored: stored(5)) == .refuse(.versionMismatch))
+    }
+
+    @Test func `row 5: a retransmitted unregistration is accepted by setting and changes nothing`() {
+        let message = Fixture.registration { $0.unregister = true }
+        let accepting = RegistrationPolicy(acceptRetransmission: true)
+        #expect(decide(message, stored: stored(5, isRegistered: false), policy: accepting) == .unchanged)
+    }
+
+    @Test func `row 6: unregistering needs nothing but a version and an installation, even if nothing was registered`() {
+        var message = PushNotificationRegistration()
+        message.version = 1
+        message.installationID = Fixture.installationID
+        message.unregister = true
+        #expect(decide(message, grantIsValid: false) == .unregister)
+        #expect(decide(message, grantIsValid: false, others: 1_000) == .unregister)
+    }
+
+    @Test(arguments: [
+        "b6ae4fde-bb65-11ea-b3de-0242ac130004", "B6AE4FDE-BB65-11EA-B3DE-0242AC130004", "b6ae4fdebb6511eab3de0242ac130004",
+        "B6ae4fdebb6511eab3de0242ac13000F", "urn:uuid:b6ae4fde-bb65-11ea-b3de-0242ac130004",
+        "URN:UUID:B6AE4FDE-BB65-11EA-B3DE-0242AC130004",
+        "{b6ae4fde-bb65-11ea-b3de-0242ac130004}", "00000000-0000-0000-0000-000000000000",
+    ])
+    func `row 7: an access token is a UUID in any of four forms`(accessToken: String) {
+        #expect(decide(Fixture.registration { $0.accessToken = accessToken }) == .register)
+    }
+
+    @Test(arguments: [
+        "", "token", "b6ae4fde-bb65-11ea-b3de-0242ac13000", "b6ae4fde-bb65-11ea-b3de-0242ac1300045", "b6ae4fde-bb65-11ea-b3de-0242ac13000g",
+        "b6ae4fdebb65-11ea-b3de-0242-ac130004", "b6ae4fde+bb65+11ea+b3de+0242ac130004", "b6ae4fdebb6511eab3de0242ac13000g",
+        "b6ae4fdebb6511eab3de0242ac13000", "{b6ae4fdebb6511eab3de0242ac130004}", "(b6ae4fde-bb65-11ea-b3de-0242ac130004)",
+        "{b6ae4fde-bb65-11ea-b3de-0242ac130004 ", "urn:uuix:b6ae4fde-bb65-11ea-b3de-0242ac130004",
+        "urn:uuid:b6ae4fdebb6511eab3de0242ac130004",
+        " b6ae4fde-bb65-11ea-b3de-0242ac130004", "ｂ6ae4fde-bb65-11ea-b3de-0242ac1300",
+    ])
+    func `row 7: anything else is malformed`(accessToken: String) {
+        #expect(decide(Fixture.registration { $0.accessToken = accessToken }) == .refuse(.malformedMessage))
+    }
+
+    @Test(
+        arguments: [
+            (65, 0, true), (65, 1, true), (65, 2, false), (65, 27, false), (65, 255, false), (64, 1, false), (66, 1, false), (1, 1, false),
+        ] as [(Int, UInt8, Bool)])
+    func `row 8: a grant is 65 bytes with V 0 or 1`(byteCount: Int, recoveryByte: UInt8, isWellFormed: Bool) {
+        let grant = Array(repeating: UInt8(0x22), count: byteCount - 1) + [recoveryByte]
+        #expect(decide(Fixture.registration { $0.grant = grant }) == (isWellFormed ? .register : .refuse(.malformedMessage)))
+    }
+
+    @Test func `row 8: an empty grant, and one that is not by this client for this server and token, are malformed`() {
+        #expect(decide(Fixture.registration { $0.grant = [] }) == .refuse(.malformedMessage))
+        #expect(decide(Fixture.registration(), grantIsValid: false) == .refuse(.malformedMessage))
+    }
+
+    @Test(arguments: [
+        ("", false), (String(repeating: "a", count: 63), false), (String(repeating: "aF", count: 32), true),
+        (String(repeating: "0", count: 200), true), (String(repeating: "0", count: 201), false),
+        (String(repeating: "0", count: 63) + "g", false), (String(repeating: "0", count: 62) + "/..", false),
+    ])
+    func `row 9: an APNs token is 64 to 200 hex digits`(token: String, isUsable: Bool) {
+        #expect(decide(Fixture.registration { $0.deviceToken = token }) == (isUsable ? .register : .refuse(.malformedMessage)))
+    }
+
+    @Test(arguments: [
+        ("", false), ("f", true), ("fcm<token>&\"quoted\"\u{2028}é🙂", true), (String(repeating: "x", count: 4_096), true),
+        (String(repeating: "x", count: 4_097), false),
+    ])
+    func `row 9: a Firebase token is 1 to 4,096 bytes`(token: String, isUsable: Bool) {
+        let message = Fixture.registration {
+            $0.tokenType = .firebase
+            $0.deviceToken = token
+        }
+        #expect(decide(message) == (isUsable ? .register : .refuse(.malformedMessage)))
+    }
+
+    @Test(arguments: [(0, false), (1, true), (2, true), (3, false), (-1, false), (.max, false)] as [(Int32, Bool)])
+    func `row 10: only APNs and Firebase are supported`(tokenType: Int32, isSupported: Bool) {
+        let message = Fixture.registration { $0.tokenType = TokenType(rawValue: tokenType) }
+        #expect(decide(message) == (isSupported ? .register : .refuse(.unsupportedTokenType)))
+    }
+
+    @Test(arguments: [
+        (TokenType.apn, "", false), (.apn, String(repeating: "t", count: 255), true), (.apn, String(repeating: "t", count: 256), false),
+        (.firebase, "", true),
+    ])
+    func `row 11: APNs needs a topic, Firebase does not`(tokenType: TokenType, topic: String, isUsable: Bool) {
+        let message = Fixture.registration {
+            $0.tokenType = tokenType
+            $0.apnTopic = topic
+        }
+        #expect(decide(message) == (isUsable ? .register : .refuse(.malformedMessage)))
+    }
+
+    @Test(arguments: [(63, RegistrationDecision.register), (64, .refuse(.malformedMessage))])
+    func `a key has at most 64 installations, this one included`(others: Int, expected: RegistrationDecision) {
+        #expect(decide(Fixture.registration(), others: others) == expected)
+        #expect(decide(Fixture.registration(), stored: stored(4), others: others) == expected)
+    }
+
+    @Test(
+        "A list has at most 20,000 entries",
+        arguments: [
+            { $0.allowedKeyList = $1 }, { $0.blockedChatList = $1 }, { $0.allowedMentionsChatList = $1 }, { $0.mutedChatList = $1 },
+        ] as [@Sendable (inout PushNotificationRegistration, [[UInt8]]) -> Void])
+    func lists(set: @Sendable (inout PushNotificationRegistration, [[UInt8]]) -> Void) {
+        #expect(decide(Fixture.registration { set(&$0, Array(repeating: [1], count: 20_000)) }) == .register)
+        #expect(decide(Fixture.registration { set(&$0, Array(repeating: [1], count: 20_001)) }) == .refuse(.malformedMessage))
+    }
+
+    /// Breaks every row from the last to the first: at each step the row broken last, the earliest, must decide.
+    @Test func `the first check that fails decides`() {
+        let conflict = stored(9)
+        var message = Fixture.registration { $0.blockedChatList = Array(repeating: [], count: 20_001) }
+        #expect(decide(message) == .refuse(.malformedMessage))
+        message.tokenType = TokenType(rawValue: 7)
+        message.apnTopic = ""
+        #expect(decide(message) == .refuse(.unsupportedTokenType))
+        message.deviceToken = ""
+        #expect(decide(message) == .refuse(.malformedMessage))
+        #expect(decide(message, stored: conflict) == .refuse(.versionMismatch))
+        message.accessToken = "none"
+        message.unregister = true
+        #expect(decide(message, grantIsValid: false) == .unregister)
+        #expect(decide(message, grantIsValid: false, stored: conflict) == .refuse(.versionMismatch))
+        message.version = 0
+        #expect(decide(message, grantIsValid: false, stored: conflict) == .refuse(.malformedMessage))
+    }
+
+    @Test(arguments: [
+        (RegistrationDecision.register, true, RegistrationError.unknown), (.unregister, true, .unknown), (.unchanged, true, .unknown),
+        (.refuse(.malformedMessage), false, .malformedMessage), (.refuse(.versionMismatch), false, .versionMismatch),
+        (.refuse(.unsupportedTokenType), false, .unsupportedTokenType),
+    ])
+    func `a reply says what was decided and names the request`(
+        decision: RegistrationDecision, success: Bool, error: RegistrationError
+    ) throws {
+        let response = try #require(RegistrationRules.response(to: decision, requestID: requestID))
+        #expect(response.success == success)
+        #expect(response.error == error)
+        #expect(response.requestID == requestID.bytes)
+    }
+
+    @Test func `row 1: nothing is replied to what was discarded`() {
+        #expect(RegistrationRules.response(to: .discard, requestID: requestID) == nil)
+    }
+
+    @Test func `row 12: a store that fails is reported as such`() {
+        let response = RegistrationRules.internalErrorResponse(requestID: requestID)
+        #expect(!response.success)
+        #expect(response.error == .internalError)
+        #expect(response.requestID == requestID.bytes)
+    }
+
+    @Test func `installations are told apart by the bytes of their ids`() {
+        let composed = Installation(keyHash: Fixture.keyHash, installationID: "\u{E9}")
+        let decomposed = Installation(keyHash: Fixture.keyHash, installationID: "e\u{301}")
+        #expect(composed != decomposed)
+        #expect(Set([composed, decomposed, composed]).count == 2)
+    }
+}
