@@ -33,6 +33,22 @@ struct GoldenTests {
         #expect(response.error == error ?? .unknown)
     }
 
+    @Test("a device is registered with the reference's bytes, grant and all")
+    func device() async throws {
+        let step = try golden.step("valid registration")
+        let server = FakeServer(key: try golden.key("server"))
+        let client = PushClient(
+            server: server.identity, node: server, pubsubTopic: FakeServer.pubsubTopic, timeout: .seconds(1), clock: ManualClock(),
+            wallClock: WallClock { testTime })
+        var device = DeviceRegistration(
+            deviceToken: String(repeating: "ab", count: 32), service: .apn(topic: "im.status.ethereum"),
+            installationID: "c6ae4fde-bb65-11ea-b3de-0242ac130004")
+        device.accessToken = "b6ae4fde-bb65-11ea-b3de-0242ac130004"
+        device.version = 1
+        _ = try await client.register(device, as: Identity(try golden.key("alice")))
+        #expect(server.registrations.map { $0.encoded() } == [try #require(step.registration).bytes])
+    }
+
     @Test("no answer is taken for that of another registration")
     func foreignRegistration() throws {
         let client = try golden.key("alice")
