@@ -68,11 +68,13 @@ struct CommandTests {
         }
     }
 
-    @Test("wrong usage is 64", arguments: [
-        ["query"], ["query", "--of", "zz"], ["nonsense"], ["register", "--token-type", "apn", "--device-token", "token"],
-        ["query", "--of", "0x0279be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798"],
-        ["push", "--to", "0x0279be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798", "--access-token", "token"],
-    ])
+    @Test(
+        "wrong usage is 64",
+        arguments: [
+            ["query"], ["query", "--of", "zz"], ["nonsense"], ["register", "--token-type", "apn", "--device-token", "token"],
+            ["query", "--of", "0x0279be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798"],
+            ["push", "--to", "0x0279be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798", "--access-token", "token"],
+        ])
     func usage(arguments: [String]) async throws {
         let ended = try await run(arguments)
         #expect(ended.exitCode == 64)

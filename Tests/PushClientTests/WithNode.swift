@@ -14,7 +14,8 @@ func withNode(subscribedTo topics: [String], _ test: (_ url: String, FakeServer)
     member.join(bus)
     let (addresses, continuation) = AsyncStream.makeStream(of: String.self)
     let relay = RelayServer(
-        configuration: .init(pubsubTopics: topics), bus: bus, clock: wallClock, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        configuration: .init(pubsubTopics: topics), bus: bus, clock: wallClock,
+        logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
     ) { continuation.yield($0) }
     try await withThrowingTaskGroup { group in
         group.addTask {

@@ -17,14 +17,14 @@ struct Failure: Error {
 }
 
 extension Failure {
-    /// - Parameters:
-    ///   - silence: what it may mean if the server does not answer.
+    /// - Parameter silence: what it may mean if the server does not answer.
     init(_ error: PushClientError, node: NodeAccess, silence: String) {
         self =
             switch error {
             case .nodeUnreachable:
                 .unavailable("\(error.description) Is a node running at \(node.url)? Choose another with --node or PUSHCTL_NODE.")
-            case .nodeRefused where node.reception == .store:
+            // No store at the node, or none that it knows of (WAKU_REST.md §1.5).
+            case .nodeRefused(let status, _) where node.reception == .store && [404, 412].contains(status):
                 .unavailable(
                     """
                     \(error.description)

@@ -13,8 +13,15 @@ struct OutputOptions: ParsableArguments {
             encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
             Swift.print(String(decoding: try encoder.encode(value), as: UTF8.self))
         } else {
-            for line in lines() { Swift.print(line) }
+            for line in lines() { Swift.print(line.printable) }
         }
+    }
+}
+
+extension String {
+    /// Without control characters: what a stranger registered must not steer a terminal.
+    fileprivate var printable: String {
+        String(String.UnicodeScalarView(unicodeScalars.map { $0.properties.generalCategory == .control ? "\u{FFFD}" : $0 }))
     }
 }
 
