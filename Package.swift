@@ -84,13 +84,14 @@ let package = Package(
             ]),
 
         // The client side: the only public API.
-        library("PushClient", ["HTTPClient", "PushProtocol", "Envelope", "StatusCrypto", "Wire"]),
+        library("PushClient", ["Transport", "HTTPClient", "PushProtocol", "Envelope", "StatusCrypto", "Wire"]),
 
         executable("pushserver", ["Daemon"]),
-        executable("pushctl", ["PushClient", "StatusCrypto", "Envelope"]),
+        executable("pushctl", ["PushClient"]),
 
         // Clock, stub gorush, vectors, keys: shared by all tests and the demo.
         library("TestSupport", ["Envelope", "StatusCrypto", "Wire", hummingbird, logging, serviceLifecycle]),
+        executable("stubgorush", ["TestSupport", logging, serviceLifecycle, unixSignals]),
 
         tests("Wire", ["Wire", "StatusCrypto"], exclude: ["Differential"]),
         tests("StatusCrypto", ["StatusCrypto"]),
@@ -107,6 +108,9 @@ let package = Package(
                 "Engine", "Transport", "Store", "PushProtocol", "Envelope", "StatusCrypto", "Wire", grdb, logging,
                 serviceLifecycle,
             ]),
+        tests(
+            "PushClient",
+            ["PushClient", "pushctl", "Relay", "Transport", "HTTPClient", "PushProtocol", "Envelope", "StatusCrypto", "Wire", logging]),
         tests("Daemon", ["pushserver", "Transport", "HTTPClient", "Envelope", "StatusCrypto", "Wire"]),
     ]
 )
