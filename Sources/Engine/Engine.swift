@@ -20,17 +20,20 @@ package final class Engine: Service, EnvelopeReceiver {
         package var isDryRun: Bool
         /// Workers for each of the two stages that compute; as many as cores.
         package var workerCount: Int
+        /// Whether each reply is said again after 1.5 s and 4 s, for clients that listen late.
+        package var echoesReplies: Bool
         /// How long a shutdown waits for what is under way; what is left stays recorded.
         package var drainLimit: Duration
 
         package init(
             identity: PrivateKey, registrationPolicy: RegistrationPolicy, isDryRun: Bool, workerCount: Int,
-            drainLimit: Duration = .seconds(10)
+            echoesReplies: Bool = true, drainLimit: Duration = .seconds(10)
         ) {
             self.identity = identity
             self.registrationPolicy = registrationPolicy
             self.isDryRun = isDryRun
             self.workerCount = workerCount
+            self.echoesReplies = echoesReplies
             self.drainLimit = drainLimit
         }
     }
@@ -59,6 +62,7 @@ package final class Engine: Service, EnvelopeReceiver {
     private let openStage: OpenStage
     private let decideStage: DecideStage
     private let replyStage: ReplyStage
+    private let echoStage: EchoStage?
 
     /// Loads the topics of all registrations; about 0.2 s for a million.
     ///
@@ -92,9 +96,14 @@ package final class Engine: Service, EnvelopeReceiver {
         openStage = OpenStage(
             identity: configuration.identity, directory: directory, store: store, admission: admission, metrics: metrics,
             logger: logger, queue: opening, output: deciding)
+        echoStage =
+            configuration.echoesReplies
+            ? EchoStage(
+                identity: configuration.identity, transport: transport, clock: clock, wallClock: wallClock, metrics: metrics)
+            : nil
         replyStage = ReplyStage(
             identity: configuration.identity, transport: transport, admission: admission, metrics: metrics, clock: clock,
-            wallClock: wallClock, logger: logger, queue: replying, output: deciding)
+            wallClock: wallClock, logger: logger, echo: echoStage, queue: replying, output: deciding)
     }
 
     /// Works off what a crash left, then receives until the service group shuts down, then drains.
@@ -106,6 +115,7 @@ package final class Engine: Service, EnvelopeReceiver {
             group.addTask { await self.decideStage.run() }
             group.addTask { await self.replyStage.run(workerCount: self.configuration.workerCount) }
             group.addTask { await self.prune() }
+            if let echoStage { group.addTask { await echoStage.run() } }
             do {
                 try await recover()
                 try await transport.run(receiver: self)

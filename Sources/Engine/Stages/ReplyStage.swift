@@ -28,12 +28,14 @@ final class ReplyStage: Sendable {
     private let clock: any Clock<Duration>
     private let wallClock: WallClock
     private let logger: Logger
+    /// nil when replies are said once.
+    private let echo: EchoStage?
     private let queue: WorkQueue<Item>
     private let output: WorkQueue<DecideStage.Work>
 
     init(
         identity: PrivateKey, transport: any MessageTransport, admission: Admission, metrics: EngineMetrics,
-        clock: any Clock<Duration>, wallClock: WallClock, logger: Logger, queue: WorkQueue<Item>, output: WorkQueue<DecideStage.Work>
+        clock: any Clock<Duration>, wallClock: WallClock, logger: Logger, echo: EchoStage?, queue: WorkQueue<Item>, output: WorkQueue<DecideStage.Work>
     ) {
         sealer = ReplySealer(identity: identity)
         self.transport = transport
@@ -42,6 +44,7 @@ final class ReplyStage: Sendable {
         self.clock = clock
         self.wallClock = wallClock
         self.logger = logger
+        self.echo = echo
         self.queue = queue
         self.output = output
     }
@@ -75,6 +78,7 @@ final class ReplyStage: Sendable {
             item.envelope = envelope
             try await transport.publish(envelope)
             metrics.repliesPublished.increment()
+            echo?.add(item.reply)
             output.send(.published(id: item.reply.id, item.reply.mark))
         } catch {
             metrics.replyFailures.increment()
