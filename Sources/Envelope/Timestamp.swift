@@ -13,7 +13,7 @@ package struct Timestamp: Hashable, Comparable, Sendable {
         let (offset, offsetOverflow) = scaled.addingReportingOverflow(attoseconds / 1_000_000_000)
         let (sum, sumOverflow) = nanoseconds.addingReportingOverflow(offset)
         guard !scaleOverflow, !offsetOverflow, !sumOverflow else {
-            return Timestamp(nanoseconds: seconds < 0 ? .min : .max)
+            return Timestamp(nanoseconds: duration < .zero ? .min : .max)
         }
         return Timestamp(nanoseconds: sum)
     }

@@ -10,19 +10,16 @@ package struct FixedBytes<let count: Int>: Hashable, Sendable {
     /// - Returns: nil unless there are exactly `count` bytes.
     package init?(_ bytes: some Collection<UInt8>) {
         guard bytes.count == count else { return nil }
-        self.init()
-        var index = 0
-        for byte in bytes {
-            storage[index] = byte
-            index += 1
-        }
+        self.init([UInt8](bytes).span)
     }
 
     /// - Returns: nil unless there are exactly `count` bytes.
     package init?(_ bytes: Span<UInt8>) {
         guard bytes.count == count else { return nil }
         self.init()
-        for index in 0..<count { storage[index] = bytes[index] }
+        unsafe withUnsafeMutablePointer { target in
+            unsafe bytes.withUnsafePointer { unsafe target.update(from: $0, count: count) }
+        }
     }
 
     /// The bytes in place, for reading.

@@ -2,10 +2,10 @@
 package enum Hex {
     /// - Parameter prefix: usually "" or "0x".
     package static func encode(_ bytes: some Collection<UInt8>, prefix: String = "") -> String {
-        let digits: [UInt8] = Array("0123456789abcdef".utf8)
+        let digits = Array("0123456789abcdef".utf8)
         var text = Array(prefix.utf8)
         text.reserveCapacity(text.count + 2 * bytes.count)
-        for byte in bytes {
+        for byte in [UInt8](bytes) {
             text.append(digits[Int(byte >> 4)])
             text.append(digits[Int(byte & 15)])
         }

@@ -1,48 +1,56 @@
 import CLibCrypto
 import Synchronization
 
-/// The random numbers of libcrypto, drawn 512 bytes at a time: a nonce or a frame's padding costs no call into the library.
+/// The random numbers of libcrypto, drawn 512 bytes at a time: a nonce or a frame's padding seldom costs a call into the library.
 ///
-/// A reference on purpose: copies of a buffer would give the same bytes twice. May be shared; a worker of its own is without contention.
-/// The buffer does not notice `fork`: this program forks only before it draws.
-package final class SecureRandom: RandomNumberGenerator, Sendable {
-    private struct Buffer {
-        var bytes = FixedBytes<512>()
-        var used = 512
-    }
+/// Copies share the buffer, so that they never give the same bytes twice. May be shared between threads; a worker with one of its own
+/// meets no contention. The buffer does not notice `fork`: this program never forks.
+package struct SecureRandom: RandomNumberGenerator, Sendable {
+    private let source = Source()
 
-    private let buffer = Mutex(Buffer())
-
+    /// Draws nothing yet.
     package init() {}
 
-    deinit {
-        buffer.withLock { $0.bytes.wipe() }
-    }
+    package mutating func next() -> UInt64 { source.next() }
 
-    package func next() -> UInt64 {
-        buffer.withLock { buffer in
-            if buffer.used == 512 {
-                Self.draw(&buffer.bytes)
-                buffer.used = 0
-            }
-            var value: UInt64 = 0
-            for index in buffer.used..<buffer.used + 8 {
-                value = value << 8 | UInt64(buffer.bytes[index])
-                buffer.bytes[index] = 0
-            }
-            buffer.used += 8
-            return value
+    private final class Source: Sendable {
+        private struct Buffer {
+            var bytes = FixedBytes<512>()
+            var used = 512
         }
-    }
 
-    private static func draw(_ bytes: inout FixedBytes<512>) {
-        let status = unsafe bytes.withUnsafeMutablePointer { unsafe RAND_bytes($0, 512) }
-        // The system gives no entropy. No peer can cause it, and there is no going on without.
-        guard status == 1 else { fatalError("libcrypto has no random bytes") }
+        private let buffer = Mutex(Buffer())
+
+        deinit {
+            buffer.withLock { $0.bytes.wipe() }
+        }
+
+        func next() -> UInt64 {
+            buffer.withLock { buffer in
+                if buffer.used == 512 {
+                    Self.draw(&buffer.bytes)
+                    buffer.used = 0
+                }
+                var value: UInt64 = 0
+                for index in buffer.used..<buffer.used + 8 {
+                    value = value << 8 | UInt64(buffer.bytes[index])
+                    buffer.bytes[index] = 0  // What was given out is not kept.
+                }
+                buffer.used += 8
+                return value
+            }
+        }
+
+        private static func draw(_ bytes: inout FixedBytes<512>) {
+            let status = unsafe bytes.withUnsafeMutablePointer { unsafe RAND_bytes($0, 512) }
+            // The system gives no entropy. No peer can cause it, and there is no going on without.
+            guard status == 1 else { fatalError("libcrypto has no random bytes") }
+        }
     }
 }
 
 extension RandomNumberGenerator {
+    /// So many random bytes: padding.
     package mutating func bytes(_ count: Int) -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(count)
@@ -56,6 +64,7 @@ extension RandomNumberGenerator {
         return bytes
     }
 
+    /// Random bytes of a type's length: nonces and keys.
     package mutating func fixedBytes<let count: Int>() -> FixedBytes<count> {
         var bytes = FixedBytes<count>()
         var value: UInt64 = 0

@@ -3,12 +3,13 @@
 /// Total: on any input each call gives a value or a ``WireError``, and moves forward or throws. The accepted language is that of
 /// the reference implementation, Go's protobuf (golden vectors 06).
 package struct WireReader: ~Escapable {
-    /// Entries of one repeated field. An empty entry is 2 bytes of input and 8 to 90 of memory; the longest list that has a use is
-    /// a registration's `allowed_key_list`, far below this.
+    /// Entries of one repeated field. An empty one is 2 bytes of input but 8 to 72 of memory: so many are 1.4 MB at most. More than a
+    /// message of 1 MiB can hold of what has a use, which takes 60 bytes and more.
     package static let maximumEntryCount = 20_000
 
-    /// Nesting of unknown groups: the limit of the reference implementation. No message of ours has a group.
-    package static let maximumGroupDepth = 10_000
+    /// Nesting of unknown groups: what the reference implementation takes (protobuf-go's `DefaultRecursionLimit` of 10,000, counted
+    /// down to 0). No message of ours has a group.
+    package static let maximumGroupDepth = 10_001
 
     private let bytes: Span<UInt8>
     private var position = 0

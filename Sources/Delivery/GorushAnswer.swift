@@ -1,0 +1,109 @@
+import FoundationEssentials
+package import HTTPClient
+
+/// What became of a batch, as far as gorush's answer tells (GORUSH.md §2.2).
+///
+/// It holds nothing of the answer's text but what `GorushFailure` keeps: bodies can echo tokens and messages.
+package enum GorushAnswer: Sendable, Equatable {
+    /// All of it was taken: sent, in sync mode, but for the failures; queued, in async mode, where there are none.
+    case accepted(failures: [GorushFailure])
+    /// gorush dropped part of the batch and does not say which: a platform is disabled there. What is missing was not sent.
+    case short(expected: Int, counted: Int)
+    /// Nothing was sent: more notifications than that gorush takes at a time.
+    case overLimit(Int)
+    /// Nothing was sent and the same batch will be refused again.
+    ///
+    /// `status` is nil if it could not even be written as JSON; `message`: gorush's own words, if it was gorush that refused and not
+    /// something in front of it.
+    case refused(status: Int?, message: String?)
+    /// Nothing was sent: wrong URL, missing credentials or an untrusted certificate. `status` is nil if there was no answer at all.
+    case misconfigured(status: Int?)
+    /// Nobody there, or too busy; to be tried again, not before `retryAfter` if given.
+    case unavailable(retryAfter: Duration?)
+    /// All, some or nothing may have been sent.
+    case unknown
+
+    /// A proxy that asks for more is told so by the next attempt; a push does not live for many hours.
+    static let maximumRetryAfter = Duration.seconds(3600)
+
+    /// All that gorush says with a 400, but for the limit (GORUSH.md §2.2).
+    private static let gorushRefusals: Set = ["Missing notifications field.", "Notifications field is empty."]
+
+    /// - Parameter expectedCount: what `counts` must be at least if no platform is disabled (GORUSH.md §2.3).
+    package init(_ response: HTTPResponse, expectedCount: Int) {
+        self =
+            switch response.status {
+            case 200: Self.taken(response.body, expectedCount: expectedCount)
+            case 300..<400, 401, 403, 404, 405, 407: .misconfigured(status: response.status)
+            case 408, 429, 502, 503, 504: .unavailable(retryAfter: Self.retryAfter(response.headers["Retry-After"]))
+            case 400..<500: Self.refused(response)
+            // 500 with an empty body: the queue was full, after the first part of the batch had been queued (GORUSH.md §0 fact 4).
+            default: .unknown
+            }
+    }
+
+    package init(_ error: HTTPError) {
+        self =
+            switch error.kind {
+            case _ where error.requestMayHaveArrived: .unknown
+            case .invalidURL, .invalidHeader, .tls: .misconfigured(status: nil)
+            default: .unavailable(retryAfter: nil)
+            }
+    }
+
+    private static func taken(_ body: [UInt8], expectedCount: Int) -> GorushAnswer {
+        guard let accepted = try? JSONDecoder().decode(AcceptedBody.self, from: Data(body)), accepted.success == "ok" else {
+            return .unknown
+        }
+        guard accepted.counts >= expectedCount else { return .short(expected: expectedCount, counted: accepted.counts) }
+        return .accepted(failures: accepted.logs ?? [])
+    }
+
+    private static func refused(_ response: HTTPResponse) -> GorushAnswer {
+        let message = (try? JSONDecoder().decode(RefusedBody.self, from: Data(response.body)))?.message ?? ""
+        if let match = message.wholeMatch(of: /Number of notifications\(\d+\) over limit\((\d+)\)/), let limit = Int(match.1), limit > 0 {
+            return .overLimit(limit)
+        }
+        return .refused(status: response.status, message: gorushRefusals.contains(message) ? message : nil)
+    }
+
+    /// - Parameter value: a number of seconds; a date (RFC 9110 §10.2.3) is left to our own back-off.
+    private static func retryAfter(_ value: String?) -> Duration? {
+        guard let value, let seconds = Int(value), seconds >= 0 else { return nil }
+        return min(.seconds(seconds), maximumRetryAfter)
+    }
+}
+
+/// One entry of `logs`, or of gorush's feedback: a push that failed (GORUSH.md §2.4).
+package struct GorushFailure: Sendable, Equatable, Decodable {
+    /// The `notif_id` it was sent with; nil if gorush has lost it.
+    package var identifier: String?
+    /// Apple's or Google's reason, or the text of a network error, which contains the token: not for logs (GORUSH.md §2.4, §6).
+    package var error: String
+
+    package init(identifier: String?, error: String) {
+        self.identifier = identifier
+        self.error = error
+    }
+
+    private enum CodingKeys: String, CodingKey {
+        case identifier = "notif_id"
+        case error
+    }
+}
+
+extension GorushFailure: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    package var description: String { "GorushFailure(identifier: \(identifier ?? "none"))" }
+    package var debugDescription: String { description }
+    package var customMirror: Mirror { Mirror(self, children: ["identifier": identifier as Any]) }
+}
+
+private struct AcceptedBody: Decodable {
+    let counts: Int
+    let logs: [GorushFailure]?
+    let success: String
+}
+
+private struct RefusedBody: Decodable {
+    let message: String
+}

@@ -1,0 +1,110 @@
+import Foundation
+import HTTPTypes
+import Hummingbird
+import NIOCore
+import ServiceLifecycle
+import Synchronization
+
+/// A request and its connection, for the misbehaviour that needs it.
+struct StubGorushContext: RequestContext {
+    var coreContext: CoreRequestContextStorage
+    let channel: any Channel
+
+    init(source: ApplicationRequestContextSource) {
+        coreContext = CoreRequestContextStorage(source: source)
+        channel = source.channel
+    }
+}
+
+extension StubGorush {
+    /// A batch as our tests post it is far below.
+    private static let maximumBodyByteCount = 32 << 20
+
+    func respond(to request: Request, channel: any Channel) async throws -> Response {
+        switch (request.method, request.uri.path) {
+        case (.post, "/api/push"): try await push(request, channel: channel)
+        case (.post, "/api/push/"): response(.withoutTrailingSlash)
+        case (.get, "/healthz"), (.head, "/healthz"): response(.empty)
+        case (.get, "/api/config"): response(.configuration(configuration))
+        case (.get, "/version"): response(.versionInformation)
+        case (.get, "/"): response(.welcome)
+        default: response(.notFound)
+        }
+    }
+
+    private func push(_ request: Request, channel: any Channel) async throws -> Response {
+        let body = String(buffer: try await request.body.collect(upTo: Self.maximumBodyByteCount))
+        posts.append(Post(headers: request.headers.map { ($0.name.rawName, $0.value) }, body: body))
+        let scripted = state.withLock { $0.script.isEmpty ? nil : $0.script.removeFirst() }
+        if let scripted, !scripted.takesBatch { return try await respond(.empty, but: scripted.misbehaviour, channel: channel) }
+        let answer = take(body)
+        guard let scripted else { return response(answer) }
+        return try await respond(answer, but: scripted.misbehaviour, channel: channel)
+    }
+
+    private func take(_ body: String) -> StubGorushAnswer {
+        struct Batch: Decodable {
+            let notifications: [StubNotification?]
+        }
+        let (configuration, failures) = state.withLock { ($0.configuration, $0.failures) }
+        guard let batch = try? JSONDecoder().decode(Batch.self, from: Data(body.utf8)).notifications else {
+            return .refused("Missing notifications field.")
+        }
+        guard !batch.isEmpty else { return .refused("Notifications field is empty.") }
+        guard batch.count <= configuration.maximumNotificationCount else {
+            return .refused("Number of notifications(\(batch.count)) over limit(\(configuration.maximumNotificationCount))")
+        }
+        let taken = batch.compactMap(\.self).filter { configuration.enabledPlatforms.contains($0.platform) }
+        notifications.append(contentsOf: taken)
+        let logs = taken.flatMap { notification in
+            notification.tokens.compactMap { token in
+                failures[token].map {
+                    StubGorushAnswer.failure(notification, token: token, error: $0, hidesTokens: configuration.hidesTokens)
+                }
+            }
+        }
+        return .accepted(count: taken.reduce(0) { $0 + $1.count }, logs: configuration.isSync ? logs : [])
+    }
+
+    private func respond(_ answer: StubGorushAnswer, but misbehaviour: Misbehaviour, channel: any Channel) async throws -> Response {
+        switch misbehaviour {
+        case .answer(let status, let headers, let body):
+            return response(StubGorushAnswer(status: status, contentType: nil, headers: headers, body: body))
+        case .hang:
+            try await cancelWhenGracefulShutdown { try await Task.sleep(for: .seconds(86_400)) }
+            return response(answer)
+        case .reset:
+            try await (channel as? any SocketOptionProvider)?.setSoLinger(linger(l_onoff: 1, l_linger: 0)).get()
+            try await channel.close()
+            return response(answer)
+        case .breakOff:
+            return response(answer) { writer in
+                try await writer.write(ByteBuffer(string: String(answer.body.prefix(answer.body.count / 2))))
+                try await channel.close()
+            }
+        case .drip(let interval):
+            return response(answer) { writer in
+                for byte in answer.body.utf8 {
+                    try await Task.sleep(for: interval)
+                    try await writer.write(ByteBuffer(bytes: CollectionOfOne(byte)))
+                }
+                try await writer.finish(nil)
+            }
+        }
+    }
+
+    /// - Parameter write: how the body is written; nil: at once.
+    private func response(
+        _ answer: StubGorushAnswer, write: (@Sendable (inout any ResponseBodyWriter) async throws -> Void)? = nil
+    ) -> Response {
+        var headers = HTTPFields()
+        if let type = answer.contentType { headers[.contentType] = type }
+        for (name, value) in answer.headers {
+            if let name = HTTPField.Name(name) { headers[name] = value }
+        }
+        if answer.status != 404, let name = HTTPField.Name("X-Gorush-Version") { headers[name] = StubGorushAnswer.version }
+        let body = write.map { write in ResponseBody(contentLength: answer.body.utf8.count) { writer in try await write(&writer) } }
+        return Response(
+            status: .init(code: answer.status), headers: headers, body: body ?? ResponseBody(byteBuffer: ByteBuffer(string: answer.body)))
+    }
+}

@@ -1,0 +1,90 @@
+import Foundation
+
+/// What gorush v1.22.0 answers, to the byte (GORUSH.md §1, §2.2).
+struct StubGorushAnswer: Sendable {
+    var status = 200
+    var contentType: String? = "application/json; charset=utf-8"
+    var headers: [String: String] = [:]
+    var body = ""
+
+    static let version = "v1.22.0"
+
+    static let empty = StubGorushAnswer(contentType: nil)
+    static let welcome = StubGorushAnswer(body: #"{"text":"Welcome to notification server."}"#)
+    static let versionInformation = StubGorushAnswer(
+        body: #"{"source":"https://github.com/appleboy/gorush","version":"\#(version)"}"#)
+    static let notFound = StubGorushAnswer(status: 404, contentType: "text/plain", body: "404 page not found")
+    static let withoutTrailingSlash = StubGorushAnswer(status: 307, contentType: nil, headers: ["Location": "/api/push"])
+
+    static func refused(_ message: String) -> StubGorushAnswer {
+        StubGorushAnswer(status: 400, body: #"{"code":400,"message":"\#(message)"}"#)
+    }
+
+    static func accepted(count: Int, logs: [String]) -> StubGorushAnswer {
+        StubGorushAnswer(body: #"{"counts":\#(count),"logs":[\#(logs.joined(separator: ","))],"success":"ok"}"#)
+    }
+
+    /// The effective configuration: what a client wants to know of it.
+    static func configuration(_ configuration: StubGorush.Configuration) -> StubGorushAnswer {
+        StubGorushAnswer(
+            contentType: "application/x-yaml; charset=utf-8",
+            body: """
+                core:
+                  enabled: true
+                  sync: \(configuration.isSync)
+                  max_notification: \(configuration.maximumNotificationCount)
+                  worker_num: 32
+                  queue_num: 8192
+                android:
+                  enabled: \(configuration.enabledPlatforms.contains(2))
+                  max_retry: 0
+                ios:
+                  enabled: \(configuration.enabledPlatforms.contains(1))
+                  production: true
+                  max_concurrent_pushes: 100
+                  max_retry: 0
+                log:
+                  hide_token: \(configuration.hidesTokens)
+
+                """)
+    }
+
+    /// One entry of `logs` (GORUSH.md §2.4).
+    static func failure(_ notification: StubNotification, token: String, error: String, hidesTokens: Bool) -> String {
+        let identifier = (notification.identifier ?? "").isEmpty ? [] : [("notif_id", notification.identifier ?? "")]
+        let fields =
+            identifier + [
+                ("type", "failed-push"), ("platform", notification.platformName), ("token", hidesTokens ? hidden(token) : token),
+                ("message", notification.message ?? ""), ("error", error),
+            ]
+        return "{" + fields.map { "\(quoted($0)):\(quoted($1))" }.joined(separator: ",") + "}"
+    }
+
+    /// Stars for every occurrence of the first and of the last 10 characters, or for all of it.
+    private static func hidden(_ token: String) -> String {
+        guard token.count >= 20 else { return String(repeating: "*", count: token.count) }
+        let stars = String(repeating: "*", count: 10)
+        return token.replacingOccurrences(of: token.suffix(10), with: stars).replacingOccurrences(of: token.prefix(10), with: stars)
+    }
+
+    /// As Go writes a string.
+    private static func quoted(_ text: String) -> String {
+        let escaped = text.unicodeScalars.map { scalar in
+            switch scalar {
+            case "\"": "\\\""
+            case "\\": "\\\\"
+            case "\n": "\\n"
+            case "\r": "\\r"
+            case "\t": "\\t"
+            case "<", ">", "&", "\u{0}"..<" ", "\u{2028}", "\u{2029}": "\\u" + hex(scalar.value)
+            default: String(scalar)
+            }
+        }
+        return "\"" + escaped.joined() + "\""
+    }
+
+    private static func hex(_ value: UInt32) -> String {
+        let digits = String(value, radix: 16)
+        return String(repeating: "0", count: max(0, 4 - digits.count)) + digits
+    }
+}

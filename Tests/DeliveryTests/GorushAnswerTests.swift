@@ -1,0 +1,122 @@
+import Delivery
+import Foundation
+import HTTPClient
+import Testing
+
+/// What an answer of gorush, or of something in front of it, means for the batch (GORUSH.md §2).
+@Suite struct GorushAnswerTests {
+    @Test("As many targets as expected are a batch taken")
+    func accepted() {
+        let answer = GorushAnswer(HTTPResponse(200, #"{"counts":3,"logs":[],"success":"ok"}"#), expectedCount: 3)
+        #expect(answer == .accepted(failures: []))
+    }
+
+    @Test("Failures are told by identifier and reason")
+    func failures() {
+        let body = #"""
+            {"counts":2,"logs":[
+            {"notif_id":"n-1","type":"failed-push","platform":"ios","token":"**********","message":"m","error":"BadDeviceToken"},
+            {"type":"failed-push","platform":"android","token":"","message":"m","error":"Requested entity was not found."}
+            ],"success":"ok"}
+            """#
+        #expect(
+            GorushAnswer(HTTPResponse(200, body), expectedCount: 2)
+                == .accepted(failures: [
+                    GorushFailure(identifier: "n-1", error: "BadDeviceToken"),
+                    GorushFailure(identifier: nil, error: "Requested entity was not found."),
+                ]))
+    }
+
+    @Test("Fewer targets than expected: a platform is disabled", arguments: [0, 1, 2])
+    func short(counts: Int) {
+        let response = HTTPResponse(200, #"{"counts":\#(counts),"logs":[],"success":"ok"}"#)
+        #expect(GorushAnswer(response, expectedCount: 3) == .short(expected: 3, counted: counts))
+    }
+
+    @Test(
+        "What cannot be read tells nothing",
+        arguments: [
+            "", "ok", "{", "null", "[]", "{}", #"{"success":"ok"}"#, #"{"counts":"3","logs":[],"success":"ok"}"#,
+            #"{"counts":3,"logs":[],"success":"no"}"#, #"{"counts":3,"logs":{},"success":"ok"}"#,
+            #"{"counts":3,"logs":[null],"success":"ok"}"#,
+            #"{"counts":99999999999999999999999,"logs":[],"success":"ok"}"#, #"{"counts":3,"logs":[],"success":"ok"#,
+            String(repeating: "[", count: 100_000), "<html>captive portal</html>", "\u{0}\u{FFFD}",
+        ])
+    func unreadable(body: String) {
+        #expect(GorushAnswer(HTTPResponse(200, body), expectedCount: 3) == .unknown)
+    }
+
+    @Test("No beginning of an answer is taken for a whole one")
+    func truncated() {
+        let body = #"{"counts":1,"logs":[{"notif_id":"n-1","error":"Unregistered"}],"success":"ok"}"#
+        for length in 0..<body.utf8.count {
+            #expect(GorushAnswer(HTTPResponse(200, String(body.prefix(length))), expectedCount: 1) == .unknown)
+        }
+    }
+
+    @Test(
+        "gorush's refusals",
+        arguments: [
+            ("Missing notifications field.", GorushAnswer.refused(status: 400, message: "Missing notifications field.")),
+            ("Notifications field is empty.", .refused(status: 400, message: "Notifications field is empty.")),
+            ("Number of notifications(101) over limit(100)", .overLimit(100)),
+            ("Number of notifications(2) over limit(1)", .overLimit(1)),
+            ("Number of notifications(1) over limit(0)", .refused(status: 400, message: nil)),
+            ("Number of notifications(1) over limit(99999999999999999999)", .refused(status: 400, message: nil)),
+        ])
+    func refused(message: String, answer: GorushAnswer) {
+        #expect(GorushAnswer(HTTPResponse(400, #"{"code":400,"message":"\#(message)"}"#), expectedCount: 1) == answer)
+    }
+
+    @Test("The words of others are not repeated: they could echo what was sent")
+    func foreignWords() {
+        let response = HTTPResponse(400, #"{"code":400,"message":"bad token a1a1a1"}"#)
+        #expect(GorushAnswer(response, expectedCount: 1) == .refused(status: 400, message: nil))
+        let failure = GorushFailure(identifier: "n-1", error: #"Post "https://api.push.apple.com/3/device/a1a1a1": EOF"#)
+        for text in ["\(failure)", String(reflecting: failure), "\(GorushAnswer.accepted(failures: [failure]))"] {
+            #expect(!text.contains("a1a1a1"))
+            #expect(text.contains("n-1"))
+        }
+    }
+
+    @Test(
+        "Statuses",
+        arguments: [
+            (301, GorushAnswer.misconfigured(status: 301)), (307, .misconfigured(status: 307)), (401, .misconfigured(status: 401)),
+            (403, .misconfigured(status: 403)), (404, .misconfigured(status: 404)), (400, .refused(status: 400, message: nil)),
+            (413, .refused(status: 413, message: nil)), (429, .unavailable(retryAfter: nil)), (502, .unavailable(retryAfter: nil)),
+            (503, .unavailable(retryAfter: nil)), (504, .unavailable(retryAfter: nil)), (500, .unknown), (501, .unknown), (204, .unknown),
+            (202, .unknown), (0, .unknown), (999, .unknown),
+        ])
+    func statuses(status: Int, answer: GorushAnswer) {
+        #expect(GorushAnswer(HTTPResponse(status), expectedCount: 1) == answer)
+    }
+
+    @Test(
+        "Retry-After in seconds is kept, within an hour",
+        arguments: [
+            ("0", Duration.zero), ("120", .seconds(120)), ("99999999", .seconds(3600)), ("-1", nil), ("soon", nil), ("", nil),
+            ("Wed, 21 Oct 2026 07:28:00 GMT", nil), ("99999999999999999999", nil),
+        ])
+    func retryAfter(value: String, duration: Duration?) {
+        for status in [429, 503] {
+            let response = HTTPResponse(status, headers: [("retry-after", value)])
+            #expect(GorushAnswer(response, expectedCount: 1) == .unavailable(retryAfter: duration))
+        }
+    }
+
+    @Test("Without an answer it matters whether the request may have arrived")
+    func errors() {
+        let kinds: [HTTPError.Kind] = [
+            .invalidURL, .invalidHeader, .couldNotConnect, .tls, .timedOut, .connectionLost, .malformedResponse, .responseTooLarge,
+            .cancelled, .other(code: 27),
+        ]
+        for kind in kinds { #expect(GorushAnswer(HTTPError(kind, requestMayHaveArrived: true)) == .unknown) }
+        for kind in [HTTPError.Kind.couldNotConnect, .timedOut, .cancelled, .other(code: 27)] {
+            #expect(GorushAnswer(HTTPError(kind, requestMayHaveArrived: false)) == .unavailable(retryAfter: nil))
+        }
+        for kind in [HTTPError.Kind.invalidURL, .invalidHeader, .tls] {
+            #expect(GorushAnswer(HTTPError(kind, requestMayHaveArrived: false)) == .misconfigured(status: nil))
+        }
+    }
+}

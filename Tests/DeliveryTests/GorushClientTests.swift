@@ -1,0 +1,132 @@
+import Delivery
+import Foundation
+import HTTPClient
+import PushProtocol
+import TestSupport
+import Testing
+
+/// The client against a gorush that is as strict as the real one.
+@Suite(.timeLimit(.minutes(1))) struct GorushClientTests {
+    @Test("A batch arrives as it was meant", arguments: ["", "/", "//"])
+    func batch(suffix: String) async throws {
+        try await withStubGorush { stub in
+            let client = await GorushClient(stub, prefix: suffix)
+            #expect(await client.post([.ios(), .android()]) == .accepted(failures: []))
+            let taken = await stub.waitForNotifications(count: 2)
+            #expect(taken[0].identifier == "n-1")
+            #expect(taken[0].tokens == [String(repeating: "a1", count: 32)])
+            #expect(taken[0].platform == 1)
+            #expect(taken[0].topic == "im.status.ethereum")
+            #expect(taken[0].message == "You have a new message")
+            #expect(taken[0].data == ["chat_id": "0x01", "message": "0x", "installation_ids": ["i"]])
+            #expect(taken[1].platform == 2)
+            #expect(taken[1].topic == nil)
+            #expect(taken[1].data == ["encryptedMessage": "0x", "chatId": "0x01", "publicKey": "0x02"])
+            let post = try #require(stub.posts.all.first)
+            #expect(post.headers.contains { $0.name.lowercased() == "content-type" && $0.value == "application/json" })
+            #expect(!post.body.contains("topic\":null"))
+        }
+    }
+
+    @Test("A path in front of gorush's and further headers are sent")
+    func prefixAndHeaders() async throws {
+        let seen = Recorder<String>()
+        let server = try RawServer { connection in
+            if let request = connection.readRequest() { seen.append(request) }
+            connection.respond(body: #"{"counts":1,"logs":[],"success":"ok"}"#)
+        }
+        let client = GorushClient(
+            http: HTTPClient(), configuration: .init(url: server.url + "/gorush/", headers: [("Authorization", "Bearer x")]))
+        #expect(await client.post([.android()]) == .accepted(failures: []))
+        #expect(seen.all[0].hasPrefix("POST /gorush/api/push HTTP/1.1\r\n"))
+        #expect(seen.all[0].contains("\r\nAuthorization: Bearer x\r\n"))
+    }
+
+    @Test("An empty batch is not posted")
+    func nothing() async throws {
+        try await withStubGorush { stub in
+            #expect(await GorushClient(stub).post([]) == .accepted(failures: []))
+            #expect(stub.posts.all.isEmpty)
+        }
+    }
+
+    @Test("A failed push is known by its identifier, with tokens hidden or not", arguments: [true, false])
+    func failedPush(hidesTokens: Bool) async throws {
+        try await withStubGorush(.init(hidesTokens: hidesTokens)) { stub in
+            stub.fail(token: "dead", with: "Unregistered")
+            let client = await GorushClient(stub)
+            let answer = await client.post([.ios("n-1", tokens: ["dead"]), .ios("n-2")])
+            #expect(answer == .accepted(failures: [GorushFailure(identifier: "n-1", error: "Unregistered")]))
+            stub.fail(token: "dead", with: nil)
+            #expect(await client.post([.ios("n-3", tokens: ["dead"])]) == .accepted(failures: []))
+        }
+    }
+
+    @Test("A gorush that works asynchronously tells no failures")
+    func asynchronous() async throws {
+        try await withStubGorush(.init(isSync: false)) { stub in
+            stub.fail(token: "dead", with: "Unregistered")
+            #expect(await GorushClient(stub).post([.ios(tokens: ["dead"])]) == .accepted(failures: []))
+        }
+    }
+
+    @Test("A disabled platform is noticed")
+    func disabledPlatform() async throws {
+        try await withStubGorush(.init(enabledPlatforms: [2])) { stub in
+            // An iOS token counts twice because of its topic.
+            #expect(await GorushClient(stub).post([.ios(), .android()]) == .short(expected: 3, counted: 1))
+            #expect(stub.notifications.all.map(\.platform) == [2])
+        }
+    }
+
+    @Test("A batch that is too large for that gorush")
+    func overLimit() async throws {
+        try await withStubGorush(.init(maximumNotificationCount: 2)) { stub in
+            #expect(await GorushClient(stub).post([.ios(), .ios(), .ios()]) == .overLimit(2))
+            #expect(stub.notifications.all.isEmpty)
+        }
+    }
+
+    @Test(
+        "Misbehaviour",
+        arguments: [
+            (StubGorush.Misbehaviour.answer(status: 500), GorushAnswer.unknown), (.reset, .unknown), (.breakOff, .unknown),
+            (.answer(status: 200, body: #"{"counts":"#), .unknown),
+            (.answer(status: 200, body: #"{"counts":0,"logs":[],"success":"ok"}"#), .short(expected: 1, counted: 0)),
+            (.answer(status: 200, body: String(repeating: "x", count: 10 << 20)), .unknown),
+            (.answer(status: 400), .refused(status: 400, message: nil)), (.answer(status: 413), .refused(status: 413, message: nil)),
+            (.answer(status: 404), .misconfigured(status: 404)),
+            (.answer(status: 429, headers: ["Retry-After": "7"]), .unavailable(retryAfter: .seconds(7))),
+            (.answer(status: 502), .unavailable(retryAfter: nil)), (.answer(status: 503), .unavailable(retryAfter: nil)),
+            (.answer(status: 504), .unavailable(retryAfter: nil)), (.drip(interval: .milliseconds(1)), .accepted(failures: [])),
+        ])
+    func misbehaviour(_ misbehaviour: StubGorush.Misbehaviour, answer: GorushAnswer) async throws {
+        try await withStubGorush { stub in
+            stub.next(misbehaviour, takesBatch: true)
+            let client = await GorushClient(stub)
+            #expect(await client.post([.android()]) == answer)
+            #expect(stub.notifications.all.count == 1)
+            // And it has recovered.
+            #expect(await client.post([.android()]) == .accepted(failures: []))
+            #expect(stub.posts.all.count == 2)
+        }
+    }
+
+    @Test("A gorush that hangs")
+    func hang() async throws {
+        try await withStubGorush { stub in
+            stub.next(.hang)
+            #expect(await GorushClient(stub, timeout: .milliseconds(200)).post([.android()]) == .unknown)
+        }
+    }
+
+    @Test("A gorush that is not there")
+    func absent() async throws {
+        let url = try await withStubGorush { stub in await stub.url }
+        let client = GorushClient(http: HTTPClient(), configuration: .init(url: url))
+        #expect(await client.post([.android()]) == .unavailable(retryAfter: nil))
+        #expect(
+            await GorushClient(http: HTTPClient(), configuration: .init(url: "gorush://x")).post([.android()])
+                == .misconfigured(status: nil))
+    }
+}

@@ -1,0 +1,36 @@
+import Delivery
+import HTTPClient
+import PushProtocol
+import TestSupport
+
+extension IdentifiedNotification {
+    static func ios(
+        _ identifier: String = "n-1", tokens: [String] = [String(repeating: "a1", count: 32)], topic: String? = "im.status.ethereum"
+    ) -> IdentifiedNotification {
+        IdentifiedNotification(
+            identifier: identifier,
+            notification: GorushNotification(
+                tokens: tokens, platform: .ios, topic: topic, message: "You have a new message",
+                data: .rfc71(chatID: "0x01", message: "0x", installationIDs: ["i"])))
+    }
+
+    static func android(_ identifier: String = "n-2", tokens: [String] = ["fcm-token-of-a-device"]) -> IdentifiedNotification {
+        IdentifiedNotification(
+            identifier: identifier,
+            notification: GorushNotification(
+                tokens: tokens, platform: .android, topic: nil, message: "Someone mentioned you",
+                data: .statusGo(encryptedMessage: "0x", chatID: "0x01", publicKey: "0x02")))
+    }
+}
+
+extension GorushClient {
+    init(_ stub: StubGorush, prefix: String = "", timeout: Duration = .seconds(30)) async {
+        self.init(http: HTTPClient(), configuration: .init(url: await stub.url + prefix, timeout: timeout))
+    }
+}
+
+extension HTTPResponse {
+    init(_ status: Int, _ body: String = "", headers: [(name: String, value: String)] = []) {
+        self.init(status: status, headers: HTTPHeaders(headers), body: Array(body.utf8))
+    }
+}

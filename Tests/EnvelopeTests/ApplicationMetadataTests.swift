@@ -1,0 +1,87 @@
+import Envelope
+import StatusCrypto
+import TestSupport
+import Testing
+import Wire
+
+/// Golden vectors 05.
+struct ApplicationMetadataTests {
+    struct File: Decodable {
+        let wraps: [Wrap]
+
+        static func load() throws -> File { try Vectors.load("05_app_metadata") }
+    }
+
+    struct Wrap: Decodable, Sendable, CustomTestStringConvertible {
+        let name: String
+        let type: Int32
+        let payload: HexBytes
+        let signature: HexBytes
+        let signed_hash: HexBytes
+        let signer: String
+        let signer_private_key: HexBytes?
+        let signer_public_key: HexBytes?
+        let wrapped: HexBytes
+        let message_id: HexBytes?
+
+        var testDescription: String { "\(name), \(signer.isEmpty ? "unsigned" : signer)" }
+    }
+
+    @Test("Signed messages open to sender, type, payload and id", arguments: try File.load().wraps.filter { !$0.signer.isEmpty })
+    func opening(_ vector: Wrap) throws {
+        let message = try ApplicationMetadata.open(vector.wrapped.bytes)
+        #expect(message.sender.uncompressed.bytes == vector.signer_public_key?.bytes)
+        #expect(message.type == MessageType(rawValue: vector.type))
+        #expect(message.payload == vector.payload.bytes)
+        #expect(message.messageID.bytes == vector.message_id?.bytes)
+    }
+
+    @Test("Sealing gives the reference's bytes", arguments: try File.load().wraps.filter { !$0.signer.isEmpty })
+    func sealing(_ vector: Wrap) throws {
+        let signer = try #require(vector.signer_private_key).privateKey()
+        let type = MessageType(rawValue: vector.type)
+        #expect(ApplicationMetadata.seal(vector.payload.bytes, type: type, signer: signer) == vector.wrapped.bytes)
+        #expect(Keccak.keccak256(vector.payload.bytes).bytes == vector.signed_hash.bytes)
+        #expect(try ApplicationMetadataMessage.decode(vector.wrapped.bytes).signature == vector.signature.bytes)
+    }
+
+    /// The reference would take the outer signer; PROTOCOL.md §5 does not.
+    @Test("Unsigned messages are dropped", arguments: try File.load().wraps.filter(\.signer.isEmpty))
+    func unsigned(_ vector: Wrap) {
+        #expect(throws: ApplicationMetadata.OpenError.unsigned) { try ApplicationMetadata.open(vector.wrapped.bytes) }
+    }
+
+    @Test("The id is that of the bytes as received, not as we would write them")
+    func nonCanonical() throws {
+        let vector = try #require(try File.load().wraps.first)
+        let unknownField: [UInt8] = [0x78, 0x01]
+        let message = try ApplicationMetadata.open(vector.wrapped.bytes + unknownField)
+        #expect(message.payload == vector.payload.bytes)
+        #expect(message.messageID == Keccak.keccak256(message.sender.uncompressed.bytes + vector.wrapped.bytes + unknownField))
+        #expect(message.messageID.bytes != vector.message_id?.bytes)
+    }
+
+    @Test("Cut at any byte, a message is dropped or is another one")
+    func truncation() throws {
+        let vector = try #require(try File.load().wraps.first)
+        for count in vector.wrapped.bytes.indices {
+            let message = try? ApplicationMetadata.open(Array(vector.wrapped.bytes.prefix(count)))
+            #expect(message?.messageID.bytes != vector.message_id?.bytes || message == nil)
+            // The signature comes first and is then whole; only between fields does a cut leave a message.
+            if count < 67 { #expect(message == nil) }
+        }
+    }
+
+    @Test("A signature of the wrong size or with V out of range is none", arguments: [64, 66, 65])
+    func badSignature(byteCount: Int) {
+        var message = ApplicationMetadataMessage()
+        message.signature = [UInt8](repeating: 27, count: byteCount)
+        message.payload = [1]
+        #expect(throws: ApplicationMetadata.OpenError.unsigned) { try ApplicationMetadata.open(message.encoded()) }
+    }
+
+    @Test("What is no protobuf is malformed")
+    func malformed() {
+        #expect(throws: ApplicationMetadata.OpenError.self) { try ApplicationMetadata.open([0x0A, 0xFF]) }
+    }
+}

@@ -1,0 +1,93 @@
+import StatusCrypto
+import TestSupport
+import Testing
+
+/// Golden vectors 07.
+struct RFC26Vectors: Decodable {
+    let encoded: [Valid]
+    let malformed: [Given]
+
+    static func load() throws -> RFC26Vectors { try Vectors.load("07_waku_v1_payload") }
+
+    enum Kind: String, Decodable, Sendable {
+        case asymmetric
+        case symmetric
+    }
+
+    /// What the reference made and read back.
+    struct Valid: Decodable, Sendable, CustomTestStringConvertible {
+        let kind: Kind
+        let signed: Bool
+        let dataByteCount: Int
+        let encoded: HexBytes
+        let encodedByteCount: Int
+        let expect: Expectation
+        let frameHead: HexBytes?
+        let frameByteCount: Int?
+        let nonce: HexBytes?
+        let signerPrivateKey: HexBytes?
+        let recipientPrivateKey: HexBytes?
+        let symmetricKey: HexBytes?
+        let topicName: String?
+        let breakdown: Breakdown?
+
+        enum CodingKeys: String, CodingKey {
+            case kind, signed, encoded, expect, breakdown
+            case dataByteCount = "data_length"
+            case encodedByteCount = "encoded_length"
+            case frameHead = "frame_head"
+            case frameByteCount = "frame_length"
+            case nonce = "nonce_last_12"
+            case signerPrivateKey = "signer_private_key"
+            case recipientPrivateKey = "recipient_private_key"
+            case symmetricKey = "sym_key"
+            case topicName = "topic_name"
+        }
+
+        /// Byte i is i mod 256 in all of them; the long ones are described and not written out.
+        var data: [UInt8] { (0..<dataByteCount).map { UInt8(truncatingIfNeeded: $0) } }
+
+        var testDescription: String { "\(kind), \(signed ? "signed" : "unsigned"), \(dataByteCount) bytes" }
+    }
+
+    /// What the reference said to bytes that somebody made up.
+    struct Given: Decodable, Sendable, CustomTestStringConvertible {
+        let kind: Kind
+        let name: String
+        let encoded: HexBytes
+        let expect: Expectation
+        let recipientPrivateKey: HexBytes?
+        let symmetricKey: HexBytes?
+
+        enum CodingKeys: String, CodingKey {
+            case kind, name, encoded, expect
+            case recipientPrivateKey = "recipient_private_key"
+            case symmetricKey = "sym_key"
+        }
+
+        var testDescription: String { "\(kind), \(name)" }
+    }
+
+    struct Expectation: Decodable, Sendable {
+        /// With an error there is nothing else.
+        let error: String?
+        /// Hex, or words.
+        let data: String?
+        let padding_length: Int?
+        let public_key: HexBytes?
+        let signature: HexBytes?
+    }
+
+    /// The steps of ECIES.
+    struct Breakdown: Decodable, Sendable {
+        let aes128_key: HexBytes
+        let ciphertext: HexBytes
+        let ephemeral_public_key: HexBytes
+        let frame: HexBytes
+        let iv: HexBytes
+        let kdf_32: HexBytes
+        let mac: HexBytes
+        let mac_key_sha256_of_second_half: HexBytes
+        let z: HexBytes
+    }
+}

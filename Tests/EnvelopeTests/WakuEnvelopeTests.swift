@@ -1,0 +1,46 @@
+import Envelope
+import StatusCrypto
+import TestSupport
+import Testing
+import Wire
+
+/// Golden vectors 10.
+struct WakuEnvelopeTests {
+    struct File: Decodable {
+        let hashes: [Case]
+    }
+
+    struct Case: Decodable, Sendable, CustomTestStringConvertible {
+        let name: String
+        let pubsub_topic: String
+        let content_topic: String
+        let payload: HexBytes
+        let meta: HexBytes
+        let timestamp: Int64?
+        let protobuf: HexBytes
+        let hash: HexBytes
+
+        var testDescription: String { name }
+    }
+
+    @Test("The message hash is the reference's", arguments: try Vectors.load("10_message_hash", as: File.self).hashes)
+    func hash(_ vector: Case) throws {
+        let message = try WakuMessage.decode(vector.protobuf.bytes)
+        #expect(message.contentTopic == vector.content_topic)
+        #expect(message.payload == vector.payload.bytes)
+        #expect(message.meta == vector.meta.bytes)
+        #expect(message.timestamp == vector.timestamp)
+        #expect(WakuEnvelope(pubsubTopic: vector.pubsub_topic, message: message).hash.bytes == vector.hash.bytes)
+    }
+
+    @Test("Version and ephemeral do not count")
+    func notHashed() {
+        var envelope = WakuEnvelope(pubsubTopic: "/waku/2/rs/16/32", message: WakuMessage())
+        let hash = envelope.hash
+        envelope.message.version = 1
+        envelope.message.ephemeral = true
+        #expect(envelope.hash == hash)
+        envelope.message.payload = [1]
+        #expect(envelope.hash != hash)
+    }
+}

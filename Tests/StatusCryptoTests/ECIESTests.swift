@@ -1,0 +1,35 @@
+import StatusCrypto
+import Testing
+
+/// The bytes of the reference are in golden vectors 07, with the frames around them: `RFC26Tests`.
+struct ECIESTests {
+    let recipient: PrivateKey
+    let sealed: [UInt8]
+
+    init() {
+        var random = SecureRandom()
+        recipient = PrivateKey.generate(using: &random)
+        sealed = ECIES.seal([1, 2, 3].span, to: recipient.publicKey, using: &random)
+    }
+
+    @Test("What is sealed opens for its recipient and for nobody else")
+    func roundTrip() throws {
+        var random = SecureRandom()
+        #expect(sealed.count == 65 + 16 + 3 + 32)
+        #expect(try ECIES.open(sealed.span, with: recipient) == [1, 2, 3])
+        let other = PrivateKey.generate(using: &random)
+        #expect(throws: AuthenticationFailure.self) { try ECIES.open(sealed.span, with: other) }
+    }
+
+    @Test("Cut anywhere, or with any byte changed, it does not open")
+    func damage() {
+        for count in 0..<sealed.count {
+            #expect(throws: AuthenticationFailure.self) { try ECIES.open(sealed.span.extracting(first: count), with: recipient) }
+        }
+        for index in sealed.indices {
+            var damaged = sealed
+            damaged[index] ^= 1
+            #expect(throws: AuthenticationFailure.self) { try ECIES.open(damaged.span, with: recipient) }
+        }
+    }
+}

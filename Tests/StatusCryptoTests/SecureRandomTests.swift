@@ -1,0 +1,31 @@
+import StatusCrypto
+import Testing
+
+struct SecureRandomTests {
+    @Test("Numbers do not repeat over many refills, nor between copies")
+    func distinct() {
+        var random = SecureRandom()
+        var copy = random
+        let numbers = (0..<1_000).map { $0.isMultiple(of: 2) ? random.next() : copy.next() }
+        #expect(Set(numbers).count == 1_000)
+    }
+
+    @Test("As many bytes come as were asked for", arguments: [0, 1, 7, 8, 9, 256, 1_000])
+    func byteCount(_ count: Int) {
+        var random = SecureRandom()
+        #expect(random.bytes(count).count == count)
+    }
+
+    @Test("All of the bytes are random")
+    func coverage() {
+        var random = SecureRandom()
+        // 256 draws leave a position all zero with a chance of 2^-2048.
+        var seen = [UInt8](repeating: 0, count: 21)
+        for _ in 0..<256 {
+            let fixed: FixedBytes<21> = random.fixedBytes()
+            let bytes = random.bytes(21)
+            for index in seen.indices { seen[index] |= fixed[index] & bytes[index] }
+        }
+        #expect(seen.allSatisfy { $0 != 0 })
+    }
+}

@@ -1,0 +1,112 @@
+import StatusCrypto
+import TestSupport
+import Testing
+import Wire
+
+struct WireReaderTests {
+    @Test(arguments: [
+        ("30", WireError.truncated),  // no varint after the tag
+        ("3080", .truncated),  // a varint without end
+        ("120561", .truncated),  // five bytes announced, one there
+        ("12ffffffffffffffffff01", .truncated),  // a length of 2⁶⁴ − 1
+        ("a10601", .truncated),  // fixed64 of an unknown field
+        ("a50601", .truncated),  // fixed32 of an unknown field
+        ("30ffffffffffffffffff02", .varintOverflow),  // 65 bits
+        ("30ffffffffffffffffff8000", .varintOverflow),  // eleven bytes
+        ("0001", .invalidTag),  // field 0
+        ("808080801001", .invalidTag),  // field 2²⁹
+        ("36", .invalidTag),  // wire type 6
+        ("37", .invalidTag),  // wire type 7
+        ("34", .unbalancedGroup),  // closed, never opened
+        ("33", .unbalancedGroup),  // opened, never closed
+        ("333b34", .unbalancedGroup),  // closed in the wrong order
+        ("3a01001201ff", .invalidUTF8),
+    ])
+    func `What is no message is refused with the reason`(hex: String, error: WireError) throws {
+        let bytes = try #require(Hex.decode(hex))
+        #expect(throws: error) { try PushNotificationRegistration.decode(bytes) }
+    }
+
+    @Test func `Groups are passed over down to the limit of nesting`() throws {
+        let open = [UInt8](repeating: 0x3B, count: WireReader.maximumGroupDepth)
+        let close = [UInt8](repeating: 0x3C, count: WireReader.maximumGroupDepth)
+        #expect(try PushNotificationRegistration.decode(open + close) == PushNotificationRegistration())
+        #expect(throws: WireError.groupsTooDeep) { try PushNotificationRegistration.decode([0x3B] + open + close + [0x3C]) }
+    }
+
+    @Test func `A list has at most so many entries`() throws {
+        let list = Array(repeating: [0x0A, 0x00] as [UInt8], count: WireReader.maximumEntryCount).flatMap(\.self)
+        #expect(try PushNotificationQuery.decode(list).publicKeys.count == WireReader.maximumEntryCount)
+        #expect(try PushNotificationRequest.decode(list).requests.count == WireReader.maximumEntryCount)
+        #expect(throws: WireError.tooManyEntries) { try PushNotificationQuery.decode(list + [0x0A, 0x00]) }
+        #expect(throws: WireError.tooManyEntries) { try PushNotificationRequest.decode(list + [0x0A, 0x00]) }
+    }
+
+    @Test func `Each list has its own count`() throws {
+        var message = PushNotificationRegistration()
+        message.allowedKeyList = Array(repeating: [], count: WireReader.maximumEntryCount)
+        message.blockedChatList = message.allowedKeyList
+        #expect(try PushNotificationRegistration.decode(message.encoded()) == message)
+    }
+
+    @Test func `A slice of a longer buffer is read without copying it first`() throws {
+        var message = PushNotificationReport()
+        message.installationID = "installation"
+        let buffer = [0xFF] + message.encoded() + [0xFF]
+        let decoded = try PushNotificationReport.decode(buffer[1..<buffer.count - 1].span)
+        #expect(decoded == message)
+    }
+
+    /// Each cut either falls between two fields, or is an error.
+    @Test(arguments: try HostileInput.messages())
+    func `A message cut short anywhere is refused or complete`(input: HostileInput) throws {
+        for count in input.bytes.indices {
+            try input.expectTotal(Array(input.bytes[..<count]))
+        }
+    }
+
+    @Test(arguments: try HostileInput.messages())
+    func `A message with any one byte changed is refused or is another message`(input: HostileInput) throws {
+        for index in input.bytes.indices {
+            var bytes = input.bytes
+            for value in input.replacements(for: bytes[index]) {
+                bytes[index] = value
+                try input.expectTotal(bytes)
+            }
+        }
+    }
+}
+
+/// A vector to damage.
+struct HostileInput: Sendable, CustomTestStringConvertible {
+    let kind: MessageKind
+    let bytes: [UInt8]
+
+    var testDescription: String { "\(kind.rawValue), \(bytes.count) bytes" }
+
+    /// Every vector that is not empty; the three longest only repeat entries that shorter ones have too.
+    static func messages() throws -> [HostileInput] {
+        let vectors = try WireVectors.load()
+        let all = vectors.encode.map { ($0.message, $0.hex.bytes) } + vectors.decode.map { ($0.message, $0.hex.bytes) }
+        return all.filter { 1...1_200 ~= $0.1.count }.map { HostileInput(kind: $0, bytes: $1) }
+    }
+
+    /// Every value in short messages; in longer ones each single bit, and the edges.
+    func replacements(for byte: UInt8) -> [UInt8] {
+        bytes.count <= 128 ? Array(0...255) : (0..<8).map { byte ^ 1 << $0 } + [0x00, 0x7F, 0x80, 0xFF]
+    }
+
+    /// The bytes are refused, or they are a message that survives writing and reading.
+    func expectTotal(_ bytes: [UInt8]) throws {
+        guard let message = try? kind.type.decode(bytes) else { return }
+        try expectStable(message)
+    }
+
+    private func expectStable<Message: WireMessage>(_ message: Message) throws {
+        let bytes = message.encoded()
+        guard try bytes.count == message.encodedByteCount && Message.decode(bytes) == message else {
+            Issue.record("not stable: \(message)")
+            return
+        }
+    }
+}
