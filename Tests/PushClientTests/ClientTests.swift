@@ -2,14 +2,13 @@ import Envelope
 import PushClient
 import StatusCrypto
 import Synchronization
-import TestSupport
 import Testing
 import Wire
 
 /// The client against a server in memory.
 struct ClientTests {
     let identity = Identity(.test(7))
-    let clock = ManualClock()
+    private let clock = HastyClock()
 
     func client(of node: any MessageNode, server: IdentityKey = IdentityKey(PrivateKey.test(1).publicKey)) -> PushClient {
         PushClient(
@@ -222,37 +221,27 @@ struct ClientTests {
     @Test("what is not the server's answer to this request counts as no answer", arguments: FakeServer.Fault.allCases)
     func faults(fault: FakeServer.Fault) async throws {
         let server = FakeServer(fault: fault)
-        let receipt = Task { try await client(of: server).register(device, as: identity) }
-        // Every 250 ms until the 10 seconds are over.
-        for _ in 0..<40 {
-            await clock.sleepers()
-            clock.advance(by: .milliseconds(250))
+        await #expect(throws: PushClientError.noAnswer(after: .seconds(10))) {
+            try await client(of: server).register(device, as: identity)
         }
-        await #expect(throws: PushClientError.noAnswer(after: .seconds(10))) { try await receipt.value }
         #expect(server.requests.count == 1)
     }
 
-    @Test("an answer that comes late, but within the time, is taken")
-    func late() async throws {
-        let server = FakeServer()
-        let node = SlowNode(server)
-        async let receipt = client(of: node).register(device, as: identity)
-        for _ in 0..<3 {
-            await clock.sleepers()
-            clock.advance(by: .milliseconds(250))
+    @Test("the node is asked every 250 ms until the time is over, and an answer within it is taken")
+    func polling() async throws {
+        // Once before publishing, once after, and then every 250 ms for 10 s.
+        let lastPoll = 1 + 1 + 40
+        #expect(try await client(of: SlowNode(answeringAtPoll: lastPoll)).register(device, as: identity).installationID == "phone")
+        await #expect(throws: PushClientError.noAnswer(after: .seconds(10))) {
+            try await client(of: SlowNode(answeringAtPoll: lastPoll + 1)).register(device, as: identity)
         }
-        await clock.sleepers()
-        node.deliver()
-        clock.advance(by: .milliseconds(250))
-        #expect(try await receipt.installationID == "phone")
     }
 
     @Test("an unknown person is answered with silence")
     func unknownPerson() async throws {
-        let answer = Task { try await client(of: FakeServer()).query(.key(identity.publicKey)) }
-        await clock.sleepers()
-        clock.advance(by: .seconds(10))
-        await #expect(throws: PushClientError.noAnswer(after: .seconds(10))) { try await answer.value }
+        await #expect(throws: PushClientError.noAnswer(after: .seconds(10))) {
+            try await client(of: FakeServer()).query(.key(identity.publicKey))
+        }
     }
 
     @Test("nothing is published through a node that cannot receive")
@@ -265,19 +254,34 @@ struct ClientTests {
     }
 }
 
-/// Holds answers back until told.
+/// A clock on which sleeping is what makes time pass.
+private final class HastyClock: Clock {
+    typealias Instant = ContinuousClock.Instant
+
+    private let time = Mutex(ContinuousClock.now)
+
+    var now: Instant { time.withLock { $0 } }
+    var minimumResolution: Duration { .zero }
+
+    func sleep(until deadline: Instant, tolerance: Duration?) async throws {
+        time.withLock { $0 = max($0, deadline) }
+    }
+}
+
+/// A server's node that holds answers back for a while.
 private final class SlowNode: MessageNode {
-    private let server: FakeServer
-    private let isOpen = Atomic(false)
+    private let server = FakeServer()
+    private let firstPoll: Int
+    private let polls = Atomic(0)
 
-    init(_ server: FakeServer) { self.server = server }
-
-    func deliver() { isOpen.store(true, ordering: .relaxed) }
+    init(answeringAtPoll firstPoll: Int) {
+        self.firstPoll = firstPoll
+    }
 
     func publish(_ envelope: WakuEnvelope) async throws(PushClientError) { try await server.publish(envelope) }
 
     func messages(on pubsubTopic: String, topic: Topic, since start: Timestamp) async throws(PushClientError) -> [WakuEnvelope] {
-        guard isOpen.load(ordering: .relaxed) else { return [] }
+        guard polls.add(1, ordering: .relaxed).newValue >= firstPoll else { return [] }
         return try await server.messages(on: pubsubTopic, topic: topic, since: start)
     }
 }

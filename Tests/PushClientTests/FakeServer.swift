@@ -153,8 +153,7 @@ final class FakeServer: MessageNode {
     }
 
     private func decrypt(_ payload: [UInt8], from client: PublicKey) -> [UInt8]? {
-        guard let nonce = FixedBytes<12>(payload.prefix(12)) else { return nil }
-        return try? AESGCM.open(Array(payload.dropFirst(12)).span, key: key.sharedSecret(with: client), nonce: nonce)
+        try? AESGCM.openCombined(payload.span, key: key.sharedSecret(with: client))
     }
 
     private func seal(_ payload: [UInt8], _ type: MessageType, to client: PublicKey) -> WakuEnvelope? {

@@ -17,9 +17,8 @@ package struct RegistrationQuestion: Question {
         _ registration: PushNotificationRegistration, from client: PrivateKey, to server: PublicKey,
         using random: inout some RandomNumberGenerator
     ) throws(RFC26.DataTooLong) {
-        let nonce: FixedBytes<12> = random.fixedBytes()
-        let key = client.sharedSecret(with: server)
-        let encrypted = nonce.bytes + AESGCM.seal(registration.encoded().span, key: key, nonce: nonce)
+        let encrypted = AESGCM.sealCombined(
+            registration.encoded().span, key: client.sharedSecret(with: server), nonce: random.fixedBytes())
         let data = ApplicationMetadata.seal(encrypted, type: .pushNotificationRegistration, signer: client)
         asker = client
         // Where reference clients send them.
