@@ -51,7 +51,7 @@ struct SegmentFloodTests {
         #expect(assembler.byteCount == 0)
     }
 
-    @Test func `One signer's flood drives out his own sets, the one first that waited longest, and nobody else's`() throws {
+    @Test func `One signer's flood drives out its own sets, the one first that waited longest, and nobody else's`() throws {
         let (victim, attacker) = (try Signers.key(1), try Signers.key(2))
         var assembler = SegmentAssembler(limits: Self.smallLimits)
         var random = SeededRandom(seed: 3)
@@ -67,17 +67,20 @@ struct SegmentFloodTests {
         #expect(assembler.add(segments[1], id: -2, signer: victim, now: .start) == .complete(message, ids: [-2, -1]))
     }
 
-    @Test func `Of one signer's sets the one that got a segment last goes last`() {
+    @Test func `Of one signer's sets the one that got a new segment last goes last; a duplicate is none`() {
         var assembler = SegmentAssembler(limits: Self.smallLimits)
-        _ = assembler.add(.data(0, of: 3), id: -1)
         var flood = Flood()
-        for number in 0..<9 { _ = assembler.add(flood.next(number), id: Int64(number), signer: nil, now: .start) }
-        _ = assembler.add(.data(1, of: 3), id: -2)
-        let evicted = (9..<19).map { assembler.add(flood.next($0), id: Int64($0), signer: nil, now: .start) }
-        #expect(evicted == (0..<9).map { .incomplete(evicted: [$0]) } + [.incomplete(evicted: [-2, -1])])
+        let (first, second) = (SegmentMessage.data(0, of: 3, hash: .zeros(32)), SegmentMessage.data(0, of: 3))
+        _ = assembler.add(first, id: -1)
+        _ = assembler.add(second, id: -2)
+        for number in 1..<9 { _ = assembler.add(flood.next(number), id: Int64(number), signer: nil, now: .start) }
+        #expect(assembler.add(first, id: -3) == .duplicate)
+        #expect(assembler.add(.data(1, of: 3), id: -4) == .incomplete(evicted: []))
+        let results = (9..<19).map { assembler.add(flood.next($0), id: Int64($0), signer: nil, now: .start) }
+        #expect(results == [[-1], [1], [2], [3], [4], [5], [6], [7], [8], [-4, -2]].map { .incomplete(evicted: $0) })
     }
 
-    @Test func `One signer's bytes are bounded as his sets are`() throws {
+    @Test func `One signer's bytes are bounded as its sets are`() throws {
         let attacker = try Signers.key(2)
         var assembler = SegmentAssembler(limits: Self.smallLimits)
         _ = assembler.add(.data(0, of: 2), id: -1)
