@@ -8,10 +8,11 @@ extension Timestamp {
 }
 
 enum Signers {
-    /// A key for each number from 1 to 255.
-    static func key(_ number: UInt8) throws -> PublicKey {
+    /// A key for each number from 1 to 65,535.
+    static func key(_ number: Int) throws -> PublicKey {
         var scalar = FixedBytes<32>()
-        scalar[31] = number
+        scalar[30] = UInt8(truncatingIfNeeded: number >> 8)
+        scalar[31] = UInt8(truncatingIfNeeded: number)
         return try PrivateKey(scalar).publicKey
     }
 }

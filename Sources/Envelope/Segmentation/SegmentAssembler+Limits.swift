@@ -1,8 +1,8 @@
 extension SegmentAssembler {
-    /// What segments may cost. Whoever sends them chooses hash, counts and sizes, and can have as many keys as he likes.
+    /// What segments may cost. Whoever sends them chooses hash, counts and sizes, and can have any number of keys.
     ///
-    /// A limit is met by giving up sets, those first that have waited longest for a segment: of the same signer while he is over
-    /// his share, otherwise of anybody. So one signer, or all unsigned senders together, cannot drive out the sets of others;
+    /// A limit is met by giving up sets, those first that have waited longest for a segment: of the same signer while it is over
+    /// its share, otherwise of anybody. So one signer, or all unsigned senders together, cannot drive out the sets of others;
     /// many signers together can, by outpacing a set between two of its segments.
     package struct Limits: Sendable {
         /// Of a whole message. The longest that has a use is a registration with four lists of 20,000 entries of 66 bytes, 5.3 MB.
