@@ -84,10 +84,10 @@ let package = Package(
             ]),
 
         // The client side: the only public API.
-        library("PushClient", ["Transport", "HTTPClient", "PushProtocol", "Envelope", "StatusCrypto", "Wire"]),
+        library("PushClient", ["Transport", "HTTPClient", "Envelope", "StatusCrypto", "Wire"]),
 
         executable("pushserver", ["Daemon"]),
-        executable("pushctl", ["PushClient"]),
+        executable("pushctl", ["PushClient", "StatusCrypto"]),
 
         // Clock, stub gorush, vectors, keys: shared by all tests and the demo.
         library("TestSupport", ["Envelope", "StatusCrypto", "Wire", hummingbird, logging, serviceLifecycle]),

@@ -44,7 +44,8 @@ package final class Engine: Service, EnvelopeReceiver {
     private static let maximumUnderWayCount = 4_096
     /// Rows worked off at once after a restart.
     private static let recoveryBatchCount = 500
-    private static let pruneInterval = Duration.seconds(600)
+    /// Between two looks for what is too old to be kept.
+    private static let pruneInterval = Duration.seconds(60)
 
     private let configuration: Configuration
     private let store: PushStore
@@ -143,10 +144,13 @@ package final class Engine: Service, EnvelopeReceiver {
         }
         metrics.received.increment(by: envelopes.count)
         guard !wanted.isEmpty else { return }
+        let now = wallClock.now()
         let ids = try await storeHealth.observing {
-            try await store.record(wanted.map { (hash: $0.hash, envelope: $0) }, at: wallClock.now())
+            try await store.record(wanted.map { (hash: $0.hash, envelope: $0) }, at: now)
         }
-        let new = zip(ids, wanted).compactMap { id, envelope in id.map { RecordedMessage(id: $0, envelope: envelope) } }
+        let new = zip(ids, wanted).compactMap { id, envelope in
+            id.map { RecordedMessage(id: $0, receivedAt: now, envelope: envelope) }
+        }
         metrics.recorded.increment(by: new.count)
         metrics.duplicates.increment(by: wanted.count - new.count)
         guard !new.isEmpty else { return }
@@ -190,7 +194,7 @@ package final class Engine: Service, EnvelopeReceiver {
             guard let last = rows.last else { break }
             lastID = last.id
             await admission.enter(rows.count)
-            opening.send(rows.map { RecordedMessage(id: $0.id, envelope: $0.envelope) })
+            opening.send(rows.map { RecordedMessage(id: $0.id, receivedAt: $0.receivedAt, envelope: $0.envelope) })
             count += rows.count
         }
         if count > 0 { logger.notice("working off what the last run left", metadata: ["messages": "\(count)"]) }
@@ -217,6 +221,7 @@ package final class Engine: Service, EnvelopeReceiver {
 
     private func prune() async {
         while (try? await clock.sleep(for: Self.pruneInterval)) != nil {
+            openStage.expireSegments(at: wallClock.now())
             do {
                 while try await store.prune(at: wallClock.now()).isBounded {}
             } catch {

@@ -2,7 +2,7 @@ package import Envelope
 import Foundation
 import Wire
 
-/// The "main flow" of golden vectors 08: what the reference server received, replied and posted to gorush.
+/// The worlds of golden vectors 08: what the reference server received, replied and posted to gorush.
 package struct GoldenFlow: Decodable {
     package struct World: Decodable {
         package let steps: [Step]
@@ -19,20 +19,15 @@ package struct GoldenFlow: Decodable {
     package struct Step: Decodable {
         package struct Envelope: Decodable {
             package let decoded: ApplicationMessage
-            package let pubsubTopic: String
-            package let contentTopic: String
-            package let version: UInt32
-            package let timestamp: Int64
-            package let payload: Base64Bytes
+            package let wakuEnvelope: WakuEnvelope
 
-            /// As it travels.
-            package var wakuEnvelope: WakuEnvelope {
-                var message = WakuMessage()
-                message.payload = payload.bytes
-                message.contentTopic = contentTopic
-                message.version = version
-                message.timestamp = timestamp
-                return WakuEnvelope(pubsubTopic: pubsubTopic, message: message)
+            private enum CodingKeys: CodingKey {
+                case decoded
+            }
+
+            package init(from decoder: any Decoder) throws {
+                decoded = try decoder.container(keyedBy: CodingKeys.self).decode(ApplicationMessage.self, forKey: .decoded)
+                wakuEnvelope = try SentEnvelope(from: decoder).wakuEnvelope
             }
         }
 
@@ -87,6 +82,55 @@ package struct GoldenFlow: Decodable {
         }
     }
 
+    /// An envelope as it travelled.
+    package struct SentEnvelope: Decodable {
+        package let wakuEnvelope: WakuEnvelope
+
+        private enum CodingKeys: CodingKey {
+            case pubsubTopic, contentTopic, version, timestamp, payload
+        }
+
+        package init(from decoder: any Decoder) throws {
+            let container = try decoder.container(keyedBy: CodingKeys.self)
+            var message = WakuMessage()
+            message.payload = try container.decode(Base64Bytes.self, forKey: .payload).bytes
+            message.contentTopic = try container.decode(String.self, forKey: .contentTopic)
+            message.version = try container.decode(UInt32.self, forKey: .version)
+            message.timestamp = try container.decode(Int64.self, forKey: .timestamp)
+            wakuEnvelope = WakuEnvelope(pubsubTopic: try container.decode(String.self, forKey: .pubsubTopic), message: message)
+        }
+    }
+
+    /// Most of its envelopes hold a segment, so that nothing can be said of their content alone.
+    package struct SegmentWorld: Decodable {
+        package let steps: [SegmentStep]
+        package let serverPublicKey: HexBytes
+        package let serverPrivateKey: HexBytes
+
+        private enum CodingKeys: String, CodingKey {
+            case steps
+            case serverPrivateKey = "server_private_key"
+            case serverPublicKey = "server_public_key"
+        }
+    }
+
+    package struct SegmentStep: Decodable {
+        package let note: String
+        package let `in`: SentEnvelope
+        package let responses: [Step.Response]
+
+        private enum CodingKeys: CodingKey {
+            case note, `in`, responses
+        }
+
+        package init(from decoder: any Decoder) throws {
+            let container = try decoder.container(keyedBy: CodingKeys.self)
+            note = try container.decode(String.self, forKey: .note)
+            `in` = try container.decode(SentEnvelope.self, forKey: .in)
+            responses = try container.decodeIfPresent([Step.Response].self, forKey: .responses) ?? []
+        }
+    }
+
     package struct Body: Decodable {
         package let name: String
         package let body: String
@@ -104,6 +148,7 @@ package struct GoldenFlow: Decodable {
 
     package let keys: [Key]
     package let mainFlow: World
+    package let segmentedRegistration: SegmentWorld
     package let gorushBodies: [Body]
 
     private enum CodingKeys: String, CodingKey {
@@ -115,7 +160,8 @@ package struct GoldenFlow: Decodable {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         keys = try container.decode([Key].self, forKey: .keys)
         var worlds = try container.nestedUnkeyedContainer(forKey: .worlds)
-        mainFlow = try worlds.decode(World.self)  // the first; the other is about segments
+        mainFlow = try worlds.decode(World.self)
+        segmentedRegistration = try worlds.decode(SegmentWorld.self)
         gorushBodies = try container.decode([Body].self, forKey: .gorushBodies)
     }
 

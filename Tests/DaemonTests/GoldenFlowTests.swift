@@ -41,7 +41,7 @@ struct GoldenFlowTests {
                 #expect(reply.2.signer() == serverKey, context)
                 #expect(reply.0.message.contentTopic == TopicName.partitioned(client.publicKey).topic.contentTopic, context)
                 #expect(reply.0.message.version == 1 && !reply.0.message.ephemeral && reply.0.message.meta.isEmpty, context)
-                #expect(reply.0.pubsubTopic == step.in.pubsubTopic, context)
+                #expect(reply.0.pubsubTopic == step.in.wakuEnvelope.pubsubTopic, context)
                 #expect(reply.1.type.rawValue == expected.type, context)
                 #expect(reply.1.payload == expected.payload, context)
                 // Signature and all: RFC 6979 makes it the same for the same payload.

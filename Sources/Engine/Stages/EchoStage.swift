@@ -39,10 +39,10 @@ final class EchoStage: Sendable {
         var random = SecureRandom()
         while (try? await clock.sleep(for: EchoWheel<PendingReply>.tick)) != nil {
             for reply in wheel.withLock({ $0.advance() }) {
-                guard let envelope = try? sealer.seal(reply, at: wallClock.now(), using: &random),
-                    (try? await transport.publish(envelope)) != nil
-                else { continue }
-                metrics.echoesPublished.increment()
+                guard let envelopes = try? sealer.seal(reply, at: wallClock.now(), using: &random) else { continue }
+                for envelope in envelopes where (try? await transport.publish(envelope)) != nil {
+                    metrics.echoesPublished.increment()
+                }
             }
         }
     }

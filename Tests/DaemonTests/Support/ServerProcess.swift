@@ -29,6 +29,8 @@ final class ServerProcess: Sendable {
             "storage.path": folder.path("push.sqlite"),
             "transport.embedded.listen": "127.0.0.1:0,127.0.0.1:0",
             "admin.listen": "127.0.0.1:0",
+            // An echo would be one reply more, some seconds later; it has tests of its own.
+            "transport.replyEcho": "false",
         ]
         all.merge(settings) { $1 }
         let process = try ChildProcess(
