@@ -111,6 +111,6 @@ let package = Package(
         tests(
             "PushClient",
             ["PushClient", "pushctl", "Relay", "Transport", "HTTPClient", "PushProtocol", "Envelope", "StatusCrypto", "Wire", logging]),
-        tests("Daemon", ["pushserver", "Transport", "HTTPClient", "Envelope", "StatusCrypto", "Wire"]),
+        tests("Daemon", ["pushserver", "Transport", "HTTPClient", "Envelope", "StatusCrypto", "Wire", grdb]),
     ]
 )

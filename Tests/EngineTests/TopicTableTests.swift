@@ -1,4 +1,5 @@
 import Engine
+import TestSupport
 import Testing
 
 /// The table that judges every message of a shard.
@@ -60,20 +61,5 @@ struct TopicTableTests {
         #expect(table.count == 0 && !table.contains(1))
         table.insert(subscriber(TopicTable.maximumRegistration, prefixed: true), topic: .max)
         #expect(table.subscribers(of: .max) == [subscriber(TopicTable.maximumRegistration, prefixed: true)])
-    }
-}
-
-/// Steele, Lea, Flood: fast splittable pseudorandom number generators. The same numbers for the same seed.
-private struct SplitMix64: RandomNumberGenerator {
-    var state: UInt64
-
-    init(seed: UInt64) { state = seed }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ mixed >> 30) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ mixed >> 31
     }
 }
