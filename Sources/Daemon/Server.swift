@@ -14,15 +14,20 @@ import UnixSignals
 
 /// The daemon: builds every part from the settings and runs them as one group of services.
 package enum Server {
+    /// For a request to gorush that hangs until its time-out; then what is left is cancelled. What was accepted is in the database.
+    private static let maximumShutdownDuration = Duration.seconds(80)
+
     /// Runs until SIGTERM or SIGINT, then drains. To be called once in a process: it binds the metrics.
     ///
-    /// - Throws: `IdentityFileError` and `StoreError` before anything started; whatever a service failed with later.
+    /// - Throws: `IdentityFileError`, `StoreError` and `InstanceLockError` before anything started; whatever a service failed with later.
     package static func run(_ settings: Settings, readyFile: String?, logger: Logger) async throws {
         let registry = PrometheusRegistry()
         MetricsSystem.bootstrap(registry)
 
         let identity = try IdentityFile.loadOrCreate(settings.identityKeyFile)
         let store = try PushStore(path: settings.storagePath, identity: identity.publicKey.compressed, logger: logger)
+        let lock = try InstanceLock(path: settings.storagePath + ".lock")
+        defer { withExtendedLifetime(lock) {} }
         let http = HTTPClient(configuration: .init())
         let clock = ContinuousClock()
         let wallClock = WallClock.system
@@ -94,16 +99,16 @@ package enum Server {
         if let delivery { services.append(delivery) }
         services += relays
         services += [readiness, engine]
-        let group = ServiceGroup(
-            configuration: .init(
-                services: services.map {
-                    .init(
-                        service: $0, successTerminationBehavior: .gracefullyShutdownGroup,
-                        failureTerminationBehavior: .gracefullyShutdownGroup)
-                },
-                gracefulShutdownSignals: [.sigterm, .sigint], logger: logger))
+        var group = ServiceGroupConfiguration(
+            services: services.map {
+                .init(
+                    service: $0, successTerminationBehavior: .gracefullyShutdownGroup,
+                    failureTerminationBehavior: .gracefullyShutdownGroup)
+            },
+            gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
+        group.maximumGracefulShutdownDuration = maximumShutdownDuration
         do {
-            try await group.run()
+            try await ServiceGroup(configuration: group).run()
         } catch {
             await store.close()
             http.shutdown()
