@@ -75,7 +75,9 @@ let package = Package(
             ["Transport", "Store", "PushProtocol", "Envelope", "StatusCrypto", "Wire", logging, metrics, serviceLifecycle]),
         library(
             "Delivery",
-            ["Store", "PushProtocol", "Envelope", "StatusCrypto", "HTTPClient", logging, metrics, serviceLifecycle]),
+            [
+                "Store", "PushProtocol", "Envelope", "StatusCrypto", "Wire", "HTTPClient", logging, metrics, serviceLifecycle, yams,
+            ]),
         library(
             "Daemon",
             [
@@ -101,7 +103,9 @@ let package = Package(
         tests("Store", ["Store", "PushProtocol", "Envelope", "StatusCrypto", "Wire", grdb, sqlite, logging]),
         tests("Transport", ["Transport", "Relay", "HTTPClient", "Envelope", "Wire", logging, serviceLifecycle]),
         tests("Relay", ["Relay", "Transport", "HTTPClient", "Envelope", "StatusCrypto", "Wire", logging, serviceLifecycle]),
-        tests("Delivery", ["Delivery", "Store", "PushProtocol", "HTTPClient", "Envelope", "StatusCrypto", logging, serviceLifecycle]),
+        tests(
+            "Delivery",
+            ["Delivery", "Store", "PushProtocol", "HTTPClient", "Envelope", "StatusCrypto", "Wire", grdb, logging, serviceLifecycle]),
         tests(
             "Engine",
             [

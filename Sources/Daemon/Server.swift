@@ -1,10 +1,10 @@
+import CoreMetrics
 import Delivery
 import Engine
 package import Envelope
 import Foundation
 import HTTPClient
 package import Logging
-import CoreMetrics
 import Relay
 import ServiceLifecycle
 import StatusCrypto
@@ -42,23 +42,17 @@ package enum Server {
                     node: WakuNode(url: settings.wakuURL, client: http), pubsubTopics: settings.pubsubTopics,
                     pollInterval: settings.wakuPollInterval, clock: clock, logger: logger)
             }
-        let delivery = settings.gorushURL.map { url in
+        let directory = try await TopicDirectory(serverKey: identity.publicKey, store: store)
+        let delivery = settings.delivery.map { configuration in
             DeliveryLoop(
-                store: store,
-                gorush: GorushClient(
-                    http: http,
-                    configuration: .init(
-                        url: url, timeout: settings.gorushTimeout,
-                        maximumNotificationCount: settings.gorushMaximumNotificationCount)),
-                configuration: .init(
-                    dataFormat: settings.gorushDataFormat, texts: settings.pushTexts, retryInterval: settings.gorushRetryInterval),
-                clock: clock, wallClock: wallClock, logger: logger)
+                store: store, configuration: configuration, clock: clock, wallClock: wallClock, logger: logger,
+                onUnregistered: { directory.remove($0) })
         }
-        let engine = try await Engine(
+        let engine = Engine(
             configuration: .init(
                 identity: identity, registrationPolicy: settings.registrationPolicy, isDryRun: delivery == nil,
                 workerCount: ProcessInfo.processInfo.activeProcessorCount, echoesReplies: settings.echoesReplies),
-            store: store, transport: transport, clock: clock, wallClock: wallClock, logger: logger,
+            store: store, directory: directory, transport: transport, clock: clock, wallClock: wallClock, logger: logger,
             onAcceptedPushes: { delivery?.wake() })
 
         if delivery == nil {

@@ -1,227 +1,151 @@
-import CoreMetrics
 package import Envelope
 package import Logging
-package import PushProtocol
+import PushProtocol
 import ServiceLifecycle
 import StatusCrypto
 package import Store
-import Synchronization
+import Wire
 
-/// Takes accepted pushes out of the outbox, posts them to gorush, and strikes them when gorush took them.
+/// Takes accepted pushes out of the outbox, hands them to gorush and writes down how each ended (RELIABILITY.md I1, I2).
 ///
-/// What gorush did not take stays queued and is tried again, until it is older than a push may be. A crash between an answer and its
-/// mark posts the same push once more: better a phone that rings twice than one that never does.
+/// Each route has a worker of its own. A push is leased before it is posted; what a crash leaves leased is of unknown outcome and is
+/// posted again, under the same collapse identifier: better a phone that is told twice than one that never is.
 package final class DeliveryLoop: Service {
-    package struct Configuration: Sendable {
-        package var dataFormat: GorushDataFormat
-        package var texts: PushTexts
-        /// How long a batch waits that gorush did not take; also how often the outbox is looked at without being called.
-        package var retryInterval: Duration
-
-        package init(dataFormat: GorushDataFormat = .rfc71, texts: PushTexts = PushTexts(), retryInterval: Duration = .seconds(5)) {
-            self.dataFormat = dataFormat
-            self.texts = texts
-            self.retryInterval = retryInterval
-        }
-    }
-
-    /// Pushes read at once: some full batches, a few hundred kilobytes.
-    private static let readCount = 500
-    /// A device whose push gorush reports as failed is tried again after the interval, twice, four times it … at most this often it.
-    private static let longestBackOffFactor = 64
+    /// A database that fails is not asked without pause.
+    private static let storeRetryInterval = Duration.seconds(1)
 
     private let store: PushStore
-    private let gorush: GorushClient
-    private let configuration: Configuration
+    private let configuration: DeliveryConfiguration
+    private let workers: [RouteWorker]
     private let clock: any Clock<Duration>
     private let wallClock: WallClock
     private let logger: Logger
-    private let metrics = DeliveryMetrics()
-    private let random = SecureRandom()
-    private let calls: AsyncStream<Void>
-    private let call: AsyncStream<Void>.Continuation
-    private let trouble = Mutex<String?>(nil)
-    /// The smallest limit gorush has named so far.
-    private let maximumNotificationCount: Mutex<Int>
+    private let shutdown = Bell()
 
+    /// - Parameters:
+    ///   - clock: for delays; `wallClock` for expiry.
+    ///   - onUnregistered: told of registrations whose device turned out to be dead: nobody listens for them any more.
     package init(
-        store: PushStore, gorush: GorushClient, configuration: Configuration, clock: any Clock<Duration>, wallClock: WallClock,
-        logger: Logger
+        store: PushStore, configuration: DeliveryConfiguration, clock: any Clock<Duration>, wallClock: WallClock,
+        random: any RandomNumberGenerator & Sendable = SecureRandom(), logger: Logger,
+        onUnregistered: @escaping @Sendable ([ChangedRegistration]) -> Void
     ) {
         self.store = store
-        self.gorush = gorush
         self.configuration = configuration
         self.clock = clock
         self.wallClock = wallClock
         self.logger = logger
-        maximumNotificationCount = Mutex(gorush.configuration.maximumNotificationCount)
-        // One call that waits is enough: a round takes all that is due.
-        (calls, call) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+        let steadyTime = SteadyTime(clock: clock, start: wallClock.now())
+        let routes = configuration.allRoutes
+        let urls = routes.map { ($0.endpoint ?? configuration.endpoint).url }
+        workers = zip(routes, urls).map { route, url in
+            RouteWorker(
+                route: route,
+                surroundings: .init(
+                    store: store, configuration: configuration, clock: clock, wallClock: wallClock, steadyTime: steadyTime,
+                    random: random, logger: logger, onUnregistered: onUnregistered, routesOfEndpoint: urls.count { $0 == url }))
+        }
     }
 
     /// There is something new in the outbox.
     package func wake() {
-        call.yield()
+        for worker in workers { worker.wake() }
     }
 
-    /// What keeps pushes from being delivered, in words for an operator; empty when the last batch was taken.
-    package var troubles: [String] {
-        trouble.withLock { $0.map { [$0] } ?? [] }
+    /// What keeps pushes from being delivered, in words for an operator; empty when all routes work.
+    package var troubles: [String] { workers.flatMap(\.troubles) }
+
+    /// What will lose pushes, by what the gorush instances say of themselves.
+    package var warnings: [String] { workers.flatMap(\.warnings) }
+
+    /// Sets the gauges of all routes. What cannot be read keeps its value.
+    package func refreshMetrics() async {
+        guard let counts = try? await store.queuedPushCounts() else { return }
+        for worker in workers { worker.refreshMetrics(queuedCount: counts[worker.route.name] ?? 0) }
     }
 
-    /// Delivers until the service group shuts down; the batch that is under way is finished first.
+    // MARK: Life
+
+    /// Delivers until the service group shuts down; then waits for what is under way, up to `drainLimit`.
     package func run() async throws {
         await withGracefulShutdownHandler {
-            await withDiscardingTaskGroup { group in
-                group.addTask { await self.tick() }
-                for await _ in calls { await deliverDue() }
+            await withTaskGroup(of: Void.self) { group in
+                group.addTask { await self.deliver() }
+                group.addTask { await self.drainAtShutdown() }
+                await group.next()
+                // Either all has ended, or the limit is over.
                 group.cancelAll()
             }
         } onGracefulShutdown: {
-            self.call.finish()
+            self.shutdown.ring()
         }
     }
 
-    private func tick() async {
-        repeat { wake() } while (try? await clock.sleep(for: configuration.retryInterval)) != nil
+    private func deliver() async {
+        guard await takeOver() else { return }
+        await withDiscardingTaskGroup { group in
+            for worker in workers { group.addTask { await worker.keepProbing() } }
+            await withDiscardingTaskGroup { group in
+                for worker in workers { group.addTask { await worker.run() } }
+            }
+            group.cancelAll()
+        }
     }
 
-    // MARK: One round
+    private func drainAtShutdown() async {
+        await shutdown.wait()
+        for worker in workers { worker.stop() }
+        try? await clock.sleep(for: configuration.drainLimit)
+    }
 
-    /// Posts all that is due; ends early when gorush takes nothing, for then the rest can wait for the next round.
-    private func deliverDue() async {
-        do {
-            while true {
-                let due = try await store.duePushes(at: wallClock.now(), limit: Self.readCount)
-                guard !due.isEmpty else { return }
-                let live = try await expire(due)
-                for platform in [GorushNotification.Platform.ios, .android] {
-                    guard try await deliver(live, on: platform) else { return }
+    /// Puts the outbox in order after the process before.
+    ///
+    /// - Returns: false if it was cancelled first.
+    private func takeOver() async -> Bool {
+        while true {
+            do {
+                let leaseCount = try await store.takeOverOutbox(
+                    routes: Set(workers.flatMap(\.route.assignments)), latest: wallClock.now().advanced(by: BackOff.longestOfAll))
+                if leaseCount > 0 {
+                    logger.notice("attempts were under way when the server stopped; they are made again", metadata: ["pushes": "\(leaseCount)"])
                 }
+                return true
+            } catch {
+                logger.error("the outbox cannot be used; pushes wait", metadata: ["error": "\(error)"])
+                guard (try? await clock.sleep(for: Self.storeRetryInterval)) != nil else { return false }
+            }
+        }
+    }
+}
+
+extension DeliveryLoop {
+    /// Takes one call of gorush's feedback hook (GORUSH.md §8): a push that failed after gorush had taken it.
+    ///
+    /// Only a name that was given to an attempt counts, so that nobody can have devices unregistered by making calls up. Whatever comes
+    /// of it, gorush is to be answered 200: it asks once.
+    package func feedback(_ failure: GorushFailure) async {
+        guard let identifier = failure.identifier.flatMap({ NotificationID(hex: $0) }) else { return }
+        do {
+            let pushes = try await store.attemptedPushes(identifier)
+            // Of several devices the one that is meant must be known.
+            let named = pushes.count == 1 ? pushes : pushes.filter { $0.deviceToken.map(failure.names) ?? false }
+            for push in named {
+                guard let token = push.deviceToken, let worker = workers.first(where: { $0.route.name == push.route }) else { continue }
+                try await worker.takeFeedback(failure, on: push, token: token)
             }
         } catch {
-            logger.error("the outbox could not be read or marked; pushes stay queued", metadata: ["error": "\(error)"])
+            logger.error("a feedback of gorush is lost", metadata: ["error": "\(error)"])
         }
     }
+}
 
-    /// Strikes what is too old to wake anybody.
-    private func expire(_ due: [QueuedPush]) async throws -> [QueuedPush] {
-        let now = wallClock.now()
-        let (live, expired) = due.reduce(into: ([QueuedPush](), [QueuedPush]())) { parts, push in
-            if push.acceptedAt.advanced(by: Limits.pushLifetime) < now { parts.1.append(push) } else { parts.0.append(push) }
-        }
-        try await finish(expired, as: .expired)
-        return live
-    }
-
-    /// One platform at a time: a gorush that has the other one disabled drops only what it will not send, and says so by its count.
-    ///
-    /// - Returns: false when gorush does not take anything now.
-    private func deliver(_ due: [QueuedPush], on platform: GorushNotification.Platform) async throws -> Bool {
-        var items = items(due).filter { $0.notification.notification.platform == platform }[...]
-        while !items.isEmpty {
-            let batch = Array(items.prefix(maximumNotificationCount.withLock { $0 }))
-            items = items.dropFirst(batch.count)
-            guard try await post(batch) else { return false }
-        }
-        return true
-    }
-
-    private struct Item {
-        var notification: IdentifiedNotification
-        var pushes: [QueuedPush]
-    }
-
-    /// The notifications for the pushes, request by request.
-    private func items(_ pushes: [QueuedPush]) -> [Item] {
-        var random = self.random
-        return Dictionary(grouping: pushes, by: \.message).sorted { $0.key < $1.key }.flatMap { _, pushes in
-            GorushNotification.make(
-                from: pushes.map(\.push), format: configuration.dataFormat, texts: configuration.texts, oneTokenEach: false
-            ).map { group in
-                Item(
-                    notification: IdentifiedNotification(identifier: Hex.encode(random.bytes(16)), notification: group.notification),
-                    pushes: group.indexes.map { pushes[$0] })
-            }
-        }
-    }
-
-    /// - Returns: false when gorush does not take anything now.
-    private func post(_ batch: [Item]) async throws -> Bool {
-        let answer = await gorush.post(batch.map(\.notification))
-        metrics.count(answer)
-        let pushes = batch.flatMap(\.pushes)
-        switch answer {
-        case .accepted(let failures):
-            note(nil)
-            try await mark(batch, failures: failures)
-        case .overLimit(let limit):
-            // Nothing was sent; the pushes are still due and go out in smaller batches.
-            maximumNotificationCount.withLock { $0 = min($0, limit) }
-        case .refused where batch.count > 1:
-            // One bad element refuses the whole batch: alone, each gets its own answer.
-            for item in batch {
-                guard try await post([item]) else { return false }
-            }
-        case .refused(let status, _):
-            logger.error("gorush refuses a notification for good", metadata: ["status": "\(status ?? 0)"])
-            try await finish(pushes, as: .refused)
-        case .short(let expected, let counted):
-            note("gorush took \(counted) of \(expected) targets: a platform is disabled there")
-            try await postpone(pushes)
-            // The other platform may work.
-            return true
-        case .misconfigured(let status):
-            note("gorush cannot be used: " + (status.map { "it answered \($0)" } ?? "its URL or certificate is wrong"))
-            try await postpone(pushes)
-            return false
-        case .unavailable(let retryAfter):
-            note("gorush is not available")
-            try await postpone(pushes, atLeast: retryAfter)
-            return false
-        case .unknown:
-            note("gorush gave no answer that can be relied on")
-            try await postpone(pushes)
-            return false
-        }
-        return true
-    }
-
-    /// A notification that is named among the failures is tried again, with a growing delay; all others are sent.
-    private func mark(_ batch: [Item], failures: [GorushFailure]) async throws {
-        let failed = Set(failures.compactMap(\.identifier))
-        let sent = batch.filter { !failed.contains($0.notification.identifier) }.flatMap(\.pushes)
-        try await finish(sent, as: .sent)
-        for item in batch where failed.contains(item.notification.identifier) {
-            for push in item.pushes {
-                let factor = min(1 << min(push.attempts, 16), Self.longestBackOffFactor)
-                try await store.postpone([push.id], until: wallClock.now().advanced(by: configuration.retryInterval * factor))
-            }
-        }
-    }
-
-    private func finish(_ pushes: [QueuedPush], as outcome: PushOutcome) async throws {
-        guard !pushes.isEmpty else { return }
-        try await store.finish(pushes.map(\.id), as: outcome, at: wallClock.now())
-        metrics.count(outcome, by: pushes.count)
-    }
-
-    private func postpone(_ pushes: [QueuedPush], atLeast delay: Duration? = nil) async throws {
-        let delay = max(delay ?? .zero, configuration.retryInterval)
-        try await store.postpone(pushes.map(\.id), until: wallClock.now().advanced(by: delay))
-    }
-
-    /// Says a change of state once.
-    private func note(_ text: String?) {
-        let previous = trouble.withLock { trouble in
-            defer { trouble = text }
-            return trouble
-        }
-        guard previous != text else { return }
-        if let text {
-            logger.warning("pushes are not delivered", metadata: ["reason": "\(text)"])
-        } else {
-            logger.notice("pushes are delivered again")
+extension DeliveryConfiguration.Route {
+    /// Which pushes the outbox puts into the queue of the route.
+    var assignments: [RouteAssignment] {
+        switch pushes {
+        case .apnTopics(let topics): topics.map { RouteAssignment(tokenType: .apn, apnTopic: $0, route: name) }
+        case .platform(.ios): [RouteAssignment(tokenType: .apn, apnTopic: "", route: name)]
+        case .platform(.android): [RouteAssignment(tokenType: .firebase, apnTopic: "", route: name)]
         }
     }
 }

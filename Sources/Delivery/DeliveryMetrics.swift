@@ -1,40 +1,80 @@
 import CoreMetrics
 import Store
 
-/// Every metric of the delivery, created once.
-struct DeliveryMetrics: Sendable {
-    private let answers: [String: Counter]
-    private let outcomes: [PushOutcome: Counter]
+/// The metrics of a route. Labels come from fixed sets: nothing that a peer or gorush wrote.
+struct RouteMetrics: Sendable {
+    private let route: String
+    private let sent: Counter
+    private let breaker: Meter
+    private let inFlight: Meter
+    private let queued: Meter
+    private let wave: Meter
 
-    init() {
-        answers = Dictionary(
-            uniqueKeysWithValues: GorushAnswer.labels.map {
-                ($0, Counter(label: "pushserver_gorush_answers_total", dimensions: [("answer", $0)]))
-            })
-        outcomes = Dictionary(
-            uniqueKeysWithValues: PushOutcome.allCases.map {
-                ($0, Counter(label: "pushserver_pushes_finished_total", dimensions: [("outcome", "\($0)")]))
-            })
+    init(route: String) {
+        self.route = route
+        sent = Self.finished(.sent, reason: nil, route: route)
+        let dimensions = [("route", route)]
+        breaker = Meter(label: "pushserver_route_breaker_open", dimensions: dimensions)
+        inFlight = Meter(label: "pushserver_route_notifications_in_flight", dimensions: dimensions)
+        queued = Meter(label: "pushserver_route_pushes_queued", dimensions: dimensions)
+        wave = Meter(label: "pushserver_route_dead_token_wave", dimensions: dimensions)
     }
 
-    func count(_ answer: GorushAnswer) {
-        answers[answer.label]?.increment()
+    func answered(_ answer: GorushAnswer) {
+        Counter(label: "pushserver_gorush_answers_total", dimensions: [("route", route), ("answer", answer.label)]).increment()
     }
 
-    func count(_ outcome: PushOutcome, by amount: Int) {
-        outcomes[outcome]?.increment(by: amount)
+    func count(_ decisions: [PushDecision]) {
+        for decision in decisions {
+            switch decision.ending {
+            case .finish(.sent): sent.increment()
+            case .finish(let outcome): finished(outcome, reason: decision.reason)
+            case .retry(_, let isUnknown): retried(isUnknown ? "unknown" : "failed", reason: decision.reason)
+            case .release: retried("not sent", reason: decision.reason)
+            }
+        }
+    }
+
+    func finished(_ outcome: PushOutcome, reason: String?, by amount: Int = 1) {
+        guard amount > 0 else { return }
+        Self.finished(outcome, reason: reason, route: route).increment(by: amount)
+    }
+
+    func feedback(_ failure: Failure) {
+        Counter(
+            label: "pushserver_gorush_feedback_total",
+            dimensions: [("route", route), ("kind", failure.kind.rawValue), ("reason", failure.reason)]
+        ).increment()
+    }
+
+    func set(isBreakerOpen: Bool, notificationsInFlight: Int, queuedCount: Int, isWave: Bool) {
+        breaker.set(isBreakerOpen ? 1 : 0)
+        inFlight.set(notificationsInFlight)
+        queued.set(queuedCount)
+        wave.set(isWave ? 1 : 0)
+    }
+
+    private func retried(_ attempt: String, reason: String?) {
+        Counter(
+            label: "pushserver_push_retries_total", dimensions: [("route", route), ("attempt", attempt), ("reason", reason ?? "")]
+        ).increment()
+    }
+
+    private static func finished(_ outcome: PushOutcome, reason: String?, route: String) -> Counter {
+        Counter(
+            label: "pushserver_pushes_finished_total",
+            dimensions: [("route", route), ("outcome", "\(outcome)"), ("reason", reason ?? "")])
     }
 }
 
 extension GorushAnswer {
-    fileprivate static let labels = ["accepted", "short", "over_limit", "refused", "misconfigured", "unavailable", "unknown"]
-
     fileprivate var label: String {
         switch self {
         case .accepted: "accepted"
         case .short: "short"
         case .overLimit: "over_limit"
         case .refused: "refused"
+        case .tooLarge: "too_large"
         case .misconfigured: "misconfigured"
         case .unavailable: "unavailable"
         case .unknown: "unknown"

@@ -13,10 +13,12 @@ package enum GorushAnswer: Sendable, Equatable {
     case overLimit(Int)
     /// Nothing was sent and the same batch will be refused again.
     ///
-    /// `status` is nil if it could not even be written as JSON; `message`: gorush's own words, if it was gorush that refused and not
-    /// something in front of it.
-    case refused(status: Int?, message: String?)
-    /// Nothing was sent: wrong URL, missing credentials or an untrusted certificate. `status` is nil if there was no answer at all.
+    /// In gorush's own words: what something in front of it refuses may be well another time. Nil: it could not even be written as JSON.
+    case refused(message: String?)
+    /// Nothing was sent: the body is larger than something in front of gorush lets through.
+    case tooLarge
+    /// Nothing was sent: wrong URL, missing credentials or an untrusted certificate, or something that is no gorush. `status` is nil if
+    /// there was no answer at all.
     case misconfigured(status: Int?)
     /// Nobody there, or too busy; to be tried again, not before `retryAfter` if given.
     case unavailable(retryAfter: Duration?)
@@ -36,6 +38,7 @@ package enum GorushAnswer: Sendable, Equatable {
             case 200: Self.taken(response.body, expectedCount: expectedCount)
             case 300..<400, 401, 403, 404, 405, 407: .misconfigured(status: response.status)
             case 408, 429, 502, 503, 504: .unavailable(retryAfter: Self.retryAfter(response.headers["Retry-After"]))
+            case 413: .tooLarge
             case 400..<500: Self.refused(response)
             // 500 with an empty body: the queue was full, after the first part of the batch had been queued (GORUSH.md §0 fact 4).
             default: .unknown
@@ -64,7 +67,7 @@ package enum GorushAnswer: Sendable, Equatable {
         if let match = message.wholeMatch(of: /Number of notifications\(\d+\) over limit\((\d+)\)/), let limit = Int(match.1), limit > 0 {
             return .overLimit(limit)
         }
-        return .refused(status: response.status, message: gorushRefusals.contains(message) ? message : nil)
+        return gorushRefusals.contains(message) ? .refused(message: message) : .misconfigured(status: response.status)
     }
 
     /// - Parameter value: a number of seconds; a date (RFC 9110 §10.2.3) is left to our own back-off.
@@ -80,15 +83,37 @@ package struct GorushFailure: Sendable, Equatable, Decodable {
     package var identifier: String?
     /// Apple's or Google's reason, or the text of a network error, which contains the token: not for logs (GORUSH.md §2.4, §6).
     package var error: String
+    /// The device token, usually with stars in it (GORUSH.md §2.4); nil or empty if gorush did not say.
+    package var token: String?
 
-    package init(identifier: String?, error: String) {
+    package init(identifier: String?, error: String, token: String? = nil) {
         self.identifier = identifier
         self.error = error
+        self.token = token
+    }
+
+    /// - Parameter feedback: the body of a call of gorush's feedback hook: one entry (GORUSH.md §8).
+    package init?(feedback: [UInt8]) {
+        guard let failure = try? JSONDecoder().decode(GorushFailure.self, from: Data(feedback)) else { return nil }
+        self = failure
     }
 
     private enum CodingKeys: String, CodingKey {
         case identifier = "notif_id"
-        case error
+        case error, token
+    }
+
+    /// Whether the entry is about that token, as far as the stars tell: only then is it told apart from the others of a notification.
+    func names(_ deviceToken: String) -> Bool {
+        guard let token, !token.isEmpty else { return false }
+        return token == deviceToken || token == Self.masked(deviceToken)
+    }
+
+    /// What `log.hide_token` makes of a token: the first and the last 10 characters, wherever they occur, become stars.
+    private static func masked(_ token: String) -> String {
+        guard token.utf8.count >= 20 else { return String(repeating: "*", count: token.utf8.count) }
+        let stars = String(repeating: "*", count: 10)
+        return token.replacing(token.suffix(10), with: stars).replacing(token.prefix(10), with: stars)
     }
 }
 

@@ -9,19 +9,15 @@ package struct GorushClient: Sendable {
         package var headers: [(name: String, value: String)]
         /// In sync mode gorush answers when Apple or Google has: it waits up to 60 s for an iOS push (GORUSH.md §2.5).
         package var timeout: Duration
-        /// gorush's `core.max_notification`; a larger batch is refused whole.
-        package var maximumNotificationCount: Int
 
         package init(
             url: String,
             headers: [(name: String, value: String)] = [],
-            timeout: Duration = .seconds(60),
-            maximumNotificationCount: Int = 100
+            timeout: Duration = .seconds(60)
         ) {
             self.url = url
             self.headers = headers
             self.timeout = timeout
-            self.maximumNotificationCount = maximumNotificationCount
         }
     }
 
@@ -30,23 +26,23 @@ package struct GorushClient: Sendable {
 
     private let http: HTTPClient
     package let configuration: Configuration
-    private let url: String
+    private let baseURL: String
 
     package init(http: HTTPClient, configuration: Configuration) {
         self.http = http
         self.configuration = configuration
-        url = Self.endpoint(configuration.url)
+        baseURL = Self.withoutTrailingSlashes(configuration.url)
     }
 
     /// Posts one batch, once. An empty one is accepted without asking.
     ///
-    /// - Parameter notifications: at most `Configuration.maximumNotificationCount`.
+    /// - Parameter notifications: at most gorush's `core.max_notification`; a larger batch is refused whole.
     package func post(_ notifications: [IdentifiedNotification]) async -> GorushAnswer {
         guard !notifications.isEmpty else { return .accepted(failures: []) }
-        guard let body = try? GorushRequestBody.encode(notifications) else { return .refused(status: nil, message: nil) }
+        guard let body = try? GorushRequestBody.encode(notifications) else { return .refused(message: nil) }
         let request = HTTPRequest(
             method: .post,
-            url: url,
+            url: baseURL + "/api/push",
             headers: configuration.headers + [("Content-Type", "application/json")],
             body: body,
             timeout: configuration.timeout,
@@ -58,10 +54,22 @@ package struct GorushClient: Sendable {
         }
     }
 
+    /// Asks gorush how it is set up; nil when it does not say, as behind many a proxy.
+    package func instance() async -> GorushInstance? {
+        let request = HTTPRequest(
+            method: .get, url: baseURL + "/api/config", headers: configuration.headers, timeout: min(configuration.timeout, Self.probeTimeout),
+            maximumResponseBodyByteCount: GorushInstance.maximumByteCount)
+        guard let response = try? await http.send(request), response.status == 200 else { return nil }
+        return GorushInstance(yaml: response.body)
+    }
+
+    /// Of what it tells nothing is worth waiting for.
+    private static let probeTimeout = Duration.seconds(5)
+
     /// gorush knows neither `//api/push` nor `/api/push/` (GORUSH.md §1).
-    private static func endpoint(_ base: String) -> String {
+    private static func withoutTrailingSlashes(_ base: String) -> String {
         var base = base[...]
         while base.hasSuffix("/") { base.removeLast() }
-        return base + "/api/push"
+        return String(base)
     }
 }

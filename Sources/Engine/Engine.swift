@@ -65,28 +65,21 @@ package final class Engine: Service, EnvelopeReceiver {
     private let replyStage: ReplyStage
     private let echoStage: EchoStage?
 
-    /// Loads the topics of all registrations; about 0.2 s for a million.
-    ///
-    /// - Parameter onAcceptedPushes: called after each commit that put pushes into the outbox.
-    /// - Throws: `StoreError` when the topics cannot be read.
+    /// - Parameters:
+    ///   - directory: shared with the delivery, which unregisters dead devices.
+    ///   - onAcceptedPushes: called after each commit that put pushes into the outbox.
     package init(
-        configuration: Configuration, store: PushStore, transport: any MessageTransport, clock: any Clock<Duration>, wallClock: WallClock,
+        configuration: Configuration, store: PushStore, directory: TopicDirectory, transport: any MessageTransport,
+        clock: any Clock<Duration>, wallClock: WallClock,
         logger: Logger, onAcceptedPushes: @escaping @Sendable () -> Void
-    ) async throws {
+    ) {
         self.configuration = configuration
         self.store = store
+        self.directory = directory
         self.transport = transport
         self.clock = clock
         self.wallClock = wallClock
         self.logger = logger
-
-        let empty = TopicTable(minimumCapacity: 2 * (try await store.registrationCount()))
-        let table = try await store.reduceLiveTopics(into: empty) { table, registration, topics in
-            table.insert(.init(registration: registration, isPrefixed: false), topic: topics.plain)
-            table.insert(.init(registration: registration, isPrefixed: true), topic: topics.prefixed)
-        }
-        let directory = TopicDirectory(serverKey: configuration.identity.publicKey, table: table)
-        self.directory = directory
 
         decideStage = DecideStage(
             decider: Decider(

@@ -18,8 +18,8 @@ extension GorushNotification {
     /// Groups the pushes of one request: in `rfc71` devices that share platform, topic, text, chat and ciphertext become one notification.
     ///
     /// A group stays within `Limits.maximumTokensPerNotification`, and within `Limits.maximumPayloadByteCount` because each device is sent
-    /// all of `data`. A ciphertext that is too long for any payload is left out (`"0x"`): better a notification without it than none
-    /// (GORUSH.md §4).
+    /// all of `data`. A ciphertext that is too long for any payload is left out (`"0x"`), and so is a chat id: better a notification without
+    /// them than none (GORUSH.md §4).
     ///
     /// - Parameter oneTokenEach: whether delivery must know about each device by itself (GORUSH.md §2.4 d); in `status-go` it always can.
     /// - Returns: in the order of each group's first push; every push is in exactly one.
@@ -55,9 +55,12 @@ private struct SharedParts: Hashable {
         platform = push.tokenType == .apn ? .ios : .android  // no other is ever registered (PROTOCOL.md §7 row 10)
         topic = platform == .ios ? push.apnTopic : nil
         text = texts.text(for: push.type)
-        chatID = push.chatID
-        let byteCount = Payload.byteCount(text: text, chatID: chatID, message: push.message) + Payload.byteCount(of: push.target)
-        message = byteCount <= Limits.maximumPayloadByteCount ? push.message : []
+        let target = Payload.byteCount(of: push.target)
+        func fits(chatID: [UInt8], message: [UInt8]) -> Bool {
+            target + Payload.byteCount(text: texts.text(for: push.type), chatID: chatID, message: message) <= Limits.maximumPayloadByteCount
+        }
+        chatID = fits(chatID: push.chatID, message: []) ? push.chatID : []
+        message = fits(chatID: chatID, message: push.message) ? push.message : []
     }
 }
 
@@ -104,8 +107,8 @@ private struct Group {
 
 /// An upper bound for the payload that reaches APNs or FCM. It need not be exact, for ciphertexts are far below the limit or far above.
 private enum Payload {
-    /// Names and brackets, and the 130 bytes of `publicKey` in `status-go`.
-    private static let wrapperByteCount = 256
+    /// Names and brackets, the 130 bytes of `publicKey` in `status-go`, and what Android's tag takes.
+    private static let wrapperByteCount = 320
 
     static func byteCount(text: String, chatID: [UInt8], message: [UInt8]) -> Int {
         wrapperByteCount + escapedByteCount(text) + 2 * chatID.count + 2 * message.count

@@ -1,7 +1,8 @@
 package import Envelope
 import GRDB
 package import PushProtocol
-import Wire
+import StatusCrypto
+package import Wire
 
 /// A push that waits in the outbox.
 package struct QueuedPush: Sendable, Equatable {
@@ -10,29 +11,85 @@ package struct QueuedPush: Sendable, Equatable {
     package var message: Int64
     package var push: AcceptedPush
     package var acceptedAt: Timestamp
-    /// Attempts that failed so far.
+    package var state: OpenPushState
+    /// Attempts so far, but for those that certainly never began.
     package var attempts: Int
 
-    package init(id: Int64, message: Int64, push: AcceptedPush, acceptedAt: Timestamp, attempts: Int) {
+    package init(
+        id: Int64, message: Int64, push: AcceptedPush, acceptedAt: Timestamp, state: OpenPushState = .queued, attempts: Int = 0
+    ) {
         self.id = id
         self.message = message
         self.push = push
         self.acceptedAt = acceptedAt
+        self.state = state
         self.attempts = attempts
     }
 }
 
+/// Which pushes stand in a queue of their own, so that none holds up another.
+package struct RouteAssignment: Hashable, Sendable {
+    package var tokenType: TokenType
+    /// Empty: all topics that no other assignment of that type names.
+    package var apnTopic: String
+    package var route: String
+
+    package init(tokenType: TokenType, apnTopic: String, route: String) {
+        self.tokenType = tokenType
+        self.apnTopic = apnTopic
+        self.route = route
+    }
+}
+
 extension PushStore {
-    /// Pushes whose next attempt is due, the longest due first. Those under way are among them: nothing is leased here.
-    package func duePushes(at now: Timestamp, limit: Int) async throws -> [QueuedPush] {
+    /// Takes the outbox over from the process before: to be called once, before the first lease.
+    ///
+    /// What was leased is of unknown outcome and due at once. A delay that ends after `latest` was set by a clock that went wrong: it
+    /// ends now. Where `routes` are not those of before, open pushes are put into their new queues.
+    ///
+    /// - Returns: how many leases there were.
+    package func takeOverOutbox(routes: Set<RouteAssignment>, latest: Timestamp) async throws -> Int {
+        try await commit { transaction in
+            let database = transaction.database
+            let leaseCount = try database.run(
+                """
+                UPDATE push SET state = \(OpenPushState.unknown.rawValue), next_attempt_at = 0
+                WHERE finished_at IS NULL AND state = \(OpenPushState.leased.rawValue)
+                """)
+            try transaction.count(.uncertain, by: leaseCount)
+            try database.run("UPDATE push SET next_attempt_at = 0 WHERE finished_at IS NULL AND next_attempt_at > ?", latest)
+            let earlier = try database.all("SELECT token_type, apn_topic, name FROM route") { row in
+                RouteAssignment(
+                    tokenType: TokenType(rawValue: Int32(truncatingIfNeeded: row.integer(0))), apnTopic: row.text(1), route: row.text(2))
+            }
+            guard Set(earlier) != routes else { return leaseCount }
+            try database.run("DELETE FROM route")
+            for route in routes {
+                try database.run(
+                    "INSERT INTO route (token_type, apn_topic, name) VALUES (?, ?, ?)",
+                    Int64(route.tokenType.rawValue), route.apnTopic, route.route)
+            }
+            try database.run(
+                """
+                UPDATE push SET route = \(StoreTransaction.route(tokenType: "push.token_type", apnTopic: "push.apn_topic"))
+                WHERE finished_at IS NULL
+                """)
+            return leaseCount
+        }
+    }
+
+    /// Pushes of a route whose next attempt is due: new ones first, then the longest due. Those that are leased are not among them.
+    ///
+    /// - Parameter route: the empty one is the queue in which pushes are put as long as there are no routes.
+    package func duePushes(route: String = "", at now: Timestamp, limit: Int) async throws -> [QueuedPush] {
         try await read { database in
             try database.all(
                 """
                 SELECT id, message, accepted_at, attempts, triple, key_hash, installation_id, token_type, type, apn_topic,
-                    device_token, chat_id, ciphertext
-                FROM push WHERE state = 0 AND next_attempt_at <= ? ORDER BY next_attempt_at, id LIMIT ?
+                    device_token, chat_id, ciphertext, state
+                FROM push WHERE route = ? AND finished_at IS NULL AND next_attempt_at <= ? ORDER BY next_attempt_at, id LIMIT ?
                 """,
-                now, Int64(limit)
+                route, now, Int64(limit)
             ) { row in
                 let push = AcceptedPush(
                     target: Installation(keyHash: try row.fixedBytes(5), installationID: row.text(6)),
@@ -40,32 +97,96 @@ extension PushStore {
                     deviceToken: row.text(10), apnTopic: row.text(9),
                     type: PushNotificationType(rawValue: Int32(truncatingIfNeeded: row.integer(8))),
                     chatID: row.bytes(11), message: row.bytes(12))
+                guard let state = OpenPushState(rawValue: row.integer(13)) else { throw StoreError.damaged }
                 return QueuedPush(
-                    id: row.integer(0), message: row.integer(1), push: push, acceptedAt: row.timestamp(2),
+                    id: row.integer(0), message: row.integer(1), push: push, acceptedAt: row.timestamp(2), state: state,
                     attempts: Int(row.integer(3)))
             }
         }
     }
 
-    /// ``StoreTransaction/finish(_:as:at:)`` in a commit of its own.
-    package func finish(_ pushes: [Int64], as outcome: PushOutcome, at now: Timestamp) async throws {
-        try await commit { try $0.finish(pushes, as: outcome, at: now) }
+    /// When the next push of a route is due that is not leased; nil when there is none.
+    package func nextAttempt(route: String) async throws -> Timestamp? {
+        let next = try await read { database in
+            try database.first(
+                "SELECT next_attempt_at FROM push WHERE route = ? AND finished_at IS NULL ORDER BY next_attempt_at LIMIT 1", route
+            ) { $0.timestamp(0) }
+        }
+        return next.flatMap { $0.nanoseconds == .max ? nil : $0 }
     }
 
-    /// ``StoreTransaction/postpone(_:until:)`` in a commit of its own.
-    package func postpone(_ pushes: [Int64], until next: Timestamp) async throws {
-        try await commit { try $0.postpone(pushes, until: next) }
+    /// Ends pushes of a route that were accepted before a time and are not leased, the oldest first.
+    ///
+    /// - Returns: how many ended.
+    package func expirePushes(route: String, acceptedBefore oldest: Timestamp, limit: Int, at now: Timestamp) async throws -> Int {
+        let expired = try await read { database in
+            try database.all(
+                """
+                SELECT id FROM push WHERE finished_at IS NULL AND accepted_at < ? AND route = ?
+                    AND state <> \(OpenPushState.leased.rawValue) ORDER BY accepted_at LIMIT ?
+                """,
+                oldest, route, Int64(limit)
+            ) { $0.integer(0) }
+        }
+        guard !expired.isEmpty else { return 0 }
+        return try await commit { try $0.finish(expired, as: .expired, reason: "lifetime", at: now) }
     }
 
-    /// How many pushes wait in the outbox.
+    /// Of a push that was attempted, what a verdict that comes later needs.
+    package struct AttemptedPush: Sendable, Equatable {
+        package var tokenType: TokenType
+        package var route: String
+        package var attemptedAt: Timestamp
+        /// The token that was tried; nil if the registration is gone or was changed since the push was accepted.
+        package var deviceToken: String?
+    }
+
+    /// The pushes that went out under a name, as long as no newer attempt took another.
+    package func attemptedPushes(_ notification: NotificationID) async throws -> [AttemptedPush] {
+        try await read { database in
+            let pushes = try database.all(
+                "SELECT key_hash, installation_id, token_type, route, attempted_at, accepted_at FROM push WHERE notification_id = ?",
+                notification
+            ) { row in
+                (
+                    target: Installation(keyHash: try row.fixedBytes(0), installationID: row.text(1)),
+                    push: AttemptedPush(
+                        tokenType: TokenType(rawValue: Int32(truncatingIfNeeded: row.integer(2))), route: row.text(3),
+                        attemptedAt: row.timestamp(4)),
+                    acceptedAt: row.timestamp(5)
+                )
+            }
+            let transaction = StoreTransaction(database: database)
+            return try pushes.map { target, push, acceptedAt in
+                var push = push
+                push.deviceToken = try transaction.deviceToken(of: target, type: push.tokenType, registeredBefore: acceptedAt)
+                return push
+            }
+        }
+    }
+
+    /// How many pushes are open.
     package func queuedPushCount() async throws -> Int {
-        try await read { try $0.count("SELECT count(*) FROM push WHERE state = 0") }
+        try await read { try $0.count("SELECT count(*) FROM push WHERE finished_at IS NULL") }
+    }
+
+    /// How many pushes are open, by route.
+    package func queuedPushCounts() async throws -> [String: Int] {
+        try await read { database in
+            var counts: [String: Int] = [:]
+            try database.forEach("SELECT route, count(*) FROM push WHERE finished_at IS NULL GROUP BY route") { row in
+                counts[row.text(0)] = Int(row.integer(1))
+            }
+            return counts
+        }
     }
 
     /// When the push was accepted that has waited longest; nil when none waits.
     package func oldestQueuedPush() async throws -> Timestamp? {
         try await read { database in
-            try database.first("SELECT min(accepted_at) FROM push WHERE state = 0") { $0.isNull(0) ? nil : $0.timestamp(0) } ?? nil
+            try database.first("SELECT accepted_at FROM push WHERE finished_at IS NULL ORDER BY accepted_at LIMIT 1") {
+                $0.timestamp(0)
+            }
         }
     }
 }

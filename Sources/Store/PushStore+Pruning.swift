@@ -6,6 +6,9 @@ extension PushStore {
     /// finds the hashes it has seen, a request that is sent again its reply, and an audit all of a push that has just expired.
     package static let retention = Duration.seconds(48 * 3_600)
 
+    /// How long suspicions against device tokens are kept, and copies of dead registrations: over a week-end and the days after it.
+    package static let deadTokenRetention = Duration.seconds(7 * 24 * 3_600)
+
     /// What ``prune(at:)`` deletes of each table at most: some milliseconds of the writer.
     package static let maximumPrunedRowCount = 1_000
 
@@ -13,21 +16,58 @@ extension PushStore {
     package struct Pruned: Sendable, Equatable {
         package var messageCount: Int
         package var pushCount: Int
+        package var deadTokenCount = 0
 
         /// Whether there may be more that is due.
-        package var isBounded: Bool { max(messageCount, pushCount) == maximumPrunedRowCount }
+        package var isBounded: Bool { max(messageCount, pushCount, deadTokenCount) >= maximumPrunedRowCount }
     }
 
-    /// Deletes what was decided or finished more than ``retention`` ago: never a queued push, an undecided message or a tombstone.
+    /// Deletes what was decided or finished more than ``retention`` ago: never an open push, an undecided message or a tombstone. The
+    /// ledger knows how many rows of each kind there were.
     package func prune(at now: Timestamp) async throws -> Pruned {
         let limit = Int64(Self.maximumPrunedRowCount)
         let oldest = now.advanced(by: .zero - Self.retention)
-        return try await queue.perform { database in
-            let messageCount = try database.run(
-                "DELETE FROM message WHERE id IN (SELECT id FROM message WHERE decided_at < ? LIMIT ?)", oldest, limit)
-            let pushCount = try database.run(
-                "DELETE FROM push WHERE id IN (SELECT id FROM push WHERE finished_at < ? LIMIT ?)", oldest, limit)
-            return Pruned(messageCount: messageCount, pushCount: pushCount)
+        let oldestDead = now.advanced(by: .zero - Self.deadTokenRetention)
+        return try await commit { transaction in
+            let database = transaction.database
+            let messages = try database.all(
+                """
+                DELETE FROM message WHERE id IN (SELECT id FROM message WHERE decided_at < ? LIMIT ?) RETURNING state, ignore_reason
+                """,
+                oldest, limit
+            ) { row in
+                try Milestone(messageState: row.integer(0), ignoreReason: row.integer(1))
+            }
+            let pushes = try database.all(
+                "DELETE FROM push WHERE id IN (SELECT id FROM push WHERE finished_at < ? LIMIT ?) RETURNING state", oldest, limit
+            ) { row in
+                guard let outcome = PushOutcome(rawValue: row.integer(0)) else { throw StoreError.damaged }
+                return outcome.milestone
+            }
+            let pruned = Dictionary((messages + pushes).map { ($0, 1) }, uniquingKeysWith: +)
+            for (milestone, count) in pruned { try transaction.countPruned(milestone, by: count) }
+            let suspicionCount = try database.run(
+                """
+                DELETE FROM suspect_token WHERE token_digest IN (SELECT token_digest FROM suspect_token WHERE suspected_at < ? LIMIT ?)
+                """,
+                oldestDead, limit)
+            let deadCount = try database.run(
+                "DELETE FROM dead_registration WHERE id IN (SELECT id FROM dead_registration WHERE died_at < ? LIMIT ?)",
+                oldestDead, limit)
+            return Pruned(
+                messageCount: messages.count, pushCount: pushes.count, deadTokenCount: max(suspicionCount, deadCount))
+        }
+    }
+}
+
+extension Milestone {
+    /// Of a decided message.
+    init(messageState: Int64, ignoreReason: Int64) throws(StoreError) {
+        switch (MessageState(rawValue: messageState), IgnoreReason(rawValue: ignoreReason)) {
+        case (.silent, _), (.answered, _), (.replied, _): self = .processed
+        case (.ignored, .invalid): self = .invalid
+        case (.ignored, .notForUs): self = .ignored
+        default: throw .damaged
         }
     }
 }

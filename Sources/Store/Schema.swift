@@ -116,9 +116,13 @@ enum Schema {
             id INTEGER PRIMARY KEY AUTOINCREMENT,
             message INTEGER NOT NULL,               -- the request
             state INTEGER NOT NULL,
+            route TEXT NOT NULL,                    -- in whose queue it stands
             accepted_at INTEGER NOT NULL,
-            next_attempt_at INTEGER NOT NULL,
-            finished_at INTEGER,
+            next_attempt_at INTEGER NOT NULL,       -- 0: at once; the greatest number: leased
+            attempted_at INTEGER,                   -- this and the two below: of the newest attempt
+            notification_id BLOB,
+            reason TEXT,                            -- why it failed, or why the push ended so
+            finished_at INTEGER,                    -- NULL as long as the push is open
             attempts INTEGER NOT NULL,
             triple_prefix INTEGER NOT NULL,
             triple BLOB NOT NULL,
@@ -132,7 +136,46 @@ enum Schema {
             ciphertext BLOB NOT NULL
         ) STRICT;
         CREATE INDEX push_by_triple ON push (triple_prefix);
-        CREATE INDEX push_queued ON push (next_attempt_at, id, accepted_at, state) WHERE state = 0;
+        CREATE INDEX push_by_notification ON push (notification_id) WHERE notification_id IS NOT NULL;
+        -- Open pushes: by route and time, and by age.
+        CREATE INDEX push_due ON push (route, next_attempt_at, id, finished_at) WHERE finished_at IS NULL;
+        CREATE INDEX push_open ON push (accepted_at, state, route, finished_at) WHERE finished_at IS NULL;
         CREATE INDEX push_finished ON push (finished_at) WHERE finished_at IS NOT NULL;
+
+        -- In which queue a push is put: that of its type and topic, else that of its type ('').
+        CREATE TABLE route (
+            token_type INTEGER NOT NULL,
+            apn_topic TEXT NOT NULL,
+            name TEXT NOT NULL,
+            PRIMARY KEY (token_type, apn_topic)
+        ) STRICT, WITHOUT ROWID;
+
+        -- Device tokens that may be dead, by SHA-256, until a second verdict.
+        CREATE TABLE suspect_token (
+            token_digest BLOB PRIMARY KEY,
+            suspected_at INTEGER NOT NULL
+        ) STRICT, WITHOUT ROWID;
+        CREATE INDEX suspect_token_by_time ON suspect_token (suspected_at);
+
+        -- What was unregistered because its device token was dead, to be put back if that was a mistake.
+        CREATE TABLE dead_registration (
+            id INTEGER PRIMARY KEY AUTOINCREMENT,
+            died_at INTEGER NOT NULL,
+            reason TEXT NOT NULL,
+            route TEXT NOT NULL,
+            plain_topic INTEGER NOT NULL,
+            prefixed_topic INTEGER NOT NULL,
+            key_hash BLOB NOT NULL,
+            plaintext_digest BLOB NOT NULL,
+            content BLOB NOT NULL                   -- protobuf: the registration
+        ) STRICT;
+        CREATE INDEX dead_registration_by_time ON dead_registration (died_at);
+
+        -- How often each milestone was reached, and how many of the rows that stood for it were pruned.
+        CREATE TABLE ledger (
+            milestone TEXT PRIMARY KEY,
+            count INTEGER NOT NULL,
+            pruned INTEGER NOT NULL
+        ) STRICT, WITHOUT ROWID;
         """
 }

@@ -17,6 +17,16 @@ package enum IgnoreReason: Int64, Sendable {
     case invalid = 2
 }
 
+extension Settlement {
+    var milestone: Milestone {
+        switch self {
+        case .ignored(.notForUs): .ignored
+        case .ignored(.invalid): .invalid
+        case .answered, .silent: .processed
+        }
+    }
+}
+
 /// The answer to a message before it is signed and encrypted, so that it can be made again after a crash.
 package struct Reply: Sendable, Equatable {
     package var type: MessageType

@@ -9,7 +9,11 @@ extension StoreTransaction {
     /// - Returns: the number of its row; nil when the hash is known.
     func record(hash: Digest32, pubsubTopic: String, envelope: [UInt8], at now: Timestamp) throws -> Int64? {
         let isKnown = try database.first("SELECT 1 FROM message WHERE hash_prefix = ? AND hash = ?", hash.prefix, hash) { _ in true }
-        guard isKnown == nil else { return nil }
+        try count(.received)
+        guard isKnown == nil else {
+            try count(.duplicate)
+            return nil
+        }
         try database.run(
             """
             INSERT INTO message (hash_prefix, state, received_at, hash, pubsub_topic, envelope)
@@ -42,6 +46,7 @@ extension StoreTransaction {
                     reply.statusMessageID?.prefix, reply.statusMessageID, message)
             }
         guard changedCount == 1 else { throw StoreError.alreadyDecided }
+        try count(settlement.milestone)
     }
 
     /// Notes that the replies are out. Twice does no harm.

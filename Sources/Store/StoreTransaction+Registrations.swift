@@ -2,7 +2,7 @@ package import Envelope
 import GRDB
 package import PushProtocol
 package import StatusCrypto
-package import Wire
+import Wire
 
 /// The 4-byte content topics of the two forms of a client's query topic (PROTOCOL.md §2).
 package struct QueryTopics: Hashable, Sendable {
@@ -94,34 +94,6 @@ extension StoreTransaction {
         return row.id
     }
 
-    /// Unregisters all that have a device token that turned out to be dead. Re-installed apps leave their old registrations behind, so
-    /// one token may be under several installations and keys. Versions stay: the clients may register anew with higher ones.
-    ///
-    /// - Parameter attempt: when the token was tried. What was registered then or later stays: it may be the same token, alive again.
-    /// - Returns: the rows of those registrations: nobody listens for them from now on.
-    @discardableResult
-    package func unregisterDeviceToken(
-        _ deviceToken: String, type: TokenType, registeredBefore attempt: Timestamp, at now: Timestamp
-    ) throws -> [Int64] {
-        // The `+` keeps SQLite from putting the token into substr() for the column, which would hide the index from it.
-        let dead = try database.all(
-            """
-            SELECT key_hash, installation_id, version, plaintext_digest FROM registration
-            WHERE substr(device_token, 1, 16) = substr(?1, 1, 16) AND is_live = 1
-                AND +device_token = ?1 AND token_type = ?2 AND updated_at < ?3
-            """,
-            deviceToken, Int64(type.rawValue), attempt
-        ) { row in
-            (
-                installation: Installation(keyHash: try row.fixedBytes(0), installationID: row.text(1)),
-                version: UInt64(bitPattern: row.integer(2)), plaintextDigest: try row.fixedBytes(3, as: Digest32.self)
-            )
-        }
-        return try dead.compactMap {
-            try unregister($0.installation, version: $0.version, plaintextDigest: $0.plaintextDigest, at: now)
-        }
-    }
-
     /// The registrations of a key that a query is told of, by installation id.
     package func registrations(of keyHash: Digest64) throws -> [QueryableRegistration] {
         try database.all(
@@ -181,7 +153,7 @@ extension StoreTransaction {
 }
 
 /// The lists of a registration as stored: protobuf again, of a message with nothing but the lists. NULL when all are empty.
-private enum ListColumn {
+enum ListColumn {
     static func chatLists(of content: PushNotificationRegistration) -> [UInt8]? {
         var lists = PushNotificationRegistration()
         lists.blockedChatList = content.blockedChatList

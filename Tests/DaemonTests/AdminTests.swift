@@ -28,7 +28,7 @@ struct AdminTests {
 
     @Test func `a gorush that is away is named as the reason`() async throws {
         try await withStubGorush { gorush in
-            gorush.isClosed = true
+            gorush.breakDown(.answer(status: 503))
             let server = try await ServerProcess.start(
                 in: TemporaryFolder(), settings: ["gorush.url": await gorush.url, "gorush.retryInterval": "50ms"])
             let network = Network(server)
@@ -40,7 +40,7 @@ struct AdminTests {
             try await network.publish(bob.envelope(bob.request([bob.notification(to: alice)])))
             while try await network.get("/health/ready").status == 200 { await Task.yield() }
             #expect(try await network.get("/health/ready").body.contains("gorush"))
-            gorush.isClosed = false
+            gorush.breakDown(nil)
             while try await network.get("/health/ready").status != 200 { await Task.yield() }
             #expect(gorush.notifications.all.count == 1)
             #expect(await server.terminate() == 0)

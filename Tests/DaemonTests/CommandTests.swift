@@ -18,7 +18,10 @@ struct CommandTests {
         #expect(try await ChildProcess.run(arguments).output == first.output)
     }
 
-    @Test(arguments: [("ab", 0o600, "64 hex digits"), (String(repeating: "0", count: 64), 0o600, "64 hex digits"), (String(repeating: "7", count: 64), 0o640, "0600")])
+    @Test(arguments: [
+        ("ab", 0o600, "64 hex digits"), (String(repeating: "0", count: 64), 0o600, "64 hex digits"),
+        (String(repeating: "7", count: 64), 0o640, "0600"),
+    ])
     func `a key file that cannot be used is a configuration error`(content: String, mode: Int, reason: String) async throws {
         let folder = try TemporaryFolder()
         try folder.write(content, to: "identity.key", mode: mode)

@@ -18,7 +18,7 @@ struct RestartTests {
         try await withStubGorush { gorush in
             let folder = try TemporaryFolder()
             // gorush is closed for business until the server has ended.
-            gorush.isClosed = true
+            gorush.breakDown(.answer(status: 503))
             let settings = ["gorush.url": await gorush.url, "gorush.retryInterval": "50ms"]
 
             let first = try await ServerProcess.start(in: folder, settings: settings)
@@ -37,7 +37,7 @@ struct RestartTests {
             }
             #expect(gorush.notifications.all.isEmpty)
 
-            gorush.isClosed = false
+            gorush.breakDown(nil)
             let second = try await ServerProcess.start(in: folder, settings: settings)
             #expect(second.addresses.publicKey == first.addresses.publicKey)
             let later = Network(second)

@@ -22,8 +22,8 @@ import Testing
         #expect(
             GorushAnswer(HTTPResponse(200, body), expectedCount: 2)
                 == .accepted(failures: [
-                    GorushFailure(identifier: "n-1", error: "BadDeviceToken"),
-                    GorushFailure(identifier: nil, error: "Requested entity was not found."),
+                    GorushFailure(identifier: "n-1", error: "BadDeviceToken", token: "**********"),
+                    GorushFailure(identifier: nil, error: "Requested entity was not found.", token: ""),
                 ]))
     }
 
@@ -57,12 +57,12 @@ import Testing
     @Test(
         "gorush's refusals",
         arguments: [
-            ("Missing notifications field.", GorushAnswer.refused(status: 400, message: "Missing notifications field.")),
-            ("Notifications field is empty.", .refused(status: 400, message: "Notifications field is empty.")),
+            ("Missing notifications field.", GorushAnswer.refused(message: "Missing notifications field.")),
+            ("Notifications field is empty.", .refused(message: "Notifications field is empty.")),
             ("Number of notifications(101) over limit(100)", .overLimit(100)),
             ("Number of notifications(2) over limit(1)", .overLimit(1)),
-            ("Number of notifications(1) over limit(0)", .refused(status: 400, message: nil)),
-            ("Number of notifications(1) over limit(99999999999999999999)", .refused(status: 400, message: nil)),
+            ("Number of notifications(1) over limit(0)", .misconfigured(status: 400)),
+            ("Number of notifications(1) over limit(99999999999999999999)", .misconfigured(status: 400)),
         ])
     func refused(message: String, answer: GorushAnswer) {
         #expect(GorushAnswer(HTTPResponse(400, #"{"code":400,"message":"\#(message)"}"#), expectedCount: 1) == answer)
@@ -71,8 +71,8 @@ import Testing
     @Test("The words of others are not repeated: they could echo what was sent")
     func foreignWords() {
         let response = HTTPResponse(400, #"{"code":400,"message":"bad token a1a1a1"}"#)
-        #expect(GorushAnswer(response, expectedCount: 1) == .refused(status: 400, message: nil))
-        let failure = GorushFailure(identifier: "n-1", error: #"Post "https://api.push.apple.com/3/device/a1a1a1": EOF"#)
+        #expect(GorushAnswer(response, expectedCount: 1) == .misconfigured(status: 400))
+        let failure = GorushFailure(identifier: "n-1", error: #"Post "https://api.push.apple.com/3/device/a1a1a1": EOF"#, token: "a1a1a1")
         for text in ["\(failure)", String(reflecting: failure), "\(GorushAnswer.accepted(failures: [failure]))"] {
             #expect(!text.contains("a1a1a1"))
             #expect(text.contains("n-1"))
@@ -83,8 +83,8 @@ import Testing
         "Statuses",
         arguments: [
             (301, GorushAnswer.misconfigured(status: 301)), (307, .misconfigured(status: 307)), (401, .misconfigured(status: 401)),
-            (403, .misconfigured(status: 403)), (404, .misconfigured(status: 404)), (400, .refused(status: 400, message: nil)),
-            (413, .refused(status: 413, message: nil)), (429, .unavailable(retryAfter: nil)), (502, .unavailable(retryAfter: nil)),
+            (403, .misconfigured(status: 403)), (404, .misconfigured(status: 404)), (400, .misconfigured(status: 400)),
+            (413, .tooLarge), (429, .unavailable(retryAfter: nil)), (502, .unavailable(retryAfter: nil)),
             (503, .unavailable(retryAfter: nil)), (504, .unavailable(retryAfter: nil)), (500, .unknown), (501, .unknown), (204, .unknown),
             (202, .unknown), (0, .unknown), (999, .unknown),
         ])

@@ -59,10 +59,12 @@ final class Harness: Sendable {
         let bus = Bus()
         let listener = bus.attach(listener: replies)
         let transport = TestTransport(base: EmbeddedTransport(bus: bus, pubsubTopics: ["/waku/2/rs/16/32"]), publishing: publishing)
-        let engine = try await Engine(
-            configuration: .init(identity: identity, registrationPolicy: policy, isDryRun: isDryRun, workerCount: 2, echoesReplies: echoesReplies,
+        let engine = Engine(
+            configuration: .init(
+                identity: identity, registrationPolicy: policy, isDryRun: isDryRun, workerCount: 2, echoesReplies: echoesReplies,
                 drainLimit: drainLimit),
-            store: store, transport: transport, clock: clock, wallClock: WallClock { self.now.withLock { $0 } }, logger: logger,
+            store: store, directory: try await TopicDirectory(serverKey: server, store: store), transport: transport, clock: clock,
+            wallClock: WallClock { self.now.withLock { $0 } }, logger: logger,
             onAcceptedPushes: {})
         let running = Running(engine: engine, store: store, network: bus.attach(listener: Deaf()))
         let group = ServiceGroup(configuration: .init(services: [.init(service: engine)], logger: logger))

@@ -103,6 +103,14 @@ extension PushStore {
         return row
     }
 
+    /// Attempts pushes, which fail.
+    func attempt(_ pushes: [Int64], until next: Timestamp) async throws {
+        try await commit { transaction throws in
+            _ = try transaction.lease(pushes.map { ($0, hash(Int($0))) }, at: start)
+            for push in pushes { try transaction.postpone(push, until: next) }
+        }
+    }
+
     @discardableResult
     func register(_ registration: Registration, topics: QueryTopics = topics, at now: Timestamp = start) async throws -> Int64 {
         try await commit { try $0.register(registration, topics: topics, at: now) }

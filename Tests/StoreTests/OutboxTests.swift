@@ -22,8 +22,8 @@ struct OutboxTests {
             try await store.commit { transaction throws in
                 for number in 1...5 { try transaction.enqueue(push(number), message: 1, at: start) }
             }
-            try await store.postpone([1, 2], until: start.advanced(by: .seconds(5)))
-            try await store.postpone([1], until: start.advanced(by: .seconds(9)))
+            try await store.attempt([1, 2], until: start.advanced(by: .seconds(5)))
+            try await store.attempt([1], until: start.advanced(by: .seconds(9)))
             #expect(try await store.duePushes(at: start, limit: 2).map(\.id) == [3, 4])
             #expect(try await store.duePushes(at: start.advanced(by: .seconds(8)), limit: 9).map(\.id) == [3, 4, 5, 2])
             let all = try await store.duePushes(at: start.advanced(by: .seconds(9)), limit: 9)
@@ -36,9 +36,9 @@ struct OutboxTests {
     func `A finished push is never due again, keeps its first outcome and none of its secrets`(outcome: PushOutcome) async throws {
         try await withStore { store in
             try await store.commit { try $0.enqueue(push(), message: 1, at: start) }
-            try await store.finish([1], as: outcome, at: start)
-            try await store.finish([1], as: outcome == .sent ? .refused : .sent, at: start.advanced(by: .seconds(1)))
-            try await store.postpone([1], until: start)
+            try await store.commit { _ = try $0.finish([1], as: outcome, at: start) }
+            try await store.commit { _ = try $0.finish([1], as: outcome == .sent ? .refused : .sent, at: start.advanced(by: .seconds(1))) }
+            try await store.attempt([1], until: start)
             #expect(try await store.duePushes(at: start.advanced(by: .seconds(9)), limit: 9) == [])
             try await expectNoSecrets(store, outcome: outcome)
         }
@@ -66,7 +66,7 @@ struct OutboxTests {
                 try transaction.enqueue(push(1), message: 2, at: later)
                 #expect(try transaction.isRemembered(triple: push(1).triple, since: later))
             }
-            try await store.finish([1, 2], as: .sent, at: start)
+            try await store.commit { _ = try $0.finish([1, 2], as: .sent, at: start) }
             #expect(try await store.commit { try $0.isRemembered(triple: push(1).triple, since: start) })
         }
     }
@@ -79,9 +79,9 @@ struct OutboxTests {
                     try transaction.enqueue(push(number), message: 1, at: start.advanced(by: .seconds(number)))
                 }
             }
-            try await store.postpone([1], until: start.advanced(by: .seconds(99)))
+            try await store.attempt([1], until: start.advanced(by: .seconds(99)))
             #expect(try await store.oldestQueuedPush() == start.advanced(by: .seconds(1)))
-            try await store.finish([1], as: .expired, at: start)
+            try await store.commit { _ = try $0.finish([1], as: .expired, at: start) }
             #expect(try await store.oldestQueuedPush() == start.advanced(by: .seconds(2)))
             #expect(try await store.queuedPushCount() == 2)
         }

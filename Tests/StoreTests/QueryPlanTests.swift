@@ -30,16 +30,25 @@ struct QueryPlanTests {
                     try transaction.markReplied([Int64(number)], at: start)
                 }
                 try transaction.unregister(installation(1, key: 1), version: 2, plaintextDigest: hash(1), at: start)
-                try transaction.unregisterDeviceToken("0123456789abcdeX", type: .apn, registeredBefore: start, at: start)
+                try transaction.bury("0123456789abcdeX", type: .apn, registeredBefore: start, reason: "", route: "", at: start)
+                _ = try transaction.suspicion(against: hash(1))
+                try transaction.suspect(hash(1), at: start)
+                try transaction.clearSuspicion(against: hash(1))
+                try transaction.dropCiphertext(3)
+                try transaction.release(3, to: .queued)
             }
             for number in numbers {
                 try await store.saveTopicKey(FixedBytes(repeating: 1), keyHash: hash(number), prefixed: true)
                 _ = try await store.topicKey(keyHash: hash(number), prefixed: true)
                 _ = try await store.keyHash(ofRegistration: Int64(number))
             }
-            try await store.finish([1], as: .sent, at: start)
-            try await store.postpone([2], until: start)
+            try await store.commit { _ = try $0.finish([1], as: .sent, at: start) }
+            try await store.attempt([2], until: start)
             _ = try await store.duePushes(at: start, limit: 1)
+            _ = try await store.nextAttempt(route: "")
+            _ = try await store.attemptedPushes(hash(2))
+            _ = try await store.oldestQueuedPush()
+            _ = try await store.expirePushes(route: "", acceptedBefore: start, limit: 1, at: start)
             _ = try await store.undecided(limit: 1)
             _ = try await store.unreplied(limit: 1)
             _ = try await store.prune(at: start)

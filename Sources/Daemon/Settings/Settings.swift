@@ -1,3 +1,4 @@
+package import Delivery
 import Foundation
 package import Logging
 package import PushProtocol
@@ -25,12 +26,9 @@ package struct Settings: Sendable {
     package var wakuURL: String
     package var wakuPollInterval: Duration
     /// nil: dry run, no push leaves the machine.
-    package var gorushURL: String?
-    package var gorushDataFormat: GorushDataFormat
-    package var gorushTimeout: Duration
-    package var gorushRetryInterval: Duration
-    package var gorushMaximumNotificationCount: Int
-    package var pushTexts: PushTexts
+    package var delivery: DeliveryConfiguration?
+    /// What gorush has to show in the header `X-Feedback-Secret` when it calls the feedback hook; nil: nothing.
+    package var feedbackSecret: String?
     package var registrationPolicy: RegistrationPolicy
     package var adminListen: ListenAddress
     package var logLevel: Logger.Level
@@ -79,18 +77,7 @@ package struct Settings: Sendable {
         wakuPollInterval = reader.duration(
             "transport.waku.pollInterval", default: .milliseconds(500), in: .milliseconds(10)...Duration.seconds(60))
 
-        gorushURL = reader.url("gorush.url")
-        gorushDataFormat = reader.choice("gorush.dataFormat", default: .rfc71)
-        gorushTimeout = reader.duration("gorush.timeout", default: .seconds(60), in: .seconds(1)...Duration.seconds(600))
-        gorushRetryInterval = reader.duration(
-            "gorush.retryInterval", default: .seconds(5), in: .milliseconds(10)...Duration.seconds(3_600))
-        gorushMaximumNotificationCount = reader.integer("gorush.maximumNotifications", default: 100, in: 1...10_000)
-        let texts = PushTexts()
-        pushTexts = PushTexts(
-            message: reader.string("gorush.texts.message", default: texts.message),
-            mention: reader.string("gorush.texts.mention", default: texts.mention),
-            requestToJoinCommunity: reader.string(
-                "gorush.texts.requestToJoinCommunity", default: texts.requestToJoinCommunity))
+        (delivery, feedbackSecret) = Self.gorush(&reader)
 
         registrationPolicy = RegistrationPolicy(
             acceptRetransmission: reader.bool("registration.acceptRetransmission", default: false))

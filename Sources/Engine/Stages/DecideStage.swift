@@ -37,7 +37,8 @@ final class DecideStage: Sendable {
 
     init(
         decider: Decider, directory: TopicDirectory, store: PushStore, storeHealth: StoreHealth, admission: Admission,
-        metrics: EngineMetrics, clock: any Clock<Duration>, wallClock: WallClock, logger: Logger, onAcceptedPushes: @escaping @Sendable () -> Void,
+        metrics: EngineMetrics, clock: any Clock<Duration>, wallClock: WallClock, logger: Logger,
+        onAcceptedPushes: @escaping @Sendable () -> Void,
         queue: WorkQueue<Work>, output: WorkQueue<ReplyStage.Item>
     ) {
         self.decider = decider

@@ -35,7 +35,8 @@ final class ReplyStage: Sendable {
 
     init(
         identity: PrivateKey, transport: any MessageTransport, admission: Admission, metrics: EngineMetrics,
-        clock: any Clock<Duration>, wallClock: WallClock, logger: Logger, echo: EchoStage?, queue: WorkQueue<Item>, output: WorkQueue<DecideStage.Work>
+        clock: any Clock<Duration>, wallClock: WallClock, logger: Logger, echo: EchoStage?, queue: WorkQueue<Item>,
+        output: WorkQueue<DecideStage.Work>
     ) {
         sealer = ReplySealer(identity: identity)
         self.transport = transport

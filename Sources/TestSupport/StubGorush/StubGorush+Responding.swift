@@ -35,22 +35,30 @@ extension StubGorush {
     private func push(_ request: Request, channel: any Channel) async throws -> Response {
         let body = String(buffer: try await request.body.collect(upTo: Self.maximumBodyByteCount))
         posts.append(Post(headers: request.headers.map { ($0.name.rawName, $0.value) }, body: body))
-        let scripted = state.withLock { state -> (misbehaviour: Misbehaviour, takesBatch: Bool)? in
-            guard !state.isClosed else { return (.answer(status: 503), false) }
-            return state.script.isEmpty ? nil : state.script.removeFirst()
-        }
+        if let outage = outage(of: body) { return try await respond(.empty, but: outage, channel: channel) }
+        let scripted = state.withLock { $0.script.isEmpty ? nil : $0.script.removeFirst() }
         if let scripted, !scripted.takesBatch { return try await respond(.empty, but: scripted.misbehaviour, channel: channel) }
         let answer = take(body)
         guard let scripted else { return response(answer) }
         return try await respond(answer, but: scripted.misbehaviour, channel: channel)
     }
 
+    private struct Batch: Decodable {
+        let notifications: [StubNotification?]
+    }
+
+    private func outage(of body: String) -> Misbehaviour? {
+        guard let outage = state.withLock({ $0.outage }) else { return nil }
+        let batch = try? JSONDecoder().decode(Batch.self, from: Data(body.utf8)).notifications
+        let isMeant = batch?.contains { $0.map { outage.platforms.contains($0.platform) } ?? false } ?? true
+        return isMeant ? outage.misbehaviour : nil
+    }
+
     private func take(_ body: String) -> StubGorushAnswer {
-        struct Batch: Decodable {
-            let notifications: [StubNotification?]
-        }
-        let (configuration, failures) = state.withLock { ($0.configuration, $0.failures) }
-        guard let batch = try? JSONDecoder().decode(Batch.self, from: Data(body.utf8)).notifications else {
+        let (configuration, failures, poison) = state.withLock { ($0.configuration, $0.failures, $0.poison) }
+        guard let batch = try? JSONDecoder().decode(Batch.self, from: Data(body.utf8)).notifications,
+            poison.isDisjoint(with: batch.compactMap(\.self).flatMap(\.tokens))
+        else {
             return .refused("Missing notifications field.")
         }
         guard !batch.isEmpty else { return .refused("Notifications field is empty.") }

@@ -58,7 +58,8 @@ package final class StubGorush: Service, Sendable {
         var configuration: Configuration
         var script: [(misbehaviour: Misbehaviour, takesBatch: Bool)] = []
         var failures: [String: String] = [:]
-        var isClosed = false
+        var outage: (misbehaviour: Misbehaviour, platforms: Set<Int>)?
+        var poison: Set<String> = []
     }
 
     /// All posts, refused ones too.
@@ -84,15 +85,25 @@ package final class StubGorush: Service, Sendable {
         set { state.withLock { $0.configuration = newValue } }
     }
 
-    /// As long as it is true every post is answered 503, as a proxy does whose gorush is away.
-    package var isClosed: Bool {
-        get { state.withLock { $0.isClosed } }
-        set { state.withLock { $0.isClosed = newValue } }
-    }
-
     /// From now on pushes to this token fail for that reason: `Unregistered`, … (GORUSH.md §6). Nil: they succeed again.
     package func fail(token: String, with error: String?) {
         state.withLock { $0.failures[token] = error }
+    }
+
+    /// From now on posts with a notification for these platforms get this, and nothing of them is sent on. Nil: they are answered again.
+    package func breakDown(_ misbehaviour: Misbehaviour?, platforms: Set<Int> = [1, 2]) {
+        state.withLock { $0.outage = misbehaviour.map { ($0, platforms) } }
+    }
+
+    /// From now on a batch with this token is refused whole, as one with a wrong type in it is.
+    package func refuse(token: String) {
+        state.withLock { _ = $0.poison.insert(token) }
+    }
+
+    /// What gorush would post to its feedback hook about a notification that it took (GORUSH.md §8).
+    package func feedback(on notification: StubNotification, error: String) -> String {
+        StubGorushAnswer.failure(
+            notification, token: notification.tokens.first ?? "", error: error, hidesTokens: configuration.hidesTokens)
     }
 
     /// For the next post that has no misbehaviour yet.

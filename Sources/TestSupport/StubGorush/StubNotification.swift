@@ -9,6 +9,12 @@ package struct StubNotification: Sendable, Equatable, Decodable {
     package var topic: String?
     package var message: String?
     package var data: [String: JSONValue]?
+    /// iOS: `collapse_id`; Android: `android.notification.tag`.
+    package var collapseIdentifier: String?
+    /// iOS: Unix seconds.
+    package var expiration: Int?
+    /// Android: as FCM writes it, `"3600s"`.
+    package var timeToLive: String?
 
     /// Every key that gorush v1.22 declares with a type of its own (GORUSH.md §3): a wrong type anywhere makes it refuse the whole
     /// batch. `sound` may be anything; Huawei and Live Activities are left out.
@@ -39,6 +45,13 @@ package struct StubNotification: Sendable, Equatable, Decodable {
         topic = try container.decodeIfPresent(String.self, forKey: .topic)
         message = try container.decodeIfPresent(String.self, forKey: .message)
         data = try container.decodeIfPresent([String: JSONValue].self, forKey: .data)
+        expiration = try container.decodeIfPresent(Int.self, forKey: .expiration)
+        let android = try container.decodeIfPresent(AndroidConfiguration.self, forKey: .android)
+        timeToLive = android?.ttl
+        collapseIdentifier = try container.decodeIfPresent(String.self, forKey: .collapseIdentifier)
+        if platform == 2 {
+            collapseIdentifier = if case .string(let tag)? = android?.notification?["tag"] { tag } else { nil }
+        }
         for key in Key.allCases { try Self.checkType(of: key, in: container) }
     }
 

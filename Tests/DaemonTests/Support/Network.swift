@@ -53,7 +53,8 @@ struct Network: Sendable {
 
     /// From the admin endpoints.
     func get(_ path: String) async throws -> (status: Int, body: String) {
-        let response = try await http.send(HTTPRequest(
+        let response = try await http.send(
+            HTTPRequest(
                 method: .get, url: "http://\(server.addresses.admin)\(path)", timeout: .seconds(10), maximumResponseBodyByteCount: 1 << 20))
         return (response.status, String(decoding: response.body, as: UTF8.self))
     }

@@ -1,0 +1,95 @@
+import PushProtocol
+import Store
+
+/// What became of one push by one attempt.
+enum PushFate: Sendable, Equatable {
+    /// gorush took it; in sync mode Apple or Google did.
+    case sent
+    /// gorush says that it failed, and why.
+    case failed(Failure)
+    /// gorush refuses to take it, whenever.
+    case refused(reason: String)
+    /// It may have been sent.
+    case unknown(reason: String)
+    /// It was certainly not sent, for a reason that has nothing to do with it.
+    case notSent(reason: String)
+}
+
+/// What an answer means for the route.
+enum RouteNews: Sendable, Equatable {
+    case works
+    /// - `trouble`: in words for an operator.
+    case fails(trouble: String, retryAfter: Duration?)
+}
+
+/// What an answer means for the batch that was posted.
+enum AnswerReading: Sendable, Equatable {
+    /// A fate for each push, item by item.
+    case fates([PushFate], RouteNews)
+    /// Nothing was sent because of one of them, or of their number: each half is to be posted by itself.
+    case divide
+    /// Nothing was sent: gorush takes so many at a time.
+    case limit(Int)
+
+    /// - Parameters:
+    ///   - batch: not empty.
+    ///   - retriesItself: whether that gorush has `max_retry` above 0, so that a failure it reports may be followed by a success.
+    init(_ answer: GorushAnswer, batch: [DeliveryItem], retriesItself: Bool) {
+        func all(_ fate: PushFate, _ news: RouteNews) -> AnswerReading {
+            .fates(batch.flatMap { $0.pushes.map { _ in fate } }, news)
+        }
+        func nothingSent(_ trouble: String, reason: String, retryAfter: Duration? = nil) -> AnswerReading {
+            all(.notSent(reason: reason), .fails(trouble: trouble, retryAfter: retryAfter))
+        }
+        let pushCount = batch.reduce(0) { $0 + $1.pushes.count }
+        switch answer {
+        case .accepted(let failures):
+            self = .fates(Self.fates(failures, batch: batch, retriesItself: retriesItself), .works)
+        case .short(let expected, 0):
+            self = nothingSent("gorush took 0 of \(expected) pushes: the platform is disabled there", reason: "platform disabled")
+        case .short(let expected, let counted):
+            let trouble = "gorush took \(counted) of \(expected) pushes and does not say which"
+            self = all(.unknown(reason: "wrong count"), .fails(trouble: trouble, retryAfter: nil))
+        case .overLimit(let limit) where batch.count > 1:
+            self = .limit(min(limit, batch.count - 1))
+        case .overLimit:
+            self = nothingSent("gorush does not take a single notification", reason: "over limit")
+        case .refused where pushCount > 1, .tooLarge where pushCount > 1:
+            self = .divide
+        case .refused:
+            self = all(.refused(reason: "refused by gorush"), .works)
+        case .tooLarge:
+            self = nothingSent("a body of one push is too large for what is in front of gorush", reason: "status 413")
+        case .misconfigured(let status):
+            self = nothingSent(
+                status.map { "gorush cannot be used: the answer is \($0)" } ?? "gorush cannot be used: its URL or certificate is wrong",
+                reason: "configuration")
+        case .unavailable(let retryAfter):
+            self = nothingSent("gorush is not available", reason: "unavailable", retryAfter: retryAfter)
+        case .unknown:
+            self = all(
+                .unknown(reason: "no answer"), .fails(trouble: "gorush gave no answer that can be relied on", retryAfter: nil))
+        }
+    }
+
+    private static func fates(_ failures: [GorushFailure], batch: [DeliveryItem], retriesItself: Bool) -> [PushFate] {
+        let byIdentifier = Dictionary(grouping: failures, by: \.identifier)
+        return batch.flatMap { item in
+            // With one notification in the request, whatever failed is it.
+            let failures = batch.count == 1 ? failures : byIdentifier[item.notification.identifier] ?? []
+            return item.pushes.map { push -> PushFate in
+                guard let failure = failures.last(where: { concerns($0, push, in: item) }) else { return .sent }
+                let classified = FailureTaxonomy.classify(failure.error)
+                if retriesItself, classified.kind == .transient { return .unknown(reason: classified.reason) }
+                return .failed(classified)
+            }
+        }
+    }
+
+    /// Of a notification with several devices, an entry concerns the one that it names; where it names none of them, as when the call
+    /// to Google failed as a whole, it concerns all.
+    private static func concerns(_ failure: GorushFailure, _ push: QueuedPush, in item: DeliveryItem) -> Bool {
+        item.pushes.count == 1 || failure.names(push.push.deviceToken)
+            || !item.pushes.contains { failure.names($0.push.deviceToken) }
+    }
+}

@@ -1,0 +1,106 @@
+import Envelope
+import PushProtocol
+import StatusCrypto
+import Store
+import Wire
+
+/// A notification and the pushes that it carries: in the order of its tokens, if there are several.
+struct DeliveryItem: Sendable {
+    var identifier: NotificationID
+    var notification: IdentifiedNotification
+    var pushes: [QueuedPush]
+}
+
+/// What to do with pushes that are due.
+struct DeliveryPlan: Sendable {
+    var expired: [QueuedPush] = []
+    var unsendable: [(push: QueuedPush, obstacle: UnsendablePush)] = []
+    /// Each one is a request.
+    var batches: [[DeliveryItem]] = []
+
+    /// Under which name each push goes out.
+    var attempts: [(push: Int64, notification: NotificationID)] {
+        var attempts: [(push: Int64, notification: NotificationID)] = []
+        for item in batches.joined() {
+            for push in item.pushes { attempts.append((push.id, item.identifier)) }
+        }
+        return attempts
+    }
+}
+
+/// Turns pushes into requests.
+struct BatchPlanner: Sendable {
+    var dataFormat: GorushDataFormat
+    var texts: PushTexts
+    var lifetime: Duration
+    /// Notifications in a request; nil: one, with one token.
+    var batchCount: Int?
+
+    /// - Parameter now: of the wall clock.
+    func plan(_ due: [QueuedPush], at now: Timestamp, using random: inout some RandomNumberGenerator) -> DeliveryPlan {
+        var plan = DeliveryPlan()
+        var live: [QueuedPush] = []
+        for push in due {
+            if push.acceptedAt.advanced(by: lifetime) <= now {
+                plan.expired.append(push)
+            } else if let obstacle = push.push.obstacle {
+                plan.unsendable.append((push, obstacle))
+            } else {
+                live.append(push)
+            }
+        }
+        var items: [DeliveryItem] = []
+        // By request: only devices of one request share a notification (PROTOCOL.md §10).
+        for (_, pushes) in Dictionary(grouping: live, by: \.message).sorted(by: { $0.key < $1.key }) {
+            let groups = GorushNotification.make(
+                from: pushes.map(\.push), format: dataFormat, texts: texts, oneTokenEach: batchCount == nil)
+            for group in groups {
+                items.append(
+                    item(group.notification, group.indexes.map { pushes[$0] }, identifier: random.fixedBytes(), at: now))
+            }
+        }
+        let size = batchCount ?? 1
+        plan.batches = stride(from: 0, to: items.count, by: size).map { Array(items[$0..<min($0 + size, items.count)]) }
+        return plan
+    }
+
+    /// Halves a batch of which one element spoils the rest, down to a single push. What was leased under a name keeps it.
+    ///
+    /// - Returns: nil for one push, which cannot be divided.
+    func divide(_ batch: [DeliveryItem], at now: Timestamp) -> [[DeliveryItem]]? {
+        if batch.count > 1 {
+            let middle = batch.count / 2
+            return [Array(batch[..<middle]), Array(batch[middle...])]
+        }
+        guard let item = batch.first, item.pushes.count > 1 else { return nil }
+        let middle = item.pushes.count / 2
+        return [item.pushes[..<middle], item.pushes[middle...]].map { pushes in
+            GorushNotification.make(from: pushes.map(\.push), format: dataFormat, texts: texts, oneTokenEach: false).map { group in
+                self.item(
+                    group.notification, group.indexes.map { pushes[pushes.startIndex + $0] }, identifier: item.identifier, at: now)
+            }
+        }
+    }
+
+    private func item(
+        _ notification: GorushNotification, _ pushes: [QueuedPush], identifier: NotificationID, at now: Timestamp
+    ) -> DeliveryItem {
+        // The shortest that is left: the pushes of one request were accepted together.
+        let end = pushes.map { $0.acceptedAt.advanced(by: lifetime) }.min() ?? now
+        let secondsLeft = max(1, (end.nanoseconds - now.nanoseconds) / 1_000_000_000)
+        return DeliveryItem(
+            identifier: identifier,
+            notification: IdentifiedNotification(
+                identifier: Hex.encode(identifier.bytes), notification: notification,
+                collapseIdentifier: pushes.first.map(Self.collapseIdentifier),
+                expiry: (unixSeconds: end.nanoseconds / 1_000_000_000, secondsLeft: secondsLeft)),
+            pushes: pushes)
+    }
+
+    /// The same at every attempt, also after a crash and whatever else is in the batch, and another for every request of every server:
+    /// half of a SHA-256 of the request's row and of the moment it was accepted.
+    static func collapseIdentifier(of push: QueuedPush) -> String {
+        let digest = SHA256.hash(Array("\(push.message) \(push.acceptedAt.nanoseconds)".utf8))
+        return Hex.encode(digest.bytes.prefix(16))
+    }
+}

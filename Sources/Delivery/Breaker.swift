@@ -1,0 +1,59 @@
+/// Keeps a route that does not work from being tried by every push: one attempt at a time, at growing intervals.
+///
+/// Times are those of a monotonic clock, from its start.
+struct Breaker: Sendable, Equatable {
+    enum State: Sendable, Equatable {
+        /// All may go.
+        case closed
+        /// None may go before that time; then one.
+        case open(until: Duration, failures: Int)
+        /// One goes, and decides.
+        case trial(failures: Int)
+    }
+
+    private(set) var state = State.closed
+
+    /// When an attempt may be made; nil when the trial under way has to end first.
+    var nextAttempt: Duration? {
+        switch state {
+        case .closed: .zero
+        case .open(let until, _): until
+        case .trial: nil
+        }
+    }
+
+    /// How many requests may go out now; to be followed by ``begin(at:)`` for each.
+    func permits(at now: Duration) -> Int {
+        guard let nextAttempt, nextAttempt <= now else { return 0 }
+        return state == .closed ? .max : 1
+    }
+
+    /// A request goes out.
+    mutating func begin(at now: Duration) {
+        if case .open(let until, let failures) = state, until <= now { state = .trial(failures: failures) }
+    }
+
+    /// The route took a request.
+    mutating func succeed() {
+        // Of a request that went out before the failure: the trial will show.
+        if case .open = state { return }
+        state = .closed
+    }
+
+    /// The route did not take a request. Of many that fail together one counts.
+    ///
+    /// - Parameter retryAfter: what the other side asked for; nothing goes out before.
+    mutating func fail(at now: Duration, retryAfter: Duration?, using random: inout some RandomNumberGenerator) {
+        var failures = 1
+        var earliest = now + (retryAfter ?? .zero)
+        switch state {
+        case .closed: break
+        case .trial(let earlier): failures = earlier + 1
+        case .open(let until, let earlier):
+            state = .open(until: max(until, earliest), failures: earlier)
+            return
+        }
+        earliest = max(earliest, now + BackOff.route.delay(afterFailures: failures, using: &random))
+        state = .open(until: earliest, failures: failures)
+    }
+}

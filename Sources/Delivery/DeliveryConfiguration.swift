@@ -1,0 +1,89 @@
+package import PushProtocol
+
+/// How pushes are delivered.
+package struct DeliveryConfiguration: Sendable {
+    /// Where a gorush is, and how to speak to it.
+    package struct Endpoint: Sendable {
+        /// `http` or `https`, with a path if gorush is behind a proxy.
+        package var url: String
+        /// Such as `Authorization`, for a proxy: gorush itself has no authentication (GORUSH.md §9).
+        package var headers: [(name: String, value: String)]
+        /// PEM; nil: the certificates that the system trusts.
+        package var certificateAuthorityFile: String?
+
+        package init(url: String, headers: [(name: String, value: String)] = [], certificateAuthorityFile: String? = nil) {
+            self.url = url
+            self.headers = headers
+            self.certificateAuthorityFile = certificateAuthorityFile
+        }
+    }
+
+    /// Pushes with a queue, connections and a breaker of their own.
+    package struct Route: Sendable {
+        package enum Pushes: Sendable, Equatable {
+            /// Those of apps, by bundle id.
+            case apnTopics([String])
+            /// All of a platform that no route with topics takes.
+            case platform(GorushNotification.Platform)
+        }
+
+        /// In metrics, logs and the database.
+        package var name: String
+        package var pushes: Pushes
+        /// nil: the default.
+        package var endpoint: Endpoint?
+
+        package init(name: String, pushes: Pushes, endpoint: Endpoint? = nil) {
+            self.name = name
+            self.pushes = pushes
+            self.endpoint = endpoint
+        }
+    }
+
+    /// How many notifications go into one POST.
+    package enum BatchMode: String, Sendable, CaseIterable {
+        /// `single` for a gorush in sync mode or one that does not say, `batch` for one in async mode.
+        case automatic = "auto"
+        /// One device a request: the only way to hear of every failure (GORUSH.md §2.4 d).
+        case single
+        /// All that is due, up to gorush's limit. In sync mode a few failures in a thousand count as sent.
+        case batch
+    }
+
+    /// Where pushes go that no route takes elsewhere.
+    package var endpoint: Endpoint
+    /// Beside those for the rest of each platform, which are always there: `ios` and `android`.
+    package var routes: [Route] = []
+    package var dataFormat = GorushDataFormat.rfc71
+    package var texts = PushTexts()
+    package var batchMode = BatchMode.automatic
+    /// For the answer to a POST. In sync mode gorush waits up to 60 s for Apple, and Google's client as long (GORUSH.md §2.5).
+    package var timeout = Duration.seconds(60)
+    /// Of a route.
+    package var maximumRequestsInFlight = 32
+    /// A larger batch is not tried, whatever gorush says of itself; it may name a smaller one.
+    package var maximumNotificationsPerRequest = 100
+    /// Notifications that wait for an answer, of a route; a known queue of gorush lowers it.
+    package var maximumNotificationsInFlight = 1_000
+    /// After that time since it was accepted a push ends as expired.
+    package var lifetime = Limits.pushLifetime
+    /// The share of a route's verdicts within a minute that stops the deletion of dead device tokens, above 0 and up to 1.
+    package var deadTokenWaveShare = 0.3
+    /// How long what is under way may take to end at a shutdown.
+    package var drainLimit = Duration.seconds(10)
+
+    package init(endpoint: Endpoint) {
+        self.endpoint = endpoint
+    }
+}
+
+extension DeliveryConfiguration {
+    /// All routes, those for the rest of each platform last. A name or a topic that is there twice belongs to the first.
+    var allRoutes: [Route] {
+        var names: Set<String> = []
+        let rest = [
+            Route(name: "ios", pushes: .platform(.ios)), Route(name: "android", pushes: .platform(.android)),
+        ].filter { route in !routes.contains { $0.pushes == route.pushes } }
+        return (routes + rest).filter { names.insert($0.name).inserted }
+    }
+}

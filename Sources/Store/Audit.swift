@@ -1,0 +1,58 @@
+/// Whether the ledger and the rows tell the same story (RELIABILITY.md I1, I5).
+///
+/// Three books are kept apart and must agree: the ledger, which counts what happened; the rows that are there, with the ledger's
+/// count of those that were pruned; and SQLite's own count of the rows that were ever made.
+package struct Audit: Sendable, Equatable {
+    /// One thing that must be so.
+    package struct Line: Sendable, Equatable {
+        package var name: String
+        package var expected: Int64
+        package var found: Int64
+
+        package var balances: Bool { expected == found }
+    }
+
+    package private(set) var lines: [Line] = []
+
+    package var balances: Bool { lines.allSatisfy(\.balances) }
+
+    package init(_ facts: AuditFacts) {
+        func ledger(_ milestones: Milestone...) -> Int64 { milestones.reduce(0) { $0 + facts.counts[$1, default: 0] } }
+        func rows(_ milestone: Milestone) -> Int64 { facts.rowCounts[milestone, default: 0] + facts.prunedCounts[milestone, default: 0] }
+
+        add(
+            "received = duplicate + invalid + ignored + processed + undecided", ledger(.received),
+            ledger(.duplicate, .invalid, .ignored, .processed) + facts.undecidedCount)
+        add(
+            "accepted = merged + sent + expired + dead + refused + discarded + open", ledger(.accepted),
+            ledger(.merged, .sent, .expired, .dead, .refused, .discarded) + facts.openCount)
+        for milestone in [Milestone.invalid, .ignored, .processed, .sent, .expired, .dead, .refused, .discarded] {
+            add("\(milestone): counted = rows + pruned", ledger(milestone), rows(milestone))
+        }
+        add("messages ever recorded = received - duplicate", ledger(.received) - ledger(.duplicate), facts.messageRowsEver)
+        add("pushes ever queued = accepted - merged", ledger(.accepted) - ledger(.merged), facts.pushRowsEver)
+        add("rows in a state that does not exist", 0, facts.damagedRowCount)
+        add("ended pushes that still hold secrets", 0, facts.leakyRowCount)
+    }
+
+    private mutating func add(_ name: String, _ expected: Int64, _ found: Int64) {
+        lines.append(Line(name: name, expected: expected, found: found))
+    }
+}
+
+/// What an audit looks at, from one state of the database.
+package struct AuditFacts: Sendable, Equatable {
+    /// The ledger.
+    package var counts: [Milestone: Int64] = [:]
+    package var prunedCounts: [Milestone: Int64] = [:]
+    /// Decided messages and ended pushes that are there.
+    package var rowCounts: [Milestone: Int64] = [:]
+    package var undecidedCount: Int64 = 0
+    package var openCount: Int64 = 0
+    package var messageRowsEver: Int64 = 0
+    package var pushRowsEver: Int64 = 0
+    package var damagedRowCount: Int64 = 0
+    package var leakyRowCount: Int64 = 0
+
+    package init() {}
+}

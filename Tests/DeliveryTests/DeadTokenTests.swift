@@ -1,0 +1,237 @@
+import Delivery
+import Envelope
+import Foundation
+import PushProtocol
+import StatusCrypto
+import Store
+import TestSupport
+import Testing
+
+/// Devices that are gone, and those that only seem to be.
+@Suite(.timeLimit(.minutes(2))) struct DeadTokenTests {
+    private static let topics = QueryTopics(plain: 1, prefixed: 2)
+
+    private func register(_ pushes: [AcceptedPush], at time: Timestamp, in store: PushStore) async throws {
+        try await store.commit { transaction throws in
+            for push in pushes { try transaction.register(registration(of: push), topics: Self.topics, at: time) }
+        }
+    }
+
+    private func isRegistered(_ push: AcceptedPush, in store: PushStore) async throws -> Bool {
+        try await store.commit { try $0.pushTarget(push.target) } != nil
+    }
+
+    private let before = World.start.advanced(by: .seconds(-10))
+
+    @Test("A dead token ends the push and every registration with it", arguments: ["Unregistered", "ExpiredToken"])
+    func dead(reason: String) async throws {
+        try await withStubGorush { stub in
+            let world = try World()
+            try await world.withDelivery(to: await stub.url) { running in
+                let twin = iosPush(2, token: iosToken(1))
+                try await register([iosPush(1), twin, iosPush(3)], at: before, in: running.store)
+                stub.fail(token: iosToken(1), with: reason)
+                try await running.accept([iosPush(1), iosPush(3)])
+                try await running.settle()
+                #expect(try await running.outcomes() == [.dead: 1, .sent: 1])
+                #expect(try await !isRegistered(iosPush(1), in: running.store))
+                #expect(try await !isRegistered(twin, in: running.store))
+                #expect(try await isRegistered(iosPush(3), in: running.store))
+                #expect(Set(world.unregistered.all.map(\.registration)) == [1, 2])
+                // The version stays: the next registration needs a higher one.
+                #expect(try await running.store.commit { try $0.storedVersion(of: iosPush(1).target)?.version } == 1)
+                #expect(try await running.audit().balances)
+            }
+        }
+    }
+
+    @Test("A registration that is newer than the attempt, or has another token, survives", arguments: [true, false])
+    func newer(hasSameToken: Bool) async throws {
+        try await withStubGorush { stub in
+            let world = try World()
+            try await world.withDelivery(to: await stub.url) { running in
+                let now = iosPush(1, token: hasSameToken ? nil : iosToken(9))
+                try await register([now], at: hasSameToken ? World.start : before, in: running.store)
+                stub.fail(token: iosToken(1), with: "Unregistered")
+                try await running.accept([iosPush(1)])
+                try await running.settle()
+                #expect(try await running.outcomes() == [.dead: 1])
+                #expect(try await isRegistered(now, in: running.store))
+            }
+        }
+    }
+
+    @Test func `An ambiguous verdict needs a second one, and a success in between lifts the suspicion`() async throws {
+        try await withStubGorush { stub in
+            let world = try World()
+            try await world.withDelivery(to: await stub.url) { running in
+                try await register([iosPush(1)], at: before, in: running.store)
+                stub.fail(token: iosToken(1), with: "BadDeviceToken")
+                try await running.accept([iosPush(1)])
+                try await running.settle()
+                #expect(try await isRegistered(iosPush(1), in: running.store))
+                stub.fail(token: iosToken(1), with: nil)
+                try await running.pass { try await running.isAllDone() }
+                #expect(try await running.outcomes() == [.sent: 1])
+
+                stub.fail(token: iosToken(1), with: "BadDeviceToken")
+                world.advance(by: .seconds(601))
+                try await running.accept([iosPush(1)], message: 2)
+                try await running.settle()
+                #expect(try await isRegistered(iosPush(1), in: running.store))
+                let passed = try await running.pass(step: .seconds(10)) { try await running.isAllDone() }
+                #expect(passed >= .seconds(600))
+                #expect(try await running.outcomes() == [.sent: 1, .dead: 1])
+                #expect(try await !isRegistered(iosPush(1), in: running.store))
+            }
+        }
+    }
+
+    @Test func `A wave of dead tokens stops the deletion, is shouted about, and its pushes wait`() async throws {
+        try await withStubGorush { stub in
+            let world = try World()
+            try await world.withDelivery(to: await stub.url) { running in
+                let pushes = (0..<100).map { iosPush($0) }
+                try await register(pushes, at: before, in: running.store)
+                for number in 0..<100 { stub.fail(token: iosToken(number), with: "Unregistered") }
+                try await running.accept(pushes)
+                try await running.settle()
+                let deadCount = try await running.outcomes()[.dead] ?? 0
+                #expect(deadCount > 0 && deadCount < 10)
+                #expect(try await running.store.registrationCount() == 100 - Int(deadCount))
+                #expect(running.loop.troubles.count == 1)
+                #expect(try await running.store.queuedPushCount() == 100 - Int(deadCount))
+
+                // The operator puts the credentials right: nothing was lost.
+                for number in 0..<100 { stub.fail(token: iosToken(number), with: nil) }
+                try await running.pass(step: .seconds(5)) { try await running.isAllDone() }
+                #expect(try await running.outcomes() == [.dead: deadCount, .sent: 100 - deadCount])
+                try await running.pass(step: .seconds(30)) { running.loop.troubles.isEmpty }
+
+                // And those that went first come back.
+                let dead = try await running.store.deadRegistrations(limit: 100)
+                #expect(dead.count == Int(deadCount))
+                #expect(dead.allSatisfy { $0.reason == "Unregistered" && $0.route == "ios" && $0.version == 1 })
+                let restored = try await running.store.restoreDeadRegistrations(at: world.wallClock.now)
+                #expect(Set(restored) == Set(world.unregistered.all))
+                #expect(try await running.store.registrationCount() == 100)
+                let target = try await running.store.commit { try $0.pushTarget(pushes[Int(dead[0].installation.installationID.dropFirst(13)) ?? 0].target) }
+                #expect(target?.blockedChatList == [[4]])
+                #expect(try await running.store.deadRegistrations(limit: 100) == [])
+            }
+        }
+    }
+
+    @Test func `Another platform's wave is none of ours`() async throws {
+        try await withStubGorush { stub in
+            let world = try World()
+            try await world.withDelivery(to: await stub.url) { running in
+                try await register([androidPush(200)], at: before, in: running.store)
+                for number in 0..<40 { stub.fail(token: iosToken(number), with: "Unregistered") }
+                try await running.accept((0..<40).map { iosPush($0) })
+                try await running.settle()
+                stub.fail(token: androidToken(200), with: "Requested entity was not found.")
+                try await running.accept([androidPush(200)], message: 2)
+                try await running.settle()
+                #expect(try await !isRegistered(androidPush(200), in: running.store))
+            }
+        }
+    }
+
+    @Test("A feedback unregisters what its attempt tried", arguments: [true, false])
+    func feedback(isNewer: Bool) async throws {
+        try await withStubGorush(.init(isSync: false)) { stub in
+            let world = try World()
+            try await world.withDelivery(to: await stub.url) { running in
+                try await register([iosPush(1)], at: before, in: running.store)
+                try await running.accept([iosPush(1)])
+                let taken = await stub.waitForNotifications(count: 1)
+                try await running.settle()
+                #expect(try await running.outcomes() == [.sent: 1])
+                if isNewer { try await register([iosPush(1)], at: World.start.advanced(by: .seconds(1)), in: running.store) }
+
+                for forged in ["{}", #"{"notif_id":"00","error":"Unregistered"}"#, stub.feedback(on: forge(taken[0]), error: "Unregistered")] {
+                    if let failure = GorushFailure(feedback: Array(forged.utf8)) { await running.loop.feedback(failure) }
+                    #expect(try await isRegistered(iosPush(1), in: running.store))
+                }
+                let text = stub.feedback(on: taken[0], error: "Unregistered")
+                let failure = try #require(GorushFailure(feedback: Array(text.utf8)))
+                await running.loop.feedback(failure)
+                #expect(try await isRegistered(iosPush(1), in: running.store) == isNewer)
+                // Twice does no harm.
+                await running.loop.feedback(failure)
+                #expect(try await running.outcomes() == [.sent: 1])
+                #expect(try await running.audit().balances)
+            }
+        }
+    }
+
+    private func forge(_ notification: StubNotification) -> StubNotification {
+        var notification = notification
+        notification.identifier = String(repeating: "0", count: 32)
+        return notification
+    }
+
+    @Test func `A feedback on a notification for several devices means the one it names`() async throws {
+        try await withStubGorush(.init(isSync: false)) { stub in
+            let world = try World()
+            try await world.withDelivery(to: await stub.url) { running in
+                try await running.settle()
+                let pushes = (1...3).map { androidPush($0) }
+                try await register(pushes, at: before, in: running.store)
+                try await running.accept(pushes)
+                var taken = await stub.waitForNotifications(count: 1)[0]
+                try await running.settle()
+                #expect(taken.tokens.count == 3)
+                taken.tokens = [androidToken(2)]
+                let text = stub.feedback(on: taken, error: "Requested entity was not found.")
+                await running.loop.feedback(try #require(GorushFailure(feedback: Array(text.utf8))))
+                for push in pushes {
+                    #expect(try await isRegistered(push, in: running.store) == (push != pushes[1]))
+                }
+            }
+        }
+    }
+
+    @Test("What a failure asks for is done", arguments: [
+        ("ServiceUnavailable", Milestone.sent), ("some new text", .sent), ("TopicDisallowed", .sent), ("BadPriority", .refused),
+        ("PayloadTooLarge", .sent),
+    ])
+    func failures(reason: String, outcome: Milestone) async throws {
+        try await withStubGorush { stub in
+            let world = try World()
+            try await world.withDelivery(to: await stub.url) { running in
+                stub.fail(token: iosToken(1), with: reason)
+                try await running.accept([iosPush(1)])
+                await stub.waitForNotifications(count: 1)
+                if reason == "PayloadTooLarge" {
+                    let second = await stub.waitForNotifications(count: 2)[1]
+                    #expect(second.data?["message"] == "0x")
+                    #expect(try await running.outcomes()[.sent] == nil)
+                }
+                stub.fail(token: iosToken(1), with: nil)
+                if reason == "PayloadTooLarge" { try await running.accept([iosPush(1)], message: 2) }
+                try await running.pass(step: .seconds(1)) { try await running.isAllDone() }
+                #expect(try await running.outcomes()[outcome] == 1)
+                #expect(try await running.audit().balances)
+            }
+        }
+    }
+
+    @Test("A token that gorush cannot take is refused with its reason and posted to nobody", arguments: [
+        iosPush(1, token: "../" + iosToken(1).dropFirst(3)), iosPush(1, token: String(iosToken(1).dropFirst())),
+        iosPush(1, topic: "a b"), androidPush(1, token: "a b"), androidPush(1, token: String(repeating: "a", count: 4_097)),
+    ])
+    func unsendable(push: AcceptedPush) async throws {
+        try await withStubGorush { stub in
+            let world = try World()
+            try await world.withDelivery(to: await stub.url) { running in
+                try await running.accept([push])
+                try await running.eventually { try await running.isAllDone() }
+                #expect(try await running.outcomes() == [.refused: 1])
+                #expect(try await world.count("reason LIKE 'not a %'") == 1)
+                #expect(stub.posts.all.isEmpty)
+            }
+        }
+    }
+}

@@ -1,0 +1,231 @@
+import Delivery
+import Foundation
+import PushProtocol
+import StatusCrypto
+import Store
+import Synchronization
+import TestSupport
+import Testing
+
+/// The delivery against a gorush on loopback and a real database.
+@Suite(.timeLimit(.minutes(2))) struct DeliveryTests {
+    @Test func `A push arrives at once, with all that gorush needs, and ends as sent`() async throws {
+        try await withStubGorush { stub in
+            let world = try World()
+            try await world.withDelivery(to: await stub.url) { running in
+                try await running.accept([iosPush(1), androidPush(2)])
+                let taken = await stub.waitForNotifications(count: 2).sorted { $0.platform < $1.platform }
+                #expect(taken[0].tokens == [iosToken(1)])
+                #expect(taken[0].topic == "im.status.ethereum")
+                #expect(taken[0].expiration == 1_800_000_000 + 86_400)
+                #expect(taken[0].timeToLive == nil)
+                #expect(taken[0].data == ["chat_id": "0x0102", "message": "0x030405", "installation_ids": ["installation-1"]])
+                #expect(taken[1].tokens == [androidToken(2)])
+                #expect(taken[1].topic == nil)
+                #expect(taken[1].timeToLive == "86400s")
+                #expect(taken[1].expiration == nil)
+                #expect(taken.allSatisfy { ($0.collapseIdentifier?.utf8.count ?? 0) == 32 })
+                #expect(Set(taken.map(\.identifier)).count == 2)
+                #expect(taken.allSatisfy { $0.identifier?.utf8.count == 32 })
+                try await running.settle()
+                #expect(try await running.outcomes() == [.sent: 2])
+                #expect(try await running.audit().balances)
+                #expect(running.loop.troubles == [] && running.loop.warnings == [])
+            }
+        }
+    }
+
+    @Test func `To a gorush in sync mode each push goes alone, to one in async mode in batches`() async throws {
+        for isSync in [true, false] {
+            try await withStubGorush(.init(isSync: isSync, maximumNotificationCount: 10)) { stub in
+                let world = try World()
+                try await world.withDelivery(to: await stub.url) { running in
+                    try await running.settle()
+                    for number in 0..<25 { try await running.store.commit { try $0.enqueue(androidPush(number), message: Int64(number), at: World.start) } }
+                    running.loop.wake()
+                    try await running.pass { try await running.isAllDone() }
+                    #expect(stub.posts.all.count == (isSync ? 25 : 3))
+                    #expect(stub.notifications.all.count == 25)
+                    #expect(running.loop.warnings.isEmpty == isSync)
+                }
+            }
+        }
+    }
+
+    @Test func `Devices of one request share a notification in a batch`() async throws {
+        try await withStubGorush { stub in
+            let world = try World()
+            try await world.withDelivery(to: await stub.url, { $0.batchMode = .batch }) { running in
+                stub.fail(token: androidToken(2), with: "ServiceUnavailable")
+                try await running.accept([androidPush(1), androidPush(2), androidPush(3)])
+                try await running.settle()
+                #expect(stub.notifications.all.map(\.tokens) == [[1, 2, 3].map(androidToken)])
+                // Although tokens are hidden, the one that failed is known.
+                #expect(try await running.outcomes() == [.sent: 2])
+                stub.fail(token: androidToken(2), with: nil)
+                try await running.pass { try await running.isAllDone() }
+                #expect(stub.notifications.all.last?.tokens == [androidToken(2)])
+            }
+        }
+    }
+
+    @Test func `Only so many requests are in flight`() async throws {
+        try await withStubGorush { stub in
+            let world = try World()
+            try await world.withDelivery(to: await stub.url, { $0.maximumRequestsInFlight = 3; $0.drainLimit = .zero }) { running in
+                stub.breakDown(.hang)
+                try await running.accept((0..<10).map { androidPush($0) })
+                await stub.posts.wait(for: 3)
+                for _ in 0..<200 { await Task.yield() }
+                #expect(stub.posts.all.count == 3)
+                #expect(try await running.leasedCount() == 3)
+            }
+        }
+    }
+
+    struct Fault: CustomTestStringConvertible, Sendable {
+        var name: String
+        var misbehaviour: StubGorush.Misbehaviour
+        /// The notifications are sent on all the same, so that the retry is a second one.
+        var takesBatch = false
+        /// So short that on a busy machine a right answer can come too late.
+        var timeout: Duration?
+        var testDescription: String { name }
+
+        static let counts = #"{"counts":0,"logs":[],"success":"ok"}"#
+        static let all = [
+            Fault(name: "reset", misbehaviour: .reset),
+            Fault(name: "reset after taking it", misbehaviour: .reset, takesBatch: true),
+            Fault(name: "hangs", misbehaviour: .hang, timeout: .milliseconds(500)),
+            Fault(name: "hangs after taking it", misbehaviour: .hang, takesBatch: true, timeout: .milliseconds(500)),
+            Fault(name: "a byte now and then", misbehaviour: .drip(interval: .milliseconds(100)), takesBatch: true, timeout: .milliseconds(500)),
+            Fault(name: "breaks off", misbehaviour: .breakOff, takesBatch: true),
+            Fault(name: "counts nothing", misbehaviour: .answer(status: 200, body: counts)),
+            Fault(name: "malformed JSON", misbehaviour: .answer(status: 200, body: "{\"counts\":"), takesBatch: true),
+            Fault(name: "not gorush's JSON", misbehaviour: .answer(status: 200, body: "<html>"), takesBatch: true),
+            Fault(name: "10 MB", misbehaviour: .answer(status: 200, body: String(repeating: "x", count: 10 << 20)), takesBatch: true),
+            Fault(name: "400 of a proxy", misbehaviour: .answer(status: 400)),
+            Fault(name: "401", misbehaviour: .answer(status: 401)), Fault(name: "403", misbehaviour: .answer(status: 403)),
+            Fault(name: "404", misbehaviour: .answer(status: 404)), Fault(name: "307", misbehaviour: .answer(status: 307)),
+            Fault(name: "413", misbehaviour: .answer(status: 413)),
+            Fault(name: "429", misbehaviour: .answer(status: 429, headers: ["Retry-After": "7"])),
+            Fault(name: "500 with an empty body", misbehaviour: .answer(status: 500), takesBatch: true),
+            Fault(name: "500, nothing taken", misbehaviour: .answer(status: 500)),
+            Fault(name: "502", misbehaviour: .answer(status: 502)), Fault(name: "503", misbehaviour: .answer(status: 503)),
+            Fault(name: "503 with Retry-After", misbehaviour: .answer(status: 503, headers: ["Retry-After": "30"])),
+            Fault(name: "504", misbehaviour: .answer(status: 504)),
+        ]
+    }
+
+    @Test("RELIABILITY.md T4: whatever gorush does, each push arrives and ends once", arguments: Fault.all, [true, false])
+    func fault(_ fault: Fault, isSync: Bool) async throws {
+        try await withStubGorush(.init(isSync: isSync)) { stub in
+            let world = try World()
+            try await world.withDelivery(to: await stub.url, { $0.timeout = fault.timeout ?? $0.timeout }) { running in
+                try await running.settle()
+                for _ in 0..<3 { stub.next(fault.misbehaviour, takesBatch: fault.takesBatch) }
+                try await running.accept((0..<4).map { iosPush($0) } + (0..<4).map { androidPush($0) })
+                await stub.posts.wait(for: 1)
+                try await running.pass { try await running.isAllDone() }
+                #expect(try await running.outcomes() == [.sent: 8])
+                #expect(try await running.audit().balances)
+                #expect(running.loop.troubles == [])
+
+                // In a batch, devices of one request share a notification.
+                let each = stub.notifications.all.flatMap { notification in notification.tokens.map { ($0, notification) } }
+                let taken = Dictionary(grouping: each) { $0.0 }.mapValues { $0.map(\.1) }
+                #expect(taken.count == 8)
+                for notifications in taken.values {
+                    #expect(fault.takesBatch || fault.timeout != nil || notifications.count == 1)
+                    // The phone merges what came twice.
+                    #expect(Set(notifications.map(\.collapseIdentifier)).count == 1)
+                    #expect(Set(notifications.map(\.identifier)).count == notifications.count)
+                }
+            }
+        }
+    }
+
+    @Test func `Flapping: each push arrives`() async throws {
+        try await withStubGorush { stub in
+            let world = try World()
+            try await world.withDelivery(to: await stub.url) { running in
+                for round in 0..<10 {
+                    stub.breakDown(.answer(status: 503))
+                    try await running.accept([iosPush(2 * round), androidPush(2 * round)], message: Int64(2 * round))
+                    try await running.settle()
+                    stub.breakDown(nil)
+                    try await running.accept([iosPush(2 * round + 1), androidPush(2 * round + 1)], message: Int64(2 * round + 1))
+                    world.advance(by: .seconds(1))
+                }
+                try await running.pass { try await running.isAllDone() }
+                #expect(stub.notifications.all.count == 40)
+                #expect(try await running.outcomes() == [.sent: 40])
+            }
+        }
+    }
+
+    @Test func `Nothing goes out before the time that gorush named`() async throws {
+        try await withStubGorush { stub in
+            let world = try World()
+            try await world.withDelivery(to: await stub.url) { running in
+                stub.next(.answer(status: 429, headers: ["Retry-After": "600"]))
+                try await running.accept([androidPush(1)])
+                let passed = try await running.pass(step: .seconds(10)) { try await running.isAllDone() }
+                #expect(passed >= .seconds(600) && passed <= .seconds(620))
+                #expect(stub.posts.all.count == 2)
+            }
+        }
+    }
+
+    @Test func `A hanging platform does not hold up the other, nor a hanging app another`() async throws {
+        try await withStubGorush { stub in
+            try await withStubGorush { hanging in
+                let world = try World()
+                let hangingURL = await hanging.url
+                hanging.breakDown(.hang)
+                stub.breakDown(.hang, platforms: [1])
+                try await world.withDelivery(
+                    to: await stub.url,
+                    {
+                        $0.maximumRequestsInFlight = 2
+                        $0.drainLimit = .zero
+                        $0.routes = [
+                            .init(name: "desktop", pushes: .apnTopics(["im.status.desktop"]), endpoint: .init(url: hangingURL)),
+                            .init(name: "other", pushes: .apnTopics(["im.status.other"])),
+                        ]
+                    }
+                ) { running in
+                    try await running.accept((0..<20).map { iosPush($0) } + (20..<40).map { iosPush($0, topic: "im.status.desktop") })
+                    await hanging.posts.wait(for: 2)
+                    await stub.posts.wait(for: 2)
+                    try await running.accept((40..<60).map { androidPush($0) })
+                    let android = await stub.waitForNotifications(count: 20)
+                    #expect(android.allSatisfy { $0.platform == 2 })
+                    stub.breakDown(nil)
+                    try await running.accept([iosPush(60, topic: "im.status.other")])
+                    await stub.waitForNotifications(count: 21)
+                    #expect(stub.notifications.all.contains { $0.topic == "im.status.other" })
+                    #expect(hanging.posts.all.count == 2)
+                }
+            }
+        }
+    }
+
+    @Test func `A poisonous notification is found and refused, the rest of its batch is sent`() async throws {
+        try await withStubGorush(.init(isSync: false)) { stub in
+            let world = try World()
+            try await world.withDelivery(to: await stub.url) { running in
+                try await running.settle()
+                stub.refuse(token: androidToken(13))
+                try await running.accept((0..<40).map { androidPush($0) })
+                try await running.pass { try await running.isAllDone() }
+                #expect(try await running.outcomes() == [.sent: 39, .refused: 1])
+                for number in 0..<40 { try await running.accept([androidPush(number)], message: Int64(100 + number)) }
+                try await running.pass { try await running.isAllDone() }
+                #expect(try await running.outcomes() == [.sent: 78, .refused: 2])
+                #expect(Set(stub.notifications.all.flatMap(\.tokens)).count == 39)
+                #expect(try await running.audit().balances)
+            }
+        }
+    }
+}

@@ -1,0 +1,197 @@
+import Delivery
+import Envelope
+import Foundation
+import PushProtocol
+import StatusCrypto
+import Store
+import TestSupport
+import Testing
+
+/// Outages, crashes and clocks that jump (RELIABILITY.md I1, I2, I5, T6).
+@Suite(.timeLimit(.minutes(2))) struct RecoveryTests {
+    @Test("An hour without gorush loses nothing, and its return is noticed within 5 seconds", arguments: [
+        StubGorush.Misbehaviour.answer(status: 503), .reset,
+    ])
+    func outage(_ misbehaviour: StubGorush.Misbehaviour) async throws {
+        try await withStubGorush { stub in
+            let world = try World()
+            try await world.withDelivery(to: await stub.url) { running in
+                stub.breakDown(misbehaviour)
+                for second in stride(from: 0, to: 3_600, by: 10) {
+                    try await running.accept([iosPush(second), androidPush(second)], message: Int64(second))
+                    try await running.settle()
+                    world.advance(by: .seconds(10))
+                }
+                #expect(try await running.store.queuedPushCount() == 720)
+                #expect(running.loop.troubles.count == 2)
+                stub.breakDown(nil)
+                let passed = try await running.pass(step: .milliseconds(250)) { stub.notifications.all.contains { $0.platform == 1 } }
+                #expect(passed <= .seconds(5))
+                try await running.pass(step: .milliseconds(250)) { try await running.isAllDone() }
+                #expect(running.loop.troubles == [])
+
+                #expect(stub.notifications.all.count == 720)
+                #expect(Set(stub.notifications.all.map(\.tokens)).count == 720)
+                #expect(try await running.outcomes() == [.sent: 720])
+                #expect(try await running.audit().balances)
+            }
+        }
+    }
+
+    @Test func `A gorush that is not there yet is noticed when it comes`() async throws {
+        let port = try await withStubGorush { stub in try #require(URL(string: await stub.url)?.port) }
+        let world = try World()
+        try await world.withDelivery(to: "http://127.0.0.1:\(port)") { running in
+            try await running.accept([androidPush(1)])
+            try await running.pass { !running.loop.troubles.isEmpty }
+            for _ in 0..<20 {
+                world.advance(by: .seconds(10))
+                try await running.settle()
+            }
+            #expect(try await world.count("attempts > 0") == 0)
+            try await withStubGorush(.init(port: port)) { stub in
+                let passed = try await running.pass { try await running.isAllDone() }
+                #expect(passed <= .seconds(5))
+                #expect(stub.notifications.all.count == 1)
+            }
+        }
+    }
+
+    @Test func `What a crash leaves leased is of unknown outcome, and posted again under the same collapse identifier`() async throws {
+        try await withStubGorush { stub in
+            let world = try World()
+            stub.next(.hang, takesBatch: true)
+            stub.next(.hang, takesBatch: true)
+            let url = await stub.url
+            let crashes = Recorder<World>()
+            try await world.withDelivery(to: url, { $0.drainLimit = .zero }) { running in
+                try await running.accept([iosPush(1), androidPush(1)])
+                await stub.waitForNotifications(count: 2)
+                crashes.append(try world.crashed())
+            }
+            let crashed = try #require(crashes.all.first)
+            #expect(try await crashed.count("state = 6") == 2)
+            try await crashed.withDelivery(to: url) { running in
+                try await running.eventually { try await running.isAllDone() }
+                #expect(try await running.outcomes() == [.sent: 2])
+                #expect(try await running.audit().balances)
+                #expect(try await running.store.auditFacts().counts[.uncertain] == 2)
+            }
+            let each = Dictionary(grouping: stub.notifications.all) { $0.tokens }
+            #expect(each.count == 2)
+            for notifications in each.values {
+                #expect(notifications.count == 2)
+                #expect(Set(notifications.map(\.collapseIdentifier)).count == 1)
+                #expect(Set(notifications.map(\.identifier)).count == 2)
+            }
+        }
+    }
+
+    @Test func `A crash after the answer posts nothing again`() async throws {
+        try await withStubGorush { stub in
+            let world = try World()
+            let url = await stub.url
+            let crashes = Recorder<World>()
+            try await world.withDelivery(to: url) { running in
+                try await running.accept((0..<20).map { iosPush($0) })
+                try await running.eventually { try await running.isAllDone() }
+                crashes.append(try world.crashed())
+            }
+            try await crashes.all[0].withDelivery(to: url) { running in try await running.settle() }
+            #expect(stub.notifications.all.count == 20)
+        }
+    }
+
+    @Test func `A shutdown waits for what is under way, up to a limit`() async throws {
+        for isPatient in [true, false] {
+            try await withStubGorush { stub in
+                let world = try World()
+                // A right answer, but not at once.
+                stub.next(isPatient ? .drip(interval: .milliseconds(5)) : .hang, takesBatch: true)
+                try await world.withDelivery(to: await stub.url, { $0.drainLimit = isPatient ? .seconds(10) : .zero }) { running in
+                    try await running.accept([iosPush(1)])
+                    await stub.waitForNotifications(count: 1)
+                }
+                #expect(try await world.count("state = 1") == (isPatient ? 1 : 0))
+                #expect(try await world.count("state = 7") == (isPatient ? 0 : 1))
+                #expect(try await world.count("state = 6") == 0)
+            }
+        }
+    }
+
+    @Test("T6: a wall clock that jumps changes no delay", arguments: [Duration.seconds(-86_400), .seconds(80_000)])
+    func jump(_ jump: Duration) async throws {
+        try await withStubGorush { stub in
+            let world = try World()
+            try await world.withDelivery(to: await stub.url) { running in
+                stub.fail(token: iosToken(1), with: "TopicDisallowed")
+                try await running.accept([iosPush(1)])
+                try await running.settle()
+                #expect(stub.notifications.all.count == 1)
+                stub.fail(token: iosToken(1), with: nil)
+                world.wallClock.advance(by: jump)
+                // New ones are not held up, whatever time they were accepted at.
+                try await running.accept([iosPush(2)], message: 2)
+                try await running.eventually { try await running.outcomes() == [.sent: 1] }
+                let passed = try await running.pass { try await running.isAllDone() }
+                #expect(passed <= .seconds(61))
+                #expect(try await running.outcomes() == [.sent: 2])
+            }
+        }
+    }
+
+    @Test func `T6: a push expires by the wall clock, also while its route takes nothing`() async throws {
+        try await withStubGorush { stub in
+            let world = try World()
+            try await world.withDelivery(to: await stub.url) { running in
+                stub.breakDown(.answer(status: 503))
+                try await running.accept([iosPush(1), androidPush(1)])
+                try await running.settle()
+                world.wallClock.advance(by: .seconds(86_401))
+                try await running.accept([iosPush(2)], message: 2)
+                let passed = try await running.pass(step: .seconds(1)) { try await running.store.queuedPushCount() == 1 }
+                #expect(passed <= .seconds(31))
+                #expect(try await running.outcomes() == [.expired: 2])
+                stub.breakDown(nil)
+                try await running.pass { try await running.isAllDone() }
+                #expect(stub.notifications.all.map(\.tokens) == [[iosToken(2)]])
+            }
+        }
+    }
+
+    @Test func `A delay that a clock gone wrong has set ends at the next start`() async throws {
+        try await withStubGorush { stub in
+            let world = try World()
+            let store = try world.open()
+            try await store.commit { transaction throws in
+                try transaction.enqueue(iosPush(1), message: 1, at: World.start)
+                try transaction.postpone(1, until: World.start.advanced(by: .seconds(86_400)))
+            }
+            await store.close()
+            try await world.withDelivery(to: await stub.url) { running in
+                await stub.waitForNotifications(count: 1)
+            }
+        }
+    }
+
+    @Test func `Routes that have changed take over the pushes of those before`() async throws {
+        try await withStubGorush { stub in
+            let world = try World()
+            let url = await stub.url
+            stub.breakDown(.answer(status: 503))
+            let topics = ["im.status.ethereum", "im.status.desktop"]
+            try await world.withDelivery(to: url, { $0.routes = [.init(name: "old", pushes: .apnTopics(topics))] }) { running in
+                try await running.accept([iosPush(1), iosPush(2, topic: topics[1]), androidPush(3)])
+                try await running.settle()
+                #expect(try await running.store.queuedPushCounts() == ["old": 2, "android": 1])
+            }
+            try await world.withDelivery(to: url, { $0.routes = [.init(name: "new", pushes: .apnTopics([topics[1]]))] }) { running in
+                try await running.settle()
+                #expect(try await running.store.queuedPushCounts() == ["new": 1, "ios": 1, "android": 1])
+                stub.breakDown(nil)
+                try await running.pass { try await running.isAllDone() }
+            }
+            #expect(stub.notifications.all.count == 3)
+        }
+    }
+}

@@ -1,0 +1,194 @@
+import Delivery
+import Envelope
+import Foundation
+import GRDB
+import Logging
+import PushProtocol
+import ServiceLifecycle
+import StatusCrypto
+import Store
+import Synchronization
+import TestSupport
+import Wire
+
+/// A database and two clocks that stand still until they are advanced.
+final class World: Sendable {
+    static let start = Timestamp(nanoseconds: 1_800_000_000_000_000_000)
+
+    let clock = ManualClock()
+    let wallClock = ManualWallClock(World.start)
+    let unregistered = Recorder<ChangedRegistration>()
+    private let folder: URL
+
+    init() throws {
+        folder = FileManager.default.temporaryDirectory.appending(path: "delivery-tests-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    }
+
+    deinit { try? FileManager.default.removeItem(at: folder) }
+
+    var database: String { folder.appending(path: "push.sqlite").path() }
+
+    func open() throws -> PushStore {
+        try PushStore(path: database, identity: FixedBytes(repeating: 2), logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+    }
+
+    /// The world as a machine finds it that was switched off now.
+    func crashed() throws -> World {
+        let world = try World()
+        for suffix in ["", "-wal"] {
+            try FileManager.default.copyItem(atPath: database + suffix, toPath: world.database + suffix)
+        }
+        world.wallClock.set(wallClock.now)
+        return world
+    }
+
+    func advance(by duration: Duration) {
+        wallClock.advance(by: duration)
+        clock.advance(by: duration)
+    }
+
+    /// Changes the database behind the server's back.
+    func execute(sql: String) throws {
+        let queue = try DatabaseQueue(path: database)
+        try queue.write { try $0.execute(sql: sql) }
+        try queue.close()
+    }
+
+    /// Runs a delivery, then shuts it down as SIGTERM would.
+    func withDelivery(
+        to url: String, _ configure: (inout DeliveryConfiguration) -> Void = { _ in },
+        _ body: @escaping @Sendable (Running) async throws -> Void
+    ) async throws {
+        let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        let store = try open()
+        var configuration = DeliveryConfiguration(endpoint: .init(url: url))
+        configuration.timeout = .seconds(20)
+        configure(&configuration)
+        let loop = DeliveryLoop(
+            store: store, configuration: configuration, clock: clock, wallClock: wallClock.clock, logger: logger,
+            onUnregistered: { self.unregistered.append(contentsOf: $0) })
+        let group = ServiceGroup(configuration: .init(services: [.init(service: loop)], logger: logger))
+        let running = Running(world: self, store: store, loop: loop, routeCount: 2 + configuration.routes.count)
+        do {
+            try await withThrowingTaskGroup(of: Void.self) { tasks in
+                tasks.addTask { try await group.run() }
+                try await body(running)
+                await group.triggerGracefulShutdown()
+                try await tasks.waitForAll()
+            }
+        } catch {
+            await store.close()
+            throw error
+        }
+        await store.close()
+    }
+}
+
+/// A delivery that runs.
+struct Running: Sendable {
+    let world: World
+    let store: PushStore
+    let loop: DeliveryLoop
+    let routeCount: Int
+
+    func accept(_ pushes: [AcceptedPush], message: Int64 = 1) async throws {
+        let now = world.wallClock.now
+        try await store.commit { transaction throws in
+            for push in pushes { try transaction.enqueue(push, message: message, at: now) }
+        }
+        loop.wake()
+    }
+
+    /// Returns when nothing happens any more unless time passes: every worker sleeps and nothing is under way.
+    func settle() async throws {
+        var quietCount = 0
+        while quietCount < 5 {
+            // A pause and the wait for the next probe of each route.
+            await world.clock.sleepers(2 * routeCount)
+            quietCount = try await leasedCount() == 0 ? quietCount + 1 : 0
+            for _ in 0..<20 { await Task.yield() }
+        }
+    }
+
+    /// Lets time pass in steps until it is so.
+    ///
+    /// - Returns: how long it took.
+    @discardableResult
+    func pass(step: Duration = .milliseconds(500), until isSo: () async throws -> Bool) async throws -> Duration {
+        var passed = Duration.zero
+        while true {
+            try await settle()
+            if try await isSo() { return passed }
+            world.advance(by: step)
+            passed += step
+        }
+    }
+
+    /// Returns when it is so, without time.
+    func eventually(_ isSo: () async throws -> Bool) async throws {
+        while try await !isSo() { await Task.yield() }
+    }
+
+    func leasedCount() async throws -> Int {
+        try await world.count("state = 6")
+    }
+
+    func outcomes() async throws -> [Milestone: Int64] {
+        try await store.auditFacts().rowCounts
+    }
+
+    func isAllDone() async throws -> Bool {
+        try await store.queuedPushCount() == 0
+    }
+
+    func audit() async throws -> Audit {
+        Audit(try await store.auditFacts())
+    }
+}
+
+extension World {
+    /// Counts pushes past the store.
+    func count(_ condition: String) async throws -> Int {
+        let queue = try DatabaseQueue(path: database)
+        defer { try? queue.close() }
+        return try await queue.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM push WHERE \(condition)") ?? 0 }
+    }
+}
+
+func iosToken(_ number: Int) -> String {
+    let digits = String(number, radix: 16)
+    return String(repeating: "a", count: 64 - digits.count) + digits
+}
+
+func iosPush(_ number: Int, topic: String = "im.status.ethereum", token: String? = nil) -> AcceptedPush {
+    push(number, type: .apn, token: token ?? iosToken(number), topic: topic)
+}
+
+func androidToken(_ number: Int) -> String { "fcm:token_\(number)_of-a-device" }
+
+func androidPush(_ number: Int, token: String? = nil) -> AcceptedPush {
+    push(number, type: .firebase, token: token ?? androidToken(number), topic: "")
+}
+
+private func push(_ number: Int, type: TokenType, token: String, topic: String) -> AcceptedPush {
+    AcceptedPush(
+        target: Installation(keyHash: Digest64(repeating: UInt8(truncatingIfNeeded: number)), installationID: "installation-\(number)"),
+        triple: SHA256.hash(Array("\(type.rawValue) \(number)".utf8)), tokenType: type, deviceToken: token, apnTopic: topic,
+        type: .message, chatID: [1, 2], message: [3, 4, 5])
+}
+
+func registration(of push: AcceptedPush, version: UInt64 = 1) -> Registration {
+    var content = PushNotificationRegistration()
+    content.tokenType = push.tokenType
+    content.deviceToken = push.deviceToken
+    content.installationID = push.target.installationID
+    content.accessToken = "access token"
+    content.enabled = true
+    content.version = version
+    content.allowedKeyList = [[1], [2, 3]]
+    content.blockedChatList = [[4]]
+    content.grant = [UInt8](repeating: 5, count: 65)
+    content.apnTopic = push.apnTopic
+    return Registration(keyHash: push.target.keyHash, content: content, plaintextDigest: Digest32(repeating: 7))
+}
