@@ -90,7 +90,9 @@ let package = Package(
         executable("pushctl", ["PushClient", "StatusCrypto", "Envelope"]),
 
         // Clock, stub gorush, vectors, keys: shared by all tests and the demo.
-        library("TestSupport", ["Envelope", "StatusCrypto", "Wire", hummingbird, logging, serviceLifecycle]),
+        library("TestSupport", ["CFaultyVFS", "Envelope", "StatusCrypto", "Wire", hummingbird, logging, serviceLifecycle]),
+        // A disk that fails on purpose, under SQLite.
+        .target(name: "CFaultyVFS", dependencies: [sqlite], cSettings: [.treatAllWarnings(as: .error)]),
 
         tests("Wire", ["Wire", "StatusCrypto"], exclude: ["Differential"]),
         tests("StatusCrypto", ["StatusCrypto"]),
@@ -106,5 +108,6 @@ let package = Package(
                 "Engine", "Transport", "Store", "PushProtocol", "Envelope", "StatusCrypto", "Wire", grdb, logging,
                 serviceLifecycle,
             ]),
-    ]
+    ],
+    cLanguageStandard: .c11
 )
