@@ -15,8 +15,8 @@ struct PowerLossTests {
             let cut = try await cutPower(at: call, script, keepsSomePages: keepsSomePages)
             #expect(cut.isIntact, "cut at call \(call)")
             // The step that was under way may have been the last to become durable.
-            let possible = expected[cut.acknowledged...].prefix(cut.wasUnderWay ? 2 : 1)
-            #expect(possible.contains(cut.contents), "cut at call \(call), after step \(cut.acknowledged)")
+            let isExpected = expected[cut.acknowledged...].prefix(cut.wasUnderWay ? 2 : 1).contains(cut.contents)
+            #expect(isExpected, "cut at call \(call), after step \(cut.acknowledged)")
             if !cut.wasUnderWay { break }
         }
         // Every step makes some calls.
