@@ -64,10 +64,10 @@ let package = Package(
         library("PushProtocol", ["Wire", "StatusCrypto", "Envelope"]),
 
         // The neighbours: database, node, gorush.
-        library("HTTPClient", ["CLibCurl", logging]),
+        library("HTTPClient", ["CLibCurl"]),
         library("Store", ["PushProtocol", "Envelope", "StatusCrypto", "Wire", grdb, sqlite, logging]),
         library("Transport", ["Envelope", "StatusCrypto", "Wire", "HTTPClient", logging, serviceLifecycle]),
-        library("Relay", ["Transport", "Envelope", "StatusCrypto", hummingbird, logging, serviceLifecycle]),
+        library("Relay", ["Transport", "Envelope", "StatusCrypto", "Wire", hummingbird, logging, serviceLifecycle]),
 
         // The server.
         library(
@@ -84,13 +84,14 @@ let package = Package(
             ]),
 
         // The client side: the only public API.
-        library("PushClient", ["HTTPClient", "PushProtocol", "Envelope", "StatusCrypto", "Wire"]),
+        library("PushClient", ["Transport", "HTTPClient", "Envelope", "StatusCrypto", "Wire"]),
 
         executable("pushserver", ["Daemon"]),
-        executable("pushctl", ["PushClient", "StatusCrypto", "Envelope"]),
+        executable("pushctl", ["PushClient", "StatusCrypto"]),
 
         // Clock, stub gorush, vectors, keys: shared by all tests and the demo.
         library("TestSupport", ["CFaultyVFS", "Envelope", "StatusCrypto", "Wire", hummingbird, logging, serviceLifecycle]),
+        executable("stubgorush", ["TestSupport", logging, serviceLifecycle, unixSignals]),
         // A disk that fails on purpose, under SQLite.
         .target(name: "CFaultyVFS", dependencies: [sqlite], cSettings: [.treatAllWarnings(as: .error)]),
 
@@ -100,6 +101,7 @@ let package = Package(
         tests("PushProtocol", ["PushProtocol", "StatusCrypto", "Wire"]),
         tests("HTTPClient", ["HTTPClient"]),
         tests("Store", ["Store", "PushProtocol", "Envelope", "StatusCrypto", "Wire", grdb, sqlite, logging]),
+        tests("Transport", ["Transport", "Relay", "HTTPClient", "Envelope", "Wire", logging, serviceLifecycle]),
         tests("Relay", ["Relay", "Transport", "HTTPClient", "Envelope", "StatusCrypto", "Wire", logging, serviceLifecycle]),
         tests("Delivery", ["Delivery", "Store", "PushProtocol", "HTTPClient", "Envelope", "StatusCrypto", logging, serviceLifecycle]),
         tests(
@@ -108,6 +110,10 @@ let package = Package(
                 "Engine", "Transport", "Store", "PushProtocol", "Envelope", "StatusCrypto", "Wire", grdb, logging,
                 serviceLifecycle,
             ]),
+        tests(
+            "PushClient",
+            ["PushClient", "pushctl", "Relay", "Transport", "HTTPClient", "PushProtocol", "Envelope", "StatusCrypto", "Wire", logging]),
+        tests("Daemon", ["pushserver", "Transport", "HTTPClient", "Envelope", "StatusCrypto", "Wire", grdb]),
     ],
     cLanguageStandard: .c11
 )

@@ -52,7 +52,7 @@ package enum Server {
         let engine = try await Engine(
             configuration: .init(
                 identity: identity, registrationPolicy: settings.registrationPolicy, isDryRun: delivery == nil,
-                workerCount: ProcessInfo.processInfo.activeProcessorCount),
+                workerCount: ProcessInfo.processInfo.activeProcessorCount, echoesReplies: settings.echoesReplies),
             store: store, transport: transport, clock: clock, wallClock: wallClock, logger: logger,
             onAcceptedPushes: { delivery?.wake() })
 

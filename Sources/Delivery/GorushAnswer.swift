@@ -52,7 +52,9 @@ package enum GorushAnswer: Sendable, Equatable {
     }
 
     private static func taken(_ body: [UInt8], expectedCount: Int) -> GorushAnswer {
-        guard let accepted = try? JSONDecoder().decode(AcceptedBody.self, from: Data(body)), accepted.success == "ok" else { return .unknown }
+        guard let accepted = try? JSONDecoder().decode(AcceptedBody.self, from: Data(body)), accepted.success == "ok" else {
+            return .unknown
+        }
         guard accepted.counts >= expectedCount else { return .short(expected: expectedCount, counted: accepted.counts) }
         return .accepted(failures: accepted.logs ?? [])
     }

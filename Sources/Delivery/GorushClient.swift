@@ -25,8 +25,8 @@ package struct GorushClient: Sendable {
         }
     }
 
-    /// A failure of each device of the largest batch is about 500 bytes; ten times the usual batch of one token each.
-    static let maximumAnswerByteCount = 512 * 1024
+    /// A hundred failures, a full batch of one token each, are about 50 KB. A longer answer is `GorushAnswer.unknown`.
+    private static let maximumAnswerByteCount = 1 << 20
 
     private let http: HTTPClient
     package let configuration: Configuration

@@ -122,7 +122,9 @@ import Foundation
             // Read before the handle is removed, which frees the message.
             guard unsafe message.msg == CURLMSG_DONE, let easy = unsafe message.easy_handle else { continue }
             let code = unsafe message.data.result
-            guard let identifier = unsafe Transfer.of(easy)?.identifier, let done = underway.removeValue(forKey: identifier) else { continue }
+            guard let identifier = unsafe Transfer.of(easy)?.identifier, let done = underway.removeValue(forKey: identifier) else {
+                continue
+            }
             unsafe curl_multi_remove_handle(multi, easy)
             done.continuation.resume(returning: done.transfer.outcome(code))
         }

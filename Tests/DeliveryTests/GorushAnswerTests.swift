@@ -37,7 +37,8 @@ import Testing
         "What cannot be read tells nothing",
         arguments: [
             "", "ok", "{", "null", "[]", "{}", #"{"success":"ok"}"#, #"{"counts":"3","logs":[],"success":"ok"}"#,
-            #"{"counts":3,"logs":[],"success":"no"}"#, #"{"counts":3,"logs":{},"success":"ok"}"#, #"{"counts":3,"logs":[null],"success":"ok"}"#,
+            #"{"counts":3,"logs":[],"success":"no"}"#, #"{"counts":3,"logs":{},"success":"ok"}"#,
+            #"{"counts":3,"logs":[null],"success":"ok"}"#,
             #"{"counts":99999999999999999999999,"logs":[],"success":"ok"}"#, #"{"counts":3,"logs":[],"success":"ok"#,
             String(repeating: "[", count: 100_000), "<html>captive portal</html>", "\u{0}\u{FFFD}",
         ])
@@ -78,21 +79,25 @@ import Testing
         }
     }
 
-    @Test("Statuses", arguments: [
-        (301, GorushAnswer.misconfigured(status: 301)), (307, .misconfigured(status: 307)), (401, .misconfigured(status: 401)),
-        (403, .misconfigured(status: 403)), (404, .misconfigured(status: 404)), (400, .refused(status: 400, message: nil)),
-        (413, .refused(status: 413, message: nil)), (429, .unavailable(retryAfter: nil)), (502, .unavailable(retryAfter: nil)),
-        (503, .unavailable(retryAfter: nil)), (504, .unavailable(retryAfter: nil)), (500, .unknown), (501, .unknown), (204, .unknown),
-        (202, .unknown), (0, .unknown), (999, .unknown),
-    ])
+    @Test(
+        "Statuses",
+        arguments: [
+            (301, GorushAnswer.misconfigured(status: 301)), (307, .misconfigured(status: 307)), (401, .misconfigured(status: 401)),
+            (403, .misconfigured(status: 403)), (404, .misconfigured(status: 404)), (400, .refused(status: 400, message: nil)),
+            (413, .refused(status: 413, message: nil)), (429, .unavailable(retryAfter: nil)), (502, .unavailable(retryAfter: nil)),
+            (503, .unavailable(retryAfter: nil)), (504, .unavailable(retryAfter: nil)), (500, .unknown), (501, .unknown), (204, .unknown),
+            (202, .unknown), (0, .unknown), (999, .unknown),
+        ])
     func statuses(status: Int, answer: GorushAnswer) {
         #expect(GorushAnswer(HTTPResponse(status), expectedCount: 1) == answer)
     }
 
-    @Test("Retry-After in seconds is kept, within an hour", arguments: [
-        ("0", Duration.zero), ("120", .seconds(120)), ("99999999", .seconds(3600)), ("-1", nil), ("soon", nil), ("", nil),
-        ("Wed, 21 Oct 2026 07:28:00 GMT", nil), ("99999999999999999999", nil),
-    ])
+    @Test(
+        "Retry-After in seconds is kept, within an hour",
+        arguments: [
+            ("0", Duration.zero), ("120", .seconds(120)), ("99999999", .seconds(3600)), ("-1", nil), ("soon", nil), ("", nil),
+            ("Wed, 21 Oct 2026 07:28:00 GMT", nil), ("99999999999999999999", nil),
+        ])
     func retryAfter(value: String, duration: Duration?) {
         for status in [429, 503] {
             let response = HTTPResponse(status, headers: [("retry-after", value)])

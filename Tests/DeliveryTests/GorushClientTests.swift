@@ -87,17 +87,19 @@ import Testing
         }
     }
 
-    @Test("Misbehaviour", arguments: [
-        (StubGorush.Misbehaviour.answer(status: 500), GorushAnswer.unknown), (.reset, .unknown), (.breakOff, .unknown),
-        (.answer(status: 200, body: #"{"counts":"#), .unknown),
-        (.answer(status: 200, body: #"{"counts":0,"logs":[],"success":"ok"}"#), .short(expected: 1, counted: 0)),
-        (.answer(status: 200, body: String(repeating: "x", count: 10 << 20)), .unknown),
-        (.answer(status: 400), .refused(status: 400, message: nil)), (.answer(status: 413), .refused(status: 413, message: nil)),
-        (.answer(status: 404), .misconfigured(status: 404)),
-        (.answer(status: 429, headers: ["Retry-After": "7"]), .unavailable(retryAfter: .seconds(7))),
-        (.answer(status: 502), .unavailable(retryAfter: nil)), (.answer(status: 503), .unavailable(retryAfter: nil)),
-        (.answer(status: 504), .unavailable(retryAfter: nil)), (.drip(interval: .milliseconds(1)), .accepted(failures: [])),
-    ])
+    @Test(
+        "Misbehaviour",
+        arguments: [
+            (StubGorush.Misbehaviour.answer(status: 500), GorushAnswer.unknown), (.reset, .unknown), (.breakOff, .unknown),
+            (.answer(status: 200, body: #"{"counts":"#), .unknown),
+            (.answer(status: 200, body: #"{"counts":0,"logs":[],"success":"ok"}"#), .short(expected: 1, counted: 0)),
+            (.answer(status: 200, body: String(repeating: "x", count: 10 << 20)), .unknown),
+            (.answer(status: 400), .refused(status: 400, message: nil)), (.answer(status: 413), .refused(status: 413, message: nil)),
+            (.answer(status: 404), .misconfigured(status: 404)),
+            (.answer(status: 429, headers: ["Retry-After": "7"]), .unavailable(retryAfter: .seconds(7))),
+            (.answer(status: 502), .unavailable(retryAfter: nil)), (.answer(status: 503), .unavailable(retryAfter: nil)),
+            (.answer(status: 504), .unavailable(retryAfter: nil)), (.drip(interval: .milliseconds(1)), .accepted(failures: [])),
+        ])
     func misbehaviour(_ misbehaviour: StubGorush.Misbehaviour, answer: GorushAnswer) async throws {
         try await withStubGorush { stub in
             stub.next(misbehaviour, takesBatch: true)

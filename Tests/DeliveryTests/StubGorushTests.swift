@@ -1,5 +1,8 @@
+import Delivery
 import Foundation
 import HTTPClient
+import Logging
+import ServiceLifecycle
 import TestSupport
 import Testing
 
@@ -7,7 +10,8 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) struct StubGorushTests {
     private let http = HTTPClient()
 
-    private func send(_ stub: StubGorush, _ method: HTTPRequest.Method = .post, _ path: String = "/api/push", _ body: String? = nil) async throws
+    private func send(_ stub: StubGorush, _ method: HTTPRequest.Method = .post, _ path: String = "/api/push", _ body: String? = nil)
+        async throws
         -> (status: Int, text: String, headers: HTTPHeaders)
     {
         let response = try await http.send(
@@ -40,7 +44,8 @@ import Testing
     @Test(
         "Batches and their counts",
         arguments: [
-            (#"{"notifications":[{"tokens":["a"],"platform":1}]}"#, 1), (#"{"notifications":[{"tokens":["a"],"platform":1,"topic":"t"}]}"#, 2),
+            (#"{"notifications":[{"tokens":["a"],"platform":1}]}"#, 1),
+            (#"{"notifications":[{"tokens":["a"],"platform":1,"topic":"t"}]}"#, 2),
             (#"{"notifications":[{"tokens":["a"],"platform":1,"topic":""}]}"#, 1),
             (#"{"notifications":[{"tokens":["a","b"],"platform":2,"topic":"t"}]}"#, 3),
             (#"{"notifications":[{"tokens":["a"],"platform":0},{"tokens":["a"],"platform":2}]}"#, 1),
@@ -123,5 +128,21 @@ import Testing
             #expect(statuses == [503, 500, 200])
             #expect(stub.notifications.all.count == 2)
         }
+    }
+}
+
+@Suite(.timeLimit(.minutes(1))) struct StubGorushServiceTests {
+    @Test("As a service it ends when told to, though a request hangs")
+    func shutdown() async throws {
+        let stub = StubGorush()
+        let group = ServiceGroup(services: [stub], logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+        async let running: Void = group.run()
+        stub.next(.hang)
+        let client = await GorushClient(stub)
+        async let answer = client.post([.android()])
+        await stub.posts.wait(for: 1)
+        await group.triggerGracefulShutdown()
+        #expect(await answer == .unknown)
+        try await running
     }
 }

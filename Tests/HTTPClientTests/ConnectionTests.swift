@@ -65,7 +65,9 @@ import Testing
         }
     }
 
-    @Test("A POST is not sent again behind the caller's back when a kept connection dies", arguments: [HTTPRequest.Method.post, .put, .delete])
+    @Test(
+        "A POST is not sent again behind the caller's back when a kept connection dies",
+        arguments: [HTTPRequest.Method.post, .put, .delete])
     func noSilentRepetition(method: HTTPRequest.Method) async throws {
         let seen = Recorder<String>()
         let server = try forgetfulServer(seen)

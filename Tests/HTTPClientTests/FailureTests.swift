@@ -11,7 +11,9 @@ import Testing
 
     @Test(
         "What is no http URL is refused before anything is sent",
-        arguments: ["", "gorush", "/api/push", "ftp://127.0.0.1/", "file:///etc/passwd", "http://", "http://a b/", "http://a/\r\nX: y", "http://ä/"])
+        arguments: [
+            "", "gorush", "/api/push", "ftp://127.0.0.1/", "file:///etc/passwd", "http://", "http://a b/", "http://a/\r\nX: y", "http://ä/",
+        ])
     func invalidURL(url: String) async {
         let error = await failure(client, .to(url))
         #expect(error?.requestMayHaveArrived == false)
@@ -57,7 +59,9 @@ import Testing
         #expect(await failure(client, .to(url, .post)) == HTTPError(.tls, requestMayHaveArrived: false))
     }
 
-    @Test("An answer that breaks off is no answer", arguments: ["", "HTTP/1.1 20", "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nabc"], [true, false])
+    @Test(
+        "An answer that breaks off is no answer", arguments: ["", "HTTP/1.1 20", "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nabc"],
+        [true, false])
     func brokenOff(beginning: String, isReset: Bool) async throws {
         let server = try RawServer { connection in
             _ = connection.readRequest()
@@ -78,7 +82,8 @@ import Testing
         #expect(await failure(client, .to(server.url)) == HTTPError(.malformedResponse, requestMayHaveArrived: true))
     }
 
-    @Test("A body over the limit is given up, whether its length is announced or not", arguments: ["Content-Length: 11", "Connection: close"])
+    @Test(
+        "A body over the limit is given up, whether its length is announced or not", arguments: ["Content-Length: 11", "Connection: close"])
     func bodyTooLarge(header: String) async throws {
         let server = try RawServer { connection in
             _ = connection.readRequest()

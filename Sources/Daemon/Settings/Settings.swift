@@ -18,6 +18,8 @@ package struct Settings: Sendable {
     package var storagePath: String
     package var transportKind: TransportKind
     package var pubsubTopics: [String]
+    /// Whether each reply is said again after 1.5 s and 4 s.
+    package var echoesReplies: Bool
     /// Each address is a node of its own on one bus.
     package var embeddedListen: [ListenAddress]
     package var wakuURL: String
@@ -71,6 +73,7 @@ package struct Settings: Sendable {
         pubsubTopics = reader.list(
             "transport.pubsubTopics", default: ["/waku/2/rs/16/32"], expected: "a list of topics like /waku/2/rs/16/32",
             parse: Self.parsePubsubTopic, show: { $0 })
+        echoesReplies = reader.bool("transport.replyEcho", default: true)
         embeddedListen = reader.addresses("transport.embedded.listen", default: [ListenAddress(host: "127.0.0.1", port: 8645)])
         wakuURL = reader.url("transport.waku.url", default: "http://127.0.0.1:8645")
         wakuPollInterval = reader.duration(

@@ -35,7 +35,10 @@ extension StubGorush {
     private func push(_ request: Request, channel: any Channel) async throws -> Response {
         let body = String(buffer: try await request.body.collect(upTo: Self.maximumBodyByteCount))
         posts.append(Post(headers: request.headers.map { ($0.name.rawName, $0.value) }, body: body))
-        let scripted = state.withLock { $0.script.isEmpty ? nil : $0.script.removeFirst() }
+        let scripted = state.withLock { state -> (misbehaviour: Misbehaviour, takesBatch: Bool)? in
+            guard !state.isClosed else { return (.answer(status: 503), false) }
+            return state.script.isEmpty ? nil : state.script.removeFirst()
+        }
         if let scripted, !scripted.takesBatch { return try await respond(.empty, but: scripted.misbehaviour, channel: channel) }
         let answer = take(body)
         guard let scripted else { return response(answer) }

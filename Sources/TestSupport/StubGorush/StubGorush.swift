@@ -58,6 +58,7 @@ package final class StubGorush: Service, Sendable {
         var configuration: Configuration
         var script: [(misbehaviour: Misbehaviour, takesBatch: Bool)] = []
         var failures: [String: String] = [:]
+        var isClosed = false
     }
 
     /// All posts, refused ones too.
@@ -81,6 +82,12 @@ package final class StubGorush: Service, Sendable {
     package var configuration: Configuration {
         get { state.withLock { $0.configuration } }
         set { state.withLock { $0.configuration = newValue } }
+    }
+
+    /// As long as it is true every post is answered 503, as a proxy does whose gorush is away.
+    package var isClosed: Bool {
+        get { state.withLock { $0.isClosed } }
+        set { state.withLock { $0.isClosed = newValue } }
     }
 
     /// From now on pushes to this token fail for that reason: `Unregistered`, … (GORUSH.md §6). Nil: they succeed again.

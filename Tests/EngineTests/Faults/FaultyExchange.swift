@@ -85,7 +85,7 @@ final class FaultyExchange: Sendable {
     private func message(_ number: UInt8) throws -> WakuEnvelope {
         switch kind {
         case .registration: try sender.envelope(sender.registration(version: UInt64(number)))
-        case .push: try sender.envelope(request([sender.notification(to: owner)], messageID: [number]))
+        case .push: try sender.envelope(sender.request([sender.notification(to: owner)], messageID: [number]))
         }
     }
 
