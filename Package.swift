@@ -93,7 +93,9 @@ let package = Package(
         library("TestSupport", ["CFaultyVFS", "Envelope", "StatusCrypto", "Wire", hummingbird, logging, serviceLifecycle]),
         executable("stubgorush", ["TestSupport", logging, serviceLifecycle, unixSignals]),
         // A disk that fails on purpose, under SQLite.
-        .target(name: "CFaultyVFS", dependencies: [sqlite], cSettings: [.treatAllWarnings(as: .error)]),
+        .target(
+            name: "CFaultyVFS", dependencies: [sqlite], cSettings: [.treatAllWarnings(as: .error)],
+            linkerSettings: [.linkedLibrary("sqlite3")]),
 
         tests("Wire", ["Wire", "StatusCrypto"], exclude: ["Differential"]),
         tests("StatusCrypto", ["StatusCrypto"]),
