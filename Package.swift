@@ -92,8 +92,12 @@ let package = Package(
         executable("pushctl", ["PushClient", "StatusCrypto"]),
 
         // Clock, stub gorush, vectors, keys: shared by all tests and the demo.
-        library("TestSupport", ["Envelope", "StatusCrypto", "Wire", hummingbird, logging, serviceLifecycle]),
+        library("TestSupport", ["CFaultyVFS", "Envelope", "StatusCrypto", "Wire", hummingbird, logging, serviceLifecycle]),
         executable("stubgorush", ["TestSupport", logging, serviceLifecycle, unixSignals]),
+        // A disk that fails on purpose, under SQLite.
+        .target(
+            name: "CFaultyVFS", dependencies: [sqlite], cSettings: [.treatAllWarnings(as: .error)],
+            linkerSettings: [.linkedLibrary("sqlite3")]),
 
         tests("Wire", ["Wire", "StatusCrypto"], exclude: ["Differential"]),
         tests("StatusCrypto", ["StatusCrypto"]),
@@ -116,5 +120,6 @@ let package = Package(
             "PushClient",
             ["PushClient", "pushctl", "Relay", "Transport", "HTTPClient", "PushProtocol", "Envelope", "StatusCrypto", "Wire", logging]),
         tests("Daemon", ["pushserver", "Transport", "HTTPClient", "Envelope", "StatusCrypto", "Wire", grdb]),
-    ]
+    ],
+    cLanguageStandard: .c11
 )
