@@ -146,6 +146,7 @@ struct Decider: Sendable {
         for push in decision.pushes {
             try transaction.enqueue(push, message: id, at: now, discarded: isDryRun)
         }
+        try transaction.count(merged: decision.mergedCount, filtered: decision.filteredCount)
         var reply = PendingReply(id: id, type: .pushNotificationResponse, payload: decision.response.encoded(), origin: origin)
         reply.statusMessageID = origin.messageID
         try transaction.settle(id, as: .answered(reply.stored), at: now)

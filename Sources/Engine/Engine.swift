@@ -88,7 +88,7 @@ package final class Engine: Service, EnvelopeReceiver {
             directory: directory, store: store, storeHealth: storeHealth, admission: admission, metrics: metrics, clock: clock,
             wallClock: wallClock, logger: logger, onAcceptedPushes: onAcceptedPushes, queue: deciding, output: replying)
         openStage = OpenStage(
-            identity: configuration.identity, directory: directory, store: store, admission: admission, metrics: metrics,
+            identity: configuration.identity, directory: directory, store: store, admission: admission, metrics: metrics, clock: clock,
             logger: logger, queue: opening, output: deciding)
         echoStage =
             configuration.echoesReplies
@@ -109,6 +109,7 @@ package final class Engine: Service, EnvelopeReceiver {
             group.addTask { await self.decideStage.run() }
             group.addTask { await self.replyStage.run(workerCount: self.configuration.workerCount) }
             group.addTask { await self.prune() }
+            group.addTask { await self.storeHealth.run(probing: self.store, clock: self.clock) }
             if let echoStage { group.addTask { await echoStage.run() } }
             do {
                 try await recover()

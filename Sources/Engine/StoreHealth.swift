@@ -1,14 +1,28 @@
+import Store
 import Synchronization
 
-/// Whether the last write to the store worked.
+/// Whether the last write to the store worked; while it did not, the store is probed, so that an idle server recovers by itself.
 final class StoreHealth: Sendable {
+    /// Between two probes: an operator who made room sees the server ready within seconds (RELIABILITY.md T3).
+    private static let probeInterval = Duration.seconds(1)
+
     private let failing = Atomic<Bool>(false)
+    private let failures: AsyncStream<Void>
+    private let failure: AsyncStream<Void>.Continuation
+
+    init() {
+        (failures, failure) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+    }
 
     var isFailing: Bool { failing.load(ordering: .relaxed) }
 
+    /// To be called for what was really written: a transaction without a change succeeds on a full disk, too.
     func succeeded() { failing.store(false, ordering: .relaxed) }
 
-    func failed() { failing.store(true, ordering: .relaxed) }
+    func failed() {
+        failing.store(true, ordering: .relaxed)
+        failure.yield()
+    }
 
     func observing<Result>(_ write: () async throws -> Result) async throws -> Result {
         do {
@@ -18,6 +32,15 @@ final class StoreHealth: Sendable {
         } catch {
             failed()
             throw error
+        }
+    }
+
+    /// Runs until cancelled.
+    func run(probing store: PushStore, clock: any Clock<Duration>) async {
+        for await _ in failures {
+            while isFailing, (try? await clock.sleep(for: Self.probeInterval)) != nil {
+                if (try? await store.probe()) != nil { succeeded() }
+            }
         }
     }
 }

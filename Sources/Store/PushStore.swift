@@ -51,6 +51,11 @@ package final class PushStore: Sendable {
         try await queue.perform { try body(StoreTransaction(database: $0)) }
     }
 
+    /// Writes something and leaves all as it was: to see whether the disk takes writes again.
+    package func probe() async throws {
+        _ = try await queue.perform { try $0.run("UPDATE identity SET public_key = public_key") }
+    }
+
     /// Transactions committed since opening: beside the number of calls, how well group commit works.
     package var commitCount: Int { queue.commitCount }
 

@@ -173,9 +173,10 @@ extension ProtocolClient {
     func reply(_ number: Int, from harness: Harness) async throws -> OpenedMessage {
         var count = 1
         while true {
-            let mine = await harness.replies.wait(for: count).compactMap { open($0) }
+            let said = await harness.replies.wait(for: count)
+            let mine = said.compactMap { open($0) }
             if mine.count >= number { return mine[number - 1] }
-            count = harness.replies.all.count + 1
+            count = said.count + 1
         }
     }
 

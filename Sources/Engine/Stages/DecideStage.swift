@@ -80,12 +80,13 @@ final class DecideStage: Sendable {
                     case .published(let ids, .decided), .refused(let ids):
                         for id in ids { try transaction.settle(id, as: .silent, at: now) }
                     case .published(_, .nothing):
-                        break
+                        break  // ends with the reply
                     }
                     return nil
                 }
             }
-            storeHealth.succeeded()
+            // An answered query writes nothing before its reply is out.
+            if outcomes.contains(where: { $0?.ending != .queryAnswered }) { storeHealth.succeeded() }
             metrics.commits.increment()
             apply(outcomes)
         } catch {

@@ -15,6 +15,8 @@ final class OpenStage: Sendable {
     private static let batchCount = 16
     /// Messages that may wait for a topic's key: at 13 ms each, more than that would be answered too late to be of use.
     private static let maximumLaneCount = 1_000
+    /// Until a message is tried again that needs what could not be read.
+    private static let retryInterval = Duration.seconds(1)
 
     private struct Keyless: Sendable {
         var message: RecordedMessage
@@ -28,18 +30,21 @@ final class OpenStage: Sendable {
     private let store: PushStore
     private let admission: Admission
     private let metrics: EngineMetrics
+    private let clock: any Clock<Duration>
     private let logger: Logger
     private let queue: WorkQueue<RecordedMessage>
     private let output: WorkQueue<DecideStage.Work>
 
     private let segments = Mutex(SegmentAssembler())
     private let lane = WorkQueue<Keyless>()
+    /// Messages that wait for the store to be readable again.
+    private let unread = WorkQueue<RecordedMessage>()
     private let laneAdmission = Admission(maximumCount: OpenStage.maximumLaneCount)
 
     /// - Parameter queue: messages that were admitted.
     init(
-        identity: PrivateKey, directory: TopicDirectory, store: PushStore, admission: Admission, metrics: EngineMetrics, logger: Logger,
-        queue: WorkQueue<RecordedMessage>, output: WorkQueue<DecideStage.Work>
+        identity: PrivateKey, directory: TopicDirectory, store: PushStore, admission: Admission, metrics: EngineMetrics,
+        clock: any Clock<Duration>, logger: Logger, queue: WorkQueue<RecordedMessage>, output: WorkQueue<DecideStage.Work>
     ) {
         opener = Opener(identity: identity)
         self.directory = directory
@@ -47,6 +52,7 @@ final class OpenStage: Sendable {
         self.store = store
         self.admission = admission
         self.metrics = metrics
+        self.clock = clock
         self.logger = logger
         self.queue = queue
         self.output = output
@@ -56,12 +62,15 @@ final class OpenStage: Sendable {
     func run(workerCount: Int) async {
         await withTaskGroup(of: Void.self) { lane in
             lane.addTask { await self.openKeyless() }
+            lane.addTask { await self.retryUnread() }
             await withTaskGroup(of: Void.self) { workers in
                 for _ in 0..<workerCount {
                     workers.addTask { await self.openRecorded() }
                 }
             }
             self.lane.finish()
+            self.unread.finish()
+            lane.cancelAll()
         }
     }
 
@@ -76,7 +85,7 @@ final class OpenStage: Sendable {
         }
     }
 
-    /// - Returns: nil when the message went to the lane, waits for other segments, or has to wait for the next start.
+    /// - Returns: nil when the message went to the lane, or waits for other segments or for the store.
     private func open(_ message: RecordedMessage) async -> OpenedEnvelope? {
         guard let topic = Topic(contentTopic: message.envelope.message.contentTopic) else { return .dropped(message.id) }
         if directory.isOwn(topic), let frame = opener.frameForIdentity(message) { return assemble(frame, of: message) }
@@ -173,9 +182,18 @@ final class OpenStage: Sendable {
         output.send(ids.map { .message(.dropped($0)) })
     }
 
-    /// The store could not be read. The message stays recorded and is worked off at the next start.
+    // MARK: Store trouble
+
+    /// The store could not be read. The message is recorded and stays under way.
     private func postpone(_ message: RecordedMessage, _ error: any Error) {
-        logger.error("reading the store failed; a message waits for the next start", metadata: ["error": "\(error)"])
-        admission.leave()
+        logger.error("reading the store failed; a message waits", metadata: ["error": "\(error)"])
+        unread.send(message)
+    }
+
+    private func retryUnread() async {
+        while let batch = await unread.next(maximumCount: .max) {
+            guard (try? await clock.sleep(for: Self.retryInterval)) != nil else { return }
+            queue.send(batch)
+        }
     }
 }

@@ -84,7 +84,11 @@ final class ReplyStage: Sendable {
             }
             metrics.repliesPublished.increment()
             echo?.add(item.reply)
-            output.send(.published(ids: [item.reply.id] + item.reply.segments, item.reply.mark))
+            if item.reply.mark == .nothing {
+                admission.leave()
+            } else {
+                output.send(.published(ids: [item.reply.id] + item.reply.segments, item.reply.mark))
+            }
         } catch {
             metrics.replyFailures.increment()
             item.attemptCount += 1

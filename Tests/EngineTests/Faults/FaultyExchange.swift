@@ -26,8 +26,6 @@ final class FaultyExchange: Sendable {
         var ending: Ending
         /// Whether the engine told of its trouble at the end, while the disk was still failing.
         var isTroubleTold = true
-        /// Whether it told of none any more a second after the disk worked again, before another message came.
-        var isTroubleOver = true
     }
 
     let disk: FaultyDisk
@@ -58,10 +56,14 @@ final class FaultyExchange: Sendable {
             let ending = try await self.send(message, to: server)
             let isTroubleTold = server.engine.troubles.isEmpty == (self.disk.failureCount == 0)
 
+            // It recovers by itself, before another message comes.
             self.disk.heal()
-            self.harness.clock.advance(by: .seconds(1))
+            while !server.engine.troubles.isEmpty {
+                self.harness.clock.advance(by: .seconds(1))
+                await Task.yield()
+            }
             await server.engine.waitUntilIdle()
-            let outcome = Outcome(ending: ending, isTroubleTold: isTroubleTold, isTroubleOver: server.engine.troubles == [])
+            let outcome = Outcome(ending: ending, isTroubleTold: isTroubleTold)
             self.outcome.withLock { $0 = outcome }
             #expect(try await self.effectCount(server) == (ending == .success ? 1 : 0))
             // What was not taken can be sent again as it is.
@@ -106,14 +108,14 @@ final class FaultyExchange: Sendable {
         let ending = try await self.ending(ofReply: 1)
         // What is left is a mark that waits for its next attempt.
         while server.engine.underWayCount > (disk.failureCount > 0 ? 1 : 0) { await Task.yield() }
-        if disk.failureCount > 0 { await harness.clock.sleepers(2) }
+        if disk.failureCount > 0 { await harness.clock.sleepers(3) }
         return ending
     }
 
-    /// The pruning of the engine sleeps too, all the time.
+    /// The pruning of the engine sleeps too, all the time, and so does the probing of the store while it fails.
     private func waitTwoSeconds(_ server: Harness.Running, _ count: Int) async {
         for _ in 0..<20 {
-            await harness.clock.sleepers(2)
+            await harness.clock.sleepers(3)
             #expect(harness.replies.all.count == count)
             #expect(server.engine.troubles != [])
             harness.clock.advance(by: .milliseconds(100))

@@ -64,12 +64,23 @@ struct StoreScript {
                 try transaction.settle(5, as: .answered(reply(5)), at: start)
             }
         },
-        .write { try await $0.finish([1], as: .sent, at: start) },
-        .write { try await $0.postpone([2, 3], until: start.advanced(by: .seconds(10))) },
+        .write { store in
+            try await store.commit { transaction throws in
+                _ = try transaction.lease((1...3).map { (push: $0, notification: hash(Int($0))) }, at: start)
+            }
+        },
+        .write { store in _ = try await store.commit { try $0.finish([1], as: .sent, at: start) } },
+        .write { store in
+            try await store.commit { transaction throws in
+                for push in [2, 3] as [Int64] {
+                    try transaction.postpone(push, until: start.advanced(by: .seconds(10)), isUnknown: push == 3)
+                }
+            }
+        },
         .write { store in
             try await store.commit { transaction throws in
                 let attempt = start.advanced(by: .seconds(1))
-                try transaction.unregisterDeviceToken("device token 1", type: .apn, registeredBefore: attempt, at: attempt)
+                try transaction.bury("device token 1", type: .apn, registeredBefore: attempt, reason: "dead", route: "ios", at: attempt)
                 try transaction.finish([2], as: .deadToken, at: attempt)
             }
         },
