@@ -154,6 +154,8 @@ final class RouteWorker: Sendable {
             let nanoseconds = next.nanoseconds - surroundings.steadyTime.now.nanoseconds
             return min(.nanoseconds(max(nanoseconds, 0)), Self.longestPause)
         }
+        // A push that was given back while this was read is due because its route has failed: then nothing goes out.
+        guard state.withLock({ requestRoom($0, at: elapsed) }) >= room else { return .zero }
         var random = surroundings.random
         let now = surroundings.wallClock.now()
         let plan = planner(batchCount: batchCount).plan(due, at: now, using: &random)
@@ -226,9 +228,8 @@ final class RouteWorker: Sendable {
     }
 
     private func begin(_ batch: [DeliveryItem]) {
-        let elapsed = surroundings.steadyTime.elapsed()
         state.withLock { state in
-            state.breaker.begin(at: elapsed)
+            state.breaker.begin()
             state.requestsInFlight += 1
             state.notificationsInFlight += batch.count
         }

@@ -45,13 +45,13 @@ import Wire
     @Test mutating func `One failure opens it, one attempt closes it`() throws {
         var breaker = Breaker()
         #expect(breaker.permits(at: .zero) == .max)
-        breaker.begin(at: .zero)
+        breaker.begin()
         breaker.fail(at: .zero, retryAfter: nil, using: &random)
         let until = try open(breaker)
         #expect(until <= BackOff.route.first)
         if until > .zero { #expect(breaker.permits(at: until - .nanoseconds(1)) == 0) }
         #expect(breaker.permits(at: until) == 1)
-        breaker.begin(at: until)
+        breaker.begin()
         #expect(breaker.permits(at: until + .seconds(99)) == 0)
         #expect(breaker.nextAttempt == nil)
         breaker.succeed()
@@ -62,7 +62,7 @@ import Wire
         var breaker = Breaker()
         var now = Duration.zero
         for failures in 1...30 {
-            breaker.begin(at: now)
+            breaker.begin()
             breaker.fail(at: now, retryAfter: nil, using: &random)
             let until = try open(breaker)
             #expect(breaker.state == .open(until: until, failures: failures))
