@@ -107,7 +107,8 @@ package final class DeliveryLoop: Service {
                 let leaseCount = try await store.takeOverOutbox(
                     routes: Set(workers.flatMap(\.route.assignments)), latest: wallClock.now().advanced(by: BackOff.longestOfAll))
                 if leaseCount > 0 {
-                    logger.notice("attempts were under way when the server stopped; they are made again", metadata: ["pushes": "\(leaseCount)"])
+                    logger.notice(
+                        "attempts were under way when the server stopped; they are made again", metadata: ["pushes": "\(leaseCount)"])
                 }
                 return true
             } catch {

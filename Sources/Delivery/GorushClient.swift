@@ -57,7 +57,8 @@ package struct GorushClient: Sendable {
     /// Asks gorush how it is set up; nil when it does not say, as behind many a proxy.
     package func instance() async -> GorushInstance? {
         let request = HTTPRequest(
-            method: .get, url: baseURL + "/api/config", headers: configuration.headers, timeout: min(configuration.timeout, Self.probeTimeout),
+            method: .get, url: baseURL + "/api/config", headers: configuration.headers,
+            timeout: min(configuration.timeout, Self.probeTimeout),
             maximumResponseBodyByteCount: GorushInstance.maximumByteCount)
         guard let response = try? await http.send(request), response.status == 200 else { return nil }
         return GorushInstance(yaml: response.body)

@@ -128,7 +128,9 @@ final class RouteWorker: Sendable {
             return state.instance
         }
         guard instance != previous else { return }
-        for warning in warnings(of: instance) { logger.warning("gorush is set up so that pushes get lost", metadata: ["reason": "\(warning)"]) }
+        for warning in warnings(of: instance) {
+            logger.warning("gorush is set up so that pushes get lost", metadata: ["reason": "\(warning)"])
+        }
     }
 
     // MARK: One round

@@ -9,9 +9,11 @@ import Testing
 
 /// Outages, crashes and clocks that jump (RELIABILITY.md I1, I2, I5, T6).
 @Suite(.timeLimit(.minutes(2))) struct RecoveryTests {
-    @Test("An hour without gorush loses nothing, and its return is noticed within 5 seconds", arguments: [
-        StubGorush.Misbehaviour.answer(status: 503), .reset,
-    ])
+    @Test(
+        "An hour without gorush loses nothing, and its return is noticed within 5 seconds",
+        arguments: [
+            StubGorush.Misbehaviour.answer(status: 503), .reset,
+        ])
     func outage(_ misbehaviour: StubGorush.Misbehaviour) async throws {
         try await withStubGorush { stub in
             let world = try World()

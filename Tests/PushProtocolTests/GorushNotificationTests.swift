@@ -203,10 +203,11 @@ struct UnsendablePushTests {
             let notification = try #require(made.first?.notification)
             let data = try JSONEncoder().encode(notification.data)
             #expect(data.count + notification.message.utf8.count <= Limits.maximumPayloadByteCount)
-            let (chat, message) = switch notification.data {
-            case .rfc71(let chatID, let message, _): (chatID, message)
-            case .statusGo(let message, let chatID, _): (chatID, message)
-            }
+            let (chat, message) =
+                switch notification.data {
+                case .rfc71(let chatID, let message, _): (chatID, message)
+                case .statusGo(let message, let chatID, _): (chatID, message)
+                }
             #expect((chat == "0x") == (chatByteCount > 1_800))
             #expect((message == "0x") == (messageByteCount > 100))
         }

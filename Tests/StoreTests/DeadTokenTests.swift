@@ -32,7 +32,8 @@ struct DeadTokenTests {
             #expect(try await store.deadRegistrations(limit: 9) == [])
             // Buried again, the copy is made of what was restored: it must be what the client sent.
             _ = try await store.commit {
-                try $0.bury("device token 1", type: .apn, registeredBefore: later.advanced(by: .seconds(9)), reason: "", route: "", at: later)
+                try $0.bury(
+                    "device token 1", type: .apn, registeredBefore: later.advanced(by: .seconds(9)), reason: "", route: "", at: later)
             }
             let content = try await store.read { database in
                 try database.first("SELECT content FROM dead_registration") { try PushNotificationRegistration.decode($0.bytes(0)) }

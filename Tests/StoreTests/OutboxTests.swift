@@ -88,6 +88,18 @@ struct OutboxTests {
         }
     }
 
+    @Test func `What no payload can hold is not kept`() async throws {
+        try await withStore { store in
+            var long = push()
+            long.chatID = [UInt8](repeating: 1, count: 2_049)
+            long.message = [UInt8](repeating: 1, count: 1 << 20)
+            let pushed = long
+            try await store.commit { try $0.enqueue(pushed, message: 1, at: start) }
+            let due = try await store.duePushes(at: start, limit: 1)
+            #expect(due.map(\.push.chatID) == [[]] && due.map(\.push.message) == [[]])
+        }
+    }
+
     @Test func `What is leased is not due, and a lease that was left behind is of unknown outcome and due at once`() async throws {
         try await withStore { store in
             try await store.commit { transaction throws in
