@@ -64,10 +64,10 @@ let package = Package(
         library("PushProtocol", ["Wire", "StatusCrypto", "Envelope"]),
 
         // The neighbours: database, node, gorush.
-        library("HTTPClient", ["CLibCurl", logging]),
+        library("HTTPClient", ["CLibCurl"]),
         library("Store", ["PushProtocol", "Envelope", "StatusCrypto", "Wire", grdb, sqlite, logging]),
         library("Transport", ["Envelope", "StatusCrypto", "Wire", "HTTPClient", logging, serviceLifecycle]),
-        library("Relay", ["Transport", "Envelope", "StatusCrypto", hummingbird, logging, serviceLifecycle]),
+        library("Relay", ["Transport", "Envelope", "StatusCrypto", "Wire", hummingbird, logging, serviceLifecycle]),
 
         // The server.
         library(
@@ -75,7 +75,9 @@ let package = Package(
             ["Transport", "Store", "PushProtocol", "Envelope", "StatusCrypto", "Wire", logging, metrics, serviceLifecycle]),
         library(
             "Delivery",
-            ["Store", "PushProtocol", "Envelope", "StatusCrypto", "HTTPClient", logging, metrics, serviceLifecycle]),
+            [
+                "Store", "PushProtocol", "Envelope", "StatusCrypto", "Wire", "HTTPClient", logging, metrics, serviceLifecycle, yams,
+            ]),
         library(
             "Daemon",
             [
@@ -84,13 +86,18 @@ let package = Package(
             ]),
 
         // The client side: the only public API.
-        library("PushClient", ["HTTPClient", "PushProtocol", "Envelope", "StatusCrypto", "Wire"]),
+        library("PushClient", ["Transport", "HTTPClient", "Envelope", "StatusCrypto", "Wire"]),
 
         executable("pushserver", ["Daemon"]),
-        executable("pushctl", ["PushClient", "StatusCrypto", "Envelope"]),
+        executable("pushctl", ["PushClient", "StatusCrypto"]),
 
         // Clock, stub gorush, vectors, keys: shared by all tests and the demo.
-        library("TestSupport", ["Envelope", "StatusCrypto", "Wire", hummingbird, logging, serviceLifecycle]),
+        library("TestSupport", ["CFaultyVFS", "Envelope", "StatusCrypto", "Wire", hummingbird, logging, serviceLifecycle]),
+        executable("stubgorush", ["TestSupport", logging, serviceLifecycle, unixSignals]),
+        // A disk that fails on purpose, under SQLite.
+        .target(
+            name: "CFaultyVFS", dependencies: [sqlite], cSettings: [.treatAllWarnings(as: .error)],
+            linkerSettings: [.linkedLibrary("sqlite3")]),
 
         tests("Wire", ["Wire", "StatusCrypto"], exclude: ["Differential"]),
         tests("StatusCrypto", ["StatusCrypto"]),
@@ -98,13 +105,21 @@ let package = Package(
         tests("PushProtocol", ["PushProtocol", "StatusCrypto", "Wire"]),
         tests("HTTPClient", ["HTTPClient"]),
         tests("Store", ["Store", "PushProtocol", "Envelope", "StatusCrypto", "Wire", grdb, sqlite, logging]),
+        tests("Transport", ["Transport", "Relay", "HTTPClient", "Envelope", "Wire", logging, serviceLifecycle]),
         tests("Relay", ["Relay", "Transport", "HTTPClient", "Envelope", "StatusCrypto", "Wire", logging, serviceLifecycle]),
-        tests("Delivery", ["Delivery", "Store", "PushProtocol", "HTTPClient", "Envelope", "StatusCrypto", logging, serviceLifecycle]),
+        tests(
+            "Delivery",
+            ["Delivery", "Store", "PushProtocol", "HTTPClient", "Envelope", "StatusCrypto", "Wire", grdb, logging, serviceLifecycle]),
         tests(
             "Engine",
             [
                 "Engine", "Transport", "Store", "PushProtocol", "Envelope", "StatusCrypto", "Wire", grdb, logging,
                 serviceLifecycle,
             ]),
-    ]
+        tests(
+            "PushClient",
+            ["PushClient", "pushctl", "Relay", "Transport", "HTTPClient", "PushProtocol", "Envelope", "StatusCrypto", "Wire", logging]),
+        tests("Daemon", ["pushserver", "Transport", "HTTPClient", "Envelope", "StatusCrypto", "Wire", grdb]),
+    ],
+    cLanguageStandard: .c11
 )

@@ -1,8 +1,8 @@
 import HTTPTypes
 import Hummingbird
 import HummingbirdCore
-import NIOCore
 import Logging
+import NIOCore
 import ServiceLifecycle
 
 /// The operator's HTTP face: health, metrics, identity (CONTRACT.md, "Admin HTTP"). On loopback by default; it has no authentication.

@@ -7,7 +7,7 @@ package enum ExitStatus {
 
     package static func code(for error: any Error) -> Int32 {
         switch error {
-        case is SettingsError, is IdentityFileError: configuration
+        case is SettingsError, is IdentityFileError, is InstanceLockError: configuration
         case let error as StoreError: error.isConfigurationFault ? configuration : failed
         default: failed
         }

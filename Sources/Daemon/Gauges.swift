@@ -1,6 +1,6 @@
+import CoreMetrics
 import Engine
 import Envelope
-import CoreMetrics
 import Store
 
 /// Metrics that are looked up when somebody asks.

@@ -1,10 +1,10 @@
+import CoreMetrics
 import Delivery
 import Engine
 package import Envelope
 import Foundation
 import HTTPClient
 package import Logging
-import CoreMetrics
 import Relay
 import ServiceLifecycle
 import StatusCrypto
@@ -14,15 +14,20 @@ import UnixSignals
 
 /// The daemon: builds every part from the settings and runs them as one group of services.
 package enum Server {
+    /// For a request to gorush that hangs until its time-out; then what is left is cancelled. What was accepted is in the database.
+    private static let maximumShutdownDuration = Duration.seconds(80)
+
     /// Runs until SIGTERM or SIGINT, then drains. To be called once in a process: it binds the metrics.
     ///
-    /// - Throws: `IdentityFileError` and `StoreError` before anything started; whatever a service failed with later.
+    /// - Throws: `IdentityFileError`, `StoreError` and `InstanceLockError` before anything started; whatever a service failed with later.
     package static func run(_ settings: Settings, readyFile: String?, logger: Logger) async throws {
         let registry = PrometheusRegistry()
         MetricsSystem.bootstrap(registry)
 
         let identity = try IdentityFile.loadOrCreate(settings.identityKeyFile)
         let store = try PushStore(path: settings.storagePath, identity: identity.publicKey.compressed, logger: logger)
+        let lock = try InstanceLock(path: settings.storagePath + ".lock")
+        defer { withExtendedLifetime(lock) {} }
         let http = HTTPClient(configuration: .init())
         let clock = ContinuousClock()
         let wallClock = WallClock.system
@@ -37,23 +42,17 @@ package enum Server {
                     node: WakuNode(url: settings.wakuURL, client: http), pubsubTopics: settings.pubsubTopics,
                     pollInterval: settings.wakuPollInterval, clock: clock, logger: logger)
             }
-        let delivery = settings.gorushURL.map { url in
+        let directory = try await TopicDirectory(serverKey: identity.publicKey, store: store)
+        let delivery = settings.delivery.map { configuration in
             DeliveryLoop(
-                store: store,
-                gorush: GorushClient(
-                    http: http,
-                    configuration: .init(
-                        url: url, timeout: settings.gorushTimeout,
-                        maximumNotificationCount: settings.gorushMaximumNotificationCount)),
-                configuration: .init(
-                    dataFormat: settings.gorushDataFormat, texts: settings.pushTexts, retryInterval: settings.gorushRetryInterval),
-                clock: clock, wallClock: wallClock, logger: logger)
+                store: store, configuration: configuration, clock: clock, wallClock: wallClock, logger: logger,
+                onUnregistered: { directory.remove($0) })
         }
-        let engine = try await Engine(
+        let engine = Engine(
             configuration: .init(
                 identity: identity, registrationPolicy: settings.registrationPolicy, isDryRun: delivery == nil,
-                workerCount: ProcessInfo.processInfo.activeProcessorCount),
-            store: store, transport: transport, clock: clock, wallClock: wallClock, logger: logger,
+                workerCount: ProcessInfo.processInfo.activeProcessorCount, echoesReplies: settings.echoesReplies),
+            store: store, directory: directory, transport: transport, clock: clock, wallClock: wallClock, logger: logger,
             onAcceptedPushes: { delivery?.wake() })
 
         if delivery == nil {
@@ -94,16 +93,16 @@ package enum Server {
         if let delivery { services.append(delivery) }
         services += relays
         services += [readiness, engine]
-        let group = ServiceGroup(
-            configuration: .init(
-                services: services.map {
-                    .init(
-                        service: $0, successTerminationBehavior: .gracefullyShutdownGroup,
-                        failureTerminationBehavior: .gracefullyShutdownGroup)
-                },
-                gracefulShutdownSignals: [.sigterm, .sigint], logger: logger))
+        var group = ServiceGroupConfiguration(
+            services: services.map {
+                .init(
+                    service: $0, successTerminationBehavior: .gracefullyShutdownGroup,
+                    failureTerminationBehavior: .gracefullyShutdownGroup)
+            },
+            gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
+        group.maximumGracefulShutdownDuration = maximumShutdownDuration
         do {
-            try await group.run()
+            try await ServiceGroup(configuration: group).run()
         } catch {
             await store.close()
             http.shutdown()

@@ -32,19 +32,25 @@ struct Decider: Sendable {
     }
 
     func decide(_ message: OpenedEnvelope, at now: Timestamp, in transaction: StoreTransaction) throws -> Outcome {
-        guard let origin = message.origin else {
-            try transaction.settle(message.id, as: .ignored(.invalid), at: now)
-            return Outcome(ending: .invalid)
+        var outcome = try decideWhole(message, at: now, in: transaction)
+        if outcome.reply?.mark == .decided {
+            outcome.reply?.segments = message.segments
+        } else {
+            for segment in message.segments { try transaction.settle(segment, as: .silent, at: now) }
         }
-        switch message.body {
+        return outcome
+    }
+
+    private func decideWhole(_ message: OpenedEnvelope, at now: Timestamp, in transaction: StoreTransaction) throws -> Outcome {
+        switch message.content {
         case .dropped(let reason):
             try transaction.settle(message.id, as: .ignored(reason), at: now)
             return Outcome(ending: reason == .notForUs ? .notForUs : .invalid)
-        case .registration(let registration):
+        case .message(.registration(let registration), let origin):
             return try decide(registration, of: message.id, from: origin, at: now, in: transaction)
-        case .query(let keyHashes):
+        case .message(.query(let keyHashes), let origin):
             return try answer(keyHashes, of: message.id, from: origin, at: now, in: transaction)
-        case .push(let request):
+        case .message(.push(let request), let origin):
             return try decide(request, of: message.id, from: origin, at: now, in: transaction)
         }
     }
@@ -151,20 +157,19 @@ struct Decider: Sendable {
 
     /// The answer to a message that the store could not take for too long; nil where there is none to give.
     func internalError(for message: OpenedEnvelope) -> PendingReply? {
-        guard let origin = message.origin else { return nil }
-        switch message.body {
-        case .registration(let registration):
+        switch message.content {
+        case .message(.registration(let registration), let origin):
             // What cannot be decrypted is discarded, whatever the store does.
             if case .undecryptable = registration.facts.content { return nil }
             let response = RegistrationRules.internalErrorResponse(requestID: registration.requestID)
             return PendingReply(
                 id: message.id, type: .pushNotificationRegistrationResponse, payload: response.encoded(), origin: origin,
                 mark: .nothing)
-        case .push(let request):
+        case .message(.push(let request), let origin):
             guard let response = PushRules.internalErrorResponse(to: request) else { return nil }
             return PendingReply(
                 id: message.id, type: .pushNotificationResponse, payload: response.encoded(), origin: origin, mark: .nothing)
-        case .query, .dropped:
+        case .message(.query, _), .dropped:
             return nil
         }
     }

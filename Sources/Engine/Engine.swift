@@ -20,17 +20,20 @@ package final class Engine: Service, EnvelopeReceiver {
         package var isDryRun: Bool
         /// Workers for each of the two stages that compute; as many as cores.
         package var workerCount: Int
+        /// Whether each reply is said again after 1.5 s and 4 s, for clients that listen late.
+        package var echoesReplies: Bool
         /// How long a shutdown waits for what is under way; what is left stays recorded.
         package var drainLimit: Duration
 
         package init(
             identity: PrivateKey, registrationPolicy: RegistrationPolicy, isDryRun: Bool, workerCount: Int,
-            drainLimit: Duration = .seconds(10)
+            echoesReplies: Bool = true, drainLimit: Duration = .seconds(10)
         ) {
             self.identity = identity
             self.registrationPolicy = registrationPolicy
             self.isDryRun = isDryRun
             self.workerCount = workerCount
+            self.echoesReplies = echoesReplies
             self.drainLimit = drainLimit
         }
     }
@@ -41,7 +44,8 @@ package final class Engine: Service, EnvelopeReceiver {
     private static let maximumUnderWayCount = 4_096
     /// Rows worked off at once after a restart.
     private static let recoveryBatchCount = 500
-    private static let pruneInterval = Duration.seconds(600)
+    /// Between two looks for what is too old to be kept.
+    private static let pruneInterval = Duration.seconds(60)
 
     private let configuration: Configuration
     private let store: PushStore
@@ -59,29 +63,23 @@ package final class Engine: Service, EnvelopeReceiver {
     private let openStage: OpenStage
     private let decideStage: DecideStage
     private let replyStage: ReplyStage
+    private let echoStage: EchoStage?
 
-    /// Loads the topics of all registrations; about 0.2 s for a million.
-    ///
-    /// - Parameter onAcceptedPushes: called after each commit that put pushes into the outbox.
-    /// - Throws: `StoreError` when the topics cannot be read.
+    /// - Parameters:
+    ///   - directory: shared with the delivery, which unregisters dead devices.
+    ///   - onAcceptedPushes: called after each commit that put pushes into the outbox.
     package init(
-        configuration: Configuration, store: PushStore, transport: any MessageTransport, clock: any Clock<Duration>, wallClock: WallClock,
+        configuration: Configuration, store: PushStore, directory: TopicDirectory, transport: any MessageTransport,
+        clock: any Clock<Duration>, wallClock: WallClock,
         logger: Logger, onAcceptedPushes: @escaping @Sendable () -> Void
-    ) async throws {
+    ) {
         self.configuration = configuration
         self.store = store
+        self.directory = directory
         self.transport = transport
         self.clock = clock
         self.wallClock = wallClock
         self.logger = logger
-
-        let empty = TopicTable(minimumCapacity: 2 * (try await store.registrationCount()))
-        let table = try await store.reduceLiveTopics(into: empty) { table, registration, topics in
-            table.insert(.init(registration: registration, isPrefixed: false), topic: topics.plain)
-            table.insert(.init(registration: registration, isPrefixed: true), topic: topics.prefixed)
-        }
-        let directory = TopicDirectory(serverKey: configuration.identity.publicKey, table: table)
-        self.directory = directory
 
         decideStage = DecideStage(
             decider: Decider(
@@ -92,9 +90,14 @@ package final class Engine: Service, EnvelopeReceiver {
         openStage = OpenStage(
             identity: configuration.identity, directory: directory, store: store, admission: admission, metrics: metrics,
             logger: logger, queue: opening, output: deciding)
+        echoStage =
+            configuration.echoesReplies
+            ? EchoStage(
+                identity: configuration.identity, transport: transport, clock: clock, wallClock: wallClock, metrics: metrics)
+            : nil
         replyStage = ReplyStage(
             identity: configuration.identity, transport: transport, admission: admission, metrics: metrics, clock: clock,
-            wallClock: wallClock, logger: logger, queue: replying, output: deciding)
+            wallClock: wallClock, logger: logger, echo: echoStage, queue: replying, output: deciding)
     }
 
     /// Works off what a crash left, then receives until the service group shuts down, then drains.
@@ -106,6 +109,7 @@ package final class Engine: Service, EnvelopeReceiver {
             group.addTask { await self.decideStage.run() }
             group.addTask { await self.replyStage.run(workerCount: self.configuration.workerCount) }
             group.addTask { await self.prune() }
+            if let echoStage { group.addTask { await echoStage.run() } }
             do {
                 try await recover()
                 try await transport.run(receiver: self)
@@ -133,10 +137,13 @@ package final class Engine: Service, EnvelopeReceiver {
         }
         metrics.received.increment(by: envelopes.count)
         guard !wanted.isEmpty else { return }
+        let now = wallClock.now()
         let ids = try await storeHealth.observing {
-            try await store.record(wanted.map { (hash: $0.hash, envelope: $0) }, at: wallClock.now())
+            try await store.record(wanted.map { (hash: $0.hash, envelope: $0) }, at: now)
         }
-        let new = zip(ids, wanted).compactMap { id, envelope in id.map { RecordedMessage(id: $0, envelope: envelope) } }
+        let new = zip(ids, wanted).compactMap { id, envelope in
+            id.map { RecordedMessage(id: $0, receivedAt: now, envelope: envelope) }
+        }
         metrics.recorded.increment(by: new.count)
         metrics.duplicates.increment(by: wanted.count - new.count)
         guard !new.isEmpty else { return }
@@ -180,7 +187,7 @@ package final class Engine: Service, EnvelopeReceiver {
             guard let last = rows.last else { break }
             lastID = last.id
             await admission.enter(rows.count)
-            opening.send(rows.map { RecordedMessage(id: $0.id, envelope: $0.envelope) })
+            opening.send(rows.map { RecordedMessage(id: $0.id, receivedAt: $0.receivedAt, envelope: $0.envelope) })
             count += rows.count
         }
         if count > 0 { logger.notice("working off what the last run left", metadata: ["messages": "\(count)"]) }
@@ -207,6 +214,7 @@ package final class Engine: Service, EnvelopeReceiver {
 
     private func prune() async {
         while (try? await clock.sleep(for: Self.pruneInterval)) != nil {
+            openStage.expireSegments(at: wallClock.now())
             do {
                 while try await store.prune(at: wallClock.now()).isBounded {}
             } catch {

@@ -8,6 +8,7 @@ import Wire
 struct RecordedMessage: Sendable {
     /// Row in the store.
     var id: Int64
+    var receivedAt: Timestamp
     var envelope: WakuEnvelope
 }
 
@@ -18,6 +19,10 @@ struct OpenedEnvelope: Sendable {
         /// Hashes of the keys that are asked for.
         case query([Digest64])
         case push(PushNotificationRequest)
+    }
+
+    enum Content: Sendable {
+        case message(Body, from: Origin)
         /// Nothing will be answered.
         case dropped(IgnoreReason)
     }
@@ -40,11 +45,11 @@ struct OpenedEnvelope: Sendable {
     }
 
     var id: Int64
-    /// nil where the message could not be opened.
-    var origin: Origin?
-    var body: Body
+    /// The rows of the other segments that it was put together from: what happens to the message happens to them.
+    var segments: [Int64] = []
+    var content: Content
 
-    static func invalid(_ id: Int64) -> OpenedEnvelope {
-        OpenedEnvelope(id: id, origin: nil, body: .dropped(.invalid))
+    static func dropped(_ id: Int64, _ reason: IgnoreReason = .invalid) -> OpenedEnvelope {
+        OpenedEnvelope(id: id, content: .dropped(reason))
     }
 }

@@ -9,21 +9,21 @@ struct Opener: Sendable {
     let identity: PrivateKey
 
     /// Tries the server's own key: for messages on its personal or partitioned topic.
-    func openWithIdentity(_ message: RecordedMessage) -> OpenedEnvelope? {
-        guard let frame = try? RFC26.openAsymmetric(message.envelope.message.payload, with: identity) else { return nil }
-        return interpret(frame, of: message)
+    func frameForIdentity(_ message: RecordedMessage) -> RFC26.Frame? {
+        try? RFC26.openAsymmetric(message.envelope.message.payload, with: identity)
     }
 
     /// Tries the key of a query topic.
-    func open(_ message: RecordedMessage, topicKey: SymmetricKey) -> OpenedEnvelope? {
-        guard let frame = try? RFC26.openSymmetric(message.envelope.message.payload, with: topicKey) else { return nil }
-        return interpret(frame, of: message)
+    func frame(_ message: RecordedMessage, topicKey: SymmetricKey) -> RFC26.Frame? {
+        try? RFC26.openSymmetric(message.envelope.message.payload, with: topicKey)
     }
 
     /// The type decides what a message is, not the topic it came on (PROTOCOL.md §2).
-    private func interpret(_ frame: RFC26.Frame, of message: RecordedMessage) -> OpenedEnvelope {
-        guard let metadata = try? ApplicationMetadata.open(frame.data) else {
-            return .invalid(message.id)
+    ///
+    /// - Parameter data: what the frame held, or what its segments were put together to.
+    func interpret(_ data: [UInt8], of message: RecordedMessage) -> OpenedEnvelope {
+        guard let metadata = try? ApplicationMetadata.open(data) else {
+            return .dropped(message.id)
         }
         let origin = OpenedEnvelope.Origin(
             sender: metadata.sender, messageID: metadata.messageID, pubsubTopic: message.envelope.pubsubTopic)
@@ -32,19 +32,21 @@ struct Opener: Sendable {
         case .pushNotificationRegistration:
             body = .registration(registration(metadata))
         case .pushNotificationQuery:
-            body = (try? PushNotificationQuery.decode(metadata.payload)).map { .query(QueryRules.keys(of: $0)) } ?? .dropped(.invalid)
+            guard let query = try? PushNotificationQuery.decode(metadata.payload) else { return .dropped(message.id) }
+            body = .query(QueryRules.keys(of: query))
         case .pushNotificationRequest:
-            body = (try? PushNotificationRequest.decode(metadata.payload)).map { .push($0) } ?? .dropped(.invalid)
+            guard let request = try? PushNotificationRequest.decode(metadata.payload) else { return .dropped(message.id) }
+            body = .push(request)
         default:
-            body = .dropped(.notForUs)
+            return .dropped(message.id, .notForUs)
         }
-        return OpenedEnvelope(id: message.id, origin: origin, body: body)
+        return OpenedEnvelope(id: message.id, content: .message(body, from: origin))
     }
 
     /// Decrypts a registration under the key that client and server share and judges its grant (PROTOCOL.md §7).
     private func registration(_ metadata: OpenedMessage) -> OpenedEnvelope.Registration {
         let facts: RegistrationFacts
-        if let plaintext = decrypt(metadata.payload, from: metadata.sender) {
+        if let plaintext = try? AESGCM.openCombined(metadata.payload.span, key: identity.sharedSecret(with: metadata.sender)) {
             let digest = SHA256.hash(plaintext)
             if let content = try? PushNotificationRegistration.decode(plaintext) {
                 facts = RegistrationFacts(
@@ -58,14 +60,6 @@ struct Opener: Sendable {
         let keyHash = metadata.sender.hash
         return OpenedEnvelope.Registration(
             facts: facts, requestID: Keccak.shake256(metadata.payload), keyHash: keyHash, topics: QueryTopics(keyHash: keyHash))
-    }
-
-    /// `nonce(12) ‖ ciphertext ‖ tag(16)` under the ECDH X coordinate of client and server.
-    private func decrypt(_ payload: [UInt8], from client: PublicKey) -> [UInt8]? {
-        let bytes = payload.span
-        guard let nonce = FixedBytes<12>(bytes.extracting(first: AESGCM.nonceByteCount)) else { return nil }
-        return try? AESGCM.open(
-            bytes.extracting(droppingFirst: AESGCM.nonceByteCount), key: identity.sharedSecret(with: client), nonce: nonce)
     }
 
     private func isGranted(_ content: PushNotificationRegistration, by client: PublicKey) -> Bool {

@@ -15,6 +15,8 @@ struct PendingReply: Sendable {
     /// Set for push requests: the same request again finds this answer.
     var statusMessageID: Digest32?
     var mark: Mark
+    /// Rows that are marked with it.
+    var segments: [Int64] = []
 
     /// What is written down when the reply is out.
     enum Mark: Sendable {
@@ -53,19 +55,31 @@ struct PendingReply: Sendable {
     }
 }
 
-/// Makes the envelope of a reply: signed as a message, signed again as an RFC 26 frame, encrypted to the sender's key, on the sender's
+/// Makes the envelopes of a reply: signed as a message, signed again as an RFC 26 frame, encrypted to the sender's key, on the sender's
 /// partitioned topic (PROTOCOL.md §3 and §5.4).
 struct ReplySealer: Sendable {
     let identity: PrivateKey
+    private let segmenter = Segmenter()
 
-    /// A fresh envelope: another call gives other bytes for the same reply.
-    func seal(_ reply: PendingReply, at now: Timestamp, using random: inout some RandomNumberGenerator) throws -> WakuEnvelope {
+    init(identity: PrivateKey) {
+        self.identity = identity
+    }
+
+    /// Fresh envelopes: another call gives other bytes for the same reply. One, or as many as a long reply has segments.
+    func seal(
+        _ reply: PendingReply, at now: Timestamp, using random: inout some RandomNumberGenerator
+    ) throws -> [WakuEnvelope] {
         let metadata = ApplicationMetadata.seal(reply.payload, type: reply.type, signer: identity)
-        var message = WakuMessage()
-        message.payload = try RFC26.sealAsymmetric(metadata, to: reply.recipient, signer: identity, using: &random)
-        message.contentTopic = TopicName.partitioned(reply.recipient).topic.contentTopic
-        message.version = RFC26.messageVersion
-        message.timestamp = now.nanoseconds
-        return WakuEnvelope(pubsubTopic: reply.pubsubTopic, message: message)
+        let contentTopic = TopicName.partitioned(reply.recipient).topic.contentTopic
+        var envelopes: [WakuEnvelope] = []
+        for piece in segmenter.segment(metadata) {
+            var message = WakuMessage()
+            message.payload = try RFC26.sealAsymmetric(piece, to: reply.recipient, signer: identity, using: &random)
+            message.contentTopic = contentTopic
+            message.version = RFC26.messageVersion
+            message.timestamp = now.nanoseconds
+            envelopes.append(WakuEnvelope(pubsubTopic: reply.pubsubTopic, message: message))
+        }
+        return envelopes
     }
 }

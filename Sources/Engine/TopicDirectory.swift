@@ -12,9 +12,17 @@ package final class TopicDirectory: Sendable {
     private let own: [Topic]
     private let table: Mutex<TopicTable>
 
-    package init(serverKey: PublicKey, table: TopicTable = TopicTable()) {
+    /// Loads the topics of all registrations; about 0.2 s for a million.
+    ///
+    /// - Throws: `StoreError` when they cannot be read.
+    package init(serverKey: PublicKey, store: PushStore) async throws {
         own = [TopicName.personal(serverKey).topic, TopicName.partitioned(serverKey).topic]
-        self.table = Mutex(table)
+        let empty = TopicTable(minimumCapacity: 2 * (try await store.registrationCount()))
+        let loaded = try await store.reduceLiveTopics(into: empty) { table, registration, topics in
+            table.insert(.init(registration: registration, isPrefixed: false), topic: topics.plain)
+            table.insert(.init(registration: registration, isPrefixed: true), topic: topics.prefixed)
+        }
+        table = Mutex(loaded)
     }
 
     /// Whether the message could be for us; cheap enough to be asked for all of a shard's traffic.
@@ -44,6 +52,15 @@ package final class TopicDirectory: Sendable {
             table.remove(.init(registration: registration, isPrefixed: false), topic: topics.plain)
             table.remove(.init(registration: registration, isPrefixed: true), topic: topics.prefixed)
         }
+    }
+
+    /// Of registrations that were put back, or unregistered, by others than the engine.
+    package func add(_ registrations: [ChangedRegistration]) {
+        for changed in registrations { add(registration: changed.registration, topics: changed.topics) }
+    }
+
+    package func remove(_ registrations: [ChangedRegistration]) {
+        for changed in registrations { remove(registration: changed.registration, topics: changed.topics) }
     }
 
     /// Query topics in the directory, two for each registration.

@@ -21,6 +21,8 @@ package enum ApplicationMetadata {
         case unsigned
     }
 
+    /// Reads a message and recovers its sender.
+    ///
     /// - Parameter data: what a frame held, or what its segments were put together to.
     package static func open(_ data: [UInt8]) throws(OpenError) -> OpenedMessage {
         let message: ApplicationMetadataMessage
@@ -38,6 +40,8 @@ package enum ApplicationMetadata {
         return OpenedMessage(sender: sender, type: message.type, payload: message.payload, messageID: sponge.squeeze())
     }
 
+    /// Signs and writes a message.
+    ///
     /// - Returns: the message's bytes; always the same for the same arguments.
     package static func seal(_ payload: [UInt8], type: MessageType, signer: PrivateKey) -> [UInt8] {
         var message = ApplicationMetadataMessage()

@@ -6,6 +6,7 @@ extension RFC26 {
 
     /// What an RFC 26 payload decrypts to: `flags(1) ‖ length(n bytes, little-endian) ‖ data ‖ padding ‖ [signature(65)]`.
     package struct Frame: Sendable, Equatable {
+        /// What the sender wrote: an `ApplicationMetadataMessage`, or a segment of one.
         package let data: [UInt8]
         /// Well-formed if it is there. Its signer is *not* the sender of the message: PROTOCOL.md §3.
         package let signature: Signature?

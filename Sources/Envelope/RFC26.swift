@@ -47,11 +47,13 @@ package enum RFC26 {
         return payload
     }
 
+    /// Decrypts what was sealed to a key, and reads the frame.
     package static func openAsymmetric(_ payload: [UInt8], with key: PrivateKey) throws(OpenError) -> Frame {
         guard let frame = try? ECIES.open(payload.span, with: key) else { throw .undecryptable }
         return try Frame(decoding: frame)
     }
 
+    /// Decrypts what was sealed with the key of a topic, and reads the frame.
     package static func openSymmetric(_ payload: [UInt8], with key: SymmetricKey) throws(OpenError) -> Frame {
         guard let frame = decrypt(payload.span, with: key) else { throw .undecryptable }
         return try Frame(decoding: frame)

@@ -7,8 +7,10 @@ package struct Topic: RawRepresentable, Hashable, Sendable {
     /// The bytes as a big-endian number.
     package let rawValue: UInt32
 
+    /// Any number is a topic.
     package init(rawValue: UInt32) { self.rawValue = rawValue }
 
+    /// - Parameter name: hashed as UTF-8; see `TopicName`.
     package init(name: String) {
         let digest = Keccak.keccak256(name.utf8Span.span)
         rawValue = (0..<4).reduce(0) { $0 << 8 | UInt32(digest[$1]) }

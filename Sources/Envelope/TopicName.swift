@@ -2,8 +2,10 @@ package import StatusCrypto
 
 /// What a topic is called before it is hashed to 4 bytes (PROTOCOL.md §2).
 package struct TopicName: Hashable, Sendable {
+    /// What is hashed, and the password of the symmetric key.
     package let text: String
 
+    /// A name as it is hashed.
     package init(_ text: String) { self.text = text }
 
     /// Where a key alone is addressed: reference clients send registrations here.
@@ -34,6 +36,7 @@ package struct TopicName: Hashable, Sendable {
         case prefixed = "0x"
     }
 
+    /// The name's 4 bytes.
     package var topic: Topic { Topic(name: text) }
 
     /// Derives the key of what is encrypted symmetrically on this topic: PBKDF2, 65,356 iterations, no salt.

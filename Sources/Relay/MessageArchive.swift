@@ -84,7 +84,8 @@ struct MessageArchive {
 
         let matching = candidates.lazy.filter { matches($0, query) }
         // One more than asked for tells whether this is the last page.
-        let found = query.isAscending ? Array(matching.prefix(query.pageSize + 1)) : matching.reversed().prefix(query.pageSize + 1).map(\.self)
+        let found =
+            query.isAscending ? Array(matching.prefix(query.pageSize + 1)) : matching.reversed().prefix(query.pageSize + 1).map(\.self)
         let rows = found.prefix(query.pageSize)
         let cursor = found.count > query.pageSize ? rows.last?.position.hash : nil
         return Page(entries: query.isAscending ? Array(rows) : rows.reversed(), cursor: cursor)

@@ -1,13 +1,13 @@
+package import Envelope
 import HTTPTypes
 import Hummingbird
 import HummingbirdCore
-import NIOCore
-package import Envelope
 package import Logging
+import NIOCore
 import ServiceLifecycle
 package import Transport
 
-/// The embedded stand-in for a Waku node: `RelayNode` behind HTTP, one of any number on a bus.
+/// The embedded stand-in for a Waku node: `RelayMember` behind HTTP, one of any number on a bus.
 ///
 /// Like two nodes in life, two servers have each their own cache and subscriptions, and a GET drains only the one that is asked.
 package struct RelayServer: Service {
@@ -39,11 +39,9 @@ package struct RelayServer: Service {
         /// nwaku's (WAKU_REST.md §2.1).
         package static var defaultCacheCapacity: Int { MessageCache.defaultCapacity }
         /// As the Status fleet has it (WAKU_REST.md §2.2).
-        package static var defaultMaximumMessageByteCount: Int { RelayNode.defaultMaximumMessageByteCount }
+        package static var defaultMaximumMessageByteCount: Int { RelayMember.defaultMaximumMessageByteCount }
     }
 
-    /// What `/version` answers.
-    static let version = "pushserver embedded relay"
     /// nwaku's limit (WAKU_REST.md §0).
     static let maximumBodyByteCount = 16 << 20
     /// A quarter of the file descriptors that a process commonly gets; further connections wait to be accepted.
@@ -73,7 +71,9 @@ package struct RelayServer: Service {
     ///
     /// - Throws: if the address cannot be bound.
     package func run() async throws {
-        let member = RelayMember(configuration: configuration, clock: clock)
+        let member = RelayMember(
+            node: RelayNode(pubsubTopics: configuration.pubsubTopics, cacheCapacity: configuration.cacheCapacity),
+            maximumMessageByteCount: configuration.maximumMessageByteCount, clock: clock)
         let membership = bus.attach(listener: member)
         defer { membership.leave() }
         let application = Application(

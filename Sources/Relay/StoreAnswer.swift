@@ -6,17 +6,17 @@ import Wire
 /// The body of a store answer: `StoreQueryResponse` in JSON, with nwaku's names and in its order (WAKU_REST.md §1.5).
 enum StoreAnswer {
     /// - Parameter includesData: false gives hashes only.
-    static func page(_ page: MessageArchive.Page, includesData: Bool) -> RelayResponse {
+    static func page(_ page: MessageArchive.Page, includesData: Bool) -> String {
         let messages = page.entries.map { includesData ? entry($0) : "{\"messageHash\":\(hash($0.position.hash))}" }
         var fields = "\"requestId\":\"\",\"statusCode\":200,\"statusDesc\":\"OK\",\"messages\":[\(messages.joined(separator: ","))]"
         if let cursor = page.cursor { fields += ",\"paginationCursor\":\(hash(cursor))" }
-        return .json("{\(fields)}")
+        return "{\(fields)}"
     }
 
     /// What a node says when the peer that it should have asked does not answer: HTTP 200 all the same.
-    static func peerFailure(_ peerAddress: String) -> RelayResponse {
+    static func peerFailure(_ peerAddress: String) -> String {
         let description = JSONText.string("PEER_DIAL_FAILURE: \(peerAddress)")
-        return .json("{\"requestId\":\"\",\"statusCode\":504,\"statusDesc\":\(description),\"messages\":[]}")
+        return "{\"requestId\":\"\",\"statusCode\":504,\"statusDesc\":\(description),\"messages\":[]}"
     }
 
     private static func entry(_ entry: MessageArchive.Entry) -> String {

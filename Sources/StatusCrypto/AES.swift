@@ -5,9 +5,13 @@ package struct AuthenticationFailure: Error, Equatable {}
 
 /// AES-256-GCM with a tag of 16 bytes and no associated data.
 package enum AESGCM {
+    /// Fixed by the types too; for those who cut and join.
     package static let nonceByteCount = 12
+    /// The full length: no shorter tag is taken.
     package static let tagByteCount = 16
 
+    /// Encrypts and authenticates.
+    ///
     /// - Parameter nonce: never used twice with the same key.
     /// - Returns: ciphertext, as long as the plaintext, ‖ tag (16 bytes).
     package static func seal(_ plaintext: Span<UInt8>, key: SymmetricKey, nonce: FixedBytes<12>) -> [UInt8] {
@@ -23,6 +27,8 @@ package enum AESGCM {
         return sealed
     }
 
+    /// Authenticates and decrypts.
+    ///
     /// - Parameter sealed: ciphertext ‖ tag (16 bytes), of any length.
     package static func open(
         _ sealed: Span<UInt8>, key: SymmetricKey, nonce: FixedBytes<12>
@@ -37,6 +43,21 @@ package enum AESGCM {
         context.apply(to: &plaintext)
         guard context.accepts(tag) else { throw AuthenticationFailure() }
         return plaintext
+    }
+
+    /// Encrypts and authenticates.
+    ///
+    /// - Returns: nonce (12 bytes) ‖ ciphertext ‖ tag (16): the layout of a registration (PROTOCOL.md §7).
+    package static func sealCombined(_ plaintext: Span<UInt8>, key: SymmetricKey, nonce: FixedBytes<12>) -> [UInt8] {
+        nonce.bytes + seal(plaintext, key: key, nonce: nonce)
+    }
+
+    /// Authenticates and decrypts.
+    ///
+    /// - Parameter combined: nonce (12 bytes) ‖ ciphertext ‖ tag (16), of any length.
+    package static func openCombined(_ combined: Span<UInt8>, key: SymmetricKey) throws(AuthenticationFailure) -> [UInt8] {
+        guard let nonce = FixedBytes<12>(combined.extracting(first: nonceByteCount)) else { throw AuthenticationFailure() }
+        return try open(combined.extracting(droppingFirst: nonceByteCount), key: key, nonce: nonce)
     }
 }
 

@@ -12,6 +12,7 @@ package enum ConstantTime {
         }
     }
 
+    /// The same for texts (`utf8`) and arrays.
     package static func equal(_ left: some Collection<UInt8>, _ right: some Collection<UInt8>) -> Bool {
         equal([UInt8](left).span, [UInt8](right).span)
     }

@@ -5,6 +5,8 @@ package enum ECIES {
     private static let vectorByteCount = 16
     private static let codeByteCount = 32
 
+    /// Encrypts to the owner of a key.
+    ///
     /// - Returns: ephemeral key `R` (65 bytes, uncompressed) ‖ IV (16) ‖ ciphertext, as long as the plaintext, ‖ HMAC (32).
     package static func seal(
         _ plaintext: Span<UInt8>, to recipient: PublicKey, using random: inout some RandomNumberGenerator
@@ -33,6 +35,8 @@ package enum ECIES {
         return sealed
     }
 
+    /// Authenticates, then decrypts.
+    ///
     /// - Parameter sealed: any bytes. At least one byte of ciphertext is asked for, and the prefix 04 of `R`.
     package static func open(_ sealed: Span<UInt8>, with key: PrivateKey) throws(AuthenticationFailure) -> [UInt8] {
         let bodyEnd = sealed.count - codeByteCount

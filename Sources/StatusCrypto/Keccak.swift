@@ -4,6 +4,7 @@ package enum Keccak {
     /// Keccak-256 with the original padding, as Ethereum uses it: not SHA3-256.
     package static func keccak256(_ bytes: [UInt8]) -> Digest32 { keccak256(bytes.span) }
 
+    /// The same of borrowed bytes.
     package static func keccak256(_ bytes: Span<UInt8>) -> Digest32 {
         var sponge = KeccakSponge.keccak256
         sponge.absorb(bytes)
@@ -13,6 +14,7 @@ package enum Keccak {
     /// SHAKE-256 (FIPS 202) with 64 bytes of output.
     package static func shake256(_ bytes: [UInt8]) -> Digest64 { shake256(bytes.span) }
 
+    /// The same of borrowed bytes.
     package static func shake256(_ bytes: Span<UInt8>) -> Digest64 {
         var sponge = KeccakSponge.shake256
         sponge.absorb(bytes)
@@ -46,8 +48,10 @@ package struct KeccakSponge: Sendable {
         self.padding = padding
     }
 
+    /// Takes in the next part of the message.
     package mutating func absorb(_ bytes: [UInt8]) { absorb(bytes.span) }
 
+    /// Takes in the next part of the message.
     package mutating func absorb(_ bytes: Span<UInt8>) {
         var index = 0
         while index < bytes.count {

@@ -5,9 +5,11 @@ package struct InvalidPrivateKey: Error, Equatable {}
 
 /// A scalar of secp256k1 and its public key. Wiped when the last reference goes; never printed.
 package final class PrivateKey: Sendable {
+    /// Computed once.
     package let publicKey: PublicKey
     private let scalar: SecretBytes
 
+    /// - Parameter bytes: a big-endian number from 1 to the order − 1. The caller's copy is the caller's to forget.
     package init(_ bytes: FixedBytes<32>) throws(InvalidPrivateKey) {
         var point = secp256k1_pubkey()
         let isKey = unsafe bytes.span.withUnsafePointer {

@@ -14,6 +14,7 @@ package struct PublicKey: Hashable, Sendable {
         try self.init(uncompressed: encoded)
     }
 
+    /// - Parameter encoded: `04‖X‖Y`.
     package init(uncompressed encoded: FixedBytes<65>) throws(InvalidPublicKey) {
         guard encoded[0] == 0x04, secp256k1_pubkey(parsing: encoded.span) != nil else { throw InvalidPublicKey() }
         uncompressed = encoded
@@ -25,6 +26,7 @@ package struct PublicKey: Hashable, Sendable {
         try self.init(compressed: encoded)
     }
 
+    /// - Parameter encoded: `02‖X` or `03‖X`.
     package init(compressed encoded: FixedBytes<33>) throws(InvalidPublicKey) {
         guard let point = secp256k1_pubkey(parsing: encoded.span) else { throw InvalidPublicKey() }
         self.init(point)

@@ -5,6 +5,7 @@ package final class SecretBytes: Sendable {
     // Written in the initialiser and in `deinit` only, when no other reference exists: nobody can see it change.
     nonisolated(unsafe) private var storage: FixedBytes<32>
 
+    /// The caller's copy is the caller's to forget.
     package init(_ bytes: FixedBytes<32>) {
         unsafe storage = bytes
     }

@@ -8,6 +8,7 @@ import Synchronization
 package struct SecureRandom: RandomNumberGenerator, Sendable {
     private let source = Source()
 
+    /// Draws nothing yet.
     package init() {}
 
     package mutating func next() -> UInt64 { source.next() }
@@ -49,6 +50,7 @@ package struct SecureRandom: RandomNumberGenerator, Sendable {
 }
 
 extension RandomNumberGenerator {
+    /// So many random bytes: padding.
     package mutating func bytes(_ count: Int) -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(count)
@@ -62,6 +64,7 @@ extension RandomNumberGenerator {
         return bytes
     }
 
+    /// Random bytes of a type's length: nonces and keys.
     package mutating func fixedBytes<let count: Int>() -> FixedBytes<count> {
         var bytes = FixedBytes<count>()
         var value: UInt64 = 0

@@ -2,6 +2,7 @@ import CSecp256k1
 
 /// A recoverable ECDSA signature `R‖S‖V`, V being 0 or 1 (PROTOCOL.md §1). High s is taken, low s is made.
 package struct Signature: Hashable, Sendable {
+    /// `R‖S‖V`: 32, 32 and 1 bytes.
     package let bytes: FixedBytes<65>
 
     /// - Returns: nil unless there are 65 bytes and V is 0 or 1. R and S may still be out of range.

@@ -1,6 +1,5 @@
-import Synchronization
-
 package import Envelope
+import Synchronization
 
 /// A clock that stands still until it is advanced by hand: tests with time, without waiting.
 package final class ManualClock: Clock {

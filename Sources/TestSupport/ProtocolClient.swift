@@ -60,6 +60,14 @@ package struct ProtocolClient: Sendable {
         return notification
     }
 
+    /// A push request under one message id.
+    package func request(_ notifications: [PushNotification], messageID: [UInt8] = [7]) -> PushNotificationRequest {
+        var request = PushNotificationRequest()
+        request.requests = notifications
+        request.messageID = messageID
+        return request
+    }
+
     // MARK: Envelopes
 
     /// The encrypted payload of a registration: `nonce(12) ‖ ciphertext ‖ tag(16)`.

@@ -1,2 +1,32 @@
 import ArgumentParser
-@main struct Main: ParsableCommand {}
+
+/// Runs a command and turns its end into an exit code; `Failure` has the codes.
+@main
+enum Main {
+    static func main() async {
+        do {
+            var command = try Pushctl.parseAsRoot()
+            if var command = command as? any AsyncParsableCommand {
+                try await command.run()
+            } else {
+                try command.run()
+            }
+        } catch let failure as Failure {
+            StandardError.print("pushctl: \(failure.message)")
+            Pushctl.exit(withError: failure.exitCode)
+        } catch {
+            Pushctl.exit(withError: error)
+        }
+    }
+}
+
+struct Pushctl: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "pushctl",
+        abstract: "Acts as a client of a push notification server, through a Waku node's REST API.",
+        discussion: """
+            Exit codes: 0 done; 1 failed, or refused by the server; 64 wrong usage; 69 the node cannot be used; 78 configuration error.
+            Data goes to standard output, everything else to standard error.
+            """,
+        subcommands: [Register.self, Unregister.self, Query.self, Push.self])
+}

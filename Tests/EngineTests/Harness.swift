@@ -51,6 +51,7 @@ final class Harness: Sendable {
     /// Runs the server, then shuts it down as SIGTERM would, on the same database each time.
     func withServer(
         policy: RegistrationPolicy = RegistrationPolicy(), isDryRun: Bool = false, publishing: FailingPublisher = FailingPublisher(),
+        echoesReplies: Bool = false, drainLimit: Duration = .seconds(10),
         _ body: @escaping @Sendable (Running) async throws -> Void
     ) async throws {
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
@@ -58,9 +59,12 @@ final class Harness: Sendable {
         let bus = Bus()
         let listener = bus.attach(listener: replies)
         let transport = TestTransport(base: EmbeddedTransport(bus: bus, pubsubTopics: ["/waku/2/rs/16/32"]), publishing: publishing)
-        let engine = try await Engine(
-            configuration: .init(identity: identity, registrationPolicy: policy, isDryRun: isDryRun, workerCount: 2),
-            store: store, transport: transport, clock: clock, wallClock: WallClock { self.now.withLock { $0 } }, logger: logger,
+        let engine = Engine(
+            configuration: .init(
+                identity: identity, registrationPolicy: policy, isDryRun: isDryRun, workerCount: 2, echoesReplies: echoesReplies,
+                drainLimit: drainLimit),
+            store: store, directory: try await TopicDirectory(serverKey: server, store: store), transport: transport, clock: clock,
+            wallClock: WallClock { self.now.withLock { $0 } }, logger: logger,
             onAcceptedPushes: {})
         let running = Running(engine: engine, store: store, network: bus.attach(listener: Deaf()))
         let group = ServiceGroup(configuration: .init(services: [.init(service: engine)], logger: logger))
@@ -78,6 +82,19 @@ final class Harness: Sendable {
             throw error
         }
         listener.leave()
+        await store.close()
+    }
+
+    /// Replies to the client so far.
+    func replyCount(to client: ProtocolClient) -> Int {
+        replies.all.compactMap { client.open($0) }.count
+    }
+
+    /// The database while no server runs on it.
+    func withStore(_ body: (PushStore) async throws -> Void) async throws {
+        let store = try PushStore(
+            path: database, identity: identity.publicKey.compressed, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+        try await body(store)
         await store.close()
     }
 

@@ -77,7 +77,7 @@ import Wire
         try await harness.withServer { [harness, alice, bob] server in
             try await server.publish(alice.envelope(alice.registration()))
             _ = try await alice.reply(1, from: harness)
-            try await server.publish(bob.envelope(request([bob.notification(to: alice)])))
+            try await server.publish(bob.envelope(bob.request([bob.notification(to: alice)])))
             let reply = try await bob.reply(1, from: harness)
             let response = try PushNotificationResponse.decode(reply.payload)
             #expect(response.messageID == [7])
@@ -91,7 +91,7 @@ import Wire
         try await harness.withServer(isDryRun: true) { [harness, alice, bob] server in
             try await server.publish(alice.envelope(alice.registration()))
             _ = try await alice.reply(1, from: harness)
-            try await server.publish(bob.envelope(request([bob.notification(to: alice)])))
+            try await server.publish(bob.envelope(bob.request([bob.notification(to: alice)])))
             _ = try await bob.reply(1, from: harness)
             #expect(try await server.store.queuedPushCount() == 0)
         }
@@ -101,7 +101,7 @@ import Wire
         try await harness.withServer { [harness, alice, bob] server in
             try await server.publish(alice.envelope(alice.registration()))
             _ = try await alice.reply(1, from: harness)
-            let first = request([bob.notification(to: alice), bob.notification(to: alice, installationID: "unknown")])
+            let first = bob.request([bob.notification(to: alice), bob.notification(to: alice, installationID: "unknown")])
             try await server.publish(bob.envelope(first))
             let answer = try await bob.reply(1, from: harness)
             // Long after the triple is forgotten, the decision is not.
@@ -123,7 +123,7 @@ import Wire
                 var notification = sender.notification(to: alice)
                 // Other bytes each time, so that it is another request.
                 notification.author = [UInt8(minutes)]
-                try await server.publish(sender.envelope(request([notification])))
+                try await server.publish(sender.envelope(sender.request([notification])))
                 await server.engine.waitUntilIdle()
             }
             #expect(try await server.store.queuedPushCount() == 2)
@@ -141,7 +141,7 @@ import Wire
             try await server.publish(alice.envelope(leaving))
             #expect(try await alice.registrationResponse(2, from: harness).success)
             #expect(!server.engine.wants(contentTopic: topic))
-            try await server.publish(bob.envelope(request([bob.notification(to: alice)])))
+            try await server.publish(bob.envelope(bob.request([bob.notification(to: alice)])))
             let response = try PushNotificationResponse.decode(try await bob.reply(1, from: harness).payload)
             #expect(response.reports.map(\.error) == [.notRegistered])
             try await server.publish(alice.envelope(alice.registration(version: 2)))
@@ -166,14 +166,6 @@ import Wire
             #expect(!server.engine.wants(contentTopic: topic))
         }
     }
-}
-
-/// A push request under one message id.
-func request(_ notifications: [PushNotification], messageID: [UInt8] = [7]) -> PushNotificationRequest {
-    var request = PushNotificationRequest()
-    request.requests = notifications
-    request.messageID = messageID
-    return request
 }
 
 extension ProtocolClient {

@@ -134,7 +134,8 @@ struct NodeTests {
 
     @Test func `publishes on subscribed topics only`() async throws {
         try await withNode { node async throws in
-            let answer = try await node.post("/relay/v1/messages/%2Fwaku%2F2%2Frs%2F16%2F999", #"{"payload":"AQ==","contentTopic":"/a/1/b/c"}"#)
+            let answer = try await node.post(
+                "/relay/v1/messages/%2Fwaku%2F2%2Frs%2F16%2F999", #"{"payload":"AQ==","contentTopic":"/a/1/b/c"}"#)
             #expect(answer.status == 400)
             #expect(answer.body == "Failed to publish: Node not subscribed to topic: /waku/2/rs/16/999")
         }
@@ -147,7 +148,8 @@ struct NodeTests {
         #"{"payload":true,"contentTopic":"/a/1/b/c"}"#, #"{"payload":"AQ==","contentTopic":7}"#,
         #"{"payload":"AQ==","contentTopic":"/a/1/b/c","extraField":"extraValue"}"#,
         #"{"payload":"AQ==","contentTopic":"/a/1/b/c","payload":"AQ=="}"#, #"{"payload":"AQ==","contentTopic":"/a/1/b/c","timestamp":"1"}"#,
-        #"{"payload":"AQ==","contentTopic":"/a/1/b/c","timestamp":1.7e18}"#, #"{"payload":"AQ==","contentTopic":"/a/1/b/c","timestamp":1.0}"#,
+        #"{"payload":"AQ==","contentTopic":"/a/1/b/c","timestamp":1.7e18}"#,
+        #"{"payload":"AQ==","contentTopic":"/a/1/b/c","timestamp":1.0}"#,
         #"{"payload":"AQ==","contentTopic":"/a/1/b/c","timestamp":null}"#, #"{"payload":"AQ==","contentTopic":"/a/1/b/c","timestamp":[1]}"#,
         #"{"payload":"AQ==","contentTopic":"/a/1/b/c","timestamp":9223372036854775808}"#,
         #"{"payload":"AQ==","contentTopic":"/a/1/b/c","version":2.1}"#, #"{"payload":"AQ==","contentTopic":"/a/1/b/c","version":-1}"#,

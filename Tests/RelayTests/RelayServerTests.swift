@@ -96,6 +96,36 @@ struct RelayServerTests {
         }
     }
 
+    @Test func `what the server publishes can be fetched, and what it is sent reaches it`() async throws {
+        final class Receiver: EnvelopeReceiver {
+            let received = Mutex<[WakuEnvelope]>([])
+            func wants(contentTopic: String) -> Bool { true }
+            func receive(_ envelopes: [WakuEnvelope]) { received.withLock { $0 += envelopes } }
+        }
+        let bus = Bus()
+        let receiver = Receiver()
+        let transport = EmbeddedTransport(bus: bus, pubsubTopics: [TestNode.topic])
+        try await withRelay(on: bus) { node async throws in
+            try await withThrowingTaskGroup { group in
+                group.addTask { try await transport.run(receiver: receiver) }
+                while !transport.troubles.isEmpty { await Task.yield() }
+                let timestamp = try await node.publish(on: "/question/1/b/c")
+                #expect(receiver.received.withLock { $0.map(\.message.timestamp) } == [timestamp])
+                #expect(try await timestamps(node) == [timestamp])
+
+                var answer = WakuMessage()
+                answer.payload = [9]
+                answer.contentTopic = "/answer/1/b/c"
+                answer.timestamp = timestamp + 1
+                try await transport.publish(WakuEnvelope(pubsubTopic: TestNode.topic, message: answer))
+                #expect(try await timestamps(node) == [timestamp + 1])
+                #expect(receiver.received.withLock { $0.count } == 1)
+                group.cancelAll()
+                try await group.waitForAll()
+            }
+        }
+    }
+
     @Test func `a message may be a megabyte long and no longer`() async throws {
         try await withRelay { node async throws in
             let fits = String(repeating: "AAAA", count: 349_000)

@@ -8,6 +8,8 @@ import TestSupport
 import Transport
 
 /// A node under test, spoken to over HTTP only: the embedded relay, or a real node at `WAKU_NODE_URL`.
+///
+/// The real one: `wakunode2 --cluster-id=16 --num-shards-in-network=0 --shard=32 --relay=true --rest=true --store=true`.
 struct TestNode: Sendable {
     /// The shard that a node under test is subscribed to from its start: a real one by `--shard=32 --cluster-id=16`.
     static let topic = "/waku/2/rs/16/32"
@@ -28,7 +30,6 @@ struct TestNode: Sendable {
     func send(
         _ method: HTTPRequest.Method, _ path: String, _ body: String? = nil, contentType: String? = "application/json"
     ) async throws -> Answer {
-        // libcurl gives a POST a type of its own unless the header is taken away.
         let headers = body == nil ? [] : [(name: "Content-Type", value: contentType ?? "")]
         let response = try await client.send(
             HTTPRequest(

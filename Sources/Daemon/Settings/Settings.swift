@@ -1,3 +1,4 @@
+package import Delivery
 import Foundation
 package import Logging
 package import PushProtocol
@@ -18,17 +19,16 @@ package struct Settings: Sendable {
     package var storagePath: String
     package var transportKind: TransportKind
     package var pubsubTopics: [String]
+    /// Whether each reply is said again after 1.5 s and 4 s.
+    package var echoesReplies: Bool
     /// Each address is a node of its own on one bus.
     package var embeddedListen: [ListenAddress]
     package var wakuURL: String
     package var wakuPollInterval: Duration
     /// nil: dry run, no push leaves the machine.
-    package var gorushURL: String?
-    package var gorushDataFormat: GorushDataFormat
-    package var gorushTimeout: Duration
-    package var gorushRetryInterval: Duration
-    package var gorushMaximumNotificationCount: Int
-    package var pushTexts: PushTexts
+    package var delivery: DeliveryConfiguration?
+    /// What gorush has to show in the header `X-Feedback-Secret` when it calls the feedback hook; nil: nothing.
+    package var feedbackSecret: String?
     package var registrationPolicy: RegistrationPolicy
     package var adminListen: ListenAddress
     package var logLevel: Logger.Level
@@ -71,23 +71,13 @@ package struct Settings: Sendable {
         pubsubTopics = reader.list(
             "transport.pubsubTopics", default: ["/waku/2/rs/16/32"], expected: "a list of topics like /waku/2/rs/16/32",
             parse: Self.parsePubsubTopic, show: { $0 })
+        echoesReplies = reader.bool("transport.replyEcho", default: true)
         embeddedListen = reader.addresses("transport.embedded.listen", default: [ListenAddress(host: "127.0.0.1", port: 8645)])
         wakuURL = reader.url("transport.waku.url", default: "http://127.0.0.1:8645")
         wakuPollInterval = reader.duration(
             "transport.waku.pollInterval", default: .milliseconds(500), in: .milliseconds(10)...Duration.seconds(60))
 
-        gorushURL = reader.url("gorush.url")
-        gorushDataFormat = reader.choice("gorush.dataFormat", default: .rfc71)
-        gorushTimeout = reader.duration("gorush.timeout", default: .seconds(60), in: .seconds(1)...Duration.seconds(600))
-        gorushRetryInterval = reader.duration(
-            "gorush.retryInterval", default: .seconds(5), in: .milliseconds(10)...Duration.seconds(3_600))
-        gorushMaximumNotificationCount = reader.integer("gorush.maximumNotifications", default: 100, in: 1...10_000)
-        let texts = PushTexts()
-        pushTexts = PushTexts(
-            message: reader.string("gorush.texts.message", default: texts.message),
-            mention: reader.string("gorush.texts.mention", default: texts.mention),
-            requestToJoinCommunity: reader.string(
-                "gorush.texts.requestToJoinCommunity", default: texts.requestToJoinCommunity))
+        (delivery, feedbackSecret) = Self.gorush(&reader)
 
         registrationPolicy = RegistrationPolicy(
             acceptRetransmission: reader.bool("registration.acceptRetransmission", default: false))

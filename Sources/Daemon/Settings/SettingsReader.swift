@@ -21,17 +21,66 @@ struct SettingsReader {
     // MARK: Types
 
     mutating func string(_ key: String, default fallback: String) -> String {
-        value(key, fallback, expected: "a text") { $0.isEmpty ? nil : $0 } show: { $0 }
+        value(key, fallback, expected: "a text") {
+            $0.isEmpty ? nil : $0
+        } show: {
+            $0
+        }
     }
 
     mutating func bool(_ key: String, default fallback: Bool) -> Bool {
-        value(key, fallback, expected: "true or false") { $0 == "true" ? true : $0 == "false" ? false : nil } show: { "\($0)" }
+        value(key, fallback, expected: "true or false") {
+            $0 == "true" ? true : $0 == "false" ? false : nil
+        } show: {
+            "\($0)"
+        }
     }
 
     mutating func integer(_ key: String, default fallback: Int, in range: ClosedRange<Int>) -> Int {
         value(key, fallback, expected: "a whole number from \(range.lowerBound) to \(range.upperBound)") { text in
             Int(text).flatMap { range.contains($0) ? $0 : nil }
-        } show: { "\($0)" }
+        } show: {
+            "\($0)"
+        }
+    }
+
+    mutating func share(_ key: String, default fallback: Double) -> Double {
+        value(key, fallback, expected: "a number above 0 and up to 1") { text in
+            Double(text).flatMap { $0 > 0 && $0 <= 1 ? $0 : nil }
+        } show: {
+            "\($0)"
+        }
+    }
+
+    /// nil when it is not set.
+    mutating func optionalString(_ key: String) -> String? {
+        optional(key) { reader in reader.string(key, default: "") }
+    }
+
+    /// Like a text, and not shown.
+    mutating func secret(_ key: String) -> String? {
+        optional(key) { reader in
+            reader.value(key, "", expected: "a text") {
+                $0.isEmpty ? nil : $0
+            } show: { _ in
+                "REDACTED"
+            }
+        }
+    }
+
+    /// HTTP headers, `Name: value` each; values are not shown.
+    mutating func headers(_ key: String) -> [(name: String, value: String)] {
+        list(key, default: [], expected: "a list of headers like \"Authorization: Bearer x\"") { text -> (name: String, value: String)? in
+            guard let colon = text.firstIndex(of: ":"), colon != text.startIndex else { return nil }
+            return (String(text[..<colon]), text[text.index(after: colon)...].trimmingCharacters(in: .whitespaces))
+        } show: {
+            "\($0.name): REDACTED"
+        }
+    }
+
+    /// The names that the operator chose below a section.
+    func names(below section: String) -> [String] {
+        source.names(below: section)
     }
 
     mutating func duration(_ key: String, default fallback: Duration, in range: ClosedRange<Duration>) -> Duration {
@@ -39,17 +88,27 @@ struct SettingsReader {
             "a duration like 500ms, 5s, 10m or 24h, from \(range.lowerBound.settingText) to \(range.upperBound.settingText)"
         return value(key, fallback, expected: expected) { text in
             Duration(settingText: text).flatMap { range.contains($0) ? $0 : nil }
-        } show: { $0.settingText }
+        } show: {
+            $0.settingText
+        }
     }
 
     mutating func choice<Choice: RawRepresentable & CaseIterable>(_ key: String, default fallback: Choice) -> Choice
     where Choice.RawValue == String {
         let expected = "one of " + Choice.allCases.map(\.rawValue).joined(separator: ", ")
-        return value(key, fallback, expected: expected) { Choice(rawValue: $0) } show: { $0.rawValue }
+        return value(key, fallback, expected: expected) {
+            Choice(rawValue: $0)
+        } show: {
+            $0.rawValue
+        }
     }
 
     mutating func address(_ key: String, default fallback: ListenAddress) -> ListenAddress {
-        value(key, fallback, expected: ListenAddress.expectation) { ListenAddress($0) } show: { $0.description }
+        value(key, fallback, expected: ListenAddress.expectation) {
+            ListenAddress($0)
+        } show: {
+            $0.description
+        }
     }
 
     /// An http or https URL without query or fragment. A user name and password in it are redacted in the effective configuration.
@@ -58,16 +117,15 @@ struct SettingsReader {
     }
 
     mutating func url(_ key: String) -> String? {
-        guard source.find(key) != nil else {
-            effective.append(Effective(key: key, value: nil))
-            return nil
-        }
-        let url = url(key, default: "")
-        return url.isEmpty ? nil : url
+        optional(key) { reader in reader.url(key, default: "") }
     }
 
     mutating func addresses(_ key: String, default fallback: [ListenAddress]) -> [ListenAddress] {
-        list(key, default: fallback, expected: "a list of " + ListenAddress.expectation) { ListenAddress($0) } show: { $0.description }
+        list(key, default: fallback, expected: "a list of " + ListenAddress.expectation) {
+            ListenAddress($0)
+        } show: {
+            $0.description
+        }
     }
 
     mutating func list<Element>(
@@ -99,6 +157,15 @@ struct SettingsReader {
     /// To be called when all settings were asked for.
     mutating func finish() {
         problems += source.unusable(besides: Set(effective.map(\.key)))
+    }
+
+    private mutating func optional(_ key: String, _ read: (inout SettingsReader) -> String) -> String? {
+        guard source.find(key) != nil else {
+            effective.append(Effective(key: key, value: nil))
+            return nil
+        }
+        let text = read(&self)
+        return text.isEmpty ? nil : text
     }
 
     private mutating func value<Value>(

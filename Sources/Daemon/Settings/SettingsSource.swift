@@ -54,6 +54,14 @@ package struct SettingsSource: Sendable {
         return file[key].map { Found(value: $0, place: key) }
     }
 
+    /// The names that stand in the file below a section whose keys are the operator's own, like `gorush.routes`.
+    func names(below section: String) -> [String] {
+        let names = file.keys.filter { $0.hasPrefix(section + ".") }.compactMap {
+            $0.dropFirst(section.count + 1).split(separator: ".").first.map { String($0) }
+        }
+        return Set(names).sorted()
+    }
+
     /// Everything that was written and is no setting, or has no value.
     func unusable(besides known: Set<String>) -> [String] {
         let variables = Set(known.map { Self.variable(for: $0) })

@@ -16,10 +16,10 @@ final class DecideStage: Sendable {
 
     enum Work: Sendable {
         case message(OpenedEnvelope, attemptCount: Int = 0)
-        /// The reply is out.
-        case published(id: Int64, PendingReply.Mark)
+        /// The reply to these rows is out.
+        case published(ids: [Int64], PendingReply.Mark)
         /// INTERNAL_ERROR was answered: the message must not take effect any more, also not after a restart.
-        case refused(id: Int64)
+        case refused(ids: [Int64])
     }
 
     private let decider: Decider
@@ -37,7 +37,8 @@ final class DecideStage: Sendable {
 
     init(
         decider: Decider, directory: TopicDirectory, store: PushStore, storeHealth: StoreHealth, admission: Admission,
-        metrics: EngineMetrics, clock: any Clock<Duration>, wallClock: WallClock, logger: Logger, onAcceptedPushes: @escaping @Sendable () -> Void,
+        metrics: EngineMetrics, clock: any Clock<Duration>, wallClock: WallClock, logger: Logger,
+        onAcceptedPushes: @escaping @Sendable () -> Void,
         queue: WorkQueue<Work>, output: WorkQueue<ReplyStage.Item>
     ) {
         self.decider = decider
@@ -74,10 +75,10 @@ final class DecideStage: Sendable {
                     switch work {
                     case .message(let message, _):
                         return try decider.decide(message, at: now, in: transaction)
-                    case .published(let id, .replied):
-                        try transaction.markReplied([id], at: now)
-                    case .published(let id, .decided), .refused(let id):
-                        try transaction.settle(id, as: .silent, at: now)
+                    case .published(let ids, .replied):
+                        try transaction.markReplied(ids, at: now)
+                    case .published(let ids, .decided), .refused(let ids):
+                        for id in ids { try transaction.settle(id, as: .silent, at: now) }
                     case .published(_, .nothing):
                         break
                     }
@@ -137,7 +138,7 @@ final class DecideStage: Sendable {
                 admission.enterAtOnce(1)
                 output.send(ReplyStage.Item(reply))
             }
-            queue.send(.refused(id: message.id))
+            queue.send(.refused(ids: [message.id] + message.segments))
         case .published, .refused:
             group.addTask {
                 try? await clock.sleep(for: Self.markRetryInterval)

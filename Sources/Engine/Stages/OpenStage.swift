@@ -3,6 +3,7 @@ import Envelope
 import Logging
 import StatusCrypto
 import Store
+import Synchronization
 import Wire
 
 /// Decrypts what was recorded, on as many workers as there are cores.
@@ -31,6 +32,7 @@ final class OpenStage: Sendable {
     private let queue: WorkQueue<RecordedMessage>
     private let output: WorkQueue<DecideStage.Work>
 
+    private let segments = Mutex(SegmentAssembler())
     private let lane = WorkQueue<Keyless>()
     private let laneAdmission = Admission(maximumCount: OpenStage.maximumLaneCount)
 
@@ -74,22 +76,22 @@ final class OpenStage: Sendable {
         }
     }
 
-    /// - Returns: nil when the message went to the lane or has to wait for the next start.
+    /// - Returns: nil when the message went to the lane, waits for other segments, or has to wait for the next start.
     private func open(_ message: RecordedMessage) async -> OpenedEnvelope? {
-        guard let topic = Topic(contentTopic: message.envelope.message.contentTopic) else { return .invalid(message.id) }
-        if directory.isOwn(topic), let opened = opener.openWithIdentity(message) { return opened }
+        guard let topic = Topic(contentTopic: message.envelope.message.contentTopic) else { return .dropped(message.id) }
+        if directory.isOwn(topic), let frame = opener.frameForIdentity(message) { return assemble(frame, of: message) }
         do {
             var keyless: [TopicKeys.Identifier] = []
             for subscriber in directory.subscribers(of: topic) {
                 guard let keyHash = try await store.keyHash(ofRegistration: subscriber.registration) else { continue }
                 let candidate = TopicKeys.Identifier(keyHash: keyHash, isPrefixed: subscriber.isPrefixed)
                 if let key = try await keys.known(candidate) {
-                    if let opened = opener.open(message, topicKey: key) { return opened }
+                    if let frame = opener.frame(message, topicKey: key) { return assemble(frame, of: message) }
                 } else if !keyless.contains(candidate) {
                     keyless.append(candidate)
                 }
             }
-            guard !keyless.isEmpty else { return .invalid(message.id) }
+            guard !keyless.isEmpty else { return .dropped(message.id) }
             return enterLane(Keyless(message: message, candidates: keyless))
         } catch {
             postpone(message, error)
@@ -101,7 +103,7 @@ final class OpenStage: Sendable {
     private func enterLane(_ keyless: Keyless) -> OpenedEnvelope? {
         guard laneAdmission.count < Self.maximumLaneCount else {
             metrics.laneOverflows.increment()
-            return .invalid(keyless.message.id)
+            return .dropped(keyless.message.id)
         }
         laneAdmission.enterAtOnce(1)
         admission.leave()
@@ -124,13 +126,51 @@ final class OpenStage: Sendable {
         do {
             for candidate in keyless.candidates {
                 let key = try await keys.derive(candidate)
-                if let opened = opener.open(keyless.message, topicKey: key) { return opened }
+                if let frame = opener.frame(keyless.message, topicKey: key) { return assemble(frame, of: keyless.message) }
             }
-            return .invalid(keyless.message.id)
+            return .dropped(keyless.message.id)
         } catch {
             postpone(keyless.message, error)
             return nil
         }
+    }
+
+    // MARK: Segments
+
+    /// A frame is a message, or a segment of one (PROTOCOL.md §5.1).
+    ///
+    /// A segment that waits for others is not under way any more: it stays recorded, and is added again after a restart.
+    private func assemble(_ frame: RFC26.Frame, of message: RecordedMessage) -> OpenedEnvelope? {
+        guard SegmentMessage.isSegment(frame.data) else { return opener.interpret(frame.data, of: message) }
+        let signer = frame.signer()
+        switch segments.withLock({ $0.add(frame.data, id: message.id, signer: signer, now: message.receivedAt) }) {
+        case .notASegment:
+            return opener.interpret(frame.data, of: message)
+        case .incomplete(let evicted):
+            giveUp(evicted)
+            admission.leave()
+            return nil
+        case .complete(let whole, let ids):
+            var opened = opener.interpret(whole, of: message)
+            opened.segments = ids.filter { $0 != message.id }
+            return opened
+        case .duplicate, .late:
+            return .dropped(message.id, .notForUs)
+        case .invalid(_, let ids):
+            giveUp(ids.filter { $0 != message.id })
+            return .dropped(message.id)
+        }
+    }
+
+    /// Drops what has waited too long for its other segments.
+    func expireSegments(at now: Timestamp) {
+        giveUp(segments.withLock { $0.expire(now: now) })
+    }
+
+    private func giveUp(_ ids: [Int64]) {
+        guard !ids.isEmpty else { return }
+        admission.enterAtOnce(ids.count)
+        output.send(ids.map { .message(.dropped($0)) })
     }
 
     /// The store could not be read. The message stays recorded and is worked off at the next start.

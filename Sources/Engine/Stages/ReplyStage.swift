@@ -14,8 +14,8 @@ final class ReplyStage: Sendable {
 
     struct Item: Sendable {
         fileprivate var reply: PendingReply
-        /// Set once it was sealed: a retry must be the same bytes, which the network takes for the same message.
-        fileprivate var envelope: WakuEnvelope?
+        /// Sealed and not yet published: a retry must be the same bytes, which the network takes for the same message.
+        fileprivate var envelopes: [WakuEnvelope]?
         fileprivate var attemptCount = 0
 
         init(_ reply: PendingReply) { self.reply = reply }
@@ -28,12 +28,15 @@ final class ReplyStage: Sendable {
     private let clock: any Clock<Duration>
     private let wallClock: WallClock
     private let logger: Logger
+    /// nil when replies are said once.
+    private let echo: EchoStage?
     private let queue: WorkQueue<Item>
     private let output: WorkQueue<DecideStage.Work>
 
     init(
         identity: PrivateKey, transport: any MessageTransport, admission: Admission, metrics: EngineMetrics,
-        clock: any Clock<Duration>, wallClock: WallClock, logger: Logger, queue: WorkQueue<Item>, output: WorkQueue<DecideStage.Work>
+        clock: any Clock<Duration>, wallClock: WallClock, logger: Logger, echo: EchoStage?, queue: WorkQueue<Item>,
+        output: WorkQueue<DecideStage.Work>
     ) {
         sealer = ReplySealer(identity: identity)
         self.transport = transport
@@ -42,6 +45,7 @@ final class ReplyStage: Sendable {
         self.clock = clock
         self.wallClock = wallClock
         self.logger = logger
+        self.echo = echo
         self.queue = queue
         self.output = output
     }
@@ -71,11 +75,16 @@ final class ReplyStage: Sendable {
     private func publish(_ item: Item, using random: inout SecureRandom, retries: inout DiscardingTaskGroup) async {
         var item = item
         do {
-            let envelope = try item.envelope ?? sealer.seal(item.reply, at: wallClock.now(), using: &random)
-            item.envelope = envelope
-            try await transport.publish(envelope)
+            var envelopes = try item.envelopes ?? sealer.seal(item.reply, at: wallClock.now(), using: &random)
+            item.envelopes = envelopes
+            while let envelope = envelopes.first {
+                try await transport.publish(envelope)
+                envelopes.removeFirst()
+                item.envelopes = envelopes
+            }
             metrics.repliesPublished.increment()
-            output.send(.published(id: item.reply.id, item.reply.mark))
+            echo?.add(item.reply)
+            output.send(.published(ids: [item.reply.id] + item.reply.segments, item.reply.mark))
         } catch {
             metrics.replyFailures.increment()
             item.attemptCount += 1

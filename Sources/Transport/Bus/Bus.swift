@@ -1,6 +1,5 @@
-import Synchronization
-
 package import Envelope
+import Synchronization
 
 /// The in-process network: what one member publishes reaches every other.
 ///

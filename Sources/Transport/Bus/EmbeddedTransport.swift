@@ -1,8 +1,7 @@
+package import Envelope
 import ServiceLifecycle
 import Synchronization
 import Wire
-
-package import Envelope
 
 /// The server's transport when the network is the bus of its own process.
 ///

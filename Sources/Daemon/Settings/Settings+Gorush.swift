@@ -1,0 +1,59 @@
+import Delivery
+import PushProtocol
+
+extension Settings {
+    /// The section `gorush`: where pushes go, and how.
+    ///
+    /// - Returns: no configuration without a `gorush.url`: a dry run.
+    static func gorush(_ reader: inout SettingsReader) -> (delivery: DeliveryConfiguration?, feedbackSecret: String?) {
+        let url = reader.url("gorush.url")
+        var delivery = DeliveryConfiguration(endpoint: .init(url: url ?? ""))
+        delivery.endpoint.headers = reader.headers("gorush.headers")
+        delivery.endpoint.certificateAuthorityFile = reader.optionalString("gorush.certificateAuthorityFile")
+        delivery.dataFormat = reader.choice("gorush.dataFormat", default: delivery.dataFormat)
+        delivery.batchMode = reader.choice("gorush.batchMode", default: delivery.batchMode)
+        delivery.timeout = reader.duration("gorush.timeout", default: delivery.timeout, in: .seconds(1)...Duration.seconds(600))
+        delivery.lifetime = reader.duration(
+            "gorush.pushLifetime", default: delivery.lifetime, in: .seconds(60)...PushProtocol.Limits.pushLifetime)
+        delivery.maximumNotificationsPerRequest = reader.integer(
+            "gorush.maximumNotifications", default: delivery.maximumNotificationsPerRequest, in: 1...10_000)
+        delivery.maximumRequestsInFlight = reader.integer(
+            "gorush.maximumRequestsInFlight", default: delivery.maximumRequestsInFlight, in: 1...256)
+        delivery.maximumNotificationsInFlight = reader.integer(
+            "gorush.maximumNotificationsInFlight", default: delivery.maximumNotificationsInFlight, in: 1...100_000)
+        delivery.deadTokenWaveShare = reader.share("gorush.deadTokenWaveShare", default: delivery.deadTokenWaveShare)
+        let feedbackSecret = reader.secret("gorush.feedbackSecret")
+
+        let texts = delivery.texts
+        delivery.texts = PushTexts(
+            message: reader.string("gorush.texts.message", default: texts.message),
+            mention: reader.string("gorush.texts.mention", default: texts.mention),
+            requestToJoinCommunity: reader.string("gorush.texts.requestToJoinCommunity", default: texts.requestToJoinCommunity))
+
+        delivery.routes = reader.names(below: "gorush.routes").compactMap { route(named: $0, &reader) }
+        return (url == nil ? nil : delivery, feedbackSecret)
+    }
+
+    /// A gorush of their own for some apps, or for a platform.
+    private static func route(named name: String, _ reader: inout SettingsReader) -> DeliveryConfiguration.Route? {
+        let key = "gorush.routes.\(name)"
+        let topics = reader.list("\(key).apnTopics", default: [], expected: "a list of bundle ids", parse: { $0 }, show: { $0 })
+        let platform = reader.optionalString("\(key).platform")
+        let url = reader.url("\(key).url")
+        let headers = reader.headers("\(key).headers")
+        let certificateAuthorityFile = reader.optionalString("\(key).certificateAuthorityFile")
+
+        let pushes: DeliveryConfiguration.Route.Pushes
+        switch (topics.isEmpty, platform) {
+        case (false, nil): pushes = .apnTopics(topics)
+        case (true, "ios"): pushes = .platform(.ios)
+        case (true, "android"): pushes = .platform(.android)
+        default:
+            reader.note("\(key): expected either apnTopics, or platform with ios or android")
+            return nil
+        }
+        return DeliveryConfiguration.Route(
+            name: name, pushes: pushes,
+            endpoint: url.map { .init(url: $0, headers: headers, certificateAuthorityFile: certificateAuthorityFile) })
+    }
+}

@@ -1,0 +1,33 @@
+/// Remembers completed sets for a while, the latest so many.
+struct CompletedSets<Key: Hashable & Sendable>: Sendable {
+    private var tickets: [Key: TurnQueue<Entry>.Ticket] = [:]
+    private var queue = TurnQueue<Entry>()
+    private let maximumCount: Int
+
+    private struct Entry: Sendable {
+        var key: Key
+        var completedAt: Timestamp
+    }
+
+    init(maximumCount: Int) {
+        self.maximumCount = maximumCount
+    }
+
+    var count: Int { tickets.count }
+
+    func contains(_ key: Key) -> Bool { tickets[key] != nil }
+
+    mutating func insert(_ key: Key, now: Timestamp) {
+        tickets[key] = queue.append(Entry(key: key, completedAt: now))
+        if count > maximumCount, let oldest = queue.oldest() { remove(oldest.key) }
+    }
+
+    /// Forgets what was completed at or before a moment.
+    mutating func removeAll(until moment: Timestamp) {
+        while let oldest = queue.oldest(), oldest.completedAt <= moment { remove(oldest.key) }
+    }
+
+    private mutating func remove(_ key: Key) {
+        if let ticket = tickets.removeValue(forKey: key) { queue.remove(ticket) }
+    }
+}

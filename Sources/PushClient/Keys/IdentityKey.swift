@@ -1,0 +1,94 @@
+package import StatusCrypto
+
+/// The public key of a person or of a push server: what the one is known by and the other is addressed by.
+public struct IdentityKey: Hashable, Sendable {
+    package let publicKey: PublicKey
+
+    package init(_ publicKey: PublicKey) {
+        self.publicKey = publicKey
+    }
+
+    /// Reads a key in hex, with or without `0x`: 65 bytes uncompressed (`04…`) or 33 bytes compressed (`02…`, `03…`).
+    ///
+    /// - Throws: ``InvalidKey`` for anything else, and for a point that is not on the curve.
+    public init(hex text: String) throws(InvalidKey) {
+        guard let bytes = Hex.decode(withoutPrefix: text) else { throw InvalidKey("A public key is written in hex digits.") }
+        switch bytes.count {
+        case 65: publicKey = try Self.checked { () throws(InvalidPublicKey) in try PublicKey(uncompressed: bytes) }
+        case 33: publicKey = try Self.checked { () throws(InvalidPublicKey) in try PublicKey(compressed: bytes) }
+        default:
+            throw InvalidKey("A public key has 130 hex digits (0x04…) or 66 (0x02… or 0x03…), but these are \(2 * bytes.count).")
+        }
+    }
+
+    private static func checked(_ key: () throws(InvalidPublicKey) -> PublicKey) throws(InvalidKey) -> PublicKey {
+        do {
+            return try key()
+        } catch {
+            throw InvalidKey("These bytes are no point of secp256k1; check that the key was copied whole.")
+        }
+    }
+
+    /// `0x04` and 128 more hex digits, lower case.
+    public var hex: String { "0x\(publicKey.uncompressed)" }
+
+    /// `0x02` or `0x03` and 64 more hex digits, lower case.
+    public var compressedHex: String { "0x\(publicKey.compressed)" }
+
+    /// By what queries, push requests and reports name the key.
+    public var hash: KeyHash { KeyHash(publicKey.hash) }
+}
+
+/// SHAKE-256 of a compressed public key, 64 bytes: names a person towards a server that need not know the key.
+public struct KeyHash: Hashable, Sendable {
+    package let bytes: Digest64
+
+    package init(_ bytes: Digest64) {
+        self.bytes = bytes
+    }
+
+    /// 128 hex digits, lower case, without `0x`.
+    public var hex: String { bytes.description }
+}
+
+/// Whom a query is about or a push is for.
+public enum Person: Hashable, Sendable {
+    /// Known by the key: what a server says of the person can be checked.
+    case key(IdentityKey)
+    /// Known by its hash alone.
+    case hash(KeyHash)
+
+    /// Reads a key as ``IdentityKey/init(hex:)`` does, or the 128 hex digits of its hash.
+    public init(hex text: String) throws(InvalidKey) {
+        if let bytes = Hex.decode(withoutPrefix: text), let hash = Digest64(bytes) {
+            self = .hash(KeyHash(hash))
+        } else {
+            self = .key(try IdentityKey(hex: text))
+        }
+    }
+
+    /// The hash of the person's key.
+    public var keyHash: KeyHash {
+        switch self {
+        case .key(let key): key.hash
+        case .hash(let hash): hash
+        }
+    }
+}
+
+/// A text that is no key. Says why, never what the text was: it could be a private key in the wrong place.
+public struct InvalidKey: Error, Hashable, CustomStringConvertible {
+    /// A sentence for the person who gave the text.
+    public let description: String
+
+    init(_ description: String) {
+        self.description = description
+    }
+}
+
+extension Hex {
+    /// Decodes digits that may have `0x` in front.
+    static func decode(withoutPrefix text: String) -> [UInt8]? {
+        decode(text.hasPrefix("0x") ? text.dropFirst(2) : text[...])
+    }
+}

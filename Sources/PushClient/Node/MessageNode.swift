@@ -1,0 +1,10 @@
+package import Envelope
+
+/// What a client needs of a node: to send a message, and to see what came in.
+package protocol MessageNode: Sendable {
+    /// Returns when the node took the message, which does not mean that anybody has it.
+    func publish(_ envelope: WakuEnvelope) async throws(PushClientError)
+
+    /// What the node has on a topic, from a moment on or newer than the last call; may repeat messages.
+    func messages(on pubsubTopic: String, topic: Topic, since start: Timestamp) async throws(PushClientError) -> [WakuEnvelope]
+}

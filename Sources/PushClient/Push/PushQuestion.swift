@@ -1,0 +1,67 @@
+package import Envelope
+package import StatusCrypto
+package import Wire
+
+/// A sealed push request (PROTOCOL.md §9).
+package struct PushQuestion: Question {
+    package static let answerType = MessageType.pushNotificationResponse
+
+    package let asker: PrivateKey
+    package let topic: TopicName
+    package let payload: [UInt8]
+    private let messageID: [UInt8]
+
+    /// - Parameter asker: an ephemeral key, so that the server does not learn who notifies whom.
+    package init(
+        _ message: PushMessage, to devices: [PushDevice], asker: PrivateKey, server: PublicKey,
+        using random: inout some RandomNumberGenerator
+    ) throws(RFC26.DataTooLong) {
+        var request = PushNotificationRequest()
+        request.messageID = message.messageID
+        request.requests = devices.map { PushNotification(message, to: $0) }
+        let data = ApplicationMetadata.seal(request.encoded(), type: .pushNotificationRequest, signer: asker)
+        self.asker = asker
+        topic = .partitioned(server)
+        payload = try RFC26.sealAsymmetric(data, to: server, signer: asker, using: &random)
+        messageID = message.messageID
+    }
+
+    package func answer(in payload: [UInt8]) -> PushNotificationResponse? {
+        guard let response = try? PushNotificationResponse.decode(payload), response.messageID == messageID else { return nil }
+        return response
+    }
+}
+
+extension PushNotification {
+    fileprivate init(_ message: PushMessage, to device: PushDevice) {
+        self.init()
+        accessToken = device.accessToken
+        publicKey = device.person.keyHash.bytes.bytes
+        installationID = device.installationID
+        chatID = message.chat?.hash ?? []
+        // The author's key is hashed as the text that names a one-to-one chat with it (PROTOCOL.md §6).
+        author = message.author.map { ChatID($0.hex).hash } ?? []
+        self.message = message.ciphertext
+        type =
+            switch message.kind {
+            case .message: .message
+            case .mention: .mention
+            case .requestToJoinCommunity: .requestToJoinCommunity
+            }
+    }
+}
+
+extension DeviceReport {
+    package init(_ report: PushNotificationReport) {
+        personHash = Hex.encode(report.publicKey)
+        installationID = report.installationID
+        outcome =
+            switch report.error {
+            case _ where report.success: .accepted
+            case .wrongToken: .wrongToken
+            case .internalError: .internalError
+            case .notRegistered: .notRegistered
+            default: .refused(code: report.error.rawValue)
+            }
+    }
+}

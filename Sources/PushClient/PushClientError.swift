@@ -1,0 +1,39 @@
+/// Why an operation of ``PushClient`` failed. None of them carries a token, a key or a message.
+public enum PushClientError: Error, Hashable, Sendable {
+    /// The node does not answer; nothing is known of the request, if it was sent.
+    case nodeUnreachable(reason: String)
+    /// The node answers, but not with what was asked for.
+    case nodeRefused(status: Int, text: String)
+    /// The server did not answer within the time. For a query that is also how it says that it knows nothing.
+    case noAnswer(after: Duration)
+    /// The server refused to register or unregister.
+    case registrationRefused(RegistrationRefusal)
+    /// The request is longer than any node carries.
+    case requestTooLong
+    /// The task was cancelled; the request may have been sent.
+    case cancelled
+}
+
+extension PushClientError: CustomStringConvertible {
+    /// A sentence for a person.
+    public var description: String {
+        switch self {
+        case .nodeUnreachable(let reason): "The node cannot be reached: \(reason)."
+        case .nodeRefused(let status, let text): "The node refused with status \(status): \(text)"
+        case .noAnswer(let time): "The server did not answer within \(time.formattedSeconds)."
+        case .registrationRefused(let refusal): refusal.description
+        case .requestTooLong: "The request is too long to be sent."
+        case .cancelled: "The operation was cancelled."
+        }
+    }
+}
+
+extension Duration {
+    /// `10 s`, `0.5 s`.
+    fileprivate var formattedSeconds: String {
+        let (seconds, attoseconds) = components
+        let milliseconds = attoseconds / 1_000_000_000_000_000
+        guard milliseconds != 0 else { return "\(seconds) s" }
+        return "\(Double(seconds) + Double(milliseconds) / 1_000) s"
+    }
+}

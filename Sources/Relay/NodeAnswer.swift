@@ -1,0 +1,26 @@
+import Transport
+import Wire
+
+/// Bodies of answers other than the store's, with nwaku's names and in its order (WAKU_REST.md §1.1, §1.2).
+enum NodeAnswer {
+    static let version = "pushserver embedded relay"
+
+    static let health =
+        #"{"nodeHealth":"READY","protocolsHealth":[{"Relay":"READY"},{"Rln Relay":"NOT_MOUNTED"},{"Store":"READY"}]}"#
+
+    /// - Parameter listenAddress: a multiaddress.
+    static func info(listenAddress: String) -> String {
+        "{\"listenAddresses\":\(JSONText.array([listenAddress])),\"enrUri\":\"\"}"
+    }
+
+    static func messages(_ messages: [WakuMessage]) -> String {
+        "[" + messages.map(message).joined(separator: ",") + "]"
+    }
+
+    private static func message(_ message: WakuMessage) -> String {
+        let meta = message.meta.isEmpty ? "" : "\"meta\":\(JSONText.base64(message.meta)),"
+        return "{\"payload\":\(JSONText.base64(message.payload)),\"contentTopic\":\(JSONText.string(message.contentTopic)),"
+            + "\"version\":\(message.version),\"timestamp\":\(message.timestamp ?? 0),\(meta)"
+            + "\"ephemeral\":\(message.ephemeral),\"proof\":\"\"}"
+    }
+}

@@ -1,0 +1,136 @@
+import ArgumentParser
+import PushClient
+import StatusCrypto
+
+struct Push: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Asks a server to notify somebody's devices.",
+        discussion: """
+            Without --access-token the server is first queried for the person's devices. A server that accepted a push has it delivered, \
+            unless the receiver filters it, which is not told. Exit code 0 if the push was accepted for every device.
+            """)
+
+    enum Kind: String, CaseIterable, ExpressibleByArgument {
+        case message
+        case mention
+        case requestToJoin = "request-to-join"
+    }
+
+    @OptionGroup var server: ServerOptions
+    @OptionGroup var output: OutputOptions
+
+    @Option(help: ArgumentHelp("The person's public key, or its hash.", valueName: "key"), transform: HexArgument.person)
+    var to: Person
+
+    @Option(help: ArgumentHelp("One of the person's devices; default: all that the server knows.", valueName: "id"))
+    var installation: String?
+
+    @Option(help: ArgumentHelp("The device's access token; needs --installation.", valueName: "uuid"))
+    var accessToken: String?
+
+    @Option(help: "What happened: \(Kind.allCases.map(\.rawValue).joined(separator: ", ")).")
+    var type = Kind.message
+
+    @Option(help: ArgumentHelp("The chat it happened in.", valueName: "chat"))
+    var chat: String?
+
+    @Option(help: ArgumentHelp("The public key of who did it.", valueName: "key"), transform: HexArgument.key)
+    var author: IdentityKey?
+
+    @Option(
+        help: ArgumentHelp("Names the message; delivered once in ten minutes. Default: 32 random bytes.", valueName: "hex"),
+        transform: HexArgument.bytes)
+    var messageID = PushMessage.randomMessageID()
+
+    @Option(
+        help: ArgumentHelp("The encrypted message, which the device gets to see.", valueName: "hex"), transform: HexArgument.bytes)
+    var ciphertextHex: [UInt8] = []
+
+    func validate() throws {
+        guard accessToken == nil || installation != nil else { throw ValidationError("--access-token needs --installation.") }
+        guard !messageID.isEmpty else { throw ValidationError("A server drops a push without a message id.") }
+    }
+
+    func run() async throws {
+        let devices = try await devices()
+        let reports = try await server.withClient(
+            silence: "Check the server's key and that it listens on this shard. The push may have been accepted all the same."
+        ) { client throws(PushClientError) in
+            try await client.push(message, to: devices)
+        }
+        try output.print(PushOutput(messageID: messageID, reports: reports)) {
+            reports.map { "\($0.installationID)  \($0.outcome)" }
+        }
+        // A server may leave a report out: the reference's does for what it cannot judge.
+        let acceptedCount = reports.count { $0.outcome == .accepted }
+        guard acceptedCount >= devices.count else {
+            throw Failure.failed("The push was accepted for \(acceptedCount) of \(devices.count) devices.")
+        }
+    }
+
+    private var message: PushMessage {
+        let kind: PushMessage.Kind =
+            switch type {
+            case .message: .message
+            case .mention: .mention
+            case .requestToJoin: .requestToJoinCommunity
+            }
+        var message = PushMessage(kind: kind, messageID: messageID)
+        message.chat = chat.map(ChatID.init)
+        message.author = author
+        message.ciphertext = ciphertextHex
+        return message
+    }
+
+    private func devices() async throws(Failure) -> [PushDevice] {
+        if let installation, let accessToken {
+            return [PushDevice(person: to, installationID: installation, accessToken: accessToken)]
+        }
+        let answer = try await server.withClient(silence: Query.silence) { client throws(PushClientError) in
+            try await client.query(to)
+        }
+        Query.warn(ofDisbelieved: answer)
+        let wanted = answer.devices.filter { installation == nil || $0.installationID == installation }
+        let devices = wanted.compactMap { device in
+            device.accessToken.map { PushDevice(person: to, installationID: device.installationID, accessToken: $0) }
+        }
+        guard !devices.isEmpty else {
+            throw .failed(
+                wanted.isEmpty
+                    ? "The server knows no such device of this person. `pushctl query` shows those it knows."
+                    : "The access tokens are for contacts only. Give the one you have with --installation and --access-token.")
+        }
+        if devices.count < wanted.count {
+            StandardError.print("pushctl: left out \(wanted.count - devices.count) devices whose access tokens are for contacts only.")
+        }
+        return devices
+    }
+}
+
+private struct PushOutput: Encodable {
+    let messageID: String
+    let reports: [Report]
+
+    struct Report: Encodable {
+        let publicKeyHash: String
+        let installationID: String
+        let outcome: String
+    }
+
+    init(messageID: [UInt8], reports: [DeviceReport]) {
+        self.messageID = Hex.encode(messageID)
+        self.reports = reports.map {
+            Report(publicKeyHash: $0.personHash, installationID: $0.installationID, outcome: Self.name($0.outcome))
+        }
+    }
+
+    private static func name(_ outcome: DeviceReport.Outcome) -> String {
+        switch outcome {
+        case .accepted: "accepted"
+        case .wrongToken: "WRONG_TOKEN"
+        case .internalError: "INTERNAL_ERROR"
+        case .notRegistered: "NOT_REGISTERED"
+        case .refused(let code): "error \(code)"
+        }
+    }
+}

@@ -1,0 +1,76 @@
+import ArgumentParser
+import PushClient
+
+struct Query: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Asks a server for somebody's devices and their access tokens.",
+        discussion: "Asks under a new key each time, so that the server cannot tell who asks.")
+
+    /// A server that knows nobody by that key says nothing (PROTOCOL.md §8).
+    static let silence = """
+        If it is running and reachable, nobody is registered there by that key: for a key it does not know a server gives no answer, by design.
+        """
+
+    @OptionGroup var server: ServerOptions
+    @OptionGroup var output: OutputOptions
+
+    @Option(
+        help: ArgumentHelp("The person's public key, or its hash: then grants cannot be checked.", valueName: "key"),
+        transform: HexArgument.person)
+    var of: Person
+
+    func run() async throws {
+        let answer = try await server.withClient(silence: Self.silence) { client throws(PushClientError) in
+            try await client.query(of)
+        }
+        Self.warn(ofDisbelieved: answer)
+        try output.print(answer.devices.map(DeviceOutput.init)) { answer.devices.flatMap(Self.lines) }
+    }
+
+    static func warn(ofDisbelieved answer: QueryAnswer) {
+        guard answer.disbelievedCount > 0 else { return }
+        StandardError.print(
+            """
+            pushctl: left out \(answer.disbelievedCount) of the answer's \(answer.disbelievedCount + answer.devices.count) devices: \
+            about somebody else, or with a grant that is not the person's for this server.
+            """)
+    }
+
+    private static func lines(_ device: DeviceInfo) -> [String] {
+        [
+            "installation  \(device.installationID)",
+            "access token  \(device.accessToken ?? "for contacts only (\(device.encryptedTokenCount) encrypted ones)")",
+            "version       \(device.version)",
+            "grant         \(text(device.authorization))",
+        ]
+    }
+
+    private static func text(_ authorization: DeviceInfo.Authorization) -> String {
+        switch authorization {
+        case .verified: "verified"
+        case .tokenHidden: "not checked: that takes the access token, which is for contacts only"
+        case .keyUnknown: "not checked: that takes the person's key, and only its hash was given"
+        }
+    }
+}
+
+private struct DeviceOutput: Encodable {
+    let installationID: String
+    let accessToken: String?
+    let encryptedTokenCount: Int
+    let version: UInt64
+    let grant: String
+
+    init(_ device: DeviceInfo) {
+        installationID = device.installationID
+        accessToken = device.accessToken
+        encryptedTokenCount = device.encryptedTokenCount
+        version = device.version
+        grant =
+            switch device.authorization {
+            case .verified: "verified"
+            case .tokenHidden: "tokenHidden"
+            case .keyUnknown: "keyUnknown"
+            }
+    }
+}

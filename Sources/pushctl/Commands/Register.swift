@@ -1,0 +1,104 @@
+import ArgumentParser
+import PushClient
+
+struct Register: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(abstract: "Registers a device with a server, or replaces its registration.")
+
+    enum TokenType: String, CaseIterable, ExpressibleByArgument {
+        case apn
+        case firebase
+    }
+
+    @OptionGroup var server: ServerOptions
+    @OptionGroup var key: KeyOptions
+    @OptionGroup var output: OutputOptions
+
+    @Option(help: ArgumentHelp("What Apple or Google know the device by.", valueName: "token"))
+    var deviceToken: String
+
+    @Option(help: "Who delivers: \(TokenType.allCases.map(\.rawValue).joined(separator: " or ")).")
+    var tokenType: TokenType
+
+    @Option(help: ArgumentHelp("The app's bundle id; needed for apn.", valueName: "bundle"))
+    var apnTopic: String?
+
+    @Option(help: ArgumentHelp("Tells the devices of one key apart. Default: a UUID made from the key, always the same.", valueName: "id"))
+    var installation: String?
+
+    @Option(help: ArgumentHelp("The UUID that senders have to show. Default: a new one each time.", valueName: "uuid"))
+    var accessToken: String?
+
+    @Option(help: ArgumentHelp("Higher than that of any earlier registration. Default: milliseconds since 1970.", valueName: "number"))
+    var version: UInt64?
+
+    @Flag(help: "Register the device without having it notified.")
+    var disabled = false
+
+    @Option(help: ArgumentHelp("A chat of which to hear nothing, or an author by public key, 0x04…; may be repeated.", valueName: "chat"))
+    var blockChat: [String] = []
+
+    @Option(help: ArgumentHelp("A chat whose messages shall not notify, while mentions may; may be repeated.", valueName: "chat"))
+    var muteChat: [String] = []
+
+    @Flag(help: "Do not notify of mentions at all.")
+    var blockMentions = false
+
+    @Option(help: ArgumentHelp("A chat whose mentions notify; in no other do they. May be repeated.", valueName: "chat"))
+    var allowMentionsChat: [String] = []
+
+    func validate() throws {
+        guard (tokenType == .apn) == (apnTopic != nil) else {
+            throw ValidationError("--apn-topic belongs to --token-type apn, which needs it.")
+        }
+    }
+
+    func run() async throws {
+        let identity = try key.identity(createsIfMissing: true)
+        let device = device(of: identity)
+        let receipt = try await server.withClient(
+            silence: "Check the server's key and that it listens on this shard. The registration may have been stored all the same."
+        ) { client throws(PushClientError) in
+            try await client.register(device, as: identity)
+        }
+        try output.print(RegistrationOutput(receipt, identity)) {
+            [
+                "registered",
+                "  public key    \(identity.publicKey.hex)",
+                "  installation  \(receipt.installationID)",
+                "  access token  \(receipt.accessToken ?? "")",
+                "  version       \(receipt.version)",
+            ]
+        }
+    }
+
+    private func device(of identity: Identity) -> DeviceRegistration {
+        let service = apnTopic.map { DeviceRegistration.Service.apn(topic: $0) } ?? .firebase
+        var device = DeviceRegistration(
+            deviceToken: deviceToken, service: service, installationID: installation ?? identity.derivedInstallationID)
+        device.accessToken = accessToken
+        device.version = version
+        device.isEnabled = !disabled
+        device.blockedChats = blockChat.map(ChatID.init)
+        device.mutedChats = muteChat.map(ChatID.init)
+        device.blocksMentions = blockMentions
+        device.allowedMentionsChats = allowMentionsChat.map(ChatID.init)
+        return device
+    }
+}
+
+/// What `register` and `unregister` print as JSON.
+struct RegistrationOutput: Encodable {
+    let publicKey: String
+    let installationID: String
+    let accessToken: String?
+    let version: UInt64
+    let requestID: String
+
+    init(_ receipt: RegistrationReceipt, _ identity: Identity) {
+        publicKey = identity.publicKey.hex
+        installationID = receipt.installationID
+        accessToken = receipt.accessToken
+        version = receipt.version
+        requestID = receipt.requestID
+    }
+}

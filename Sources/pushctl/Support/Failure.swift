@@ -1,0 +1,38 @@
+import ArgumentParser
+import PushClient
+
+/// Why a command ends without being done, in words that say what to try next.
+struct Failure: Error {
+    let message: String
+    let exitCode: ExitCode
+
+    /// The server said no, or nothing.
+    static func failed(_ message: String) -> Failure { Failure(message: message, exitCode: .failure) }
+    /// The command line is wrong: EX_USAGE.
+    static func usage(_ message: String) -> Failure { Failure(message: message, exitCode: ExitCode(64)) }
+    /// The node cannot be used: EX_UNAVAILABLE.
+    static func unavailable(_ message: String) -> Failure { Failure(message: message, exitCode: ExitCode(69)) }
+    /// The environment or a file is wrong: EX_CONFIG.
+    static func configuration(_ message: String) -> Failure { Failure(message: message, exitCode: ExitCode(78)) }
+}
+
+extension Failure {
+    /// - Parameter silence: what it may mean if the server does not answer.
+    init(_ error: PushClientError, node: NodeAccess, silence: String) {
+        self =
+            switch error {
+            case .nodeUnreachable:
+                .unavailable("\(error.description) Is a node running at \(node.url)? Choose another with --node or PUSHCTL_NODE.")
+            // No store at the node, or none that it knows of (WAKU_REST.md §1.5).
+            case .nodeRefused(let status, _) where node.reception == .store && [404, 412].contains(status):
+                .unavailable(
+                    """
+                    \(error.description)
+                    Answers are looked for in the node's store. If it has none and serves nobody else, try --own-node.
+                    """)
+            case .nodeRefused: .unavailable(error.description)
+            case .noAnswer: .failed("\(error.description) \(silence)")
+            case .registrationRefused, .requestTooLong, .cancelled: .failed(error.description)
+            }
+    }
+}

@@ -1,0 +1,32 @@
+import ArgumentParser
+import PushClient
+import StatusCrypto
+
+/// Arguments in hex, with or without `0x`.
+enum HexArgument {
+    /// A public key or its hash.
+    @Sendable static func person(_ text: String) throws -> Person {
+        do {
+            return try Person(hex: text)
+        } catch {
+            throw ValidationError(error.description)
+        }
+    }
+
+    /// A public key.
+    @Sendable static func key(_ text: String) throws -> IdentityKey {
+        do {
+            return try IdentityKey(hex: text)
+        } catch {
+            throw ValidationError(error.description)
+        }
+    }
+
+    /// Any bytes.
+    @Sendable static func bytes(_ text: String) throws -> [UInt8] {
+        guard let bytes = Hex.decode(text.hasPrefix("0x") ? text.dropFirst(2) : text[...]) else {
+            throw ValidationError("Write it in hex, two digits a byte.")
+        }
+        return bytes
+    }
+}

@@ -1,0 +1,26 @@
+import ArgumentParser
+import PushClient
+
+/// Whose key registers. The key itself is never on a command line, where others could see it.
+struct KeyOptions: ParsableArguments {
+    @Option(help: ArgumentHelp("The client's private key: 64 hex digits, mode 0600 (else PUSHCTL_KEY_FILE).", valueName: "file"))
+    var keyFile: String?
+
+    /// Reads the identity.
+    ///
+    /// - Parameter createsIfMissing: whether to make a new one when there is no such file, and say so.
+    func identity(createsIfMissing: Bool = false) throws(Failure) -> Identity {
+        guard let setting = Setting(keyFile, option: "--key-file", variable: "PUSHCTL_KEY_FILE") else {
+            throw .usage("Whose key? Name its file with --key-file or PUSHCTL_KEY_FILE; `pushctl register` makes one if it is missing.")
+        }
+        let file = KeyFile(path: setting.text)
+        if let identity = try file.load() { return identity }
+        guard createsIfMissing else {
+            throw .configuration("There is no key file \(file.path). It is the one that `pushctl register` was given.")
+        }
+        let identity = Identity.generate()
+        try file.create(identity)
+        StandardError.print("A new key is in \(file.path); its public key is \(identity.publicKey.hex).")
+        return identity
+    }
+}

@@ -1,0 +1,33 @@
+import ArgumentParser
+import Foundation
+
+/// How a result is printed.
+struct OutputOptions: ParsableArguments {
+    @Flag(help: "Print the result as JSON.")
+    var json = false
+
+    /// Prints the value as JSON, or the lines.
+    func print(_ value: some Encodable, _ lines: () -> [String]) throws {
+        if json {
+            let encoder = JSONEncoder()
+            encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+            Swift.print(String(decoding: try encoder.encode(value), as: UTF8.self))
+        } else {
+            for line in lines() { Swift.print(line.printable) }
+        }
+    }
+}
+
+extension String {
+    /// Without control characters: what a stranger registered must not steer a terminal.
+    fileprivate var printable: String {
+        String(String.UnicodeScalarView(unicodeScalars.map { $0.properties.generalCategory == .control ? "\u{FFFD}" : $0 }))
+    }
+}
+
+/// For everything that is not the result.
+enum StandardError {
+    static func print(_ line: String) {
+        FileHandle.standardError.write(Data((line + "\n").utf8))
+    }
+}

@@ -1,0 +1,37 @@
+import Foundation
+
+/// A value from the command line, or else from the environment.
+struct Setting {
+    let text: String
+    private let origin: Origin
+
+    private enum Origin {
+        case option(String)
+        case variable(String)
+    }
+
+    /// - Parameters:
+    ///   - value: of the option, if it was given.
+    ///   - option: its name, with the dashes.
+    ///   - variable: of the environment; an empty one counts as none.
+    /// - Returns: nil if there is neither.
+    init?(_ value: String?, option: String, variable: String) {
+        if let value {
+            text = value
+            origin = .option(option)
+        } else if let value = ProcessInfo.processInfo.environment[variable], !value.isEmpty {
+            text = value
+            origin = .variable(variable)
+        } else {
+            return nil
+        }
+    }
+
+    /// The failure of a value that is of no use: wrong usage or wrong configuration, by where it came from.
+    func failure(_ reason: String) -> Failure {
+        switch origin {
+        case .option(let name): .usage("\(name): \(reason)")
+        case .variable(let name): .configuration("\(name) in the environment: \(reason)")
+        }
+    }
+}

@@ -1,0 +1,58 @@
+import ArgumentParser
+import Foundation
+import Logging
+import ServiceLifecycle
+import TestSupport
+import UnixSignals
+
+/// The stub gorush as a process: for the demo, and for tests that measure or kill.
+@main
+struct StubGorushCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "stubgorush",
+        abstract: "A gorush that sends nothing: answers like gorush and prints each notification it took as a line of JSON.")
+
+    @Option(help: "Port on 127.0.0.1; 0 means any free port.")
+    var port = 0
+
+    @Flag(help: "Answer like a gorush with core.sync: failures are told at once.")
+    var sync = false
+
+    @Option(help: "Write the URL to this file once it answers.", completion: .file())
+    var readyFile: String?
+
+    func run() async throws {
+        let stub = StubGorush(configuration: .init(port: port, isSync: sync))
+        let group = ServiceGroup(
+            configuration: .init(
+                services: [.init(service: stub)], gracefulShutdownSignals: [.sigterm, .sigint],
+                logger: Logger(label: "stubgorush") { _ in SwiftLogNoOpLogHandler() }))
+        try await withThrowingTaskGroup(of: Void.self) { tasks in
+            tasks.addTask { try await group.run() }
+            tasks.addTask {
+                if let readyFile { try Data((await stub.url + "\n").utf8).write(to: URL(filePath: readyFile), options: .atomic) }
+                try await printNotifications(of: stub)
+            }
+            try await tasks.next()
+            tasks.cancelAll()
+        }
+    }
+
+    private func printNotifications(of stub: StubGorush) async throws {
+        var count = 0
+        while !Task.isCancelled {
+            let all = await stub.waitForNotifications(count: count + 1)
+            for notification in all[count...] {
+                FileHandle.standardOutput.write(Data("\(notification.line)\n".utf8))
+            }
+            count = all.count
+        }
+    }
+}
+
+extension StubNotification {
+    fileprivate var line: String {
+        let tokens = tokens.map { "\"\($0)\"" }.joined(separator: ",")
+        return "{\"platform\":\(platform),\"tokens\":[\(tokens)],\"topic\":\"\(topic ?? "")\",\"message\":\"\(message ?? "")\"}"
+    }
+}

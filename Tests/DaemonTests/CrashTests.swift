@@ -1,0 +1,226 @@
+import Envelope
+import Foundation
+import GRDB
+import StatusCrypto
+import Synchronization
+import TestSupport
+import Testing
+import Wire
+
+/// SIGKILL at random points under load (RELIABILITY.md T1): what was acknowledged holds, whatever crashes.
+///
+/// `CRASH_TEST_KILLS` sets how often, `CRASH_TEST_SEED` repeats a run; `Scripts/crash-test` does a thousand.
+@Suite(.timeLimit(.minutes(60)))
+struct CrashTests {
+    private static let environment = ProcessInfo.processInfo.environment
+    private static let killCount = environment["CRASH_TEST_KILLS"].flatMap { Int($0) } ?? 50
+    private static let seed = environment["CRASH_TEST_SEED"].flatMap { UInt64($0) } ?? .random(in: 0...(.max))
+
+    @Test func `no accepted push is lost, no version goes back, and an unregistration is final`() async throws {
+        print("crash test: \(Self.killCount) kills, CRASH_TEST_SEED=\(Self.seed)")
+        var random = SplitMix64(seed: Self.seed)
+        try await withStubGorush { gorush in
+            let folder = try TemporaryFolder()
+            let settings = [
+                "gorush.url": await gorush.url, "gorush.retryInterval": "20ms", "log.level": "error",
+            ]
+            let ledger = Ledger()
+            let world = try World(folder: folder, ledger: ledger)
+
+            for _ in 0..<Self.killCount {
+                let server = try await ServerProcess.start(in: folder, settings: settings.merging(["log.level": "notice"]) { $1 })
+                // Somewhere between the first message of a life and its sixtieth answer.
+                try await world.live(on: server, untilAnswers: Int.random(in: 0...60, using: &random))
+                await server.kill()
+            }
+
+            let server = try await ServerProcess.start(in: folder, settings: settings.merging(["log.level": "notice"]) { $1 })
+            let network = Network(server)
+            try await world.settle(on: network)
+            let accepted = ledger.acceptedChatIDs
+
+            // I1: every push whose report said success has been posted.
+            while !accepted.isSubset(of: Self.chatIDs(gorush)) { await Task.yield() }
+            // I2: twice only for want of an answer: what was in flight when a life ended.
+            let posted = Self.allChatIDs(gorush)
+            #expect(posted.count - Set(posted).count <= Self.killCount * 100, "seed \(Self.seed)")
+
+            // I3: an old version is refused, an unregistration holds.
+            for client in world.clients {
+                let state = ledger.state(of: client.keyHash)
+                guard state.acknowledgedVersion > 0 else { continue }
+                try await network.publish(client.envelope(client.registration(version: state.acknowledgedVersion)))
+                let response = try await registrationResponse(to: client, from: network)
+                #expect(response.error == .versionMismatch, "seed \(Self.seed)")
+            }
+            for client in world.leavers where ledger.state(of: client.keyHash).acknowledgedVersion == 2 {
+                let sender = ProtocolClient(server: client.server)
+                try await network.publish(sender.envelope(sender.request([sender.notification(to: client)])))
+                let response = try PushNotificationResponse.decode(try await network.firstReply { sender.open($0)?.payload })
+                #expect(response.reports.map(\.error) == [.notRegistered], "seed \(Self.seed)")
+                try await network.publish(client.envelope(client.registration(version: 2)))
+                #expect(try await registrationResponse(to: client, from: network).error == .versionMismatch, "seed \(Self.seed)")
+            }
+            #expect(await server.terminate() == 0)
+            try Self.checkIntegrity(of: folder.path("push.sqlite"))
+            print("crash test: \(accepted.count) pushes accepted, \(posted.count) posted, \(posted.count - Set(posted).count) twice")
+        }
+    }
+
+    private static func allChatIDs(_ gorush: StubGorush) -> [String] {
+        gorush.notifications.all.compactMap { notification in
+            if case .string(let chatID)? = notification.data?["chat_id"] { chatID } else { nil }
+        }
+    }
+
+    private static func chatIDs(_ gorush: StubGorush) -> Set<String> {
+        Set(allChatIDs(gorush))
+    }
+
+    private static func checkIntegrity(of path: String) throws {
+        let queue = try DatabaseQueue(path: path)
+        #expect(try queue.read { try String.fetchAll($0, sql: "PRAGMA integrity_check") } == ["ok"])
+        #expect(try queue.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM push WHERE state = 0") } == 0)
+    }
+}
+
+/// What the clients were told.
+private final class Ledger: Sendable {
+    struct ClientState {
+        var acknowledgedVersion: UInt64 = 0
+    }
+
+    private struct State {
+        var clients: [Digest64: ClientState] = [:]
+        var pending: [[UInt8]: String] = [:]
+        var accepted: Set<String> = []
+        var answerCount = 0
+        /// Versions by request id.
+        var requests: [[UInt8]: (client: Digest64, version: UInt64)] = [:]
+    }
+
+    private let content = Mutex(State())
+
+    var acceptedChatIDs: Set<String> { content.withLock { $0.accepted } }
+    var answerCount: Int { content.withLock { $0.answerCount } }
+
+    func state(of client: Digest64) -> ClientState {
+        content.withLock { $0.clients[client] ?? ClientState() }
+    }
+
+    func willPush(messageID: [UInt8], chatID: [UInt8]) {
+        content.withLock { $0.pending[messageID] = Hex.encode(chatID, prefix: "0x") }
+    }
+
+    func willRegister(requestID: [UInt8], client: Digest64, version: UInt64) {
+        content.withLock { $0.requests[requestID] = (client, version) }
+    }
+
+    func note(_ message: OpenedMessage) {
+        content.withLock { state in
+            state.answerCount += 1
+            if let response = try? PushNotificationResponse.decode(message.payload), message.type == .pushNotificationResponse {
+                guard response.reports.first?.success == true, let chatID = state.pending[response.messageID] else { return }
+                state.accepted.insert(chatID)
+            } else if let response = try? PushNotificationRegistrationResponse.decode(message.payload), response.success,
+                let request = state.requests[response.requestID]
+            {
+                let known = state.clients[request.client]?.acknowledgedVersion ?? 0
+                state.clients[request.client] = ClientState(acknowledgedVersion: max(known, request.version))
+            }
+        }
+    }
+}
+
+/// Clients that register and wake each other, through all lives of the server.
+private final class World: Sendable {
+    let clients: [ProtocolClient]
+    private let ledger: Ledger
+    private let sequence = Atomic<UInt64>(0)
+    private let left = Mutex<[ProtocolClient]>([])
+
+    /// One a life: registers, and unregisters as soon as that is acknowledged.
+    var leavers: [ProtocolClient] { left.withLock { $0 } }
+
+    init(folder: TemporaryFolder, ledger: Ledger) throws {
+        var random = SecureRandom()
+        let server = PrivateKey.generate(using: &random)
+        try folder.write(server.withExposedBytes { Hex.encode([UInt8](copying: $0)) }, to: "identity.key")
+        clients = (0..<8).map { _ in ProtocolClient(server: server.publicKey) }
+        self.ledger = ledger
+    }
+
+    /// Keeps the server busy until it has given so many answers more.
+    func live(on server: ServerProcess, untilAnswers count: Int) async throws {
+        let network = Network(server)
+        let goal = ledger.answerCount + count
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for index in clients.indices {
+                group.addTask {
+                    while !Task.isCancelled, self.ledger.answerCount < goal { try await self.step(index, on: network) }
+                }
+            }
+            group.addTask {
+                while !Task.isCancelled, self.ledger.answerCount < goal { try await self.listen(to: network) }
+            }
+            group.addTask { try await self.comeAndGo(on: network) { self.ledger.answerCount < goal } }
+            try await group.waitForAll()
+        }
+    }
+
+    /// Waits until every client is registered and has had an answer in this life.
+    func settle(on network: Network) async throws {
+        for client in clients {
+            let version = sequence.add(1, ordering: .relaxed).newValue
+            try await network.publish(client.envelope(client.registration(version: version)))
+            _ = try await network.firstReply { envelope -> Bool? in
+                self.note(envelope)
+                return client.open(envelope).map { _ in true }
+            }
+        }
+    }
+
+    private func step(_ index: Int, on network: Network) async throws {
+        let client = clients[index]
+        let number = sequence.add(1, ordering: .relaxed).newValue
+        if number % 4 == 0 {
+            let payload = client.encrypted(client.registration(version: number))
+            ledger.willRegister(requestID: Keccak.shake256(payload).bytes, client: client.keyHash, version: number)
+            try await network.publish(
+                client.toServer(payload, type: .pushNotificationRegistration, topic: .personal(client.server)))
+        } else {
+            var notification = client.notification(to: clients[(index + Int(number)) % clients.count])
+            notification.chatID = Array("chat \(number)".utf8)
+            let messageID = Array("message \(number)".utf8)
+            ledger.willPush(messageID: messageID, chatID: notification.chatID)
+            try await network.publish(client.envelope(client.request([notification], messageID: messageID)))
+        }
+    }
+
+    private func comeAndGo(on network: Network, while isLive: () -> Bool) async throws {
+        let client = ProtocolClient(server: clients[0].server)
+        left.withLock { $0.append(client) }
+        for version in [1, 2] as [UInt64] {
+            var registration = client.registration(version: version)
+            registration.unregister = version == 2
+            let payload = client.encrypted(registration)
+            ledger.willRegister(requestID: Keccak.shake256(payload).bytes, client: client.keyHash, version: version)
+            try await network.publish(
+                client.toServer(payload, type: .pushNotificationRegistration, topic: .personal(client.server)))
+            while ledger.state(of: client.keyHash).acknowledgedVersion < version {
+                guard isLive() else { return }
+                await Task.yield()
+            }
+        }
+    }
+
+    private func listen(to network: Network) async throws {
+        for envelope in try await network.take() { note(envelope) }
+    }
+
+    private func note(_ envelope: WakuEnvelope) {
+        for client in clients + leavers {
+            if let message = client.open(envelope) { ledger.note(message) }
+        }
+    }
+}

@@ -1,0 +1,126 @@
+import Envelope
+import Foundation
+import StatusCrypto
+import TestSupport
+import Testing
+import Wire
+
+/// The main flow of golden vectors 08 through a running server: envelopes that a reference client produced are posted to its relay, replies
+/// are taken from there and opened, and a gorush stands behind it.
+@Suite(.timeLimit(.minutes(2)))
+struct GoldenFlowTests {
+    @Test func `a reference client cannot tell it from the reference server`() async throws {
+        let flow = try GoldenFlow.load()
+        let world = flow.mainFlow
+        let keys = try Dictionary(
+            uniqueKeysWithValues: flow.keys.map { ($0.name, try PrivateKey(#require(FixedBytes<32>($0.privateKey.bytes)))) })
+        let serverKey = try PublicKey(uncompressed: world.serverPublicKey.bytes)
+
+        try await withStubGorush { gorush in
+            let folder = try TemporaryFolder()
+            try folder.write(Hex.encode(world.serverPrivateKey.bytes) + "\n", to: "identity.key")
+            let server = try await ServerProcess.start(
+                in: folder, settings: ["gorush.url": await gorush.url, "gorush.dataFormat": "status-go"])
+            #expect(server.addresses.publicKey == "0x" + Hex.encode(serverKey.uncompressed.bytes))
+            let network = Network(server)
+            var expectedNotifications: [PostedNotification] = []
+
+            for (number, step) in world.steps.enumerated() {
+                let context: Comment = "step \(number): \(step.note)"
+                try await network.publish(step.in.wakuEnvelope)
+                guard let expected = try expectation(of: number, in: world, serverKey: serverKey) else { continue }
+
+                let client = try #require(keys[expected.encryptedTo])
+                let reply = try await network.firstReply { envelope -> (WakuEnvelope, OpenedMessage, RFC26.Frame)? in
+                    guard let frame = try? RFC26.openAsymmetric(envelope.message.payload, with: client),
+                        let message = try? ApplicationMetadata.open(frame.data), message.sender == serverKey
+                    else { return nil }
+                    return (envelope, message, frame)
+                }
+                // Reference clients drop an envelope that the server has not signed, and look on their own topic only.
+                #expect(reply.2.signer() == serverKey, context)
+                #expect(reply.0.message.contentTopic == TopicName.partitioned(client.publicKey).topic.contentTopic, context)
+                #expect(reply.0.message.version == 1 && !reply.0.message.ephemeral && reply.0.message.meta.isEmpty, context)
+                #expect(reply.0.pubsubTopic == step.in.wakuEnvelope.pubsubTopic, context)
+                #expect(reply.1.type.rawValue == expected.type, context)
+                #expect(reply.1.payload == expected.payload, context)
+                // Signature and all: RFC 6979 makes it the same for the same payload.
+                let metadata = ApplicationMetadata.seal(
+                    expected.payload, type: reply.1.type, signer: try PrivateKey(#require(FixedBytes(world.serverPrivateKey.bytes))))
+                #expect(reply.2.data == metadata, context)
+                if expected.isReferences {
+                    #expect(reply.2.data == step.responses[0].decoded.applicationMetadata.bytes, context)
+                    #expect(reply.0.message.contentTopic == step.responses[0].contentTopic, context)
+                }
+                if expected.pushesLikeReference {
+                    expectedNotifications += try (step.gorush ?? []).flatMap { try PostedNotification.parse($0.body) }
+                }
+            }
+
+            // Step 7 is the very same envelope: known by its hash, and the only one that leaves no decision.
+            try await network.waitForDecisions(world.steps.count - 1)
+            // A target that is named for several types under one message id is sent once: the first.
+            let tenth = try (world.steps[10].gorush ?? []).flatMap { try PostedNotification.parse($0.body) }
+            expectedNotifications += tenth.prefix(1)
+            await gorush.waitForNotifications(count: expectedNotifications.count)
+            #expect(await server.terminate() == 0)
+            let posted = try gorush.posts.all.flatMap { try PostedNotification.parse($0.body) }
+            #expect(posted.count == expectedNotifications.count)
+            for notification in expectedNotifications { #expect(posted.contains(notification)) }
+        }
+    }
+
+    private struct Expectation {
+        var encryptedTo: String
+        var type: Int32
+        var payload: [UInt8]
+        /// Whether the reply is the reference's to the byte.
+        var isReferences = true
+        /// Whether gorush gets what the reference posted.
+        var pushesLikeReference = true
+    }
+
+    /// What we reply, where PROTOCOL.md says otherwise than the reference did (vectors README, "Using 08").
+    ///
+    /// - Returns: nil where there is no reply.
+    private func expectation(of number: Int, in world: GoldenFlow.World, serverKey: PublicKey) throws -> Expectation? {
+        let step = world.steps[number]
+        switch number {
+        case 7:
+            return nil
+        case 8:
+            // The same request in another envelope: answered again as it was.
+            let first = world.steps[6].responses[0]
+            return Expectation(
+                encryptedTo: first.encryptedTo, type: first.decoded.type, payload: first.decoded.payload.bytes, isReferences: false,
+                pushesLikeReference: false)
+        case 5, 12:
+            // We fill in our own key.
+            var response = try PushNotificationQueryResponse.decode(step.responses[0].decoded.payload.bytes)
+            for index in response.info.indices { response.info[index].serverPublicKey = serverKey.compressed.bytes }
+            return Expectation(
+                encryptedTo: step.responses[0].encryptedTo, type: step.responses[0].decoded.type, payload: response.encoded(),
+                isReferences: false)
+        case 9:
+            // Another request for the same message and devices within ten minutes: success, and no second push.
+            return Expectation(
+                encryptedTo: step.responses[0].encryptedTo, type: step.responses[0].decoded.type,
+                payload: step.responses[0].decoded.payload.bytes, pushesLikeReference: false)
+        case 10:
+            // The reference leaves out the report on type 0, the fourth.
+            var response = try PushNotificationResponse.decode(step.responses[0].decoded.payload.bytes)
+            let request = try PushNotificationRequest.decode(step.in.decoded.payload.bytes)
+            var report = PushNotificationReport()
+            report.publicKey = request.requests[3].publicKey
+            report.installationID = request.requests[3].installationID
+            response.reports.insert(report, at: 3)
+            return Expectation(
+                encryptedTo: step.responses[0].encryptedTo, type: step.responses[0].decoded.type, payload: response.encoded(),
+                isReferences: false, pushesLikeReference: false)
+        default:
+            let response = try #require(step.responses.first)
+            return Expectation(
+                encryptedTo: response.encryptedTo, type: response.decoded.type, payload: response.decoded.payload.bytes)
+        }
+    }
+}

@@ -1,0 +1,87 @@
+import Envelope
+import Foundation
+import HTTPClient
+import StatusCrypto
+import TestSupport
+import Testing
+import Wire
+
+/// Whatever a peer sends, the server neither answers it nor falls over it.
+@Suite(.timeLimit(.minutes(5)))
+struct HostileInputTests {
+    @Test func `what is no message for the server is dropped without a reply, and the next client is served`() async throws {
+        let folder = try TemporaryFolder()
+        let server = try await ServerProcess.start(in: folder)
+        let network = Network(server)
+        let key = try serverKey(of: server)
+        let alice = ProtocolClient(server: key)
+        try await network.publish(alice.envelope(alice.registration()))
+        #expect(try await registrationResponse(to: alice, from: network).success)
+
+        let corpus = try corpus(for: key, registered: alice)
+        for envelope in corpus { try await network.publish(envelope) }
+        try await network.waitForDecisions(1 + corpus.filter { $0.message.version == 1 }.count)
+
+        // Nothing was said but what we said.
+        let said = try await network.take()
+        let ours = Set(corpus.map(\.hash))
+        #expect(said.filter { !ours.contains($0.hash) }.isEmpty)
+        let bob = ProtocolClient(server: key)
+        try await network.publish(bob.envelope(bob.registration()))
+        #expect(try await registrationResponse(to: bob, from: network).success)
+        #expect(await server.terminate() == 0)
+    }
+
+    /// Random bytes, other people's envelopes, wrong keys, everything cut short, and the largest payload there is; on every topic that the
+    /// server listens to.
+    private func corpus(for server: PublicKey, registered alice: ProtocolClient) throws -> [WakuEnvelope] {
+        let mallory = ProtocolClient(server: server)
+        var random = SystemRandomNumberGenerator()
+        let topics = [
+            TopicName.personal(server), .partitioned(server), .query(alice.keyHash, .plain), .query(alice.keyHash, .prefixed),
+        ].map(\.topic)
+        var corpus: [WakuEnvelope] = []
+
+        for topic in topics {
+            for byteCount in [1, 27, 28, 29, 113, 114, 300] {
+                corpus.append(mallory.wrap(random.bytes(byteCount), topic: topic))
+            }
+        }
+        corpus.append(mallory.wrap([4] + random.bytes(1 << 20 - 200), topic: topics[0]))
+
+        // For somebody else, under the server's topic.
+        let other = ProtocolClient(server: mallory.key.publicKey)
+        corpus.append(mallory.wrap(try other.envelope(other.registration()).message.payload, topic: topics[0]))
+        // Encrypted with the key of another topic.
+        let query = try mallory.envelope(queryFor: [alice.keyHash], onTopicOf: mallory.keyHash)
+        corpus.append(mallory.wrap(query.message.payload, topic: topics[2]))
+
+        // Encrypted to the server, and still nothing: no metadata, no signature, an unknown type, a registration of nobody's.
+        var sealing = SecureRandom()
+        for data in [[], [0xFF], random.bytes(500), ApplicationMetadataMessage().encoded()] {
+            corpus.append(
+                mallory.wrap(try RFC26.sealAsymmetric(data, to: server, signer: mallory.key, using: &sealing), topic: topics[1]))
+        }
+        corpus.append(try mallory.toServer([1, 2, 3], type: MessageType(rawValue: 99), topic: .personal(server)))
+        corpus.append(try mallory.toServer(random.bytes(80), type: .pushNotificationRegistration, topic: .personal(server)))
+        corpus.append(try mallory.toServer(random.bytes(80), type: .pushNotificationRegistrationResponse, topic: .personal(server)))
+        corpus.append(try mallory.toServer([0x0A, 0xFF], type: .pushNotificationQuery, topic: .partitioned(server)))
+        corpus.append(try mallory.toServer([0x0A, 0xFF], type: .pushNotificationRequest, topic: .partitioned(server)))
+        // A request without a message id, and a question about nobody.
+        corpus.append(try mallory.envelope(PushNotificationRequest()))
+        var nobody = PushNotificationQuery()
+        nobody.publicKeys = [mallory.keyHash.bytes, [1]]
+        corpus.append(try mallory.toServer(nobody.encoded(), type: .pushNotificationQuery, topic: .partitioned(server)))
+
+        // A good registration, cut short.
+        let payload = try mallory.envelope(mallory.registration()).message.payload
+        for byteCount in stride(from: 1, to: payload.count, by: 7) {
+            corpus.append(mallory.wrap(Array(payload[..<byteCount]), topic: topics[0]))
+        }
+        // Another version of payload.
+        var version0 = mallory.wrap(payload, topic: topics[0])
+        version0.message.version = 0
+        corpus.append(version0)
+        return corpus
+    }
+}

@@ -1,0 +1,61 @@
+import Envelope
+import Foundation
+import StatusCrypto
+import TestSupport
+import Testing
+import Wire
+
+/// What was accepted survives the process, however it ends.
+@Suite(.timeLimit(.minutes(2)))
+struct RestartTests {
+    enum End: CaseIterable {
+        case terminated
+        case killed
+    }
+
+    @Test(arguments: End.allCases)
+    func `an old version is still refused, and a push still goes out`(end: End) async throws {
+        try await withStubGorush { gorush in
+            let folder = try TemporaryFolder()
+            // gorush is closed for business until the server has ended.
+            gorush.breakDown(.answer(status: 503))
+            let settings = ["gorush.url": await gorush.url, "gorush.retryInterval": "50ms"]
+
+            let first = try await ServerProcess.start(in: folder, settings: settings)
+            let key = try serverKey(of: first)
+            let alice = ProtocolClient(server: key)
+            let bob = ProtocolClient(server: key)
+            let network = Network(first)
+            try await network.publish(alice.envelope(alice.registration(version: 5)))
+            #expect(try await registrationResponse(to: alice, from: network).success)
+            try await network.publish(bob.envelope(bob.request([bob.notification(to: alice)])))
+            let response = try PushNotificationResponse.decode(try await network.firstReply { bob.open($0)?.payload })
+            #expect(response.reports.map(\.success) == [true])
+            switch end {
+            case .terminated: #expect(await first.terminate() == 0)
+            case .killed: await first.kill()
+            }
+            #expect(gorush.notifications.all.isEmpty)
+
+            gorush.breakDown(nil)
+            let second = try await ServerProcess.start(in: folder, settings: settings)
+            #expect(second.addresses.publicKey == first.addresses.publicKey)
+            let later = Network(second)
+            #expect(await gorush.waitForNotifications(count: 1).map(\.tokens) == [[alice.registration().deviceToken]])
+            try await later.publish(alice.envelope(alice.registration(version: 5)))
+            #expect(try await registrationResponse(to: alice, from: later).error == .versionMismatch)
+            #expect(await second.terminate() == 0)
+            #expect(gorush.notifications.all.count == 1)
+        }
+    }
+}
+
+func serverKey(of server: ServerProcess) throws -> PublicKey {
+    try PublicKey(uncompressed: #require(Hex.decode(server.addresses.publicKey.dropFirst(2))))
+}
+
+func registrationResponse(
+    to client: ProtocolClient, from network: Network
+) async throws -> PushNotificationRegistrationResponse {
+    try PushNotificationRegistrationResponse.decode(try await network.firstReply { client.open($0)?.payload })
+}

@@ -1,0 +1,131 @@
+import Engine
+import Envelope
+import PushProtocol
+import StatusCrypto
+import Store
+import TestSupport
+import Testing
+import Transport
+import Wire
+
+/// What a crash leaves is worked off, and what the network refuses is said again.
+@Suite struct RecoveryTests {
+    let harness: Harness
+    let alice: ProtocolClient
+    let bob: ProtocolClient
+
+    init() throws {
+        harness = try Harness()
+        alice = ProtocolClient(server: harness.server)
+        bob = ProtocolClient(server: harness.server)
+    }
+
+    @Test func `a message that was recorded and not decided is decided at the next start`() async throws {
+        let envelope = try alice.envelope(alice.registration())
+        try await harness.withStore { store in
+            _ = try await store.record([(hash: envelope.hash, envelope: envelope)], at: Timestamp(nanoseconds: 1))
+        }
+        try await harness.withServer { [harness, alice] server in
+            #expect(try await alice.registrationResponse(1, from: harness).success)
+            #expect(server.engine.wants(contentTopic: TopicName.query(alice.keyHash, .plain).topic.contentTopic))
+            // The network brings it once more: it is known.
+            try await server.publish(envelope)
+            await server.engine.waitUntilIdle()
+            #expect(harness.replyCount(to: alice) == 1)
+        }
+    }
+
+    @Test func `a reply that did not go out is published at the next start, and not again at the one after`() async throws {
+        let refusing = FailingPublisher()
+        refusing.fail(.max)
+        try await harness.withServer(publishing: refusing, drainLimit: .zero) { [harness, alice] server in
+            try await server.publish(alice.envelope(alice.registration()))
+            await harness.clock.sleepers(2)  // one waits for its second try, one for the next pruning
+        }
+        #expect(harness.replyCount(to: alice) == 0)
+        for _ in 1...2 {
+            try await harness.withServer { [harness, alice] server in
+                let response = try await alice.registrationResponse(1, from: harness)
+                #expect(response.success)
+                await server.engine.waitUntilIdle()
+            }
+        }
+        #expect(harness.replyCount(to: alice) == 1)
+    }
+
+    @Test func `a query whose reply did not go out is answered after a restart`() async throws {
+        let refusing = FailingPublisher()
+        try await harness.withServer(publishing: refusing, drainLimit: .zero) { [harness, alice, bob] server in
+            try await server.publish(alice.envelope(alice.registration()))
+            _ = try await alice.reply(1, from: harness)
+            await server.engine.waitUntilIdle()
+            refusing.fail(.max)
+            var query = PushNotificationQuery()
+            query.publicKeys = [alice.keyHash.bytes]
+            try await server.publish(
+                bob.toServer(query.encoded(), type: .pushNotificationQuery, topic: .partitioned(harness.server)))
+            await harness.clock.sleepers(2)
+        }
+        try await harness.withServer { [harness, bob] _ in
+            let response = try PushNotificationQueryResponse.decode(try await bob.reply(1, from: harness).payload)
+            #expect(response.info.count == 1)
+        }
+    }
+
+    @Test func `a refused reply is offered again with the same bytes`() async throws {
+        let refusing = FailingPublisher()
+        refusing.fail(2)
+        try await harness.withServer(publishing: refusing) { [harness, alice] server in
+            try await server.publish(alice.envelope(alice.registration()))
+            await harness.clock.sleepers(2)
+            harness.clock.advance(by: .seconds(1))
+            await harness.clock.sleepers(2)
+            harness.clock.advance(by: .seconds(2))
+            #expect(try await alice.registrationResponse(1, from: harness).success)
+            let offered = Set(refusing.refusedEnvelopes.map(\.hash))
+            let published = Set(harness.replies.all.map(\.hash))
+            #expect(refusing.refusedEnvelopes.count == 2 && offered.count == 1)
+            #expect(published.isSuperset(of: offered))
+        }
+    }
+}
+
+/// The store refuses a write: others pass, and who waits too long is told (PROTOCOL.md §7 row 12).
+@Suite struct StoreTroubleTests {
+    @Test func `after about two seconds the answer is INTERNAL_ERROR, and it stays without effect`() async throws {
+        let harness = try Harness()
+        let alice = ProtocolClient(server: harness.server)
+        let bob = ProtocolClient(server: harness.server)
+        try await harness.withServer { server in
+            try await server.publish(bob.envelope(bob.registration()))
+            #expect(try await bob.registrationResponse(1, from: harness).success)
+            await server.engine.waitUntilIdle()
+
+            try harness.execute(
+                sql: "CREATE TRIGGER fault BEFORE INSERT ON registration BEGIN SELECT RAISE(ABORT, 'on purpose'); END")
+            try await server.publish(alice.envelope(alice.registration()))
+            for attempt in 1...20 {
+                await harness.clock.sleepers(2)
+                if attempt == 1 { #expect(!server.engine.troubles.isEmpty) }
+                // Others are served meanwhile.
+                if attempt == 10 {
+                    try await server.publish(alice.envelope(alice.request([alice.notification(to: bob)])))
+                    #expect(try await alice.reply(1, from: harness).type == .pushNotificationResponse)
+                }
+                harness.clock.advance(by: .milliseconds(100))
+            }
+            #expect(try await alice.registrationResponse(2, from: harness).error == .internalError)
+            await server.engine.waitUntilIdle()
+
+            try harness.execute(sql: "DROP TRIGGER fault")
+            try await server.publish(alice.envelope(alice.registration(version: 2)))
+            #expect(try await alice.registrationResponse(3, from: harness).success)
+            #expect(server.engine.troubles.isEmpty)
+        }
+        // What heard INTERNAL_ERROR is not decided behind its back at the next start.
+        try await harness.withServer { server in
+            await server.engine.waitUntilIdle()
+            #expect(harness.replyCount(to: alice) == 3)
+        }
+    }
+}

@@ -1,0 +1,110 @@
+import Envelope
+import StatusCrypto
+import Testing
+
+struct SegmentRecoveryTests {
+    /// Every choice of `count` numbers below `bound`.
+    static func combinations(_ count: Int, below bound: Int) -> [[Int]] {
+        guard count > 0 else { return [[]] }
+        return (0..<bound).flatMap { last in combinations(count - 1, below: last).map { $0 + [last] } }
+    }
+
+    @Test(arguments: [(8, 1), (15, 1), (16, 2), (24, 3)])
+    func `Whichever segments are lost, as many as there is parity, the message is rebuilt`(dataCount: Int, parityCount: Int) {
+        var random = SeededRandom(seed: UInt64(dataCount))
+        // The last one shorter, and with zeros before its end.
+        let message = random.message(4 * (dataCount - 1)) + [0, 0, 16]
+        let segments = Segmenter(segmentByteCount: 4).segment(message)
+        #expect(segments.count == dataCount + parityCount)
+        for lossCount in 0...parityCount {
+            for lost in Self.combinations(lossCount, below: segments.count) {
+                var assembler = SegmentAssembler()
+                let kept = segments.enumerated().filter { !lost.contains($0.offset) }.map(\.element)
+                #expect(assembler.add(kept).compactMap(\.message) == [message], "without \(lost)")
+            }
+        }
+    }
+
+    @Test func `One segment too many lost, it stays incomplete`() {
+        var random = SeededRandom(seed: 1)
+        let segments = Segmenter(segmentByteCount: 4).segment(random.message(64))
+        for lost in Self.combinations(3, below: segments.count) {
+            var assembler = SegmentAssembler()
+            let kept = segments.enumerated().filter { !lost.contains($0.offset) }.map(\.element)
+            #expect(assembler.add(kept).allSatisfy { $0 == .incomplete(evicted: []) })
+        }
+    }
+
+    @Test func `Of 256 shards any 28 may be lost`() {
+        var random = SeededRandom(seed: 2)
+        let message = random.message(4 * 228 - 1)
+        let segments = Segmenter(segmentByteCount: 4).segment(message)
+        #expect(segments.count == 256)
+        for _ in 0..<4 {
+            var assembler = SegmentAssembler()
+            let results = assembler.add(Array(segments.shuffled(using: &random).dropLast(28)))
+            #expect(results.last?.message == message)
+        }
+    }
+
+    @Test func `A message of more segments than parity can serve needs them all`() {
+        var random = SeededRandom(seed: 3)
+        let message = random.message(4 * 257)
+        let segments = Segmenter(segmentByteCount: 4).segment(message)
+        #expect(segments.count == 257)
+        var assembler = SegmentAssembler()
+        let results = assembler.add(segments.shuffled(using: &random))
+        #expect(results.last?.message == message)
+        #expect(results.compactMap(\.message).count == 1)
+    }
+
+    @Test func `Every order of arrival gives the message once`() {
+        var random = SeededRandom(seed: 4)
+        let message = random.message(13)
+        let segments = Segmenter(segmentByteCount: 3).segment(message)
+        #expect(segments.count == 5)
+        var orderCount = 0
+        func visit(_ order: [[UInt8]], _ rest: [[UInt8]]) {
+            if rest.isEmpty {
+                var assembler = SegmentAssembler()
+                let results = assembler.add(order)
+                #expect(results.dropLast().allSatisfy { $0 == .incomplete(evicted: []) })
+                #expect(results.last == .complete(message, ids: [0, 1, 2, 3, 4]))
+                orderCount += 1
+            }
+            for index in rest.indices {
+                var left = rest
+                visit(order + [left.remove(at: index)], left)
+            }
+        }
+        visit([], segments)
+        #expect(orderCount == 120)
+    }
+
+    @Test(arguments: 0..<100 as Range<UInt64>)
+    func `Cut, shuffled, doubled and robbed of its parity's worth, a message comes back once`(seed: UInt64) {
+        var random = SeededRandom(seed: seed)
+        let segmentByteCount = Int.random(in: 1...40, using: &random)
+        let message = random.message(Int.random(in: segmentByteCount + 1...min(2_000, 1_024 * segmentByteCount), using: &random))
+        let segments = Segmenter(segmentByteCount: segmentByteCount).segment(message)
+        let dataCount = (message.count + segmentByteCount - 1) / segmentByteCount
+        let kept = Array(segments.shuffled(using: &random).prefix(dataCount))
+        var assembler = SegmentAssembler()
+        let results = assembler.add((kept + kept).shuffled(using: &random))
+        #expect(results.compactMap(\.message) == [message])
+        #expect(assembler.byteCount == 0)
+        #expect(assembler.setCount == 0)
+    }
+
+    @Test func `Segments of the usual size, the last but one byte alone in its own`() {
+        let segmenter = Segmenter()
+        #expect(segmenter.segmentByteCount == 786_432)
+        let message = [UInt8](repeating: 0, count: 786_432) + [16]
+        let segments = segmenter.segment(message)
+        #expect(segments.count == 2)
+        #expect(segments.allSatisfy { $0.count < Segmenter.usualMaximumMessageByteCount })
+        var assembler = SegmentAssembler()
+        #expect(assembler.add(segments.reversed()).last == .complete(message, ids: [0, 1]))
+        #expect(segmenter.segment(Array(message.dropLast())) == [Array(message.dropLast())])
+    }
+}

@@ -1,0 +1,298 @@
+import Envelope
+import PushClient
+import StatusCrypto
+import Synchronization
+import Testing
+import Wire
+
+/// The client against a server in memory.
+struct ClientTests {
+    let identity = Identity(.test(7))
+    private let clock = HastyClock()
+
+    func client(of node: any MessageNode, server: IdentityKey = IdentityKey(PrivateKey.test(1).publicKey)) -> PushClient {
+        PushClient(
+            server: server, node: node, pubsubTopic: FakeServer.pubsubTopic, timeout: .seconds(10), clock: clock,
+            wallClock: WallClock { testTime })
+    }
+
+    var device: DeviceRegistration {
+        DeviceRegistration(
+            deviceToken: String(repeating: "ab", count: 32), service: .apn(topic: "im.status.ethereum"), installationID: "phone")
+    }
+
+    // MARK: Registering
+
+    @Test("a registration arrives as it was asked for, and the receipt tells what was filled in")
+    func register() async throws {
+        let server = FakeServer()
+        var device = device
+        device.isEnabled = false
+        device.blocksMentions = true
+        device.blockedChats = [ChatID("status")]
+        device.mutedChats = [ChatID("a"), ChatID("b")]
+        device.allowedMentionsChats = [ChatID("c")]
+        let receipt = try await client(of: server).register(device, as: identity)
+
+        let stored = try #require(server.registrations.first)
+        #expect(stored.tokenType == .apn)
+        #expect(stored.deviceToken == device.deviceToken)
+        #expect(stored.apnTopic == "im.status.ethereum")
+        #expect(stored.installationID == "phone")
+        #expect(!stored.enabled && stored.blockMentions && !stored.unregister && !stored.allowFromContactsOnly)
+        // The hash of golden vectors 01.
+        #expect(
+            stored.blockedChatList.map { Hex.encode($0) } == [
+                "005fc334f5eee410f8d6e5378e437b920deab61216e7666cbcc214c9061a0e116ab9a52b0762144d94d214512960c1dda446bd83cc81d118464a84005f980ed8"
+            ])
+        #expect(stored.mutedChatList == ["a", "b"].map { Keccak.shake256(Array($0.utf8)).bytes })
+        #expect(stored.allowedMentionsChatList == [Keccak.shake256(Array("c".utf8)).bytes])
+
+        #expect(receipt.installationID == "phone")
+        #expect(receipt.accessToken == stored.accessToken)
+        #expect(receipt.version == 1_700_000_000_123 && stored.version == receipt.version)
+        #expect(receipt.requestID == Keccak.shake256(try #require(server.requests.first).payload).description)
+    }
+
+    @Test("a Firebase device, its access token and its version are registered as given")
+    func registerFirebase() async throws {
+        let server = FakeServer()
+        var device = DeviceRegistration(deviceToken: "token", service: .firebase, installationID: "tablet")
+        device.accessToken = "B6AE4FDE-bb65-11ea-b3de-0242ac130004"
+        device.version = .max
+        let receipt = try await client(of: server).register(device, as: identity)
+        let stored = try #require(server.registrations.first)
+        #expect(stored.tokenType == .firebase && stored.apnTopic.isEmpty && stored.deviceToken == "token" && stored.enabled)
+        #expect(stored.accessToken == device.accessToken && receipt.accessToken == device.accessToken)
+        #expect(receipt.version == .max)
+    }
+
+    @Test("two registrations without an access token get different ones")
+    func randomTokens() async throws {
+        let server = FakeServer()
+        var device = device
+        let first = try await client(of: server).register(device, as: identity)
+        device.installationID = "tablet"
+        let second = try await client(of: server).register(device, as: identity)
+        #expect(first.accessToken != second.accessToken)
+    }
+
+    @Test("refusals come with their reason")
+    func refusals() async throws {
+        let client = client(of: FakeServer())
+        _ = try await client.register(device, as: identity)
+        await #expect(throws: PushClientError.registrationRefused(.versionMismatch)) { try await client.register(device, as: identity) }
+        var bad = device
+        bad.installationID = "other"
+        bad.accessToken = "no UUID"
+        await #expect(throws: PushClientError.registrationRefused(.malformedMessage)) { try await client.register(bad, as: identity) }
+    }
+
+    @Test("unregistering makes the server forget, with a version that must be higher")
+    func unregister() async throws {
+        let server = FakeServer()
+        let client = client(of: server)
+        let registered = try await client.register(device, as: identity)
+        await #expect(throws: PushClientError.registrationRefused(.versionMismatch)) {
+            try await client.unregister(installationID: "phone", version: registered.version, as: identity)
+        }
+        let receipt = try await client.unregister(installationID: "phone", version: registered.version + 1, as: identity)
+        #expect(receipt.accessToken == nil && receipt.version == registered.version + 1)
+        #expect(server.registrations.isEmpty)
+    }
+
+    // MARK: Querying
+
+    @Test("a query tells the devices, by key with the grant verified, by hash without")
+    func query() async throws {
+        let server = FakeServer()
+        let client = client(of: server)
+        let receipt = try await client.register(device, as: identity)
+
+        let byKey = try await client.query(.key(identity.publicKey))
+        let info = try #require(byKey.devices.first)
+        #expect(byKey.devices.count == 1 && byKey.disbelievedCount == 0)
+        #expect(info.installationID == "phone" && info.accessToken == receipt.accessToken && info.version == receipt.version)
+        #expect(info.authorization == .verified)
+
+        let byHash = try await client.query(.hash(identity.publicKey.hash))
+        #expect(byHash.devices.map(\.authorization) == [.keyUnknown])
+        #expect(byHash.devices.map(\.accessToken) == [receipt.accessToken])
+    }
+
+    @Test("queries and pushes go out under new keys that are not the identity's")
+    func ephemeralKeys() async throws {
+        let server = FakeServer()
+        let client = client(of: server)
+        let receipt = try await client.register(device, as: identity)
+        _ = try await client.query(.key(identity.publicKey))
+        _ = try await client.query(.key(identity.publicKey))
+        _ = try await client.push(PushMessage(kind: .message, messageID: [1]), to: [target(receipt)])
+        #expect(Set(server.requests.map(\.sender)).count == 4)
+    }
+
+    @Test("a device whose grant is not the owner's for this server and token is not believed")
+    func disbelief() async throws {
+        let server = FakeServer()
+        func plant(_ installation: String, grantBy signer: PrivateKey, for granted: PrivateKey, _ token: String) {
+            var registration = PushNotificationRegistration()
+            registration.installationID = installation
+            registration.accessToken = "token"
+            registration.version = 1
+            let digest = Grant.digest(client: identity.privateKey.publicKey, server: granted.publicKey, accessToken: token)
+            registration.grant = signer.sign(digest).bytes.bytes
+            server.plant(registration, of: identity.privateKey.publicKey)
+        }
+        plant("good", grantBy: identity.privateKey, for: server.key, "token")
+        plant("signed by another", grantBy: server.key, for: server.key, "token")
+        plant("for another server", grantBy: identity.privateKey, for: .test(2), "token")
+        plant("for another token", grantBy: identity.privateKey, for: server.key, "other")
+        let answer = try await client(of: server).query(.key(identity.publicKey))
+        #expect(answer.devices.map(\.installationID) == ["good"])
+        #expect(answer.disbelievedCount == 3)
+    }
+
+    @Test("a device of somebody else in the answer is not believed")
+    func somebodyElse() throws {
+        var info = PushNotificationQueryInfo()
+        info.publicKey = PrivateKey.test(9).publicKey.hash.bytes
+        var response = PushNotificationQueryResponse()
+        response.info = [info]
+        let answer = QueryAnswer(response, about: .hash(identity.publicKey.hash), by: PrivateKey.test(1).publicKey)
+        #expect(answer.devices.isEmpty && answer.disbelievedCount == 1)
+    }
+
+    @Test("a device for contacts only is told without its token, and that the grant cannot be checked")
+    func contactsOnly() async throws {
+        let server = FakeServer()
+        var registration = PushNotificationRegistration()
+        registration.installationID = "phone"
+        registration.accessToken = "token"
+        registration.allowedKeyList = [[1], [2]]
+        server.plant(registration, of: identity.privateKey.publicKey)
+        let answer = try await client(of: server).query(.key(identity.publicKey))
+        let info = try #require(answer.devices.first)
+        #expect(info.accessToken == nil && info.encryptedTokenCount == 2 && info.authorization == .tokenHidden)
+    }
+
+    // MARK: Pushing
+
+    @Test("a push arrives as it was asked for")
+    func push() async throws {
+        let server = FakeServer()
+        let receipt = try await client(of: server).register(device, as: identity)
+        var message = PushMessage(kind: .requestToJoinCommunity, messageID: [1, 2, 3])
+        message.chat = ChatID("status")
+        message.author = IdentityKey(PrivateKey.test(5).publicKey)
+        message.ciphertext = [9, 9]
+        let reports = try await client(of: server).push(message, to: [target(receipt)])
+        #expect(reports.map(\.outcome) == [.accepted])
+        #expect(reports.map(\.installationID) == ["phone"])
+        #expect(reports.map(\.personHash) == [identity.publicKey.hash.hex])
+
+        let request = try PushNotificationRequest.decode(try #require(server.requests.last).payload)
+        #expect(request.messageID == [1, 2, 3])
+        let notification = try #require(request.requests.first)
+        #expect(notification.type == .requestToJoinCommunity && notification.message == [9, 9])
+        #expect(notification.chatID == Keccak.shake256(Array("status".utf8)).bytes)
+        #expect(notification.author == Keccak.shake256(Array("0x\(PrivateKey.test(5).publicKey.uncompressed)".utf8)).bytes)
+    }
+
+    @Test("each device has its report")
+    func reports() async throws {
+        let client = client(of: FakeServer())
+        let receipt = try await client.register(device, as: identity)
+        var wrong = try target(receipt)
+        wrong.accessToken = "wrong"
+        var missing = try target(receipt)
+        missing.installationID = "tablet"
+        let reports = try await client.push(
+            PushMessage(kind: .message, messageID: [1]), to: [target(receipt), wrong, missing])
+        #expect(reports.map(\.outcome) == [.accepted, .wrongToken, .notRegistered])
+    }
+
+    private func target(_ receipt: RegistrationReceipt) throws -> PushDevice {
+        PushDevice(
+            person: .key(identity.publicKey), installationID: receipt.installationID, accessToken: try #require(receipt.accessToken))
+    }
+
+    // MARK: Waiting
+
+    @Test("what is not the server's answer to this request counts as no answer", arguments: FakeServer.Fault.allCases)
+    func faults(fault: FakeServer.Fault) async throws {
+        let server = FakeServer(fault: fault)
+        await #expect(throws: PushClientError.noAnswer(after: .seconds(10))) {
+            try await client(of: server).register(device, as: identity)
+        }
+        #expect(server.requests.count == 1)
+    }
+
+    @Test("the node is asked every 250 ms until the time is over, and an answer within it is taken")
+    func polling() async throws {
+        // Once before publishing, once after, and then every 250 ms for 10 s.
+        let lastPoll = 1 + 1 + 40
+        #expect(try await client(of: SlowNode(answeringAtPoll: lastPoll)).register(device, as: identity).installationID == "phone")
+        await #expect(throws: PushClientError.noAnswer(after: .seconds(10))) {
+            try await client(of: SlowNode(answeringAtPoll: lastPoll + 1)).register(device, as: identity)
+        }
+    }
+
+    @Test("an unknown person is answered with silence")
+    func unknownPerson() async throws {
+        await #expect(throws: PushClientError.noAnswer(after: .seconds(10))) {
+            try await client(of: FakeServer()).query(.key(identity.publicKey))
+        }
+    }
+
+    @Test("nothing is published through a node that cannot receive")
+    func noReception() async throws {
+        let node = DeafNode()
+        await #expect(throws: PushClientError.nodeRefused(status: 412, text: "no store")) {
+            try await client(of: node).register(device, as: identity)
+        }
+        // `publish` fails otherwise.
+    }
+}
+
+/// A clock on which sleeping is what makes time pass.
+private final class HastyClock: Clock {
+    typealias Instant = ContinuousClock.Instant
+
+    private let time = Mutex(ContinuousClock.now)
+
+    var now: Instant { time.withLock { $0 } }
+    var minimumResolution: Duration { .zero }
+
+    func sleep(until deadline: Instant, tolerance: Duration?) async throws {
+        time.withLock { $0 = max($0, deadline) }
+    }
+}
+
+/// A server's node that holds answers back for a while.
+private final class SlowNode: MessageNode {
+    private let server = FakeServer()
+    private let firstPoll: Int
+    private let polls = Atomic(0)
+
+    init(answeringAtPoll firstPoll: Int) {
+        self.firstPoll = firstPoll
+    }
+
+    func publish(_ envelope: WakuEnvelope) async throws(PushClientError) { try await server.publish(envelope) }
+
+    func messages(on pubsubTopic: String, topic: Topic, since start: Timestamp) async throws(PushClientError) -> [WakuEnvelope] {
+        guard polls.add(1, ordering: .relaxed).newValue >= firstPoll else { return [] }
+        return try await server.messages(on: pubsubTopic, topic: topic, since: start)
+    }
+}
+
+/// Has no store.
+private struct DeafNode: MessageNode {
+    func publish(_ envelope: WakuEnvelope) async throws(PushClientError) {
+        Issue.record("published")
+    }
+
+    func messages(on pubsubTopic: String, topic: Topic, since start: Timestamp) async throws(PushClientError) -> [WakuEnvelope] {
+        throw .nodeRefused(status: 412, text: "no store")
+    }
+}

@@ -1,0 +1,216 @@
+import Envelope
+import PushClient
+import PushProtocol
+import StatusCrypto
+import Synchronization
+import TestSupport
+import Wire
+
+/// A push server that is a node of its own: what is published is answered at once, by the real rules, with nothing stored but in memory.
+final class FakeServer: MessageNode {
+    static let pubsubTopic = NodeAccess.defaultPubsubTopic
+
+    /// How it answers instead of rightly.
+    enum Fault: CaseIterable {
+        case signsAsSomebodyElse
+        case leavesFrameUnsigned
+        case answersWithAnotherType
+        case answersAnotherRequest
+        case answersOnAnotherTopic
+        case answersInAnotherVersion
+        case isSilent
+    }
+
+    let key: PrivateKey
+    private let fault: Fault?
+    private let wallClock: WallClock
+    private let state = Mutex(State())
+
+    private struct State {
+        var envelopes: [WakuEnvelope] = []
+        var registrations: [Installation: PushNotificationRegistration] = [:]
+        var versions: [Installation: StoredVersion] = [:]
+        var requests: [OpenedMessage] = []
+        var queryTopics: [(name: TopicName, key: SymmetricKey)] = []
+
+        mutating func listen(to client: PublicKey) {
+            for form in TopicName.QueryForm.allCases {
+                let name = TopicName.query(client.hash, form)
+                guard !queryTopics.contains(where: { $0.name == name }) else { continue }
+                queryTopics.append((name, name.deriveSymmetricKey()))
+            }
+        }
+    }
+
+    init(key: PrivateKey = .test(1), fault: Fault? = nil, wallClock: WallClock = WallClock { testTime }) {
+        self.key = key
+        self.fault = fault
+        self.wallClock = wallClock
+    }
+
+    var identity: IdentityKey { IdentityKey(key.publicKey) }
+    /// What was asked, in order.
+    var requests: [OpenedMessage] { state.withLock(\.requests) }
+    var registrations: [PushNotificationRegistration] { state.withLock { Array($0.registrations.values) } }
+
+    func publish(_ envelope: WakuEnvelope) async throws(PushClientError) {
+        guard let reply = reply(to: envelope) else { return }
+        state.withLock { $0.envelopes.append(reply) }
+    }
+
+    /// What a server makes of any message.
+    func reply(to envelope: WakuEnvelope) -> WakuEnvelope? {
+        guard envelope.pubsubTopic == Self.pubsubTopic, envelope.message.version == RFC26.messageVersion,
+            let topic = Topic(contentTopic: envelope.message.contentTopic), let request = open(envelope.message.payload, on: topic)
+        else { return nil }
+        state.withLock { $0.requests.append(request) }
+        guard let (type, payload) = answer(request) else { return nil }
+        return seal(payload, type, to: request.sender)
+    }
+
+    func messages(on pubsubTopic: String, topic: Topic, since start: Timestamp) async throws(PushClientError) -> [WakuEnvelope] {
+        state.withLock { state in
+            state.envelopes.filter { envelope in
+                envelope.pubsubTopic == pubsubTopic && Topic(contentTopic: envelope.message.contentTopic) == topic
+                    && envelope.message.timestamp.map { $0 >= start.nanoseconds } == true
+            }
+        }
+    }
+
+    /// Replaces what the server knows of an installation, without a look at it.
+    func plant(_ registration: PushNotificationRegistration, of owner: PublicKey) {
+        state.withLock { state in
+            state.registrations[Installation(keyHash: owner.hash, installationID: registration.installationID)] = registration
+            state.listen(to: owner)
+        }
+    }
+
+    private func open(_ payload: [UInt8], on topic: Topic) -> OpenedMessage? {
+        let own = [TopicName.personal(key.publicKey), .partitioned(key.publicKey)].map(\.topic)
+        let frame =
+            if own.contains(topic) {
+                try? RFC26.openAsymmetric(payload, with: key)
+            } else {
+                state.withLock(\.queryTopics).filter { $0.name.topic == topic }.lazy
+                    .compactMap { try? RFC26.openSymmetric(payload, with: $0.key) }.first
+            }
+        return frame.flatMap { try? ApplicationMetadata.open($0.data) }
+    }
+
+    private func answer(_ request: OpenedMessage) -> (MessageType, [UInt8])? {
+        switch request.type {
+        case .pushNotificationRegistration: answerRegistration(request).map { (.pushNotificationRegistrationResponse, $0.encoded()) }
+        case .pushNotificationQuery: answerQuery(request).map { (.pushNotificationQueryResponse, $0.encoded()) }
+        case .pushNotificationRequest: answerPush(request).map { (.pushNotificationResponse, $0.encoded()) }
+        default: nil
+        }
+    }
+
+    private func answerRegistration(_ request: OpenedMessage) -> PushNotificationRegistrationResponse? {
+        guard let plaintext = decrypt(request.payload, from: request.sender) else { return nil }
+        guard let message = try? PushNotificationRegistration.decode(plaintext) else { return nil }
+        let grant = Grant.digest(client: request.sender, server: key.publicKey, accessToken: message.accessToken)
+        let facts = RegistrationFacts(
+            content: .message(message), grantIsValid: Signature(message.grant)?.isBy(request.sender, grant) == true,
+            plaintextDigest: SHA256.hash(plaintext))
+        let installation = Installation(keyHash: request.sender.hash, installationID: message.installationID)
+        let decision = state.withLock { state in
+            let decision = RegistrationRules.decide(
+                facts, stored: state.versions[installation], liveInstallationCount: 0, policy: RegistrationPolicy())
+            if decision == .register { state.registrations[installation] = message }
+            if decision == .unregister { state.registrations[installation] = nil }
+            if decision == .register || decision == .unregister {
+                state.versions[installation] = StoredVersion(
+                    version: message.version, plaintextDigest: facts.plaintextDigest, isRegistered: decision == .register)
+                state.listen(to: request.sender)
+            }
+            return decision
+        }
+        let requestID = Keccak.shake256(fault == .answersAnotherRequest ? plaintext : request.payload)
+        return RegistrationRules.response(to: decision, requestID: requestID)
+    }
+
+    private func answerQuery(_ request: OpenedMessage) -> PushNotificationQueryResponse? {
+        guard let query = try? PushNotificationQuery.decode(request.payload) else { return nil }
+        let infos = state.withLock { state in
+            QueryRules.keys(of: query).flatMap { hash in
+                state.registrations.filter { $0.key.keyHash == hash }.values.sorted { $0.installationID < $1.installationID }
+                    .map { QueryRules.info(for: QueryableRegistration($0), keyHash: hash, serverPublicKey: key.publicKey.compressed) }
+            }
+        }
+        return QueryRules.response(infos, messageID: fault == .answersAnotherRequest ? Digest32() : request.messageID)
+    }
+
+    private func answerPush(_ request: OpenedMessage) -> PushNotificationResponse? {
+        guard let push = try? PushNotificationRequest.decode(request.payload) else { return nil }
+        let decision = state.withLock { state in
+            PushRules.decide(
+                push, earlier: nil, target: { state.registrations[$0].map(PushTarget.init) }, isRemembered: { _ in false })
+        }
+        guard var response = decision?.response else { return nil }
+        if fault == .answersAnotherRequest { response.messageID += [0] }
+        return response
+    }
+
+    private func decrypt(_ payload: [UInt8], from client: PublicKey) -> [UInt8]? {
+        try? AESGCM.openCombined(payload.span, key: key.sharedSecret(with: client))
+    }
+
+    private func seal(_ payload: [UInt8], _ type: MessageType, to client: PublicKey) -> WakuEnvelope? {
+        guard fault != .isSilent else { return nil }
+        var random = SecureRandom()
+        let signer = fault == .signsAsSomebodyElse ? PrivateKey.test(66) : key
+        let type = fault == .answersWithAnotherType ? MessageType.contactCodeAdvertisement : type
+        let data = ApplicationMetadata.seal(payload, type: type, signer: signer)
+        var message = WakuMessage()
+        guard
+            let sealed = try? RFC26.sealAsymmetric(
+                data, to: client, signer: fault == .leavesFrameUnsigned ? nil : signer, using: &random)
+        else { return nil }
+        message.payload = sealed
+        message.contentTopic =
+            (fault == .answersOnAnotherTopic ? TopicName.personal(client) : .partitioned(client)).topic.contentTopic
+        message.version = fault == .answersInAnotherVersion ? 0 : RFC26.messageVersion
+        message.timestamp = wallClock.now().nanoseconds
+        return WakuEnvelope(pubsubTopic: Self.pubsubTopic, message: message)
+    }
+}
+
+extension QueryableRegistration {
+    fileprivate init(_ registration: PushNotificationRegistration) {
+        self.init()
+        installationID = registration.installationID
+        accessToken = registration.accessToken
+        grant = registration.grant
+        version = registration.version
+        allowFromContactsOnly = registration.allowFromContactsOnly
+        allowedKeyList = registration.allowedKeyList
+    }
+}
+
+extension PushTarget {
+    fileprivate init(_ registration: PushNotificationRegistration) {
+        self.init()
+        accessToken = registration.accessToken
+        enabled = registration.enabled
+        tokenType = registration.tokenType
+        deviceToken = registration.deviceToken
+        apnTopic = registration.apnTopic
+        blockMentions = registration.blockMentions
+        blockedChatList = registration.blockedChatList
+        mutedChatList = registration.mutedChatList
+        allowedMentionsChatList = registration.allowedMentionsChatList
+    }
+}
+
+let testTime = Timestamp(nanoseconds: 1_700_000_000_123_456_789)
+
+extension PrivateKey {
+    /// A key by number, the same each time.
+    static func test(_ number: UInt8) -> PrivateKey {
+        var bytes = FixedBytes<32>()
+        bytes[31] = number
+        guard let key = try? PrivateKey(bytes) else { preconditionFailure("a small number above zero is a key") }
+        return key
+    }
+}

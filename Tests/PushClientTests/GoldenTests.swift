@@ -1,0 +1,103 @@
+import Envelope
+import PushClient
+import StatusCrypto
+import TestSupport
+import Testing
+import Wire
+
+/// What the reference's clients sent and its server answered (golden vectors 08).
+struct GoldenTests {
+    let golden: Golden
+
+    init() throws { golden = try Golden.load() }
+
+    @Test(
+        "a registration is sealed as the reference seals it, and its answer is understood",
+        arguments: [
+            ("valid registration", nil), ("re-registration", nil), ("same version", RegistrationError.versionMismatch),
+            ("second installation", nil), ("unregister", nil), ("unregister with a version not higher", .versionMismatch),
+        ] as [(String, RegistrationError?)])
+    func registration(note: String, error: RegistrationError?) throws {
+        let step = try golden.step(note)
+        let sent = step.in.decoded.payload.bytes
+        var random = ScriptedRandom(sent.prefix(12))  // the nonce
+        let registration = try PushNotificationRegistration.decode(try #require(step.registration).bytes)
+        let client = try golden.key(step.in.decoded.signer)
+        let question = try RegistrationQuestion(registration, from: client, to: golden.server, using: &random)
+
+        #expect(question.requestID.bytes == step.requestID?.bytes)
+        #expect(question.topic.topic.contentTopic == step.in.contentTopic)
+        let reply = try #require(step.responses.first)
+        let response = try #require(try question.answer(in: reply.envelope, from: golden.server))
+        #expect(response.success == (error == nil))
+        #expect(response.error == error ?? .unknown)
+    }
+
+    @Test("a device is registered with the reference's bytes, grant and all")
+    func device() async throws {
+        let step = try golden.step("valid registration")
+        let server = FakeServer(key: try golden.key("server"))
+        let client = PushClient(
+            server: server.identity, node: server, pubsubTopic: FakeServer.pubsubTopic, timeout: .seconds(1), clock: ManualClock(),
+            wallClock: WallClock { testTime })
+        var device = DeviceRegistration(
+            deviceToken: String(repeating: "ab", count: 32), service: .apn(topic: "im.status.ethereum"),
+            installationID: "c6ae4fde-bb65-11ea-b3de-0242ac130004")
+        device.accessToken = "b6ae4fde-bb65-11ea-b3de-0242ac130004"
+        device.version = 1
+        _ = try await client.register(device, as: Identity(try golden.key("alice")))
+        #expect(server.registrations.map { $0.encoded() } == [try #require(step.registration).bytes])
+    }
+
+    @Test("no answer is taken for that of another registration")
+    func foreignRegistration() throws {
+        let client = try golden.key("alice")
+        var random = SecureRandom()
+        let question = try RegistrationQuestion(PushNotificationRegistration(), from: client, to: golden.server, using: &random)
+        for response in golden.steps.flatMap(\.responses) {
+            #expect(try question.answer(in: response.envelope, from: golden.server) == nil)
+        }
+    }
+
+    @Test("the reference's answer to a query is understood and its grants hold")
+    func query() throws {
+        let step = try golden.step("query on the topic")
+        let alice = try golden.key("alice").publicKey
+        var random = SecureRandom()
+        let question = try QueryQuestion(about: IdentityKey(alice).hash, asker: try golden.key("eph1"), using: &random)
+
+        #expect(question.messageID.bytes == step.in.decoded.messageID.bytes)
+        #expect(question.topic.topic.contentTopic == step.in.contentTopic)
+        let reply = try #require(step.responses.first)
+        let response = try #require(try question.answer(in: reply.envelope, from: golden.server))
+        let answer = try QueryAnswer(response, about: .key(IdentityKey(alice)), by: golden.server)
+        #expect(answer.disbelievedCount == 0)
+        #expect(answer.devices.map(\.authorization) == [.verified, .verified])
+        #expect(
+            answer.devices.map(\.installationID) == ["c6ae4fde-bb65-11ea-b3de-0242ac130004", "d6ae4fde-bb65-11ea-b3de-0242ac130004"])
+        #expect(answer.devices.map(\.accessToken) == ["b6ae4fde-bb65-11ea-b3de-0242ac130004", "e6ae4fde-bb65-11ea-b3de-0242ac130004"])
+        #expect(answer.devices.map(\.version) == [2, 1])
+    }
+
+    @Test(
+        "the reference's reports on a push are understood",
+        arguments: [
+            ("push request to the server's", [.accepted, .accepted]), ("push request to the unregistered", [.notRegistered]),
+            ("wrong token", [.wrongToken, .notRegistered, .notRegistered, .accepted, .accepted, .accepted]),
+        ] as [(String, [DeviceReport.Outcome])])
+    func push(note: String, outcomes: [DeviceReport.Outcome]) throws {
+        let step = try golden.step(note)
+        let sent = try PushNotificationRequest.decode(step.in.decoded.payload.bytes)
+        var random = SecureRandom()
+        let question = try PushQuestion(
+            PushMessage(kind: .message, messageID: sent.messageID), to: [], asker: try golden.key(step.in.decoded.signer),
+            server: golden.server, using: &random)
+
+        #expect(question.topic.topic.contentTopic == step.in.contentTopic)
+        let reply = try #require(step.responses.first)
+        let response = try #require(try question.answer(in: reply.envelope, from: golden.server))
+        let reports = response.reports.map(DeviceReport.init)
+        #expect(Array(reports.map(\.outcome).prefix(outcomes.count)) == outcomes)
+        #expect(reports.first?.installationID == "c6ae4fde-bb65-11ea-b3de-0242ac130004")
+    }
+}

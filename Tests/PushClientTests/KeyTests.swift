@@ -1,0 +1,80 @@
+import PushClient
+import TestSupport
+import Testing
+
+struct KeyTests {
+    private struct File: Decodable {
+        let keys: [Key]
+
+        struct Key: Decodable {
+            let identity: String
+            let compressed: String
+            let uncompressed: String
+            let privateKey: String
+            let hash: String
+
+            private enum CodingKeys: String, CodingKey {
+                case identity = "identity_0x"
+                case compressed = "public_key_compressed"
+                case uncompressed = "public_key_uncompressed"
+                case privateKey = "private_key"
+                case hash = "hash_public_key"
+            }
+        }
+    }
+
+    @Test("a key reads the same in every form, and its hash is the reference's (golden vectors 01)")
+    func forms() throws {
+        for key in try Vectors.load("01_hashes_keys", as: File.self).keys {
+            let texts = [
+                key.identity, key.uncompressed, key.compressed, "0x" + key.compressed,
+                key.compressed.uppercased(),
+            ]
+            for text in texts {
+                let read = try IdentityKey(hex: text)
+                #expect(read.hex == key.identity)
+                #expect(read.compressedHex == "0x" + key.compressed)
+                #expect(read.hash.hex == key.hash)
+            }
+            #expect(try Identity(privateKeyHex: key.privateKey).publicKey.hex == key.identity)
+            #expect(try Identity(privateKeyHex: key.privateKey).privateKeyHex == key.privateKey)
+            #expect(try Person(hex: key.hash).keyHash.hex == key.hash)
+            #expect(try Person(hex: key.identity) == .key(IdentityKey(hex: key.identity)))
+        }
+    }
+
+    @Test(
+        "what is no key is refused",
+        arguments: ["", "0x", "04", "zz", "0x02" + String(repeating: "ff", count: 32), "06" + String(repeating: "11", count: 64)])
+    func refused(text: String) {
+        #expect(throws: InvalidKey.self) { try IdentityKey(hex: text) }
+        #expect(throws: InvalidKey.self) { try Person(hex: text) }
+        #expect(throws: InvalidKey.self) { try Identity(privateKeyHex: text) }
+    }
+
+    @Test("zero is no private key")
+    func zero() {
+        #expect(throws: InvalidKey.self) { try Identity(privateKeyHex: String(repeating: "0", count: 64)) }
+    }
+
+    @Test("an identity never shows its private key, and neither does the refusal of one")
+    func secrecy() throws {
+        let secret = String(repeating: "7a", count: 32)
+        let identity = try Identity(privateKeyHex: secret)
+        #expect(!"\(identity)".contains(secret))
+        var dumped = ""
+        dump(identity, to: &dumped)
+        #expect(!dumped.contains(secret))
+        let error = #expect(throws: InvalidKey.self) { try IdentityKey(hex: secret) }
+        #expect(error?.description.contains(secret) == false)
+    }
+
+    @Test("the derived installation id is a UUID that stays, another for each key")
+    func derivedInstallationID() throws {
+        let identity = try Identity(privateKeyHex: String(repeating: "7a", count: 32))
+        let id = identity.derivedInstallationID
+        #expect(id == identity.derivedInstallationID)
+        #expect(id != Identity.generate().derivedInstallationID)
+        #expect(id.wholeMatch(of: /[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}/) != nil)
+    }
+}

@@ -1,0 +1,57 @@
+import HTTPClient
+import PushClient
+import StatusCrypto
+import Testing
+import Transport
+
+/// The client through a node's REST API, and a server on the other side of it.
+struct NodeTests {
+    @Test(
+        "everything goes through a node and back, by its store or by its cache, subscribed or not",
+        arguments: [NodeAccess.Reception.store, .relayCache], [[FakeServer.pubsubTopic], []])
+    func roundTrip(reception: NodeAccess.Reception, subscriptions: [String]) async throws {
+        try await withNode(subscribedTo: subscriptions) { url, server in
+            let identity = Identity(.test(7))
+            let client = PushClient(server: server.identity, node: NodeAccess(url: url, reception: reception))
+            let device = DeviceRegistration(deviceToken: "token", service: .firebase, installationID: "phone")
+            let receipt = try await client.register(device, as: identity)
+            let answer = try await client.query(.key(identity.publicKey))
+            #expect(answer.devices.map(\.accessToken) == [receipt.accessToken])
+            let target = PushDevice(
+                person: .key(identity.publicKey), installationID: "phone", accessToken: try #require(receipt.accessToken))
+            let reports = try await client.push(PushMessage(kind: .message, messageID: [1]), to: [target])
+            #expect(reports.map(\.outcome) == [.accepted])
+            _ = try await client.unregister(installationID: "phone", version: receipt.version + 1, as: identity)
+            #expect(server.registrations.isEmpty)
+        }
+    }
+
+    @Test("waiting at the store leaves the relay cache to whom it belongs")
+    func leavesCache() async throws {
+        try await withNode(subscribedTo: [FakeServer.pubsubTopic]) { url, server in
+            let client = PushClient(server: server.identity, node: NodeAccess(url: url))
+            let device = DeviceRegistration(deviceToken: "token", service: .firebase, installationID: "phone")
+            _ = try await client.register(device, as: Identity(.test(7)))
+            let cached = try await WakuNode(url: url, client: HTTPClient()).takeMessages(on: FakeServer.pubsubTopic)
+            #expect(cached?.count == 2)
+        }
+    }
+
+    @Test("a node that is not there, and a shard that it does not take, are told apart")
+    func noNode() async throws {
+        let server = IdentityKey(PrivateKey.test(1).publicKey)
+        let person = Person.key(server)
+        // Port 1, tcpmux: nobody listens.
+        let nowhere = PushClient(server: server, node: NodeAccess(url: "http://127.0.0.1:1"))
+        await #expect(throws: PushClientError.nodeUnreachable(reason: "couldNotConnect")) { try await nowhere.query(person) }
+
+        try await withNode(subscribedTo: []) { url, _ in
+            let client = PushClient(server: server, node: NodeAccess(url: url, pubsubTopic: "/no/shard"))
+            let error = await #expect(throws: PushClientError.self) { try await client.query(person) }
+            guard case .nodeRefused(400, _) = error else {
+                Issue.record("\(String(describing: error))")
+                return
+            }
+        }
+    }
+}

@@ -1,0 +1,48 @@
+import Envelope
+import Foundation
+import Logging
+import Relay
+import Synchronization
+import Transport
+
+/// Runs a node on a bus with a server on it.
+func withNode(subscribedTo topics: [String], _ test: (_ url: String, FakeServer) async throws -> Void) async throws {
+    let wallClock = WallClock { Timestamp(nanoseconds: Int64(Date().timeIntervalSince1970 * 1e9)) }
+    let server = FakeServer(wallClock: wallClock)
+    let bus = Bus()
+    let member = BusServer(server)
+    member.join(bus)
+    let (addresses, continuation) = AsyncStream.makeStream(of: String.self)
+    let relay = RelayServer(
+        configuration: .init(pubsubTopics: topics), bus: bus, clock: wallClock,
+        logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+    ) { continuation.yield($0) }
+    try await withThrowingTaskGroup { group in
+        group.addTask {
+            defer { continuation.finish() }
+            try await relay.run()
+        }
+        var iterator = addresses.makeAsyncIterator()
+        guard let address = await iterator.next() else { return try await group.waitForAll() }
+        try await test("http://\(address)", server)
+        group.cancelAll()
+        try? await group.waitForAll()  // ends by being cancelled
+    }
+}
+
+/// The server's place on the bus.
+private final class BusServer: BusRecorder {
+    private let server: FakeServer
+    private let membership = Mutex<BusMembership?>(nil)
+
+    init(_ server: FakeServer) { self.server = server }
+
+    func join(_ bus: Bus) {
+        membership.withLock { $0 = bus.attach(recorder: self) }
+    }
+
+    func record(_ envelope: WakuEnvelope) async throws {
+        guard let reply = server.reply(to: envelope) else { return }
+        try await membership.withLock { $0 }?.publish(reply)
+    }
+}

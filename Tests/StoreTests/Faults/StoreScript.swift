@@ -1,0 +1,141 @@
+import Envelope
+import GRDB
+import Logging
+import PushProtocol
+import StatusCrypto
+import TestSupport
+import Testing
+import Wire
+
+@testable import Store
+
+/// A fixed course of events in the life of a store that writes all it can write, one commit a step.
+struct StoreScript {
+    enum Step: Sendable {
+        case write(@Sendable (PushStore) async throws -> Void)
+        case reopen
+    }
+
+    /// Syncs of the log at every commit, as the store is opened with, or at checkpoints only.
+    enum Synchronous: String { case full, normal }
+
+    var synchronous = Synchronous.full
+
+    static let steps: [Step] = [
+        .write { store in
+            _ = try await store.record((1...3).map { (hash($0), envelope($0)) }, at: start)
+        },
+        .write { store in
+            try await store.commit { transaction throws in
+                try transaction.register(registration(), topics: topics, at: start)
+                try transaction.settle(1, as: .answered(reply(1)), at: start)
+            }
+        },
+        .write { store in
+            try await store.commit { transaction throws in
+                var large = registration(version: 2)
+                // Some pages, and so a commit of some writes.
+                large.content.allowedKeyList = (0..<100).map { [UInt8](repeating: $0, count: 100) }
+                try transaction.register(large, topics: topics, at: start)
+                try transaction.settle(2, as: .answered(reply(2)), at: start)
+            }
+        },
+        .write { try await $0.saveTopicKey(FixedBytes(repeating: 4), keyHash: installation().keyHash, prefixed: true) },
+        .write { store in
+            try await store.commit { transaction throws in
+                try transaction.register(registration(installation(2)), topics: topics, at: start)
+                try transaction.settle(3, as: .silent, at: start)
+            }
+        },
+        .write { store in try await store.commit { try $0.markReplied([1, 2], at: start) } },
+        .reopen,
+        .write { store in
+            _ = try await store.record((4...6).map { (hash($0), envelope($0)) }, at: start)
+        },
+        .write { store in
+            try await store.commit { transaction throws in
+                for number in 1...3 { try transaction.enqueue(push(number), message: 4, at: start) }
+                try transaction.settle(4, as: .answered(reply(4, status: hash(4))), at: start)
+            }
+        },
+        .write { store in
+            try await store.commit { transaction throws in
+                try transaction.unregister(installation(), version: 3, plaintextDigest: hash(3), at: start)
+                try transaction.settle(5, as: .answered(reply(5)), at: start)
+            }
+        },
+        .write { try await $0.finish([1], as: .sent, at: start) },
+        .write { try await $0.postpone([2, 3], until: start.advanced(by: .seconds(10))) },
+        .write { store in
+            try await store.commit { transaction throws in
+                let attempt = start.advanced(by: .seconds(1))
+                try transaction.unregisterDeviceToken("device token 1", type: .apn, registeredBefore: attempt, at: attempt)
+                try transaction.finish([2], as: .deadToken, at: attempt)
+            }
+        },
+        .reopen,
+        .write { _ = try await $0.prune(at: start.advanced(by: PushStore.retention + .seconds(1))) },
+    ]
+
+    /// What the database holds once it is open and, after that, once each step is done.
+    func expectedContents() async throws -> [StoreContents] {
+        let folder = try TemporaryFolder()
+        var store = try await open(folder)
+        var contents = [try await store.contents()]
+        for step in Self.steps {
+            store = try await perform(step, on: store, in: folder)
+            contents.append(try await store.contents())
+        }
+        await store.close()
+        return contents
+    }
+
+    /// Opens the store with checkpoints between the steps.
+    func open(_ folder: TemporaryFolder) async throws -> PushStore {
+        // What goes wrong is expected here, and goes wrong often.
+        let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        let store = try PushStore(path: folder.database, identity: identity, logger: logger)
+        do {
+            try await store.pool.writeWithoutTransaction { database in
+                try database.execute(sql: "PRAGMA wal_autocheckpoint = 8")
+                if synchronous == .normal { try database.execute(sql: "PRAGMA synchronous = NORMAL") }
+            }
+            return store
+        } catch {
+            await store.close()
+            throw StoreError(error)
+        }
+    }
+
+    /// - Returns: the store to go on with.
+    func perform(_ step: Step, on store: PushStore, in folder: TemporaryFolder) async throws -> PushStore {
+        switch step {
+        case .write(let write):
+            try await write(store)
+            return store
+        case .reopen:
+            await store.close()
+            return try await open(folder)
+        }
+    }
+}
+
+/// All rows of all tables, in the order of their rows, by the name of the table.
+typealias StoreContents = [String: [[DatabaseValue]]]
+
+extension PushStore {
+    func contents() async throws -> StoreContents {
+        try await read { database in
+            var contents: StoreContents = [:]
+            for table in try String.fetchAll(database, sql: "SELECT name FROM sqlite_schema WHERE type = 'table'") {
+                contents[table] = try Row.fetchAll(database, sql: "SELECT * FROM \(table)").map { Array($0.databaseValues) }
+            }
+            return contents
+        }
+    }
+
+    /// Whether SQLite finds all of the file in order.
+    func isIntact() async throws -> Bool {
+        try await read { try String.fetchAll($0, sql: "PRAGMA integrity_check") == ["ok"] }
+    }
+}
