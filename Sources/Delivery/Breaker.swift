@@ -22,15 +22,15 @@ struct Breaker: Sendable, Equatable {
         }
     }
 
-    /// How many requests may go out now; to be followed by ``begin(at:)`` for each.
+    /// How many requests may go out now; to be followed by ``begin()`` for each.
     func permits(at now: Duration) -> Int {
         guard let nextAttempt, nextAttempt <= now else { return 0 }
         return state == .closed ? .max : 1
     }
 
-    /// A request goes out.
-    mutating func begin(at now: Duration) {
-        if case .open(let until, let failures) = state, until <= now { state = .trial(failures: failures) }
+    /// A request goes out. If the route has just failed, this one decides.
+    mutating func begin() {
+        if case .open(_, let failures) = state { state = .trial(failures: failures) }
     }
 
     /// The route took a request.

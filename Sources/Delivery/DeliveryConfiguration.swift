@@ -1,4 +1,6 @@
 package import PushProtocol
+import Store
+import Wire
 
 /// How pushes are delivered.
 package struct DeliveryConfiguration: Sendable {
@@ -78,12 +80,30 @@ package struct DeliveryConfiguration: Sendable {
 }
 
 extension DeliveryConfiguration {
-    /// All routes, those for the rest of each platform last. A name or a topic that is there twice belongs to the first.
+    /// All routes, those for the rest of each platform last. A name that is there twice belongs to the first.
     var allRoutes: [Route] {
         var names: Set<String> = []
-        let rest = [
-            Route(name: "ios", pushes: .platform(.ios)), Route(name: "android", pushes: .platform(.android)),
-        ].filter { route in !routes.contains { $0.pushes == route.pushes } }
-        return (routes + rest).filter { names.insert($0.name).inserted }
+        var all = routes.filter { names.insert($0.name).inserted }
+        for (name, platform) in [("ios", GorushNotification.Platform.ios), ("android", .android)]
+        where !all.contains(where: { $0.pushes == .platform(platform) }) {
+            // Every push needs a route, also where another has taken the name.
+            var route = Route(name: name, pushes: .platform(platform))
+            while !names.insert(route.name).inserted { route.name += "-rest" }
+            all.append(route)
+        }
+        return all
+    }
+
+    /// Which pushes the outbox puts into the queue of which route. A topic or platform that is there twice belongs to the first.
+    var assignments: Set<RouteAssignment> {
+        var taken: Set<[String]> = []
+        let all = allRoutes.flatMap { route in
+            switch route.pushes {
+            case .apnTopics(let topics): topics.map { RouteAssignment(tokenType: .apn, apnTopic: $0, route: route.name) }
+            case .platform(.ios): [RouteAssignment(tokenType: .apn, apnTopic: "", route: route.name)]
+            case .platform(.android): [RouteAssignment(tokenType: .firebase, apnTopic: "", route: route.name)]
+            }
+        }
+        return Set(all.filter { taken.insert(["\($0.tokenType.rawValue)", $0.apnTopic]).inserted })
     }
 }

@@ -4,7 +4,6 @@ import PushProtocol
 import ServiceLifecycle
 import StatusCrypto
 package import Store
-import Wire
 
 /// Takes accepted pushes out of the outbox, hands them to gorush and writes down how each ended (RELIABILITY.md I1, I2).
 ///
@@ -105,9 +104,10 @@ package final class DeliveryLoop: Service {
         while true {
             do {
                 let leaseCount = try await store.takeOverOutbox(
-                    routes: Set(workers.flatMap(\.route.assignments)), latest: wallClock.now().advanced(by: BackOff.longestOfAll))
+                    routes: configuration.assignments, latest: wallClock.now().advanced(by: BackOff.longestOfAll))
                 if leaseCount > 0 {
-                    logger.notice("attempts were under way when the server stopped; they are made again", metadata: ["pushes": "\(leaseCount)"])
+                    logger.notice(
+                        "attempts were under way when the server stopped; they are made again", metadata: ["pushes": "\(leaseCount)"])
                 }
                 return true
             } catch {
@@ -135,17 +135,6 @@ extension DeliveryLoop {
             }
         } catch {
             logger.error("a feedback of gorush is lost", metadata: ["error": "\(error)"])
-        }
-    }
-}
-
-extension DeliveryConfiguration.Route {
-    /// Which pushes the outbox puts into the queue of the route.
-    var assignments: [RouteAssignment] {
-        switch pushes {
-        case .apnTopics(let topics): topics.map { RouteAssignment(tokenType: .apn, apnTopic: $0, route: name) }
-        case .platform(.ios): [RouteAssignment(tokenType: .apn, apnTopic: "", route: name)]
-        case .platform(.android): [RouteAssignment(tokenType: .firebase, apnTopic: "", route: name)]
         }
     }
 }

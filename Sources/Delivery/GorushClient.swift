@@ -54,13 +54,24 @@ package struct GorushClient: Sendable {
         }
     }
 
-    /// Asks gorush how it is set up; nil when it does not say, as behind many a proxy.
-    package func instance() async -> GorushInstance? {
+    /// What asking gorush for its configuration can give.
+    package enum Probe: Sendable, Equatable {
+        case instance(GorushInstance)
+        /// Somebody answers, and does not say: many a proxy lets only pushes through.
+        case silent
+        /// Nobody answers, or only something in front of it.
+        case unreachable
+    }
+
+    /// Asks gorush how it is set up.
+    package func probe() async -> Probe {
         let request = HTTPRequest(
-            method: .get, url: baseURL + "/api/config", headers: configuration.headers, timeout: min(configuration.timeout, Self.probeTimeout),
+            method: .get, url: baseURL + "/api/config", headers: configuration.headers,
+            timeout: min(configuration.timeout, Self.probeTimeout),
             maximumResponseBodyByteCount: GorushInstance.maximumByteCount)
-        guard let response = try? await http.send(request), response.status == 200 else { return nil }
-        return GorushInstance(yaml: response.body)
+        guard let response = try? await http.send(request), ![502, 503, 504].contains(response.status) else { return .unreachable }
+        guard response.status == 200, let instance = GorushInstance(yaml: response.body) else { return .silent }
+        return .instance(instance)
     }
 
     /// Of what it tells nothing is worth waiting for.

@@ -30,6 +30,8 @@ final class RouteWorker: Sendable {
         var maximumNotificationCount: Int
         var instance: GorushInstance?
         var trouble: String?
+        /// Nobody answered when gorush was last asked for its configuration.
+        var isUnreachable = false
         var storeTrouble: String?
         var isStopping = false
         /// When the queue was last looked through for what is too old.
@@ -44,6 +46,8 @@ final class RouteWorker: Sendable {
     private static let storeRetryInterval = Duration.seconds(1)
     /// What a gorush says of itself changes when it is started anew; that is noticed by its absence, but not always.
     private static let probeInterval = Duration.seconds(300)
+    /// One that is not there is looked for more often: an idle server is to be ready when its gorush is.
+    private static let searchInterval = BackOff.route.longest
 
     let route: DeliveryConfiguration.Route
     private let surroundings: Surroundings
@@ -93,6 +97,8 @@ final class RouteWorker: Sendable {
     /// Delivers until stopped. A cancellation gives up what is under way: its outcome is unknown then, and written so.
     func run() async {
         await probe()
+        // Who keeps probing may have begun to wait for long before that was known.
+        if state.withLock(\.isUnreachable) { probeBell.ring() }
         await withDiscardingTaskGroup { group in
             while !Task.isCancelled, !state.withLock(\.isStopping) {
                 let pause: Duration
@@ -112,13 +118,20 @@ final class RouteWorker: Sendable {
     /// Asks gorush now and then how it is set up; ends when cancelled.
     func keepProbing() async {
         while !Task.isCancelled {
-            await probeBell.wait(atMost: Self.probeInterval, clock: surroundings.clock)
+            let interval = state.withLock(\.isUnreachable) ? Self.searchInterval : Self.probeInterval
+            await probeBell.wait(atMost: interval, clock: surroundings.clock)
             if !Task.isCancelled { await probe() }
         }
     }
 
     private func probe() async {
-        guard let instance = await gorush.instance() else { return }
+        let probe = await gorush.probe()
+        let wasUnreachable = state.withLock { state in
+            defer { state.isUnreachable = probe == .unreachable }
+            return state.isUnreachable
+        }
+        if probe == .unreachable, !wasUnreachable { logger.warning("gorush is not reachable; pushes wait") }
+        guard case .instance(let instance) = probe else { return }
         let previous = state.withLock { state in
             defer {
                 state.instance = instance
@@ -128,7 +141,9 @@ final class RouteWorker: Sendable {
             return state.instance
         }
         guard instance != previous else { return }
-        for warning in warnings(of: instance) { logger.warning("gorush is set up so that pushes get lost", metadata: ["reason": "\(warning)"]) }
+        for warning in warnings(of: instance) {
+            logger.warning("gorush is set up so that pushes get lost", metadata: ["reason": "\(warning)"])
+        }
     }
 
     // MARK: One round
@@ -154,6 +169,8 @@ final class RouteWorker: Sendable {
             let nanoseconds = next.nanoseconds - surroundings.steadyTime.now.nanoseconds
             return min(.nanoseconds(max(nanoseconds, 0)), Self.longestPause)
         }
+        // A push that was given back while this was read is due because its route has failed: then nothing goes out.
+        guard state.withLock({ requestRoom($0, at: elapsed) }) >= room else { return .zero }
         var random = surroundings.random
         let now = surroundings.wallClock.now()
         let plan = planner(batchCount: batchCount).plan(due, at: now, using: &random)
@@ -226,9 +243,8 @@ final class RouteWorker: Sendable {
     }
 
     private func begin(_ batch: [DeliveryItem]) {
-        let elapsed = surroundings.steadyTime.elapsed()
         state.withLock { state in
-            state.breaker.begin(at: elapsed)
+            state.breaker.begin()
             state.requestsInFlight += 1
             state.notificationsInFlight += batch.count
         }
@@ -327,6 +343,7 @@ final class RouteWorker: Sendable {
             let before = state.trouble
             switch news {
             case .works:
+                state.isUnreachable = false
                 state.breaker.succeed()
                 if state.breaker.state == .closed { state.trouble = nil }
             case .fails(let trouble, let retryAfter):
@@ -356,7 +373,12 @@ final class RouteWorker: Sendable {
     /// Why pushes of this route are not delivered; empty when they are.
     var troubles: [String] {
         let elapsed = surroundings.steadyTime.elapsed()
-        let (trouble, storeTrouble, isWave) = state.withLock { ($0.trouble, $0.storeTrouble, $0.wave.isWave(at: elapsed)) }
+        let (trouble, storeTrouble, isWave) = state.withLock { state in
+            (
+                state.trouble ?? (state.isUnreachable ? "gorush is not reachable" : nil), state.storeTrouble,
+                state.wave.isWave(at: elapsed)
+            )
+        }
         let reasons = [
             trouble, storeTrouble.map { "the outbox cannot be used: \($0)" },
             isWave ? "so many pushes are turned down that it cannot be the devices" : nil,

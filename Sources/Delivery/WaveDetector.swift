@@ -34,7 +34,10 @@ struct WaveDetector: Sendable, Equatable {
         if seconds.last?.number != number { seconds.append(Second(number: number)) }
         seconds[seconds.count - 1].total += total
         seconds[seconds.count - 1].turnedDown += turnedDown
-        let sum = seconds.reduce(into: (total: 0, turnedDown: 0)) { $0.total += $1.total; $0.turnedDown += $1.turnedDown }
+        let sum = seconds.reduce(into: (total: 0, turnedDown: 0)) {
+            $0.total += $1.total
+            $0.turnedDown += $1.turnedDown
+        }
         // Once it is there, little is sent: then the share alone keeps it up.
         let minimum = isWave(at: now) ? 1 : Self.minimumCount
         if sum.turnedDown >= minimum, Double(sum.turnedDown) >= share * Double(sum.total) { lastSeen = now }

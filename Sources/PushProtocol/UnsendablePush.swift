@@ -20,7 +20,9 @@ extension AcceptedPush {
             guard apnTopic.utf8.count <= Limits.maximumAPNTopicByteCount, apnTopic.utf8.allSatisfy(\.isOfBundleID) else { return .apnTopic }
         case .firebase:
             // One empty or odd token makes Google's client refuse the notification whole.
-            guard (1...Limits.maximumDeviceTokenByteCount).contains(token.count), token.allSatisfy(\.isOfFCMToken) else { return .deviceToken }
+            guard (1...Limits.maximumDeviceTokenByteCount).contains(token.count), token.allSatisfy(\.isOfFCMToken) else {
+                return .deviceToken
+            }
         default:
             return .platform
         }

@@ -44,7 +44,8 @@ extension StoreTransaction {
         ) { _ in true } ?? false
     }
 
-    /// Puts a push into the outbox, due at once. A discarded one is final from the start, and none of its secrets is written.
+    /// Puts a push into the outbox, due at once. A discarded one is final from the start, and none of its secrets is written. What can
+    /// never fit into a payload is left out: peers may send a megabyte of it.
     ///
     /// - Parameter message: the row of the push request.
     package func enqueue(_ push: AcceptedPush, message: Int64, at now: Timestamp, discarded: Bool = false) throws {
@@ -59,7 +60,8 @@ extension StoreTransaction {
             message, discarded ? PushOutcome.discarded.rawValue : OpenPushState.queued.rawValue, tokenType, push.apnTopic, tokenType,
             now, discarded ? now : nil, push.triple.prefix, push.triple,
             push.target.keyHash, push.target.installationID, tokenType, Int64(push.type.rawValue),
-            push.apnTopic, discarded ? "" : push.deviceToken, discarded ? [] : push.chatID, discarded ? [] : push.message)
+            push.apnTopic, discarded ? "" : push.deviceToken, discarded ? [] : Self.sendable(push.chatID),
+            discarded ? [] : Self.sendable(push.message))
         try count(.accepted)
         if discarded { try count(.discarded) }
     }
@@ -125,6 +127,11 @@ extension StoreTransaction {
     /// Leaves the ciphertext of an open push out: it is too long for Apple or Google, and the phone is to be woken all the same.
     package func dropCiphertext(_ push: Int64) throws {
         try database.run("UPDATE push SET ciphertext = x'' WHERE id = ? AND finished_at IS NULL", push)
+    }
+
+    /// In hex it has to fit (GORUSH.md §4).
+    private static func sendable(_ bytes: [UInt8]) -> [UInt8] {
+        2 * bytes.count <= Limits.maximumPayloadByteCount ? bytes : []
     }
 
     /// The name of the queue, as SQL; takes the type, the topic and the type again.

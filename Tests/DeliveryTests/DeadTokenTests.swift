@@ -115,7 +115,9 @@ import Testing
                 let restored = try await running.store.restoreDeadRegistrations(at: world.wallClock.now)
                 #expect(Set(restored) == Set(world.unregistered.all))
                 #expect(try await running.store.registrationCount() == 100)
-                let target = try await running.store.commit { try $0.pushTarget(pushes[Int(dead[0].installation.installationID.dropFirst(13)) ?? 0].target) }
+                let target = try await running.store.commit {
+                    try $0.pushTarget(pushes[Int(dead[0].installation.installationID.dropFirst(13)) ?? 0].target)
+                }
                 #expect(target?.blockedChatList == [[4]])
                 #expect(try await running.store.deadRegistrations(limit: 100) == [])
             }
@@ -150,7 +152,9 @@ import Testing
                 #expect(try await running.outcomes() == [.sent: 1])
                 if isNewer { try await register([iosPush(1)], at: World.start.advanced(by: .seconds(1)), in: running.store) }
 
-                for forged in ["{}", #"{"notif_id":"00","error":"Unregistered"}"#, stub.feedback(on: forge(taken[0]), error: "Unregistered")] {
+                for forged in [
+                    "{}", #"{"notif_id":"00","error":"Unregistered"}"#, stub.feedback(on: forge(taken[0]), error: "Unregistered"),
+                ] {
                     if let failure = GorushFailure(feedback: Array(forged.utf8)) { await running.loop.feedback(failure) }
                     #expect(try await isRegistered(iosPush(1), in: running.store))
                 }
@@ -193,10 +197,12 @@ import Testing
         }
     }
 
-    @Test("What a failure asks for is done", arguments: [
-        ("ServiceUnavailable", Milestone.sent), ("some new text", .sent), ("TopicDisallowed", .sent), ("BadPriority", .refused),
-        ("PayloadTooLarge", .sent),
-    ])
+    @Test(
+        "What a failure asks for is done",
+        arguments: [
+            ("ServiceUnavailable", Milestone.sent), ("some new text", .sent), ("TopicDisallowed", .sent), ("BadPriority", .refused),
+            ("PayloadTooLarge", .sent),
+        ])
     func failures(reason: String, outcome: Milestone) async throws {
         try await withStubGorush { stub in
             let world = try World()
@@ -218,10 +224,12 @@ import Testing
         }
     }
 
-    @Test("A token that gorush cannot take is refused with its reason and posted to nobody", arguments: [
-        iosPush(1, token: "../" + iosToken(1).dropFirst(3)), iosPush(1, token: String(iosToken(1).dropFirst())),
-        iosPush(1, topic: "a b"), androidPush(1, token: "a b"), androidPush(1, token: String(repeating: "a", count: 4_097)),
-    ])
+    @Test(
+        "A token that gorush cannot take is refused with its reason and posted to nobody",
+        arguments: [
+            iosPush(1, token: "../" + iosToken(1).dropFirst(3)), iosPush(1, token: String(iosToken(1).dropFirst())),
+            iosPush(1, topic: "a b"), androidPush(1, token: "a b"), androidPush(1, token: String(repeating: "a", count: 4_097)),
+        ])
     func unsendable(push: AcceptedPush) async throws {
         try await withStubGorush { stub in
             let world = try World()

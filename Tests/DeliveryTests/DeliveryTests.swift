@@ -41,7 +41,9 @@ import Testing
                 let world = try World()
                 try await world.withDelivery(to: await stub.url) { running in
                     try await running.settle()
-                    for number in 0..<25 { try await running.store.commit { try $0.enqueue(androidPush(number), message: Int64(number), at: World.start) } }
+                    for number in 0..<25 {
+                        try await running.store.commit { try $0.enqueue(androidPush(number), message: Int64(number), at: World.start) }
+                    }
                     running.loop.wake()
                     try await running.pass { try await running.isAllDone() }
                     #expect(stub.posts.all.count == (isSync ? 25 : 3))
@@ -72,7 +74,12 @@ import Testing
     @Test func `Only so many requests are in flight`() async throws {
         try await withStubGorush { stub in
             let world = try World()
-            try await world.withDelivery(to: await stub.url, { $0.maximumRequestsInFlight = 3; $0.drainLimit = .zero }) { running in
+            try await world.withDelivery(
+                to: await stub.url,
+                {
+                    $0.maximumRequestsInFlight = 3; $0.drainLimit = .zero
+                }
+            ) { running in
                 stub.breakDown(.hang)
                 try await running.accept((0..<10).map { androidPush($0) })
                 await stub.posts.wait(for: 3)
@@ -98,7 +105,9 @@ import Testing
             Fault(name: "reset after taking it", misbehaviour: .reset, takesBatch: true),
             Fault(name: "hangs", misbehaviour: .hang, timeout: .milliseconds(500)),
             Fault(name: "hangs after taking it", misbehaviour: .hang, takesBatch: true, timeout: .milliseconds(500)),
-            Fault(name: "a byte now and then", misbehaviour: .drip(interval: .milliseconds(100)), takesBatch: true, timeout: .milliseconds(500)),
+            Fault(
+                name: "a byte now and then", misbehaviour: .drip(interval: .milliseconds(100)), takesBatch: true,
+                timeout: .milliseconds(500)),
             Fault(name: "breaks off", misbehaviour: .breakOff, takesBatch: true),
             Fault(name: "counts nothing", misbehaviour: .answer(status: 200, body: counts)),
             Fault(name: "malformed JSON", misbehaviour: .answer(status: 200, body: "{\"counts\":"), takesBatch: true),
@@ -171,7 +180,8 @@ import Testing
                 stub.next(.answer(status: 429, headers: ["Retry-After": "600"]))
                 try await running.accept([androidPush(1)])
                 let passed = try await running.pass(step: .seconds(10)) { try await running.isAllDone() }
-                #expect(passed >= .seconds(600) && passed <= .seconds(620))
+                #expect(passed >= .seconds(600))
+                #expect(passed <= .seconds(620))
                 #expect(stub.posts.all.count == 2)
             }
         }

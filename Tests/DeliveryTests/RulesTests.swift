@@ -45,13 +45,13 @@ import Wire
     @Test mutating func `One failure opens it, one attempt closes it`() throws {
         var breaker = Breaker()
         #expect(breaker.permits(at: .zero) == .max)
-        breaker.begin(at: .zero)
+        breaker.begin()
         breaker.fail(at: .zero, retryAfter: nil, using: &random)
         let until = try open(breaker)
         #expect(until <= BackOff.route.first)
         if until > .zero { #expect(breaker.permits(at: until - .nanoseconds(1)) == 0) }
         #expect(breaker.permits(at: until) == 1)
-        breaker.begin(at: until)
+        breaker.begin()
         #expect(breaker.permits(at: until + .seconds(99)) == 0)
         #expect(breaker.nextAttempt == nil)
         breaker.succeed()
@@ -62,7 +62,7 @@ import Wire
         var breaker = Breaker()
         var now = Duration.zero
         for failures in 1...30 {
-            breaker.begin(at: now)
+            breaker.begin()
             breaker.fail(at: now, retryAfter: nil, using: &random)
             let until = try open(breaker)
             #expect(breaker.state == .open(until: until, failures: failures))
@@ -96,9 +96,11 @@ import Wire
 }
 
 @Suite struct WaveDetectorTests {
-    @Test("A share of the verdicts of a minute makes a wave", arguments: [
-        (total: 100, turnedDown: 30, isWave: true), (100, 29, false), (10, 10, true), (9, 9, false), (1_000, 10, false), (33, 10, true),
-    ])
+    @Test(
+        "A share of the verdicts of a minute makes a wave",
+        arguments: [
+            (total: 100, turnedDown: 30, isWave: true), (100, 29, false), (10, 10, true), (9, 9, false), (1_000, 10, false), (33, 10, true),
+        ])
     func share(total: Int, turnedDown: Int, isWave: Bool) {
         var detector = WaveDetector(share: 0.3)
         for number in 0..<total { detector.record(total: 1, turnedDown: number < turnedDown ? 1 : 0, at: .milliseconds(number)) }
@@ -137,35 +139,37 @@ import Wire
 }
 
 @Suite struct FailureTaxonomyTests {
-    @Test("Every text of GORUSH.md §6, and what stands around it", arguments: [
-        ("Unregistered", FailureKind.deadToken), ("ExpiredToken", .deadToken), ("Requested entity was not found.", .deadToken),
-        ("NotRegistered", .deadToken), ("unregistered device", .deadToken),
-        ("BadDeviceToken", .wrongEnvironment), ("DeviceTokenNotForTopic", .wrongEnvironment), ("MissingDeviceToken", .wrongEnvironment),
-        ("The registration token is not a valid FCM registration token", .wrongEnvironment), ("SenderId mismatch", .wrongEnvironment),
-        ("invalid registration token", .wrongEnvironment), ("mismatched sender id", .wrongEnvironment),
-        ("InvalidRegistration", .wrongEnvironment),
-        ("TooManyRequests", .transient), ("InternalServerError", .transient), ("ServiceUnavailable", .transient),
-        ("Shutdown", .transient), ("IdleTimeout", .transient),
-        (#"Post "https://api.push.apple.com/3/device/Unregistered": dial tcp: connection refused"#, .transient),
-        ("context canceled", .transient), ("rpc: context deadline exceeded", .transient),
-        ("The service is currently unavailable.", .transient), ("Internal error encountered.", .transient),
-        ("Resource has been exhausted (e.g. check quota).", .transient),
-        ("unexpected http response with status: 503\nbody", .transient),
-        ("unknown error while making an http call: EOF", .transient), ("timed out while making an http call: x", .transient),
-        ("failed to establish a connection: x", .transient),
-        ("InvalidProviderToken", .operatorFault), ("ExpiredProviderToken", .operatorFault), ("MissingProviderToken", .operatorFault),
-        ("TooManyProviderTokenUpdates", .operatorFault), ("BadCertificate", .operatorFault),
-        ("BadCertificateEnvironment", .operatorFault), ("Forbidden", .operatorFault), ("TopicDisallowed", .operatorFault),
-        ("BadTopic", .operatorFault), ("MissingTopic", .operatorFault), ("oauth2: cannot fetch token: 401", .operatorFault),
-        ("Request had invalid authentication credentials. Expected OAuth 2 access token", .operatorFault),
-        ("Permission 'cloudmessaging.messages.create' denied on resource", .operatorFault), ("FCM server error: 500", .operatorFault),
-        ("PayloadTooLarge", .tooLong), ("Android message is too big", .tooLong),
-        ("PayloadEmpty", .ourFault), ("BadCollapseId", .ourFault), ("BadExpirationDate", .ourFault), ("BadMessageId", .ourFault),
-        ("BadPriority", .ourFault), ("InvalidPushType", .ourFault), ("BadPath", .ourFault),
-        ("fcm service send message error: invalid message at index 1: x", .ourFault),
-        ("Request contains an invalid argument.", .ourFault),
-        ("", .transient), ("unregistered", .transient), ("Unregistered ", .transient), ("something new", .transient),
-    ])
+    @Test(
+        "Every text of GORUSH.md §6, and what stands around it",
+        arguments: [
+            ("Unregistered", FailureKind.deadToken), ("ExpiredToken", .deadToken), ("Requested entity was not found.", .deadToken),
+            ("NotRegistered", .deadToken), ("unregistered device", .deadToken),
+            ("BadDeviceToken", .wrongEnvironment), ("DeviceTokenNotForTopic", .wrongEnvironment), ("MissingDeviceToken", .wrongEnvironment),
+            ("The registration token is not a valid FCM registration token", .wrongEnvironment), ("SenderId mismatch", .wrongEnvironment),
+            ("invalid registration token", .wrongEnvironment), ("mismatched sender id", .wrongEnvironment),
+            ("InvalidRegistration", .wrongEnvironment),
+            ("TooManyRequests", .transient), ("InternalServerError", .transient), ("ServiceUnavailable", .transient),
+            ("Shutdown", .transient), ("IdleTimeout", .transient),
+            (#"Post "https://api.push.apple.com/3/device/Unregistered": dial tcp: connection refused"#, .transient),
+            ("context canceled", .transient), ("rpc: context deadline exceeded", .transient),
+            ("The service is currently unavailable.", .transient), ("Internal error encountered.", .transient),
+            ("Resource has been exhausted (e.g. check quota).", .transient),
+            ("unexpected http response with status: 503\nbody", .transient),
+            ("unknown error while making an http call: EOF", .transient), ("timed out while making an http call: x", .transient),
+            ("failed to establish a connection: x", .transient),
+            ("InvalidProviderToken", .operatorFault), ("ExpiredProviderToken", .operatorFault), ("MissingProviderToken", .operatorFault),
+            ("TooManyProviderTokenUpdates", .operatorFault), ("BadCertificate", .operatorFault),
+            ("BadCertificateEnvironment", .operatorFault), ("Forbidden", .operatorFault), ("TopicDisallowed", .operatorFault),
+            ("BadTopic", .operatorFault), ("MissingTopic", .operatorFault), ("oauth2: cannot fetch token: 401", .operatorFault),
+            ("Request had invalid authentication credentials. Expected OAuth 2 access token", .operatorFault),
+            ("Permission 'cloudmessaging.messages.create' denied on resource", .operatorFault), ("FCM server error: 500", .operatorFault),
+            ("PayloadTooLarge", .tooLong), ("Android message is too big", .tooLong),
+            ("PayloadEmpty", .ourFault), ("BadCollapseId", .ourFault), ("BadExpirationDate", .ourFault), ("BadMessageId", .ourFault),
+            ("BadPriority", .ourFault), ("InvalidPushType", .ourFault), ("BadPath", .ourFault),
+            ("fcm service send message error: invalid message at index 1: x", .ourFault),
+            ("Request contains an invalid argument.", .ourFault),
+            ("", .transient), ("unregistered", .transient), ("Unregistered ", .transient), ("something new", .transient),
+        ])
     func table(text: String, kind: FailureKind) {
         #expect(FailureTaxonomy.classify(text).kind == kind)
     }
@@ -239,6 +243,27 @@ import Wire
     }
 }
 
+@Suite struct RouteTests {
+    @Test func `Every push has one route, whatever the names and topics`() {
+        var configuration = DeliveryConfiguration(endpoint: .init(url: "http://x"))
+        #expect(configuration.allRoutes.map(\.name) == ["ios", "android"])
+        configuration.routes = [
+            .init(name: "ios", pushes: .apnTopics(["a", "b"])), .init(name: "other", pushes: .apnTopics(["b", "c"])),
+            .init(name: "other", pushes: .apnTopics(["d"])), .init(name: "google", pushes: .platform(.android)),
+            .init(name: "twice", pushes: .platform(.android)),
+        ]
+        #expect(configuration.allRoutes.map(\.name) == ["ios", "other", "google", "twice", "ios-rest"])
+        #expect(
+            configuration.assignments == [
+                RouteAssignment(tokenType: .apn, apnTopic: "a", route: "ios"),
+                RouteAssignment(tokenType: .apn, apnTopic: "b", route: "ios"),
+                RouteAssignment(tokenType: .apn, apnTopic: "c", route: "other"),
+                RouteAssignment(tokenType: .firebase, apnTopic: "", route: "google"),
+                RouteAssignment(tokenType: .apn, apnTopic: "", route: "ios-rest"),
+            ])
+    }
+}
+
 @Suite struct GorushInstanceTests {
     private func read(_ yaml: String) -> GorushInstance? { GorushInstance(yaml: Array(yaml.utf8)) }
 
@@ -273,12 +298,15 @@ import Wire
         #expect(read(text) == nil)
     }
 
-    @Test("What loses pushes is warned of", arguments: [
-        ("core: {sync: false}", "feedback"), ("core: {sync: true}\nios: {enabled: true, production: false}", "sandbox"),
-        ("core: {sync: true}\nios: {enabled: true, max_concurrent_pushes: 0}", "hangs"),
-        ("core: {sync: true}\nios: {enabled: false}", "ios.enabled"), ("core: {sync: true}\nandroid: {enabled: false}", "android.enabled"),
-        ("core: {sync: true}\nandroid: {max_retry: 1}", "max_retry"), ("core: {sync: true, worker_num: 2}", "worker_num"),
-    ])
+    @Test(
+        "What loses pushes is warned of",
+        arguments: [
+            ("core: {sync: false}", "feedback"), ("core: {sync: true}\nios: {enabled: true, production: false}", "sandbox"),
+            ("core: {sync: true}\nios: {enabled: true, max_concurrent_pushes: 0}", "hangs"),
+            ("core: {sync: true}\nios: {enabled: false}", "ios.enabled"),
+            ("core: {sync: true}\nandroid: {enabled: false}", "android.enabled"),
+            ("core: {sync: true}\nandroid: {max_retry: 1}", "max_retry"), ("core: {sync: true, worker_num: 2}", "worker_num"),
+        ])
     func warned(yaml: String, word: String) throws {
         let warnings = try #require(read(yaml)).warnings(servesIOS: true, servesAndroid: true)
         #expect(warnings.count == 1 && warnings[0].contains(word))

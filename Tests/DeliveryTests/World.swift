@@ -158,7 +158,7 @@ extension World {
 
 func iosToken(_ number: Int) -> String {
     let digits = String(number, radix: 16)
-    return String(repeating: "a", count: 64 - digits.count) + digits
+    return "a1" + String(repeating: "0", count: 62 - digits.count) + digits
 }
 
 func iosPush(_ number: Int, topic: String = "im.status.ethereum", token: String? = nil) -> AcceptedPush {

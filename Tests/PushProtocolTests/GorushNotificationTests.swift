@@ -164,3 +164,61 @@ struct GorushNotificationTests {
         #expect(try JSONSerialization.jsonObject(with: encoded) as? NSDictionary == expected, sourceLocation: sourceLocation)
     }
 }
+
+/// What gorush cannot be given (GORUSH.md §3, §4).
+struct UnsendablePushTests {
+    private static let digits = String(repeating: "aF09", count: 16)
+
+    @Test(
+        "Device tokens and topics",
+        arguments: [
+            (TokenType.apn, digits, "im.status-1.Ethereum", UnsendablePush?.none), (.apn, digits, "", nil),
+            (.apn, digits + digits, "a", nil), (.apn, String(digits.dropLast()), "a", .deviceToken),
+            (.apn, String(digits.dropLast(2)), "a", .deviceToken), (.apn, digits + "a", "a", .deviceToken),
+            (.apn, digits.dropLast(2) + "/.", "a", .deviceToken), (.apn, "", "a", .deviceToken),
+            (.apn, String(repeating: "a", count: 202), "a", .deviceToken), (.apn, digits, "a/b", .apnTopic),
+            (.apn, digits, "a\r\nb", .apnTopic), (.apn, digits, String(repeating: "a", count: 256), .apnTopic),
+            (.firebase, "fKx:APA91b_-0", "what ever", nil), (.firebase, "", "", .deviceToken), (.firebase, "a b", "", .deviceToken),
+            (.firebase, "a/b", "", .deviceToken), (.firebase, "ä", "", .deviceToken),
+            (.firebase, String(repeating: "a", count: 4_096), "", nil), (.firebase, String(repeating: "a", count: 4_097), "", .deviceToken),
+            (.unknown, digits, "a", .platform), (TokenType(rawValue: 3), digits, "a", .platform),
+        ])
+    func obstacle(type: TokenType, token: String, topic: String, obstacle: UnsendablePush?) {
+        let push = Fixture.push {
+            $0.tokenType = type
+            $0.deviceToken = token
+            $0.apnTopic = topic
+        }
+        #expect(push.obstacle == obstacle)
+    }
+
+    @Test(arguments: GorushDataFormat.allCases)
+    func `No payload is too long: the ciphertext goes first, then the chat id`(format: GorushDataFormat) throws {
+        for (chatByteCount, messageByteCount) in [(64, 100), (64, 4_000), (1_500, 1_500), (1_800, 10), (3_000, 10), (1 << 20, 1 << 20)] {
+            let push = Fixture.push {
+                $0.chatID = [UInt8](repeating: 1, count: chatByteCount)
+                $0.message = [UInt8](repeating: 2, count: messageByteCount)
+            }
+            let made = GorushNotification.make(from: [push], format: format, texts: PushTexts(), oneTokenEach: true)
+            let notification = try #require(made.first?.notification)
+            let data = try JSONEncoder().encode(notification.data)
+            #expect(data.count + notification.message.utf8.count <= Limits.maximumPayloadByteCount)
+            let (chat, message) =
+                switch notification.data {
+                case .rfc71(let chatID, let message, _): (chatID, message)
+                case .statusGo(let message, let chatID, _): (chatID, message)
+                }
+            #expect((chat == "0x") == (chatByteCount > 1_800))
+            #expect((message == "0x") == (messageByteCount > 100))
+        }
+    }
+
+    @Test(arguments: GorushDataFormat.allCases)
+    func `No key is one that Apple or Google keeps to itself`(format: GorushDataFormat) throws {
+        let made = GorushNotification.make(from: [Fixture.push { _ in }], format: format, texts: PushTexts(), oneTokenEach: true)
+        let json = try JSONSerialization.jsonObject(with: JSONEncoder().encode(made[0].notification.data)) as? [String: Any]
+        for key in try #require(json).keys {
+            #expect(!["aps", "from", "message_type", "notification"].contains(key) && !key.hasPrefix("google") && !key.hasPrefix("gcm"))
+        }
+    }
+}

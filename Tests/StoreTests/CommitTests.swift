@@ -75,12 +75,9 @@ struct CommitTests {
         try await withStore { store in
             try await store.register(registration())
             try await setMaximumPageCount(store, "(SELECT page_count FROM pragma_page_count)")
-            let large = [UInt8](repeating: 1, count: 100_000)
             let outcomes = try await whileWriterIsBusy(store, count: 5) { number in
                 try await store.commit { transaction throws in
-                    var push = push(number)
-                    push.message = large
-                    try transaction.enqueue(push, message: 1, at: start)
+                    for copy in 1...200 { try transaction.enqueue(push(1_000 * number + copy), message: 1, at: start) }
                 }
                 return number
             }
