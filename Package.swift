@@ -89,7 +89,7 @@ let package = Package(
         library("PushClient", ["Transport", "HTTPClient", "Envelope", "StatusCrypto", "Wire"]),
 
         executable("pushserver", ["Daemon"]),
-        executable("pushctl", ["PushClient", "StatusCrypto"]),
+        executable("pushctl", ["PushClient", "Store", "HTTPClient", "Envelope", "PushProtocol", "StatusCrypto", "Wire", logging]),
 
         // Clock, stub gorush, vectors, keys: shared by all tests and the demo.
         library("TestSupport", ["CFaultyVFS", "Envelope", "StatusCrypto", "Wire", hummingbird, logging, serviceLifecycle]),
@@ -119,7 +119,7 @@ let package = Package(
         tests(
             "PushClient",
             ["PushClient", "pushctl", "Relay", "Transport", "HTTPClient", "PushProtocol", "Envelope", "StatusCrypto", "Wire", logging]),
-        tests("Daemon", ["pushserver", "Transport", "HTTPClient", "Envelope", "StatusCrypto", "Wire", grdb]),
+        tests("Daemon", ["pushserver", "pushctl", "Transport", "HTTPClient", "Envelope", "StatusCrypto", "Wire", grdb]),
     ],
     cLanguageStandard: .c11
 )

@@ -1,9 +1,12 @@
+import Delivery
+import Foundation
 import HTTPTypes
 import Hummingbird
 import HummingbirdCore
 import Logging
 import NIOCore
 import ServiceLifecycle
+import StatusCrypto
 
 /// The operator's HTTP face: health, metrics, identity (CONTRACT.md, "Admin HTTP"). On loopback by default; it has no authentication.
 struct AdminServer: Service {
@@ -15,10 +18,21 @@ struct AdminServer: Service {
         var metrics: @Sendable () async -> String
         /// The identity as JSON.
         var identityJSON: String
+        /// A call of gorush's feedback hook; nil in a dry run.
+        var feedback: (@Sendable (GorushFailure) async -> Void)?
+        /// What gorush has to show; nil: nothing.
+        var feedbackSecret: String?
+        /// Puts registrations back whose device tokens were taken for dead, all or those named; how many are live again.
+        var restoreDeadTokens: @Sendable ([Int64]?) async throws -> Int
+        /// What tools that change something have to show.
+        var token: AdminToken
     }
 
     /// Scrapers and health checks are few; more connections than this are nobody's intention.
     private static let maximumConnectionCount = 64
+    /// An entry of gorush's log is some hundred bytes.
+    private static let maximumBodyByteCount = 64 << 10
+    private static let feedbackSecretHeader = HTTPField.Name("X-Feedback-Secret") ?? .authorization
 
     private let address: ListenAddress
     private let content: Content
@@ -62,7 +76,39 @@ struct AdminServer: Service {
         router.get("identity") { [content] _, _ in
             Self.respond(.ok, content.identityJSON, type: "application/json")
         }
+        if content.feedback != nil {
+            router.post("gorush/feedback") { [content] request, _ in try await Self.takeFeedback(request, content) }
+        }
+        router.post("dead-tokens/restore") { [content] request, _ in try await Self.restore(request, content) }
         return router
+    }
+
+    /// gorush asks once and takes nothing but 200 for an answer (GORUSH.md §8).
+    private static func takeFeedback(_ request: Request, _ content: Content) async throws -> Response {
+        if let secret = content.feedbackSecret {
+            let shown = request.headers[values: feedbackSecretHeader].first ?? ""
+            guard ConstantTime.equal(Array(shown.utf8), Array(secret.utf8)) else { return respond(.unauthorized, "", type: "text/plain") }
+        }
+        let body = try await request.body.collect(upTo: maximumBodyByteCount)
+        guard let failure = GorushFailure(feedback: Array(body.readableBytesView)) else {
+            return respond(.badRequest, "not an entry of gorush's log", type: "text/plain")
+        }
+        await content.feedback?(failure)
+        return respond(.ok, "", type: "text/plain")
+    }
+
+    private static func restore(_ request: Request, _ content: Content) async throws -> Response {
+        guard content.token.isShown(by: request.headers[.authorization]) else { return respond(.unauthorized, "", type: "text/plain") }
+        let body = try await request.body.collect(upTo: maximumBodyByteCount)
+        guard let wanted = try? JSONDecoder().decode(RestoreBody.self, from: Data(body.readableBytesView)) else {
+            return respond(.badRequest, "expected {\"ids\":[1,2]} or {\"ids\":null} for all", type: "text/plain")
+        }
+        let count = try await content.restoreDeadTokens(wanted.ids)
+        return respond(.ok, "{\"restored\":\(count)}", type: "application/json")
+    }
+
+    private struct RestoreBody: Decodable {
+        var ids: [Int64]?
     }
 
     private static func respond(_ status: HTTPResponse.Status, _ body: String, type: String) -> Response {

@@ -71,15 +71,24 @@ package enum Server {
             relayCount: relayAddresses.count, publicKey: IdentityBody(identity.publicKey).publicKey, readyFile: readyFile, clock: clock,
             logger: logger, troubles: troubles)
         let gauges = Gauges(store: store, engine: engine)
+        let metricsText: @Sendable () async -> String = {
+            await gauges.refresh()
+            await delivery?.refreshMetrics()
+            return registry.render()
+        }
+        let restoreDeadTokens: @Sendable ([Int64]?) async throws -> Int = { ids in
+            let restored = try await store.restoreDeadRegistrations(ids, at: wallClock.now())
+            directory.add(restored)
+            return restored.count
+        }
+        var feedback: (@Sendable (GorushFailure) async -> Void)?
+        if let delivery { feedback = { await delivery.feedback($0) } }
         let admin = AdminServer(
             address: settings.adminListen,
-            content: .init(
-                troubles: troubles,
-                metrics: {
-                    await gauges.refresh()
-                    return registry.render()
-                },
-                identityJSON: IdentityBody(identity.publicKey).json),
+            content: AdminServer.Content(
+                troubles: troubles, metrics: metricsText, identityJSON: IdentityBody(identity.publicKey).json, feedback: feedback,
+                feedbackSecret: settings.feedbackSecret, restoreDeadTokens: restoreDeadTokens,
+                token: try AdminToken(writingTo: settings.storagePath + ".admin-token")),
             logger: logger, onListening: { readiness.adminListens(on: $0) })
         let relays = relayAddresses.enumerated().map { index, address in
             RelayServer(

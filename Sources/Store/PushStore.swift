@@ -41,6 +41,37 @@ package final class PushStore: Sendable {
         logger.debug("opened the database", metadata: ["store.path": "\(path)", "store.read_only": "\(readOnly)"])
     }
 
+    /// Opens the database of whichever identity it belongs to, for reading only: for tools beside a running server.
+    package convenience init(readingAt path: String, logger: Logger) throws(StoreError) {
+        try self.init(path: path, identity: try Self.owner(ofDatabaseAt: path), readOnly: true, logger: logger)
+    }
+
+    private static func owner(ofDatabaseAt path: String) throws(StoreError) -> FixedBytes<33> {
+        do {
+            var configuration = Configuration()
+            configuration.readonly = true
+            return try DatabaseQueue(path: path, configuration: configuration).read { database in
+                guard try database.first("PRAGMA application_id", read: { $0.integer(0) }) == Schema.applicationID else {
+                    throw StoreError.notADatabase
+                }
+                guard let owner = try database.first("SELECT public_key FROM identity", read: { try $0.fixedBytes(0, as: FixedBytes<33>.self) })
+                else { throw StoreError.notSetUp }
+                return owner
+            }
+        } catch {
+            throw StoreError(error)
+        }
+    }
+
+    /// Copies the database as it is at one moment, while others read and write it (SQLite's online backup).
+    ///
+    /// - Parameter path: an empty file or none.
+    package func backUp(to path: String) async throws {
+        let copy = try DatabaseQueue(path: path)
+        try pool.backup(to: copy)
+        try copy.close()
+    }
+
     /// Runs `body` in the next transaction of the writer, shared with others that wait, and returns when that is durable.
     ///
     /// If `body` throws, its own changes are undone and the error is passed on. If the transaction fails (disk full, I/O error),

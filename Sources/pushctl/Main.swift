@@ -28,5 +28,10 @@ struct Pushctl: ParsableCommand {
             Exit codes: 0 done; 1 failed, or refused by the server; 64 wrong usage; 69 the node cannot be used; 78 configuration error.
             Data goes to standard output, everything else to standard error.
             """,
-        subcommands: [Register.self, Unregister.self, Query.self, Push.self])
+        subcommands: [Register.self, Unregister.self, Query.self, Push.self],
+        groupedSubcommands: [
+            CommandGroup(
+                name: "Operating a server:",
+                subcommands: [AuditCommand.self, RegistrationsCommand.self, DeadTokensCommand.self, BackupCommand.self])
+        ])
 }

@@ -30,7 +30,7 @@ struct AdminTests {
         try await withStubGorush { gorush in
             gorush.breakDown(.answer(status: 503))
             let server = try await ServerProcess.start(
-                in: TemporaryFolder(), settings: ["gorush.url": await gorush.url, "gorush.retryInterval": "50ms"])
+                in: TemporaryFolder(), settings: ["gorush.url": await gorush.url])
             let network = Network(server)
             let key = try serverKey(of: server)
             let alice = ProtocolClient(server: key)

@@ -21,20 +21,18 @@ struct CrashTests {
         var random = SplitMix64(seed: Self.seed)
         try await withStubGorush { gorush in
             let folder = try TemporaryFolder()
-            let settings = [
-                "gorush.url": await gorush.url, "gorush.retryInterval": "20ms", "log.level": "error",
-            ]
+            let settings = ["gorush.url": await gorush.url, "log.level": "notice"]
             let ledger = Ledger()
             let world = try World(folder: folder, ledger: ledger)
 
             for _ in 0..<Self.killCount {
-                let server = try await ServerProcess.start(in: folder, settings: settings.merging(["log.level": "notice"]) { $1 })
+                let server = try await ServerProcess.start(in: folder, settings: settings)
                 // Somewhere between the first message of a life and its sixtieth answer.
                 try await world.live(on: server, untilAnswers: Int.random(in: 0...60, using: &random))
                 await server.kill()
             }
 
-            let server = try await ServerProcess.start(in: folder, settings: settings.merging(["log.level": "notice"]) { $1 })
+            let server = try await ServerProcess.start(in: folder, settings: settings)
             let network = Network(server)
             try await world.settle(on: network)
             let accepted = ledger.acceptedChatIDs
@@ -63,6 +61,10 @@ struct CrashTests {
             }
             #expect(await server.terminate() == 0)
             try Self.checkIntegrity(of: folder.path("push.sqlite"))
+            // I5: the ledger balances.
+            let pushctl = ServerProcess.executable.deletingLastPathComponent().appending(path: "pushctl")
+            let audit = try await ChildProcess.run(["audit", "--database", folder.path("push.sqlite")], executable: pushctl)
+            #expect(audit.exitCode == 0, "\(audit.output) seed \(Self.seed)")
             print("crash test: \(accepted.count) pushes accepted, \(posted.count) posted, \(posted.count - Set(posted).count) twice")
         }
     }

@@ -19,7 +19,7 @@ struct RestartTests {
             let folder = try TemporaryFolder()
             // gorush is closed for business until the server has ended.
             gorush.breakDown(.answer(status: 503))
-            let settings = ["gorush.url": await gorush.url, "gorush.retryInterval": "50ms"]
+            let settings = ["gorush.url": await gorush.url]
 
             let first = try await ServerProcess.start(in: folder, settings: settings)
             let key = try serverKey(of: first)

@@ -115,9 +115,9 @@ final class ChildProcess: Sendable {
 
     /// Runs to the end.
     static func run(
-        _ arguments: [String], environment: [String: String] = [:]
+        _ arguments: [String], executable: URL = ServerProcess.executable, environment: [String: String] = [:]
     ) async throws -> (exitCode: Int32, output: String, error: String) {
-        let process = try ChildProcess(ServerProcess.executable, arguments, environment: environment)
+        let process = try ChildProcess(executable, arguments, environment: environment)
         let code = await process.exitCode
         await process.standardOutput.waitForEnd()
         await process.standardError.waitForEnd()

@@ -1,0 +1,26 @@
+import Foundation
+import StatusCrypto
+
+/// What a tool shows to change a running server's state: a random word in a file beside the database that only its owner can read.
+struct AdminToken: Sendable {
+    private let text: String
+
+    /// Makes a new one at each start.
+    ///
+    /// - Parameter path: the file to write; mode 0600.
+    init(writingTo path: String) throws {
+        var random = SecureRandom()
+        text = Hex.encode(random.bytes(32))
+        let written = FileManager.default.createFile(atPath: path, contents: Data(text.utf8), attributes: [.posixPermissions: 0o600])
+        guard written else { throw AdminTokenError(description: "\(path) cannot be written") }
+    }
+
+    /// - Parameter authorization: the header of a request.
+    func isShown(by authorization: String?) -> Bool {
+        ConstantTime.equal(Array((authorization ?? "").utf8), Array("Bearer \(text)".utf8))
+    }
+}
+
+struct AdminTokenError: Error, CustomStringConvertible {
+    var description: String
+}
