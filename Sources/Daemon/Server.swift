@@ -34,8 +34,9 @@ package enum Server {
                 EmbeddedTransport(bus: bus, pubsubTopics: settings.pubsubTopics)
             case .waku:
                 WakuTransport(
-                    node: WakuNode(url: settings.wakuURL, client: http), pubsubTopics: settings.pubsubTopics,
-                    pollInterval: settings.wakuPollInterval, clock: clock, logger: logger)
+                    node: WakuNode(url: settings.wakuURL, client: http),
+                    configuration: .init(pubsubTopics: settings.pubsubTopics, pollInterval: settings.wakuPollInterval),
+                    checkpoints: store, clock: clock, wallClock: wallClock, logger: logger)
             }
         let delivery = settings.gorushURL.map { url in
             DeliveryLoop(
@@ -114,6 +115,8 @@ package enum Server {
         logger.notice("stopped")
     }
 }
+
+extension PushStore: CheckpointKeeper {}
 
 extension WallClock {
     /// The system's, as set by NTP.

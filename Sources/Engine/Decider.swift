@@ -36,6 +36,10 @@ struct Decider: Sendable {
             try transaction.settle(message.id, as: .ignored(.invalid), at: now)
             return Outcome(ending: .invalid)
         }
+        guard !message.isTooOld(at: now) else {
+            try transaction.settle(message.id, as: .ignored(.tooOld), at: now)
+            return Outcome(ending: .tooOld)
+        }
         switch message.body {
         case .dropped(let reason):
             try transaction.settle(message.id, as: .ignored(reason), at: now)
@@ -166,6 +170,16 @@ struct Decider: Sendable {
                 id: message.id, type: .pushNotificationResponse, payload: response.encoded(), origin: origin, mark: .nothing)
         case .query, .dropped:
             return nil
+        }
+    }
+}
+
+extension OpenedEnvelope {
+    fileprivate func isTooOld(at now: Timestamp) -> Bool {
+        switch body {
+        case .push: AgeRules.isTooOld(.pushNotificationRequest, sentAt: caughtUpSentAt, now: now)
+        case .query: AgeRules.isTooOld(.pushNotificationQuery, sentAt: caughtUpSentAt, now: now)
+        case .registration, .dropped: false
         }
     }
 }

@@ -38,7 +38,7 @@ struct Opener: Sendable {
         default:
             body = .dropped(.notForUs)
         }
-        return OpenedEnvelope(id: message.id, origin: origin, body: body)
+        return OpenedEnvelope(id: message.id, caughtUpSentAt: message.caughtUpSentAt, origin: origin, body: body)
     }
 
     /// Decrypts a registration under the key that client and server share and judges its grant (PROTOCOL.md §7).

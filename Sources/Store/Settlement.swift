@@ -15,6 +15,8 @@ package enum Settlement: Sendable, Equatable {
 package enum IgnoreReason: Int64, Sendable {
     case notForUs = 1
     case invalid = 2
+    /// It was caught up from a node's history too late.
+    case tooOld = 3
 }
 
 /// The answer to a message before it is signed and encrypted, so that it can be made again after a crash.

@@ -24,7 +24,7 @@ struct WakuTransportTests {
 
         func wants(contentTopic: String) -> Bool { contentTopic.hasPrefix("/wanted") }
 
-        func receive(_ envelopes: [WakuEnvelope]) throws {
+        func receive(_ envelopes: [WakuEnvelope], origin: EnvelopeOrigin) throws {
             if isFull.withLock({ $0 }) { throw DiskFull() }
             batches.withLock { $0.append(envelopes) }
         }

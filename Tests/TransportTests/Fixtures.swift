@@ -29,7 +29,7 @@ final class Receiver: EnvelopeReceiver {
 
     func wants(contentTopic: String) -> Bool { contentTopic.hasPrefix("/wanted") }
 
-    func receive(_ envelopes: [WakuEnvelope]) throws {
+    func receive(_ envelopes: [WakuEnvelope], origin: EnvelopeOrigin) throws {
         if isFull { throw DiskFull() }
         state.withLock { $0.batches.append(envelopes) }
     }

@@ -78,6 +78,7 @@ final class ReplyStage: Sendable {
             output.send(.published(id: item.reply.id, item.reply.mark))
         } catch {
             metrics.replyFailures.increment()
+            if case TransportError.outdated = error { item.envelope = nil }  // no archive would keep it: sealed anew next time
             item.attemptCount += 1
             guard item.attemptCount < Self.maximumAttemptCount else {
                 logger.error("a reply could not be published; it waits for the next start", metadata: ["error": "\(error)"])
