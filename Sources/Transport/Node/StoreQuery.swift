@@ -30,10 +30,15 @@ package struct StoreQuery: Sendable, Equatable {
         if !contentTopics.isEmpty { pairs.append(("contentTopics", contentTopics.joined(separator: ","))) }
         if let startTime { pairs.append(("startTime", String(startTime.nanoseconds))) }
         if let endTime { pairs.append(("endTime", String(endTime.nanoseconds))) }
-        if !hashes.isEmpty { pairs.append(("hashes", hashes.joined(separator: ","))) }
-        if let cursor { pairs.append(("cursor", cursor)) }
+        if !hashes.isEmpty { pairs.append(("hashes", hashes.map(Self.asked).joined(separator: ","))) }
+        if let cursor { pairs.append(("cursor", Self.asked(cursor))) }
         if let peerAddress { pairs.append(("peerAddr", peerAddress)) }
         return pairs.map { "\($0)=\(PercentEncoding.encode($1))" }.joined(separator: "&")
+    }
+
+    /// go-waku writes a hash in standard base64 and reads it in the alphabet for URLs; hex, nwaku's, has none of these characters.
+    private static func asked(_ hash: String) -> String {
+        String(hash.map { $0 == "+" ? "-" : $0 == "/" ? "_" : $0 })
     }
 }
 
