@@ -140,9 +140,12 @@ package final class WakuTransport: MessageTransport {
         status.polled(topic, at: wallClock.now())
         // Foreign messages too: reading them once more from the store to learn their hashes would cost more than computing them.
         let hashes = envelopes.map(\.hash)
-        let isKnown = known.withLock { known in hashes.map { known.contains($0) } }
-        metrics.known.increment(by: isKnown.count { $0 })
-        let wanted = zip(envelopes, isKnown).filter { !$1 && receiver.wants(contentTopic: $0.message.contentTopic) }.map(\.0)
+        let isNew = known.withLock { known in
+            var batch: Set<Digest32> = []
+            return hashes.map { !known.contains($0) && batch.insert($0).inserted }
+        }
+        metrics.known.increment(by: isNew.count { !$0 })
+        let wanted = zip(envelopes, isNew).filter { $1 && receiver.wants(contentTopic: $0.message.contentTopic) }.map(\.0)
         return .took(LiveBatch(wanted: wanted, hashes: hashes))
     }
 
