@@ -1,10 +1,10 @@
+import CoreMetrics
 import Delivery
 import Engine
 package import Envelope
 import Foundation
 import HTTPClient
 package import Logging
-import CoreMetrics
 import Relay
 import ServiceLifecycle
 import StatusCrypto

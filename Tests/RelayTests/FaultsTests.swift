@@ -3,7 +3,8 @@ import Testing
 
 /// The strings of a misbehaving relay, over HTTP.
 struct FaultsTests {
-    let none = #"{"dropEvery":0,"evictEvery":0,"copies":1,"isReversed":false,"delayMilliseconds":0,"losesAnswers":false,"#
+    let none =
+        #"{"dropEvery":0,"evictEvery":0,"copies":1,"isReversed":false,"delayMilliseconds":0,"losesAnswers":false,"#
         + #""isNotReady":false,"hasNoStore":false,"publishing":"normal","isGoWaku":false}"#
 
     @Test func `a relay behaves unless it was told that it may be told otherwise`() async throws {
@@ -17,7 +18,8 @@ struct FaultsTests {
     @Test func `faults are set as a whole, and read back`() async throws {
         try await withRelay(.init(pubsubTopics: [TestNode.topic], allowsFaults: true)) { node async throws in
             #expect(try await node.get("/faults").body == none)
-            let all = #"{"dropEvery":5,"evictEvery":4,"copies":3,"isReversed":true,"delayMilliseconds":1500,"losesAnswers":true,"#
+            let all =
+                #"{"dropEvery":5,"evictEvery":4,"copies":3,"isReversed":true,"delayMilliseconds":1500,"losesAnswers":true,"#
                 + #""isNotReady":true,"hasNoStore":true,"publishing":"timedOutButSent","isGoWaku":true}"#
             #expect(try await node.post("/faults", all).body == "OK")
             #expect(try await node.get("/faults").body == all)

@@ -22,7 +22,8 @@ struct WakuTransportTests {
                 try await world.send([3])
                 #expect(world.receiver.numbers == [])
                 await world.pass(WakuWorld.interval)
-                #expect(world.receiver.batches == [[world.receiver.condition.state.messages[0], world.receiver.condition.state.messages[1]]])
+                #expect(
+                    world.receiver.batches == [[world.receiver.condition.state.messages[0], world.receiver.condition.state.messages[1]]])
                 #expect(world.receiver.numbers == [1, 3])
                 #expect(world.receiver.condition.state.origins == [.live, .live])
                 await world.pass(WakuWorld.interval)

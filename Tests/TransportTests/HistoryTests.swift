@@ -246,7 +246,8 @@ struct HistoryTests {
             case 1: history.note(.failed(.other, "fails"), at: world.now)
             case 2: history.note(.failed(.tooLarge, "fails"), at: world.now)
             case 3: history.note(.failed(.cursorLost, "fails"), at: world.now)
-            case 4: history = world.history()  // killed: what is known in memory goes with it
+            case 4:
+                history = world.history()  // killed: what is known in memory goes with it
                 world.state.withLock { $0.known = [] }
             default:
                 guard history.delay != nil else { continue }

@@ -10,7 +10,6 @@ struct TopicPollTests {
         LiveBatch(wanted: [envelope()], hashes: (0..<count).map { Digest32(repeating: UInt8($0)) })
     }
 
-
     @Test mutating func `polls at its interval`() {
         #expect(poll.action == .take)
         #expect(poll.delay == .zero)
@@ -92,10 +91,11 @@ struct TopicPollTests {
         #expect(poll.gap == nil)
     }
 
-    @Test(arguments: [
-        ([.failed("down")], Gap.outage), ([.notSubscribed, .subscribed], .resubscription),
-        ([.failed("down"), .notSubscribed, .failed("down"), .subscribed], .outage),
-    ] as [([TopicPoll.Event], Gap)])
+    @Test(
+        arguments: [
+            ([.failed("down")], Gap.outage), ([.notSubscribed, .subscribed], .resubscription),
+            ([.failed("down"), .notSubscribed, .failed("down"), .subscribed], .outage),
+        ] as [([TopicPoll.Event], Gap)])
     mutating func `whatever interrupts the messages leaves one gap`(events: [TopicPoll.Event], gap: Gap) {
         poll.note(.took(LiveBatch()))
         for event in events {
