@@ -137,6 +137,29 @@ struct HistoryTests {
         #expect(history.filledGapCount == 1)
     }
 
+    @Test(arguments: [Duration.seconds(120), .seconds(7_200)])
+    mutating func `what the node itself fetched only after its own outage is found some minutes later`(outage: Duration) throws {
+        try start()
+        world.advance(by: outage)
+        history.note(.gap, at: world.now)
+        try world.run(&history)
+        let resumed = world.archive(.seconds(100), number: 1)
+        for comparison in 1...10 {
+            #expect(world.accepted == [])
+            world.advance(by: .seconds(60))
+            history.note(.rested, at: world.now)
+            #expect(history.isComparing == (comparison < 10))
+            try world.run(&history)
+        }
+        #expect(world.accepted == [resumed])
+        #expect(world.saved.last == ago(.seconds(20)))
+        let count = world.queries.count
+        world.advance(by: .seconds(60))
+        history.note(.rested, at: world.now)
+        try world.run(&history)
+        #expect(world.queries.count == count + 1)
+    }
+
     @Test mutating func `a gap during a pass is closed by another pass`() throws {
         history.note(.loaded(world.now), at: world.now)
         history.note(.gap, at: world.now)

@@ -61,6 +61,9 @@ struct History {
     /// Foreign messages that are remembered until the window's registrations are known: 18 a second, at about 10 MB.
     static let maximumForeignCount = 65_536
     static let firstRetryDelay = Duration.seconds(1)
+    /// A gap is looked at once more after so many comparisons: a node that was down itself fetches what it missed from its peers only
+    /// after its start (`--store-resume`, WAKU_REST.md §2.4).
+    static let comparisonsBeforeReview = 10
 
     /// A message on a topic that nobody wanted when it was read.
     private struct Foreign {
@@ -92,6 +95,10 @@ struct History {
     private var openGapCount = 0
     /// Gaps that the passes under way fill.
     private var closingGapCount = 0
+    /// Where the gap begins that is to be looked at once more.
+    private var reviewStart: Timestamp?
+    private var remainingComparisons = 0
+    private var isReviewing = false
     private var foreign: [Foreign] = []
     private var pageSize = Self.maximumPageSize
     private var retryDelay = Self.firstRetryDelay
@@ -104,7 +111,7 @@ struct History {
     /// Gaps that the last event has proved filled.
     private(set) var filledGapCount = 0
     /// Whether what is offered was missed without any sign of a gap.
-    var isComparing: Bool { closingGapCount == 0 }
+    var isComparing: Bool { closingGapCount == 0 && !isReviewing }
 
     private static let maximumPageSize = 100
 
@@ -132,7 +139,12 @@ struct History {
             checkpoint = stored
             openGapCount > 0 ? begin(at: now) : next(.rest, after: nil)
         case .rested:
-            pass == nil ? begin(at: now) : reconsider()
+            if pass == nil {
+                beginReviewIfDue()
+                begin(at: now)
+            } else {
+                reconsider()
+            }
         case .page(let page): take(page)
         case .accepted: proceed()
         case .saved: complete(at: now)
@@ -150,10 +162,11 @@ struct History {
 
     /// Begins the pass over the next window.
     private mutating func begin(at now: Timestamp) {
+        let start = checkpoint.flatMap { $0 <= now ? $0 : nil } ?? now.advanced(by: .zero - Self.firstLookBack)
+        if openGapCount > 0 { reviewStart = min(reviewStart ?? start, start) }
         closingGapCount += openGapCount
         openGapCount = 0
-        let end = isComparing ? now.advanced(by: .zero - Self.settledAge) : now
-        let start = checkpoint.flatMap { $0 <= now ? $0 : nil } ?? now.advanced(by: .zero - Self.firstLookBack)
+        let end = closingGapCount > 0 ? now : now.advanced(by: .zero - Self.settledAge)
         guard start <= end else { return next(.rest, after: Self.interval) }
         let windowEnd = min(end, start.advanced(by: Self.maximumWindow))
 
@@ -162,9 +175,19 @@ struct History {
         query.peerAddress = peerAddress
         query.startTime = start.advanced(by: .zero - Self.margin)
         query.endTime = windowEnd
-        query.includesData = windowEnd > start.advanced(by: Self.maximumHashWindow - Self.margin)
+        query.includesData = !isReviewing && windowEnd > start.advanced(by: Self.maximumHashWindow - Self.margin)
         pass = Pass(checkpoint: windowEnd, reachesPresent: windowEnd == end, query: query)
         proceed()
+    }
+
+    /// Goes back to where the last gap began. Almost all of it is known by now, and hashes tell.
+    private mutating func beginReviewIfDue() {
+        guard let start = reviewStart else { return }
+        remainingComparisons -= 1
+        guard remainingComparisons <= 0 else { return }
+        checkpoint = min(checkpoint ?? start, start)
+        reviewStart = nil
+        isReviewing = true
     }
 
     private mutating func complete(at now: Timestamp) {
@@ -174,6 +197,8 @@ struct History {
         foreign = []
         pageSize = Self.maximumPageSize
         guard finished.reachesPresent else { return begin(at: now) }
+        if closingGapCount > 0 { remainingComparisons = Self.comparisonsBeforeReview }
+        isReviewing = false
         filledGapCount = closingGapCount
         closingGapCount = 0
         openGapCount > 0 ? begin(at: now) : next(.rest, after: Self.interval)
