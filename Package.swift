@@ -66,7 +66,7 @@ let package = Package(
         // The neighbours: database, node, gorush.
         library("HTTPClient", ["CLibCurl"]),
         library("Store", ["PushProtocol", "Envelope", "StatusCrypto", "Wire", grdb, sqlite, logging]),
-        library("Transport", ["Envelope", "StatusCrypto", "Wire", "HTTPClient", logging, serviceLifecycle]),
+        library("Transport", ["Envelope", "StatusCrypto", "Wire", "HTTPClient", logging, metrics, serviceLifecycle]),
         library("Relay", ["Transport", "Envelope", "StatusCrypto", "Wire", hummingbird, logging, serviceLifecycle]),
 
         // The server.
@@ -105,8 +105,10 @@ let package = Package(
         tests("PushProtocol", ["PushProtocol", "StatusCrypto", "Wire"]),
         tests("HTTPClient", ["HTTPClient"]),
         tests("Store", ["Store", "PushProtocol", "Envelope", "StatusCrypto", "Wire", grdb, sqlite, logging]),
-        tests("Transport", ["Transport", "Relay", "HTTPClient", "Envelope", "Wire", logging, serviceLifecycle]),
-        tests("Relay", ["Relay", "Transport", "HTTPClient", "Envelope", "StatusCrypto", "Wire", logging, serviceLifecycle]),
+        tests("Transport", ["Transport", "Relay", "HTTPClient", "Envelope", "StatusCrypto", "Wire", logging, serviceLifecycle]),
+        tests(
+            "Relay",
+            ["Relay", "Transport", "HTTPClient", "Envelope", "StatusCrypto", "Wire", logging, metrics, serviceLifecycle]),
         tests(
             "Delivery",
             ["Delivery", "Store", "PushProtocol", "HTTPClient", "Envelope", "StatusCrypto", "Wire", grdb, logging, serviceLifecycle]),

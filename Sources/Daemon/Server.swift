@@ -39,8 +39,8 @@ package enum Server {
                 EmbeddedTransport(bus: bus, pubsubTopics: settings.pubsubTopics)
             case .waku:
                 WakuTransport(
-                    node: WakuNode(url: settings.wakuURL, client: http), pubsubTopics: settings.pubsubTopics,
-                    pollInterval: settings.wakuPollInterval, clock: clock, logger: logger)
+                    node: WakuNode(url: settings.wakuURL, client: http), configuration: settings.waku, checkpoints: store,
+                    clock: clock, wallClock: wallClock, logger: logger)
             }
         let directory = try await TopicDirectory(serverKey: identity.publicKey, store: store)
         let delivery = settings.delivery.map { configuration in
@@ -122,6 +122,8 @@ package enum Server {
         logger.notice("stopped")
     }
 }
+
+extension PushStore: CheckpointKeeper {}
 
 extension WallClock {
     /// The system's, as set by NTP.

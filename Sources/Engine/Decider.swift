@@ -42,6 +42,10 @@ struct Decider: Sendable {
     }
 
     private func decideWhole(_ message: OpenedEnvelope, at now: Timestamp, in transaction: StoreTransaction) throws -> Outcome {
+        guard !message.isTooOld(at: now) else {
+            try transaction.settle(message.id, as: .ignored(.tooOld), at: now)
+            return Outcome(ending: .tooOld)
+        }
         switch message.content {
         case .dropped(let reason):
             try transaction.settle(message.id, as: .ignored(reason), at: now)
@@ -172,6 +176,16 @@ struct Decider: Sendable {
                 id: message.id, type: .pushNotificationResponse, payload: response.encoded(), origin: origin, mark: .nothing)
         case .message(.query, _), .dropped:
             return nil
+        }
+    }
+}
+
+extension OpenedEnvelope {
+    fileprivate func isTooOld(at now: Timestamp) -> Bool {
+        switch content {
+        case .message(.push, _): AgeRules.isTooOld(.pushNotificationRequest, sentAt: caughtUpSentAt, now: now)
+        case .message(.query, _): AgeRules.isTooOld(.pushNotificationQuery, sentAt: caughtUpSentAt, now: now)
+        case .message(.registration, _), .dropped: false
         }
     }
 }

@@ -130,7 +130,7 @@ package final class Engine: Service, EnvelopeReceiver {
         Topic(contentTopic: contentTopic).map { directory.wants($0) } ?? false
     }
 
-    package func receive(_ envelopes: [WakuEnvelope]) async throws {
+    package func receive(_ envelopes: [WakuEnvelope], origin: EnvelopeOrigin) async throws {
         let wanted = envelopes.filter { envelope in
             let message = envelope.message
             return message.version == RFC26.messageVersion && message.payload.count <= Self.maximumPayloadByteCount
@@ -143,7 +143,7 @@ package final class Engine: Service, EnvelopeReceiver {
             try await store.record(wanted.map { (hash: $0.hash, envelope: $0) }, at: now)
         }
         let new = zip(ids, wanted).compactMap { id, envelope in
-            id.map { RecordedMessage(id: $0, receivedAt: now, envelope: envelope) }
+            id.map { RecordedMessage(id: $0, receivedAt: now, envelope: envelope, origin: origin) }
         }
         metrics.recorded.increment(by: new.count)
         metrics.duplicates.increment(by: wanted.count - new.count)

@@ -15,6 +15,8 @@ enum MessageOutcome: String, CaseIterable, Sendable {
     case pushRequestWithoutID = "push_request_without_id"
     case notForUs = "not_for_us"
     case invalid
+    /// Caught up from a node's history too late.
+    case tooOld = "too_old"
     /// The store could not take it for about two seconds.
     case internalError = "internal_error"
 }

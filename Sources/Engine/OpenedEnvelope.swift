@@ -2,6 +2,7 @@ import Envelope
 import PushProtocol
 import StatusCrypto
 import Store
+import Transport
 import Wire
 
 /// An envelope in the journal.
@@ -10,6 +11,16 @@ struct RecordedMessage: Sendable {
     var id: Int64
     var receivedAt: Timestamp
     var envelope: WakuEnvelope
+    /// After a crash nobody knows any more: then it counts as live, which loses nothing.
+    var origin = EnvelopeOrigin.live
+}
+
+extension RecordedMessage {
+    /// nil for a message that arrived live, or does not say.
+    var caughtUpSentAt: Timestamp? {
+        guard origin == .caughtUp, let nanoseconds = envelope.message.timestamp, nanoseconds != 0 else { return nil }
+        return Timestamp(nanoseconds: nanoseconds)
+    }
 }
 
 /// What an envelope turned out to be, with every verdict that needs the curve already in it.
@@ -47,6 +58,8 @@ struct OpenedEnvelope: Sendable {
     var id: Int64
     /// The rows of the other segments that it was put together from: what happens to the message happens to them.
     var segments: [Int64] = []
+    /// When its sender says that it was sent; nil for a message that arrived live, which is not old whatever it says.
+    var caughtUpSentAt: Timestamp?
     var content: Content
 
     static func dropped(_ id: Int64, _ reason: IgnoreReason = .invalid) -> OpenedEnvelope {

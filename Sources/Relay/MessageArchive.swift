@@ -55,12 +55,25 @@ struct MessageArchive {
     private var payloadByteCount = 0
 
     /// Keeps a message, if it is for keeping: not ephemeral, sent about now, and not known. Makes room by forgetting the oldest.
-    mutating func add(_ envelope: WakuEnvelope, hash: Digest32, now: Timestamp) {
+    ///
+    /// - Returns: whether it is kept and was not before.
+    @discardableResult
+    mutating func add(_ envelope: WakuEnvelope, hash: Digest32, now: Timestamp) -> Bool {
         let message = envelope.message
-        let position = Position(timestamp: message.timestamp ?? 0, hash: hash)
         let earliest = now.advanced(by: .zero - Self.clockTolerance).nanoseconds
         let latest = now.advanced(by: Self.clockTolerance).nanoseconds
-        guard !message.ephemeral, (earliest...latest).contains(position.timestamp), timestamps[hash] == nil else { return }
+        guard !message.ephemeral, (earliest...latest).contains(message.timestamp ?? 0) else { return false }
+        return restore(envelope, hash: hash)
+    }
+
+    /// Keeps a message that was kept before, however old it is.
+    ///
+    /// - Returns: false if it is there already.
+    @discardableResult
+    mutating func restore(_ envelope: WakuEnvelope, hash: Digest32) -> Bool {
+        guard timestamps[hash] == nil else { return false }
+        let message = envelope.message
+        let position = Position(timestamp: message.timestamp ?? 0, hash: hash)
         entries.insert(Entry(position: position, envelope: envelope), at: firstIndex { $0 > position })
         timestamps[hash] = position.timestamp
         payloadByteCount += message.payload.count
@@ -69,6 +82,7 @@ struct MessageArchive {
             timestamps[oldest.position.hash] = nil
             payloadByteCount -= oldest.envelope.message.payload.count
         }
+        return true
     }
 
     /// - Returns: nil if the cursor's row is not there (any more).

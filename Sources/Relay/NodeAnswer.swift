@@ -8,6 +8,9 @@ enum NodeAnswer {
     static let health =
         #"{"nodeHealth":"READY","protocolsHealth":[{"Relay":"READY"},{"Rln Relay":"NOT_MOUNTED"},{"Store":"READY"}]}"#
 
+    static let initializing =
+        #"{"nodeHealth":"INITIALIZING","protocolsHealth":[{"Relay":"NOT_READY"},{"Rln Relay":"NOT_MOUNTED"},{"Store":"NOT_READY"}]}"#
+
     /// - Parameter listenAddress: a multiaddress.
     static func info(listenAddress: String) -> String {
         "{\"listenAddresses\":\(JSONText.array([listenAddress])),\"enrUri\":\"\"}"

@@ -12,6 +12,13 @@ struct RelayContext: RequestContext {
         channel = source.channel
     }
 
+    /// The connection ends before the answer does.
+    func hangUp() -> Response {
+        Response(
+            status: .ok, headers: [.contentLength: "1"],
+            body: ResponseBody(contentLength: 1) { [channel] _ in channel.close(mode: .all, promise: nil) })
+    }
+
     func response(for response: RelayResponse) -> Response {
         let body = ByteBuffer(string: response.body)
         let headers: HTTPFields = [

@@ -1,4 +1,5 @@
 import Envelope
+import StatusCrypto
 import Synchronization
 import Transport
 import Wire
@@ -17,39 +18,88 @@ final class RelayMember: BusListener {
         case answer(RelayResponse)
         /// To be published; when that succeeded, the node has to `hear` its own message.
         case publish(WakuEnvelope)
+        /// On purpose: the connection ends without an answer.
+        case hangUp
     }
 
     private let node: Mutex<RelayNode>
-    private let listenAddress = Mutex("")
+    private let address = Mutex((host: "", port: 0, peerID: ""))
     private let maximumMessageByteCount: Int
     private let clock: WallClock
+    private let control: RelayControl
+    /// Is told of each message that the store has taken.
+    private let onArchived: @Sendable (WakuEnvelope) -> Void
 
     init(
-        node: RelayNode, maximumMessageByteCount: Int = RelayMember.defaultMaximumMessageByteCount, clock: WallClock
+        node: RelayNode, maximumMessageByteCount: Int = RelayMember.defaultMaximumMessageByteCount, clock: WallClock,
+        control: RelayControl = RelayControl(), onArchived: @escaping @Sendable (WakuEnvelope) -> Void = { _ in }
     ) {
         self.node = Mutex(node)
         self.maximumMessageByteCount = maximumMessageByteCount
         self.clock = clock
+        self.control = control
+        self.onArchived = onArchived
     }
+
+    var faults: RelayFaults { control.faults }
 
     /// Tells the address for `/info`, with a peer id made up: another at each start, as of a node without `--nodekey` (WAKU_REST.md §1.1).
     func isListening(host: String, port: Int) {
+        address.withLock { $0 = (host, port, Self.newPeerID()) }
+    }
+
+    private static func newPeerID() -> String {
         let base58 = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
-        let peerID = "16Uiu2HAm" + String((0..<44).compactMap { _ in base58.randomElement() })
-        let family = host.contains(":") ? "ip6" : "ip4"
-        listenAddress.withLock { $0 = "/\(family)/\(host)/tcp/\(port)/p2p/\(peerID)" }
+        return "16Uiu2HAm" + String((0..<44).compactMap { _ in base58.randomElement() })
+    }
+
+    private var listenAddress: String {
+        let (host, port, peerID) = address.withLock { $0 }
+        return "/\(host.contains(":") ? "ip6" : "ip4")/\(host)/tcp/\(port)/p2p/\(peerID)"
     }
 
     func hear(_ envelope: WakuEnvelope) {
         let hash = envelope.hash
-        node.withLock { $0.hear(envelope, hash: hash, now: clock.now()) }
+        let (now, faults) = (clock.now(), faults)
+        guard faults.delay == .zero else {
+            return node.withLock { $0.delay(envelope, hash: hash, until: now.advanced(by: faults.delay)) }
+        }
+        let isArchived = node.withLock { $0.hear(envelope, hash: hash, now: now, faults: faults) }
+        if isArchived { onArchived(envelope) }
     }
 
+    /// Lets in what was held back on purpose and has arrived by now.
+    private func hearDelayed() {
+        let (now, faults) = (clock.now(), faults)
+        for (envelope, hash) in node.withLock({ $0.arrived(by: now) }) {
+            let isArchived = node.withLock { $0.hear(envelope, hash: hash, now: now, faults: faults) }
+            if isArchived { onArchived(envelope) }
+        }
+    }
+
+    func loseSubscriptions() { node.withLock { $0.loseSubscriptions() } }
+
+    func restart() {
+        node.withLock { $0.restart() }
+        address.withLock { $0.peerID = Self.newPeerID() }
+    }
+
+    func forgetStore() { node.withLock { $0.forgetStore() } }
+
     func handle(_ request: RelayRequest) -> Step {
+        hearDelayed()
+        let step = handleAsNWaku(request)
+        guard case .answer(let response) = step, faults.isGoWaku else { return step }
+        return .answer(GoWakuDialect.response(response))
+    }
+
+    private func handleAsNWaku(_ request: RelayRequest) -> Step {
         do throws(RelayRefusal) {
-            switch RelayRoute.parse(method: request.method, target: request.target) {
-            case .health: return .answer(.json(NodeAnswer.health))
-            case .info: return .answer(.json(NodeAnswer.info(listenAddress: listenAddress.withLock { $0 })))
+            let route = RelayRoute.parse(method: request.method, target: request.target)
+            if let refusal = refusalOnPurpose(of: route) { throw refusal }
+            switch route {
+            case .health: return .answer(health)
+            case .info: return .answer(.json(NodeAnswer.info(listenAddress: listenAddress)))
             case .version: return .answer(.text(NodeAnswer.version))
             case .subscribe:
                 let topics = try RelayBodies.pubsubTopics(request)
@@ -59,7 +109,9 @@ final class RelayMember: BusListener {
                 let topics = try RelayBodies.pubsubTopics(request)
                 node.withLock { $0.unsubscribe(from: topics) }
                 return .answer(.ok)
-            case .messages(let topic): return .answer(messages(topic))
+            case .messages(let topic):
+                let answer = messages(topic)
+                return faults.losesAnswers ? .hangUp : .answer(answer)
             case .publish(let topic): return .publish(try envelope(request, topic))
             case .automatic(let route): return .answer(automatic(route))
             case .store(let query): return .answer(try store(try StoreRequest(parsing: query)))
@@ -71,10 +123,38 @@ final class RelayMember: BusListener {
         }
     }
 
+    private var health: RelayResponse {
+        if faults.isGoWaku { return GoWakuDialect.health }
+        return .json(faults.isNotReady ? NodeAnswer.initializing : NodeAnswer.health)
+    }
+
+    private func refusalOnPurpose(of route: RelayRoute) -> RelayRefusal? {
+        let faults = faults
+        switch route {
+        case .subscribe, .unsubscribe, .messages, .publish, .automatic:
+            guard faults.isNotReady else { break }
+            return RelayRefusal(404, "/relay endpoints are not available while initializing.")
+        case .store:
+            if faults.isNotReady { return RelayRefusal(404, "/store endpoints are not available while initializing.") }
+            guard faults.hasNoStore else { break }
+            return RelayRefusal(404, "/store endpoints are not available. Please check your configuration: --store")
+        case .health, .info, .version, .unknown, .invalidParameter: break
+        }
+        guard case .publish = route else { return nil }
+        switch faults.publishing {
+        case .refused: return RelayRefusal(400, "Failed to publish: RLN validation failed")
+        case .timedOut: return RelayRefusal(500, "Failed to publish: timedout")
+        case .normal, .timedOutButSent: return nil
+        }
+    }
+
     /// Not subscribed is a 404 without text, unlike a path that does not exist.
     private func messages(_ topic: String) -> RelayResponse {
-        guard let messages = node.withLock({ $0.take(pubsubTopic: topic) }) else { return .error(404) }
-        return .json(NodeAnswer.messages(messages))
+        guard var messages = node.withLock({ $0.take(pubsubTopic: topic) }) else { return .error(404) }
+        let faults = faults
+        if faults.copies != 1 { messages = messages.flatMap { repeatElement($0, count: faults.copies) } }
+        if faults.isReversed { messages.reverse() }
+        return .json(faults.isGoWaku ? GoWakuDialect.messages(messages) : NodeAnswer.messages(messages))
     }
 
     private func envelope(_ request: RelayRequest, _ topic: String) throws(RelayRefusal) -> WakuEnvelope {
@@ -105,7 +185,9 @@ final class RelayMember: BusListener {
         if request.query.cursor != nil, request.query.contentTopics.count > Self.maximumContentTopicsWithCursor {
             throw RelayRefusal(500, "INVALID_QUERY: too many content topics")
         }
+        if faults.isGoWaku { try GoWakuDialect.check(request) }
         guard let page = node.withLock({ $0.page(request.query) }) else { throw RelayRefusal(500, "DRIVER_ERROR: cursor not found") }
+        if faults.isGoWaku { return .json(GoWakuDialect.page(page, includesData: request.includesData)) }
         return .json(StoreAnswer.page(page, includesData: request.includesData))
     }
 }

@@ -21,19 +21,27 @@ package struct RelayServer: Service {
         package var cacheCapacity: Int
         /// Of a message as protobuf.
         package var maximumMessageByteCount: Int
+        /// Where the store is kept beyond the end of the process; nil: nowhere.
+        package var archivePath: String?
+        /// For tests: `/faults` is there (`FaultsRequest`).
+        package var allowsFaults: Bool
 
         package init(
             host: String = "127.0.0.1",
             port: Int = 0,
             pubsubTopics: [String] = [],
             cacheCapacity: Int = Self.defaultCacheCapacity,
-            maximumMessageByteCount: Int = Self.defaultMaximumMessageByteCount
+            maximumMessageByteCount: Int = Self.defaultMaximumMessageByteCount,
+            archivePath: String? = nil,
+            allowsFaults: Bool = false
         ) {
             self.host = host
             self.port = port
             self.pubsubTopics = pubsubTopics
             self.cacheCapacity = cacheCapacity
             self.maximumMessageByteCount = maximumMessageByteCount
+            self.archivePath = archivePath
+            self.allowsFaults = allowsFaults
         }
 
         /// nwaku's (WAKU_REST.md §2.1).
@@ -52,33 +60,37 @@ package struct RelayServer: Service {
     private let configuration: Configuration
     private let bus: Bus
     private let clock: WallClock
+    private let control: RelayControl
     private let logger: Logger
     private let onListening: @Sendable (String) async -> Void
 
-    /// - Parameter onListening: gets the address that was bound, `host:port`, as soon as requests are answered.
+    /// - Parameters:
+    ///   - control: for tests, to misbehave while it runs.
+    ///   - onListening: gets the address that was bound, `host:port`, as soon as requests are answered.
     package init(
-        configuration: Configuration, bus: Bus, clock: WallClock, logger: Logger,
+        configuration: Configuration, bus: Bus, clock: WallClock, control: RelayControl = RelayControl(), logger: Logger,
         onListening: @escaping @Sendable (_ address: String) async -> Void = { _ in }
     ) {
         self.configuration = configuration
         self.bus = bus
         self.clock = clock
+        self.control = control
         self.logger = logger
         self.onListening = onListening
     }
 
     /// Serves until the task is cancelled or shut down gracefully.
     ///
-    /// - Throws: if the address cannot be bound.
+    /// - Throws: if the address cannot be bound, or the archive's file not be opened.
     package func run() async throws {
-        let member = RelayMember(
-            node: RelayNode(pubsubTopics: configuration.pubsubTopics, cacheCapacity: configuration.cacheCapacity),
-            maximumMessageByteCount: configuration.maximumMessageByteCount, clock: clock)
+        let member = try makeMember()
+        control.attach(member)
+        defer { control.detach() }
         let membership = bus.attach(listener: member)
         defer { membership.leave() }
         let application = Application(
             responder: CallbackResponder<RelayContext> { request, context in
-                context.response(for: await respond(to: request, member, membership))
+                await respond(to: request, member, membership).map { context.response(for: $0) } ?? context.hangUp()
             },
             server: .http1(configuration: .init(idleTimeout: Self.idleTimeout)),
             configuration: ApplicationConfiguration(
@@ -93,20 +105,38 @@ package struct RelayServer: Service {
         try await application.run()
     }
 
-    private func respond(to request: Request, _ member: RelayMember, _ membership: BusMembership) async -> RelayResponse {
+    private func makeMember() throws -> RelayMember {
+        let saved = try configuration.archivePath.map { try ArchiveFile.open(path: $0) }
+        return RelayMember(
+            node: RelayNode(
+                pubsubTopics: configuration.pubsubTopics, cacheCapacity: configuration.cacheCapacity,
+                archive: saved?.archive ?? MessageArchive()),
+            maximumMessageByteCount: configuration.maximumMessageByteCount, clock: clock, control: control
+        ) { [logger] envelope in
+            do {
+                try saved?.file.append(envelope)
+            } catch {
+                logger.error("a message is not in the archive's file", metadata: ["error": "\(error)"])
+            }
+        }
+    }
+
+    /// - Returns: nil when the connection is to end without an answer.
+    private func respond(to request: Request, _ member: RelayMember, _ membership: BusMembership) async -> RelayResponse? {
         let body: ByteBuffer
         do {
             body = try await request.body.collect(upTo: Self.maximumBodyByteCount)
         } catch {
             return .error(error is NIOTooManyBytesError ? 413 : 400)
         }
-        let step = member.handle(
-            RelayRequest(
-                method: request.method.rawValue, target: request.head.path ?? "", contentType: request.headers[.contentType],
-                body: Array(body.readableBytesView)))
-        switch step {
+        let question = RelayRequest(
+            method: request.method.rawValue, target: request.head.path ?? "", contentType: request.headers[.contentType],
+            body: Array(body.readableBytesView))
+        if configuration.allowsFaults, question.target.hasPrefix(FaultsRequest.path) { return FaultsRequest.handle(question, control) }
+        switch member.handle(question) {
         case .answer(let response): return response
         case .publish(let envelope): return await publish(envelope, member, membership)
+        case .hangUp: return nil
         }
     }
 
@@ -121,6 +151,8 @@ package struct RelayServer: Service {
             return .error(500, "Failed to publish: the server could not record the message")
         }
         member.hear(envelope)
-        return .ok
+        let faults = member.faults
+        guard faults.publishing != .timedOutButSent else { return .error(500, "Failed to publish: timedout") }
+        return faults.isGoWaku ? GoWakuDialect.response(.ok) : .ok
     }
 }

@@ -66,7 +66,7 @@ extension Milestone {
         switch (MessageState(rawValue: messageState), IgnoreReason(rawValue: ignoreReason)) {
         case (.silent, _), (.answered, _), (.replied, _): self = .processed
         case (.ignored, .invalid): self = .invalid
-        case (.ignored, .notForUs): self = .ignored
+        case (.ignored, .notForUs), (.ignored, .tooOld): self = .ignored
         default: throw .damaged
         }
     }

@@ -112,6 +112,11 @@ enum Schema {
         CREATE INDEX message_unreplied ON message (state) WHERE state = 3;
         CREATE INDEX message_decided ON message (decided_at) WHERE decided_at IS NOT NULL;
 
+        CREATE TABLE checkpoint (
+            pubsub_topic TEXT PRIMARY KEY,
+            received_until INTEGER NOT NULL
+        ) STRICT;
+
         CREATE TABLE push (
             id INTEGER PRIMARY KEY AUTOINCREMENT,
             message INTEGER NOT NULL,               -- the request

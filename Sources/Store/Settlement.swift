@@ -15,12 +15,14 @@ package enum Settlement: Sendable, Equatable {
 package enum IgnoreReason: Int64, Sendable {
     case notForUs = 1
     case invalid = 2
+    /// It was caught up from a node's history too late.
+    case tooOld = 3
 }
 
 extension Settlement {
     var milestone: Milestone {
         switch self {
-        case .ignored(.notForUs): .ignored
+        case .ignored(.notForUs), .ignored(.tooOld): .ignored
         case .ignored(.invalid): .invalid
         case .answered, .silent: .processed
         }

@@ -7,7 +7,7 @@ package protocol MessageTransport: Sendable {
 
     /// Hands an envelope to the network and returns when the network took it.
     ///
-    /// - Throws: `TransportError` when it did not; the caller may try again with the same bytes.
+    /// - Throws: `TransportError` when it did not; the caller may try again with the same bytes, save for `outdated`.
     func publish(_ envelope: WakuEnvelope) async throws
 
     /// What keeps the transport from being usable, in words for an operator; empty when it is ready.
@@ -23,5 +23,13 @@ package protocol EnvelopeReceiver: Sendable {
     ///
     /// A node's GET is destructive and an embedded POST answered 200 means recorded, so a transport goes on only after this returned.
     /// - Throws: when the record could not be written; nothing of the batch was accepted then.
-    func receive(_ envelopes: [WakuEnvelope]) async throws
+    func receive(_ envelopes: [WakuEnvelope], origin: EnvelopeOrigin) async throws
+}
+
+/// How envelopes reached the server.
+package enum EnvelopeOrigin: Sendable {
+    /// They have just been published: whatever their timestamps say, they are not old.
+    case live
+    /// From a node's history: their sender may have given up waiting long ago.
+    case caughtUp
 }

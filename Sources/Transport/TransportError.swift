@@ -8,6 +8,12 @@ package enum TransportError: Error, Equatable, CustomStringConvertible {
     case refused(status: Int, text: String)
     /// The node answered 200 with something that is no answer to the question.
     case unintelligible(String)
+    /// The node's answer is longer than we read. What a GET has taken is lost to us, and in the node's store.
+    case tooLarge
+    /// As many messages as are kept wait to be published already. Nothing of this one was sent.
+    case queueFull
+    /// The envelope's timestamp is too far from now for any archive to keep it: seal the message anew. Earlier attempts may have sent it.
+    case outdated
 
     package var description: String {
         switch self {
@@ -15,6 +21,9 @@ package enum TransportError: Error, Equatable, CustomStringConvertible {
         case .unreachable(let reason): "the node cannot be reached: \(reason)"
         case .refused(let status, let text): "the node answered \(status): \(text)"
         case .unintelligible(let reason): "the node's answer cannot be read: \(reason)"
+        case .tooLarge: "the node's answer is too large"
+        case .queueFull: "too many messages wait to be published"
+        case .outdated: "the envelope is too old to be archived"
         }
     }
 }

@@ -32,6 +32,8 @@ final class Harness: Sendable {
     var server: PublicKey { identity.publicKey }
     var database: String { folder.appending(path: "push.sqlite").path() }
 
+    var wallTime: Timestamp { now.withLock { $0 } }
+
     func advanceWallClock(by duration: Duration) {
         now.withLock { $0 = $0.advanced(by: duration) }
     }
@@ -152,22 +154,24 @@ final class Signal: Sendable {
 
 /// Refuses the next publications.
 final class FailingPublisher: Sendable {
-    private let remaining = Mutex(0)
+    private let remaining = Mutex((count: 0, error: TransportError.queueFull))
     private let refused = Mutex<[WakuEnvelope]>([])
 
-    func fail(_ count: Int) { remaining.withLock { $0 = count } }
+    func fail(_ count: Int, with error: TransportError = .refused(status: 500, text: "on purpose")) {
+        remaining.withLock { $0 = (count, error) }
+    }
 
     var refusedEnvelopes: [WakuEnvelope] { refused.withLock { $0 } }
 
     func check(_ envelope: WakuEnvelope) throws {
-        let fails = remaining.withLock { remaining in
-            guard remaining > 0 else { return false }
-            remaining -= 1
-            return true
+        let error = remaining.withLock { remaining -> TransportError? in
+            guard remaining.count > 0 else { return nil }
+            remaining.count -= 1
+            return remaining.error
         }
-        guard fails else { return }
+        guard let error else { return }
         refused.withLock { $0.append(envelope) }
-        throw TransportError.refused(status: 500, text: "on purpose")
+        throw error
     }
 }
 

@@ -100,7 +100,7 @@ struct RelayServerTests {
         final class Receiver: EnvelopeReceiver {
             let received = Mutex<[WakuEnvelope]>([])
             func wants(contentTopic: String) -> Bool { true }
-            func receive(_ envelopes: [WakuEnvelope]) { received.withLock { $0 += envelopes } }
+            func receive(_ envelopes: [WakuEnvelope], origin: EnvelopeOrigin) { received.withLock { $0 += envelopes } }
         }
         let bus = Bus()
         let receiver = Receiver()

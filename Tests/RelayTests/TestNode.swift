@@ -78,10 +78,11 @@ func withNode(_ test: (TestNode) async throws -> Void) async throws {
 /// Runs a relay while the test runs.
 func withRelay(
     _ configuration: RelayServer.Configuration = .init(pubsubTopics: [TestNode.topic]), on bus: Bus = Bus(),
-    clock: WallClock = ManualWallClock(TestNode.start).clock, _ test: (TestNode) async throws -> Void
+    clock: WallClock = ManualWallClock(TestNode.start).clock, control: RelayControl = RelayControl(),
+    _ test: (TestNode) async throws -> Void
 ) async throws {
     let (addresses, continuation) = AsyncStream.makeStream(of: String.self)
-    let server = RelayServer(configuration: configuration, bus: bus, clock: clock, logger: quietLogger) { address in
+    let server = RelayServer(configuration: configuration, bus: bus, clock: clock, control: control, logger: quietLogger) { address in
         continuation.yield(address)
     }
     try await withThrowingTaskGroup { group in

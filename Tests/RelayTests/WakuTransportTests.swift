@@ -1,165 +1,139 @@
 import Envelope
 import HTTPClient
-import Logging
 import Relay
 import ServiceLifecycle
-import Synchronization
 import TestSupport
 import Testing
 import Transport
 import Wire
 
-/// The Waku transport against the relay, which stands for a node.
+/// The Waku transport against the relay, which stands for a node: receiving.
 struct WakuTransportTests {
-    static let interval = Duration.milliseconds(500)
-
-    /// Wants what begins with `/wanted`; takes it or, told so, refuses it.
-    final class Receiver: EnvelopeReceiver {
-        struct DiskFull: Error {}
-
-        let batches = Mutex<[[WakuEnvelope]]>([])
-        let isFull = Mutex(false)
-
-        var payloads: [[UInt8]] { batches.withLock { $0.flatMap { $0.map(\.message.payload) } } }
-
-        func wants(contentTopic: String) -> Bool { contentTopic.hasPrefix("/wanted") }
-
-        func receive(_ envelopes: [WakuEnvelope]) throws {
-            if isFull.withLock({ $0 }) { throw DiskFull() }
-            batches.withLock { $0.append(envelopes) }
-        }
-    }
-
-    final class Network: BusListener {
-        let heard = Mutex<[WakuEnvelope]>([])
-        func hear(_ envelope: WakuEnvelope) { heard.withLock { $0.append(envelope) } }
-    }
-
-    let bus = Bus()
-    let network = Network()
-    let peer: BusMembership
-    let receiver = Receiver()
-    let clock = ManualClock()
-
-    init() {
-        peer = bus.attach(listener: network)
-    }
-
-    func envelope(_ payload: UInt8, contentTopic: String = "/wanted/1/a/b", on topic: String = TestNode.topic) -> WakuEnvelope {
-        var message = WakuMessage()
-        message.payload = [payload]
-        message.contentTopic = contentTopic
-        message.version = 1
-        message.timestamp = TestNode.start.nanoseconds
-        return WakuEnvelope(pubsubTopic: topic, message: message)
-    }
-
-    func transport(_ url: String, topics: [String] = [TestNode.topic]) -> WakuTransport {
-        WakuTransport(
-            node: WakuNode(url: url, client: HTTPClient()), pubsubTopics: topics, pollInterval: Self.interval, clock: clock,
-            logger: quietLogger)
-    }
-
-    /// Runs a transport while the test runs, which begins when the transport has nothing to do but wait.
-    func whileRunning(_ transport: WakuTransport, topics: Int = 1, _ test: () async throws -> Void) async throws {
-        try await withThrowingTaskGroup { group in
-            group.addTask { [receiver] in try await transport.run(receiver: receiver) }
-            await clock.sleepers(topics + 1)
-            try await test()
-            group.cancelAll()
-            try await group.waitForAll()
-        }
-    }
-
-    /// Lets time pass, and what comes of it happen.
-    func pass(_ duration: Duration, topics: Int = 1) async {
-        clock.advance(by: duration)
-        await clock.sleepers(topics + 1)
-    }
+    let world = WakuWorld()
 
     @Test func `subscribes where it has to and receives what it wants`() async throws {
-        try await withRelay(.init(), on: bus) { node async throws in
-            let transport = transport(node.url)
+        try await world.withNode { node async throws in
+            let transport = world.transport(node.url)
             #expect(!transport.troubles.isEmpty)
-            try await whileRunning(transport) { () async throws in
+            try await world.whileRunning(transport) { () async throws in
                 #expect(transport.troubles == [])
-                try await peer.publish(envelope(1))
-                try await peer.publish(envelope(2, contentTopic: "/other/1/a/b"))
-                try await peer.publish(envelope(3))
-                #expect(receiver.payloads == [])
-                await pass(Self.interval)
-                #expect(receiver.batches.withLock { $0 } == [[envelope(1), envelope(3)]])
-                await pass(Self.interval)
-                #expect(receiver.payloads == [[1], [3]])
+                try await world.send([1])
+                try await world.send([2], contentTopic: "/other/1/a/b")
+                try await world.send([3])
+                #expect(world.receiver.numbers == [])
+                await world.pass(WakuWorld.interval)
+                #expect(
+                    world.receiver.batches == [[world.receiver.condition.state.messages[0], world.receiver.condition.state.messages[1]]])
+                #expect(world.receiver.numbers == [1, 3])
+                #expect(world.receiver.condition.state.origins == [.live, .live])
+                await world.pass(WakuWorld.interval)
+                #expect(world.receiver.numbers == [1, 3])
             }
         }
     }
 
-    @Test func `receives on several pubsub topics`() async throws {
+    @Test func `receives on several pubsub topics, each with its checkpoint`() async throws {
         let topics = [TestNode.topic, "/waku/2/rs/16/64"]
-        try await withRelay(.init(), on: bus) { node async throws in
-            try await whileRunning(transport(node.url, topics: topics), topics: 2) { () async throws in
-                for (payload, topic) in zip([1, 2] as [UInt8], topics) { try await peer.publish(envelope(payload, on: topic)) }
-                await pass(Self.interval, topics: 2)
-                #expect(receiver.batches.withLock { Set($0.joined().map(\.pubsubTopic)) } == Set(topics))
+        try await world.withNode { node async throws in
+            let transport = world.transport(node.url, .init(pubsubTopics: topics, pollInterval: WakuWorld.interval))
+            try await world.whileRunning(transport, sleepers: 5) { () async throws in
+                for (number, topic) in zip([1, 2] as [UInt8], topics) { try await world.send([number], on: topic) }
+                await world.pass(WakuWorld.interval, sleepers: 5)
+                #expect(Set(world.receiver.condition.state.messages.map(\.pubsubTopic)) == Set(topics))
+                #expect(topics.map { world.checkpoints.checkpoint(of: $0) } == [TestNode.start, TestNode.start])
             }
         }
     }
 
-    @Test func `publishes messages as they are`() async throws {
-        try await withRelay(on: bus) { node async throws in
-            try await transport(node.url).publish(envelope(5))
-            #expect(network.heard.withLock { $0 } == [envelope(5)])
+    @Test func `takes more at once while there is much`() async throws {
+        try await world.withNode(.init(pubsubTopics: [TestNode.topic])) { node async throws in
+            let configuration = WakuTransport.Configuration(
+                pubsubTopics: [TestNode.topic], pollInterval: WakuWorld.interval, cacheCapacity: 16)
+            try await world.whileRunning(world.transport(node.url, configuration)) { () async throws in
+                // Comes while a batch is being recorded: after a small one it waits for the next interval, after a large one not.
+                world.receiver.onReceive { batch in
+                    if batch.count >= 3 { try await world.send([UInt8(100 + batch.count)]) }
+                }
+                try await world.send(1...3)
+                await world.pass(WakuWorld.interval)
+                #expect(world.receiver.numbers == [1, 2, 3])
+                await world.pass(WakuWorld.interval)
+                try await world.send(4...7)
+                await world.pass(WakuWorld.interval)
+                #expect(world.receiver.numbers == [1, 2, 3, 103, 4, 5, 6, 7, 104])
+            }
         }
     }
 
-    @Test func `says when the node refuses to publish`() async throws {
-        try await withRelay(.init(), on: bus) { node async throws in
-            let text = "Failed to publish: Node not subscribed to topic: \(TestNode.topic)"
-            await #expect(throws: TransportError.refused(status: 400, text: text)) { try await transport(node.url).publish(envelope(5)) }
-        }
-    }
-
-    @Test func `keeps a batch that could not be recorded and takes nothing else`() async throws {
-        try await withRelay(on: bus) { node async throws in
-            let transport = transport(node.url)
-            try await whileRunning(transport) { () async throws in
-                receiver.isFull.withLock { $0 = true }
-                try await peer.publish(envelope(1))
-                await pass(Self.interval)
+    @Test func `keeps a batch that could not be recorded, takes nothing else, and holds the checkpoint`() async throws {
+        try await world.withNode(.init(pubsubTopics: [TestNode.topic])) { node async throws in
+            let transport = world.transport(node.url)
+            try await world.whileRunning(transport) { () async throws in
+                world.receiver.refuse(1)
+                try await world.send([1])
+                await world.pass(WakuWorld.interval)
                 #expect(transport.troubles.count == 1)
-                try await peer.publish(envelope(2))
-                await pass(Self.interval)
-                #expect(receiver.payloads == [])
-
-                receiver.isFull.withLock { $0 = false }
-                await pass(.seconds(1))
-                #expect(receiver.payloads == [[1]])
+                try await world.send([2])
+                await world.pass(WakuWorld.interval)
+                #expect(world.receiver.numbers == [1])
                 #expect(transport.troubles == [])
-                await pass(Self.interval)
-                #expect(receiver.payloads == [[1], [2]])
+                await world.pass(WakuWorld.interval)
+                #expect(world.receiver.numbers == [1, 2])
             }
         }
     }
 
-    @Test func `survives a node's restart, which loses the subscription`() async throws {
+    @Test func `what it holds when it is stopped is recorded before it ends`() async throws {
+        try await world.withNode(.init(pubsubTopics: [TestNode.topic])) { node async throws in
+            try await world.whileRunning(world.transport(node.url)) { () async throws in
+                world.receiver.refuse(4)
+                try await world.send([1])
+                await world.pass(WakuWorld.interval)
+                #expect(world.receiver.condition.state.refusals == 1)
+            }
+            #expect(world.receiver.numbers == [1])
+        }
+    }
+
+    @Test func `says what is wrong with a node that is not there, and comes back with it`() async throws {
         var port = 0
-        try await withRelay(.init(), on: bus) { node async throws in
+        try await world.withNode { node async throws in
             port = try #require(node.url.split(separator: ":").last.flatMap { Int($0) })
         }
-        let transport = transport("http://127.0.0.1:\(port)")
-        try await whileRunning(transport) { () async throws in
+        let transport = world.transport("http://127.0.0.1:\(port)")
+        try await world.whileRunning(transport, sleepers: 2) { () async throws in
             #expect(transport.troubles == ["\(TestNode.topic): the node cannot be reached: couldNotConnect"])
-            for payload in [1, 2] as [UInt8] {
-                try await withRelay(.init(port: port), on: bus) { _ async throws in
-                    await pass(.seconds(10))
+            for number in [1, 2] as [UInt8] {
+                try await world.withNode(.init(port: port)) { _ async throws in
+                    await world.pass(.seconds(10), sleepers: 2)
+                    await world.checkpoints.wait(for: world.wallClock.now)
                     #expect(transport.troubles == [])
-                    try await peer.publish(envelope(payload))
-                    await pass(Self.interval)
-                    #expect(receiver.payloads.last == [payload])
+                    try await world.send([number])
+                    await world.pass(WakuWorld.interval)
+                    #expect(world.receiver.numbers.last == number)
                 }
-                await pass(Self.interval)
+                await world.pass(WakuWorld.interval)
                 #expect(!transport.troubles.isEmpty)
+            }
+        }
+    }
+
+    @Test func `says that a node is not ready yet, and waits for it`() async throws {
+        world.control.faults.isNotReady = true
+        try await world.withNode(.init(pubsubTopics: [TestNode.topic])) { node async throws in
+            let transport = world.transport(node.url)
+            try await world.whileRunning(transport, sleepers: 2) { () async throws in
+                #expect(
+                    transport.troubles == [
+                        "\(TestNode.topic): the node answered 404: /relay endpoints are not available while initializing.",
+                        "health: the node is not ready: INITIALIZING; the node's relay is not ready: NOT_READY",
+                    ])
+                world.control.faults.isNotReady = false
+                try await world.send([1])
+                await world.pass(.seconds(10), sleepers: 2)
+                await world.receiver.wait(for: 1)
+                await world.checkpoints.wait(for: world.wallClock.now)
+                #expect(transport.troubles == [])
             }
         }
     }
@@ -181,10 +155,11 @@ struct WakuTransportTests {
             let receiver: Receiver
             func run() async throws { try await transport.run(receiver: receiver) }
         }
-        try await withRelay(on: bus) { node async throws in
-            let group = ServiceGroup(services: [Ingest(transport: transport(node.url), receiver: receiver)], logger: quietLogger)
+        try await world.withNode { node async throws in
+            let group = ServiceGroup(
+                services: [Ingest(transport: world.transport(node.url), receiver: world.receiver)], logger: quietLogger)
             async let running: Void = group.run()
-            await clock.sleepers(2)
+            await world.clock.sleepers(3)
             await group.triggerGracefulShutdown()
             try await running
         }

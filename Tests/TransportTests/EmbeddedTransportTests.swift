@@ -30,6 +30,7 @@ struct EmbeddedTransportTests {
         try await whileRunning { () async throws in
             try await client.publish(envelope([7]))
             #expect(receiver.batches == [[envelope([7])]])
+            #expect(receiver.origins == [.live])
         }
     }
 

@@ -18,9 +18,10 @@ func envelope(_ payload: [UInt8] = [1], on pubsubTopic: String = shard, contentT
 final class Receiver: EnvelopeReceiver {
     struct DiskFull: Error {}
 
-    private let state = Mutex((isFull: false, batches: [[WakuEnvelope]]()))
+    private let state = Mutex((isFull: false, batches: [[WakuEnvelope]](), origins: [EnvelopeOrigin]()))
 
     var batches: [[WakuEnvelope]] { state.withLock(\.batches) }
+    var origins: [EnvelopeOrigin] { state.withLock(\.origins) }
 
     var isFull: Bool {
         get { state.withLock(\.isFull) }
@@ -29,9 +30,12 @@ final class Receiver: EnvelopeReceiver {
 
     func wants(contentTopic: String) -> Bool { contentTopic.hasPrefix("/wanted") }
 
-    func receive(_ envelopes: [WakuEnvelope]) throws {
+    func receive(_ envelopes: [WakuEnvelope], origin: EnvelopeOrigin) throws {
         if isFull { throw DiskFull() }
-        state.withLock { $0.batches.append(envelopes) }
+        state.withLock { state in
+            state.batches.append(envelopes)
+            state.origins.append(origin)
+        }
     }
 }
 

@@ -1,4 +1,5 @@
 import Envelope
+import StatusCrypto
 import Testing
 import Wire
 
@@ -23,6 +24,31 @@ struct NodeAnswersTests {
         message.version = 1
         message.timestamp = 7
         #expect(json.decoded() == message)
+    }
+
+    @Test func `a topic that is not UTF-8 costs one message, not the batch`() throws {
+        let bytes = Array(#"{"payload":"AQ==","contentTopic":"/a/"#.utf8) + [0xFF, 0xC3] + Array(#"/b/c"}"#.utf8)
+        let json = try JSONReader.read(bytes) { reader throws(JSONError) in try MessageJSON(reading: &reader, as: .answer) }
+        #expect(json.decoded()?.contentTopic == "/a/\u{FFFD}\u{FFFD}/b/c")
+        #expect(throws: JSONError.self) {
+            try JSONReader.read(bytes) { reader throws(JSONError) in try MessageJSON(reading: &reader, as: .request) }
+        }
+    }
+
+    @Test(arguments: ["0x" + String(repeating: "fb", count: 32), "+/v7" + String(repeating: "+/v7", count: 9) + "+/s="])
+    func `a hash is the same in hex and in base64`(text: String) throws {
+        let answer = try read(#"{"messages":[{"messageHash":"\#(text)"}]}"#) { reader throws(JSONError) in
+            try StoreAnswerJSON(reading: &reader)
+        }
+        #expect(answer.page.rows.map(\.digest) == [Digest32(repeating: 0xFB)])
+        #expect(answer.page.rows.map(\.contentTopic) == [nil])
+    }
+
+    @Test func `a hash goes back to go-waku in the alphabet for URLs`() {
+        var query = StoreQuery()
+        query.hashes = ["+/s="]
+        query.cursor = "0x0a"
+        #expect(query.parameters.hasSuffix("&hashes=-_s%3D&cursor=0x0a"))
     }
 
     @Test func `what is published reads back the same`() throws {

@@ -2,6 +2,7 @@ package import Delivery
 import Foundation
 package import Logging
 package import PushProtocol
+package import Transport
 
 /// The validated configuration. `Config/pushserver.yaml` documents every key.
 package struct Settings: Sendable {
@@ -24,7 +25,7 @@ package struct Settings: Sendable {
     /// Each address is a node of its own on one bus.
     package var embeddedListen: [ListenAddress]
     package var wakuURL: String
-    package var wakuPollInterval: Duration
+    package var waku: WakuTransport.Configuration
     /// nil: dry run, no push leaves the machine.
     package var delivery: DeliveryConfiguration?
     /// What gorush has to show in the header `X-Feedback-Secret` when it calls the feedback hook; nil: nothing.
@@ -74,8 +75,13 @@ package struct Settings: Sendable {
         echoesReplies = reader.bool("transport.replyEcho", default: true)
         embeddedListen = reader.addresses("transport.embedded.listen", default: [ListenAddress(host: "127.0.0.1", port: 8645)])
         wakuURL = reader.url("transport.waku.url", default: "http://127.0.0.1:8645")
-        wakuPollInterval = reader.duration(
-            "transport.waku.pollInterval", default: .milliseconds(500), in: .milliseconds(10)...Duration.seconds(60))
+        waku = WakuTransport.Configuration(pubsubTopics: pubsubTopics)
+        waku.pollInterval = reader.duration(
+            "transport.waku.pollInterval", default: waku.pollInterval, in: .milliseconds(10)...Duration.seconds(60))
+        waku.cacheCapacity = reader.integer("transport.waku.cacheCapacity", default: waku.cacheCapacity, in: 1...1_000_000)
+        waku.usesHistory = reader.bool("transport.waku.history", default: waku.usesHistory)
+        waku.storePeerAddress = reader.optionalString("transport.waku.storePeer")
+        waku.confirmsPublishing = reader.bool("transport.waku.confirmPublishing", default: waku.confirmsPublishing)
 
         (delivery, feedbackSecret) = Self.gorush(&reader)
 

@@ -91,6 +91,7 @@ final class ReplyStage: Sendable {
             }
         } catch {
             metrics.replyFailures.increment()
+            if case TransportError.outdated = error { item.envelopes = nil }  // no archive would keep it: sealed anew next time
             item.attemptCount += 1
             guard item.attemptCount < Self.maximumAttemptCount else {
                 logger.error("a reply could not be published; it waits for the next start", metadata: ["error": "\(error)"])

@@ -67,7 +67,7 @@ extension PushClientError {
             switch error {
             case .refused(let status, let text): .nodeRefused(status: status, text: text)
             case .unreachable(let reason): .nodeUnreachable(reason: reason)
-            case .unintelligible, .notRunning: .nodeUnreachable(reason: error.description)
+            case .unintelligible, .tooLarge, .notRunning, .queueFull, .outdated: .nodeUnreachable(reason: error.description)
             }
     }
 }

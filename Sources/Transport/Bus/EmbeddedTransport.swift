@@ -44,7 +44,7 @@ package final class EmbeddedTransport: MessageTransport {
             guard pubsubTopics.contains(envelope.pubsubTopic) else { return }
             guard let receiver = receiver.withLock({ $0 }) else { throw TransportError.notRunning }
             guard receiver.wants(contentTopic: envelope.message.contentTopic) else { return }
-            try await receiver.receive([envelope])
+            try await receiver.receive([envelope], origin: .live)
         }
     }
 }

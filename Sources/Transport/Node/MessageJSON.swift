@@ -1,7 +1,7 @@
 package import Wire
 
 /// A WakuMessage object as it stands in JSON, its base64 not yet decoded: most messages are dropped by their topic.
-package struct MessageJSON {
+package struct MessageJSON: Sendable {
     package var payload: ArraySlice<UInt8>?
     package var contentTopic: String?
     package var version: UInt32?
@@ -28,7 +28,7 @@ package struct MessageJSON {
             if dialect == .answer, reader.readNull() { return }
             switch key {
             case "payload": message.payload = try reader.readStringBytes()
-            case "contentTopic": message.contentTopic = try reader.readString()
+            case "contentTopic": message.contentTopic = try Self.readContentTopic(&reader, as: dialect)
             case "version": message.version = try Self.readVersion(&reader)
             case "timestamp": message.timestamp = try Self.readTimestamp(&reader, as: dialect)
             case "meta": message.meta = try reader.readStringBytes()
@@ -40,6 +40,12 @@ package struct MessageJSON {
             }
         }
         self = message
+    }
+
+    /// A peer's bytes: nwaku writes them as they came, and one message that is not UTF-8 must not cost us the batch it is in.
+    private static func readContentTopic(_ reader: inout JSONReader, as dialect: Dialect) throws(JSONError) -> String {
+        guard dialect == .answer else { return try reader.readString() }
+        return String(decoding: try reader.readStringBytes(), as: UTF8.self)
     }
 
     private static func readVersion(_ reader: inout JSONReader) throws(JSONError) -> UInt32 {

@@ -1,8 +1,9 @@
 package import Envelope
+package import StatusCrypto
 import Wire
 
 /// What to ask of a store (WAKU_REST.md §1.5).
-package struct StoreQuery: Sendable {
+package struct StoreQuery: Sendable, Equatable {
     package var pubsubTopic: String?
     /// Empty: all. Many stores refuse more than ten.
     package var contentTopics: [String] = []
@@ -29,10 +30,15 @@ package struct StoreQuery: Sendable {
         if !contentTopics.isEmpty { pairs.append(("contentTopics", contentTopics.joined(separator: ","))) }
         if let startTime { pairs.append(("startTime", String(startTime.nanoseconds))) }
         if let endTime { pairs.append(("endTime", String(endTime.nanoseconds))) }
-        if !hashes.isEmpty { pairs.append(("hashes", hashes.joined(separator: ","))) }
-        if let cursor { pairs.append(("cursor", cursor)) }
+        if !hashes.isEmpty { pairs.append(("hashes", hashes.map(Self.asked).joined(separator: ","))) }
+        if let cursor { pairs.append(("cursor", Self.asked(cursor))) }
         if let peerAddress { pairs.append(("peerAddr", peerAddress)) }
         return pairs.map { "\($0)=\(PercentEncoding.encode($1))" }.joined(separator: "&")
+    }
+
+    /// go-waku writes a hash in standard base64 and reads it in the alphabet for URLs; hex, nwaku's, has none of these characters.
+    private static func asked(_ hash: String) -> String {
+        String(hash.map { $0 == "+" ? "-" : $0 == "/" ? "_" : $0 })
     }
 }
 
@@ -41,8 +47,28 @@ package struct StorePage: Sendable {
     package struct Row: Sendable {
         /// Opaque: hex or base64, depending on the node.
         package var hash: String
+        fileprivate var pubsubTopic = ""
         /// Nil if data was not asked for.
-        package var envelope: WakuEnvelope?
+        fileprivate var message: MessageJSON?
+
+        init(hash: String) {
+            self.hash = hash
+        }
+
+        /// Nil if data was not asked for.
+        package var contentTopic: String? { message.map { $0.contentTopic ?? "" } }
+
+        /// The message, decoded at every call: most are not wanted. Nil if data was not asked for, or its base64 is broken.
+        package var envelope: WakuEnvelope? {
+            message?.decoded().map { WakuEnvelope(pubsubTopic: pubsubTopic, message: $0) }
+        }
+
+        /// The hash as bytes; nil if it is written in a way that no known node writes it.
+        package var digest: Digest32? {
+            if hash.hasPrefix("0x") { return Hex.decode(hash.dropFirst(2)).flatMap { Digest32($0) } }
+            let standard = hash.utf8.map { $0 == UInt8(ascii: "-") ? UInt8(ascii: "+") : $0 == UInt8(ascii: "_") ? UInt8(ascii: "/") : $0 }
+            return Base64.decode(standard[...]).flatMap { Digest32($0) }
+        }
     }
 
     /// In the order of time, also when paging backwards.
@@ -66,9 +92,7 @@ struct StoreAnswerJSON {
             case "statusDesc", "status_desc": answer.statusDescription = try reader.readString()
             case "paginationCursor", "pagination_cursor": answer.page.cursor = try reader.readString()
             case "messages":
-                try reader.readArray { reader throws(JSONError) in
-                    if let row = try Self.readRow(&reader) { answer.page.rows.append(row) }
-                }
+                try reader.readArray { reader throws(JSONError) in answer.page.rows.append(try Self.readRow(&reader)) }
             default: try reader.skipValue()
             }
         }
@@ -78,22 +102,17 @@ struct StoreAnswerJSON {
 
     private init() {}
 
-    /// - Returns: nil for a message whose base64 is broken.
-    private static func readRow(_ reader: inout JSONReader) throws(JSONError) -> StorePage.Row? {
-        var hash = ""
-        var pubsubTopic = ""
-        var fields: MessageJSON?
+    private static func readRow(_ reader: inout JSONReader) throws(JSONError) -> StorePage.Row {
+        var row = StorePage.Row(hash: "")
         try reader.readObject { reader, key throws(JSONError) in
             if reader.readNull() { return }
             switch key {
-            case "messageHash", "message_hash": hash = try reader.readString()
-            case "pubsubTopic", "pubsub_topic": pubsubTopic = try reader.readString()
-            case "message": fields = try MessageJSON(reading: &reader, as: .answer)
+            case "messageHash", "message_hash": row.hash = try reader.readString()
+            case "pubsubTopic", "pubsub_topic": row.pubsubTopic = try reader.readString()
+            case "message": row.message = try MessageJSON(reading: &reader, as: .answer)
             default: try reader.skipValue()
             }
         }
-        guard let fields else { return StorePage.Row(hash: hash) }
-        guard let message = fields.decoded() else { return nil }
-        return StorePage.Row(hash: hash, envelope: WakuEnvelope(pubsubTopic: pubsubTopic, message: message))
+        return row
     }
 }

@@ -117,7 +117,7 @@ package struct WakuNode: Sendable {
         do {
             response = try await client.send(request)
         } catch {
-            throw .unreachable("\(error.kind)")
+            throw error.kind == .responseTooLarge ? .tooLarge : .unreachable("\(error.kind)")
         }
         guard response.status == 200 else {
             throw .refused(status: response.status, text: Self.printable(String(decoding: response.body, as: UTF8.self)))

@@ -1,4 +1,25 @@
 import Envelope
+import StatusCrypto
+
+/// What a GET has taken from a node.
+struct LiveBatch: Equatable {
+    /// On topics of interest, and not known yet.
+    var wanted: [WakuEnvelope] = []
+    /// Of all messages, the foreign ones too: a comparison with the node's store tells by them what was missed.
+    var hashes: [Digest32] = []
+}
+
+/// Why messages may have passed by unseen.
+enum Gap: String, CaseIterable {
+    /// Nothing was received before this run.
+    case start
+    /// The node did not answer for a while, or an answer was lost, which a GET makes the loss of messages.
+    case outage
+    /// The node had forgotten the subscription: it was restarted, or is another one.
+    case resubscription
+    /// The node's cache was full, and may have been fuller.
+    case overflow
+}
 
 /// Decides what to do next about one pubsub topic of a node: a value, told what happened.
 struct TopicPoll {
@@ -8,11 +29,11 @@ struct TopicPoll {
         /// The node does not know the topic (any more): it was restarted, or is new.
         case subscribe
         /// Offer this batch to the receiver. The node has forgotten it, so nothing else is taken until it is accepted.
-        case offer([WakuEnvelope])
+        case offer(LiveBatch)
     }
 
     enum Event {
-        case took([WakuEnvelope])
+        case took(LiveBatch)
         case notSubscribed
         case subscribed
         case accepted
@@ -24,41 +45,66 @@ struct TopicPoll {
     static let maximumDelay = Duration.seconds(10)
 
     private let interval: Duration
+    /// A batch of this size is taken for the sign of a full cache.
+    private let overflowCount: Int
+    /// From this size on the next batch is taken at once.
+    private let largeCount: Int
     /// Doubles from failure to failure.
     private var retryDelay: Duration
     /// The node did not know the topic although it was just subscribed.
     private var hasSubscribed = false
+    /// Set while nothing is received: why, by what began it.
+    private var interruption: Gap? = .start
+    private var lastBatchIsLarge = false
 
     private(set) var action = Action.take
     /// To be waited before the action.
     private(set) var delay = Duration.zero
     /// Why nothing can be received at the moment.
     private(set) var trouble: String? = "not polled yet"
+    /// What the last event has shown to be missing, to be caught up from the node's store.
+    private(set) var gap: Gap?
 
-    init(interval: Duration) {
+    /// - Parameters:
+    ///   - interval: between two GETs of which the first one did not find much.
+    ///   - cacheShare: the node's cache capacity divided by the number of topics that are polled. A full cache holds at least that many
+    ///     messages of one of them (WAKU_REST.md §2.1 and §3).
+    init(interval: Duration, cacheShare: Int) {
         self.interval = interval
+        overflowCount = max(1, cacheShare - 1)
+        largeCount = max(1, cacheShare / 4)
         retryDelay = interval
     }
 
+    /// Whether the last GET succeeded.
+    var isReceiving: Bool { interruption == nil }
+
     mutating func note(_ event: Event) {
+        gap = nil
         switch event {
         case .took(let batch):
             succeed()
+            gap = interruption ?? (batch.hashes.count >= overflowCount ? .overflow : nil)
+            interruption = nil
             hasSubscribed = false
-            next(batch.isEmpty ? .take : .offer(batch), after: batch.isEmpty ? interval : .zero)
+            lastBatchIsLarge = batch.hashes.count >= largeCount
+            next(batch.hashes.isEmpty ? .take : .offer(batch), after: batch.hashes.isEmpty ? interval : .zero)
         case .accepted:
             succeed()
-            next(.take, after: interval)
+            next(.take, after: lastBatchIsLarge ? .zero : interval)
         case .notSubscribed where hasSubscribed:
             hasSubscribed = false
             fail("the node does not keep the subscription")
             action = .take
         case .notSubscribed:
+            interruption = interruption ?? .resubscription
             next(.subscribe, after: .zero)
         case .subscribed:
             hasSubscribed = true
             next(.take, after: .zero)
         case .failed(let reason):
+            // A batch that cannot be recorded is still there; everything else is a node that does not give.
+            if action == .take || action == .subscribe { interruption = interruption ?? .outage }
             fail(reason)
         }
     }

@@ -1,106 +1,197 @@
+import CoreMetrics
 package import Envelope
 package import Logging
 import ServiceLifecycle
+import StatusCrypto
 import Synchronization
+import Wire
 
-/// The server's transport over the REST API of a Waku node: polls each pubsub topic, and publishes one message at a time.
+/// The server's transport over the REST API of a Waku node: polls each pubsub topic, closes gaps from the node's store, and publishes one
+/// message at a time (WAKU_REST.md §3).
 package final class WakuTransport: MessageTransport {
+    package struct Configuration: Sendable {
+        package var pubsubTopics: [String]
+        /// At most half of what it takes to fill the node's cache at the busiest time (WAKU_REST.md §3).
+        package var pollInterval: Duration
+        /// What the node was started with: `--rest-relay-cache-capacity`.
+        package var cacheCapacity: Int
+        /// Whether gaps are closed from the node's store.
+        package var usesHistory: Bool
+        /// Another node whose store is asked, through the node: a multiaddress. Nil: the node's own store.
+        package var storePeerAddress: String?
+        /// Whether published messages are looked for in the store, and published again when they are not there.
+        package var confirmsPublishing: Bool
+
+        package init(
+            pubsubTopics: [String], pollInterval: Duration = .milliseconds(500), cacheCapacity: Int = 4_096, usesHistory: Bool = true,
+            storePeerAddress: String? = nil, confirmsPublishing: Bool = false
+        ) {
+            self.pubsubTopics = pubsubTopics
+            self.pollInterval = pollInterval
+            self.cacheCapacity = cacheCapacity
+            self.usesHistory = usesHistory
+            self.storePeerAddress = storePeerAddress
+            self.confirmsPublishing = confirmsPublishing
+        }
+    }
+
     /// A node's health changes slowly, and matters only to whoever reads it.
     static let healthInterval = Duration.seconds(10)
+    /// A batch that cannot be recorded while the server stops is offered so often; then the next start has to find it in the store.
+    static let maximumLastOfferCount = 5
 
-    private let node: WakuNode
-    private let pubsubTopics: [String]
-    private let pollInterval: Duration
-    private let clock: any Clock<Duration>
-    private let logger: Logger
-    private let publishing = Turnstile()
-    /// By subject: a pubsub topic, or the node itself.
-    private let current: Mutex<[String: [String]]>
+    let node: WakuNode
+    let configuration: Configuration
+    let checkpoints: any CheckpointKeeper
+    let clock: any Clock<Duration>
+    let wallClock: WallClock
+    let jitter: @Sendable () -> Double
+    let logger: Logger
+    let metrics = WakuMetrics()
+    let status: WakuStatus
+    let known = Mutex(KnownHashes())
 
-    /// - Parameter pollInterval: at most half of what it takes to fill the node's cache at the busiest time (WAKU_REST.md §3).
+    // Publishing
+    let turnstile = Turnstile()
+    let backlog = Mutex(PublishBacklog())
+    let confirmations = Mutex(Confirmations())
+
+    /// - Parameter jitter: random, 0 up to 1.
     package init(
-        node: WakuNode, pubsubTopics: [String], pollInterval: Duration, clock: any Clock<Duration> = ContinuousClock(), logger: Logger
+        node: WakuNode, configuration: Configuration, checkpoints: any CheckpointKeeper, clock: any Clock<Duration> = ContinuousClock(),
+        wallClock: WallClock, jitter: @escaping @Sendable () -> Double = { Double.random(in: 0..<1) }, logger: Logger
     ) {
         self.node = node
-        self.pubsubTopics = pubsubTopics
-        self.pollInterval = pollInterval
+        self.configuration = configuration
+        self.checkpoints = checkpoints
         self.clock = clock
+        self.wallClock = wallClock
+        self.jitter = jitter
         self.logger = logger
-        let initial = TopicPoll(interval: pollInterval).trouble
-        current = Mutex(Dictionary(pubsubTopics.map { ($0, initial.map { [$0] } ?? []) }) { first, _ in first })
+        status = WakuStatus(pubsubTopics: configuration.pubsubTopics, logger: logger)
     }
 
     package func run(receiver: any EnvelopeReceiver) async throws {
+        if !configuration.usesHistory { logger.notice("the node's store is not used: what is missed in a gap is lost") }
         await withDiscardingTaskGroup { group in
             group.addTask { await self.watchHealth() }
-            for topic in pubsubTopics { group.addTask { await self.poll(topic, receiver) } }
+            if configuration.confirmsPublishing { group.addTask { await self.confirmPublished() } }
+            for topic in configuration.pubsubTopics {
+                let signal = HistorySignal()
+                group.addTask { await self.poll(topic, receiver, signal) }
+                if configuration.usesHistory { group.addTask { await self.followHistory(of: topic, receiver, signal) } }
+            }
         }
     }
 
-    package func publish(_ envelope: WakuEnvelope) async throws {
-        try await publishing.pass { try await node.publish(envelope) }
+    package var troubles: [String] { status.troubles }
+
+    /// Sets the metrics that age: to be called before they are read.
+    package func refreshGauges() {
+        let now = wallClock.now()
+        metrics.publishQueueDepth.set(backlog.withLock { $0.count })
+        if let oldest = status.oldestPoll { metrics.lastPollAge.set(now.seconds(since: oldest)) }
+        if let oldest = status.oldestCheckpoint { metrics.checkpointAge.set(now.seconds(since: oldest)) }
     }
 
-    package var troubles: [String] {
-        current.withLock { current in
-            current.sorted { $0.key < $1.key }.flatMap { subject, troubles in troubles.map { "\(subject): \($0)" } }
-        }
-    }
+    // MARK: Polling
 
-    private func poll(_ topic: String, _ receiver: any EnvelopeReceiver) async {
-        var poll = TopicPoll(interval: pollInterval)
+    private func poll(_ topic: String, _ receiver: any EnvelopeReceiver, _ signal: HistorySignal) async {
+        let share = configuration.cacheCapacity / max(1, configuration.pubsubTopics.count)
+        var poll = TopicPoll(interval: configuration.pollInterval, cacheShare: share)
         while await pause(poll.delay) {
             poll.note(await carryOut(poll.action, topic, receiver))
-            report(poll.trouble.map { [$0] } ?? [], about: topic)
+            status.report(poll.trouble, about: topic)
+            if let gap = poll.gap {
+                metrics.count(gap)
+                logger.notice("messages may have been missed", metadata: ["topic": "\(topic)", "cause": "\(gap)"])
+            }
+            signal.update(isReceiving: poll.isReceiving, hasGap: poll.gap != nil)
         }
-        if case .offer(let batch) = poll.action {
-            logger.error("messages taken from the node were not recorded", metadata: ["count": "\(batch.count)"])
-        }
+        if case .offer(let batch) = poll.action { await offerLast(batch, receiver) }
     }
 
     private func carryOut(_ action: TopicPoll.Action, _ topic: String, _ receiver: any EnvelopeReceiver) async -> TopicPoll.Event {
         do {
             switch action {
             case .take:
-                return try await node.takeMessages(on: topic, where: receiver.wants).map { .took($0) } ?? .notSubscribed
+                return try await take(topic, receiver)
             case .subscribe:
                 try await node.subscribe(to: [topic])
                 logger.notice("subscribed", metadata: ["topic": "\(topic)"])
                 return .subscribed
             case .offer(let batch):
-                try await receiver.receive(batch)
+                try await offer(batch.wanted, hashes: batch.hashes, to: receiver, origin: .live)
                 return .accepted
             }
         } catch {
+            if action == .take { metrics.count(.failed) }
             return .failed("\(error)")
         }
+    }
+
+    private func take(_ topic: String, _ receiver: any EnvelopeReceiver) async throws(TransportError) -> TopicPoll.Event {
+        guard let envelopes = try await node.takeMessages(on: topic) else {
+            metrics.count(.notSubscribed)
+            return .notSubscribed
+        }
+        metrics.count(.taken)
+        metrics.countFetched(envelopes.count, from: .relay)
+        status.polled(topic, at: wallClock.now())
+        // Foreign messages too: reading them once more from the store to learn their hashes would cost more than computing them.
+        let hashes = envelopes.map(\.hash)
+        let isNew = known.withLock { known in
+            var batch: Set<Digest32> = []
+            return hashes.map { !known.contains($0) && batch.insert($0).inserted }
+        }
+        metrics.known.increment(by: isNew.count { !$0 })
+        let wanted = zip(envelopes, isNew).filter { $1 && receiver.wants(contentTopic: $0.message.contentTopic) }.map(\.0)
+        return .took(LiveBatch(wanted: wanted, hashes: hashes))
+    }
+
+    /// Known is only what the receiver has accepted: until then the history would find it missing, and hold the checkpoint.
+    func offer(
+        _ envelopes: [WakuEnvelope], hashes: [Digest32], to receiver: any EnvelopeReceiver, origin: EnvelopeOrigin
+    ) async throws {
+        if !envelopes.isEmpty { try await receiver.receive(envelopes, origin: origin) }
+        known.withLock { $0.insert(hashes) }
+    }
+
+    /// The node has forgotten the batch: the last chance to record it, if the next start is not to depend on the store.
+    private func offerLast(_ batch: LiveBatch, _ receiver: any EnvelopeReceiver) async {
+        for _ in 1...Self.maximumLastOfferCount {
+            do {
+                return try await offer(batch.wanted, hashes: batch.hashes, to: receiver, origin: .live)
+            } catch {
+                try? await clock.sleep(for: configuration.pollInterval)
+            }
+        }
+        logger.error("messages taken from the node were not recorded", metadata: ["count": "\(batch.wanted.count)"])
     }
 
     private func watchHealth() async {
         var delay = Duration.zero
         while await pause(delay) {
             // A node that cannot be reached is the polls' trouble already.
-            report((try? await node.healthTroubles()) ?? [], about: "health")
+            let troubles = (try? await node.healthTroubles()) ?? []
+            status.report(troubles.isEmpty ? nil : troubles.joined(separator: "; "), about: "health")
             delay = Self.healthInterval
         }
     }
 
+    // MARK: Time
+
     /// Waits between actions, never during one: what a GET has taken from the node is gone if nobody reads the answer.
     ///
     /// - Returns: false when it is time to end.
-    private func pause(_ duration: Duration) async -> Bool {
+    func pause(_ duration: Duration) async -> Bool {
         if duration > .zero { try? await cancelWhenGracefulShutdown { [clock] in try await clock.sleep(for: duration) } }
         return !Task.isCancelled && !Task.isShuttingDownGracefully
     }
+}
 
-    /// Logs a change once, however often the same trouble comes back.
-    private func report(_ troubles: [String], about subject: String) {
-        let previous = current.withLock { $0.updateValue(troubles, forKey: subject) } ?? []
-        guard previous != troubles else { return }
-        if troubles.isEmpty {
-            logger.notice("the node is usable", metadata: ["subject": "\(subject)"])
-        } else {
-            logger.warning("trouble with the node", metadata: ["subject": "\(subject)", "trouble": "\(troubles)"])
-        }
+extension Timestamp {
+    fileprivate func seconds(since earlier: Timestamp) -> Double {
+        Double(nanoseconds - earlier.nanoseconds) / 1e9
     }
 }

@@ -1,0 +1,83 @@
+import Engine
+import Envelope
+import PushProtocol
+import StatusCrypto
+import Store
+import TestSupport
+import Testing
+import Transport
+import Wire
+
+/// What comes late from a node's history, and what has to leave in time for one.
+@Suite struct HistoryTests {
+    let harness: Harness
+    let alice: ProtocolClient
+    let bob: ProtocolClient
+
+    init() throws {
+        harness = try Harness()
+        alice = ProtocolClient(server: harness.server)
+        bob = ProtocolClient(server: harness.server)
+    }
+
+    /// As if it had been sent that long ago.
+    func aged(_ envelope: WakuEnvelope, by age: Duration) -> WakuEnvelope {
+        var envelope = envelope
+        envelope.message.timestamp = harness.wallTime.advanced(by: .zero - age).nanoseconds
+        return envelope
+    }
+
+    @Test(arguments: [EnvelopeOrigin.live, .caughtUp], [Duration.seconds(23 * 3_600), .seconds(25 * 3_600)])
+    func `a push request is pushed unless it was caught up after a day`(origin: EnvelopeOrigin, age: Duration) async throws {
+        try await harness.withServer { [harness, alice, bob] server in
+            try await server.publish(alice.envelope(alice.registration()))
+            _ = try await alice.reply(1, from: harness)
+            let request = try bob.envelope(bob.request([bob.notification(to: alice)]))
+            try await server.engine.receive([aged(request, by: age)], origin: origin)
+            await server.engine.waitUntilIdle()
+            let isPushed = origin == .live || age < .seconds(24 * 3_600)
+            #expect(try await server.store.queuedPushCount() == (isPushed ? 1 : 0))
+            #expect(harness.replies.all.count { bob.open($0) != nil } == (isPushed ? 1 : 0))
+            #expect(try await server.store.undecidedCount() == 0)
+        }
+    }
+
+    @Test(arguments: [Duration.seconds(23 * 3_600), .seconds(25 * 3_600)])
+    func `a query is answered unless it was caught up after a day`(age: Duration) async throws {
+        try await harness.withServer { [harness, alice, bob] server in
+            try await server.publish(alice.envelope(alice.registration()))
+            _ = try await alice.reply(1, from: harness)
+            var query = PushNotificationQuery()
+            query.publicKeys = [alice.keyHash.bytes]
+            let envelope = try bob.toServer(query.encoded(), type: .pushNotificationQuery, topic: .partitioned(harness.server))
+            try await server.engine.receive([aged(envelope, by: age)], origin: .caughtUp)
+            await server.engine.waitUntilIdle()
+            #expect(harness.replies.all.count { bob.open($0) != nil } == (age < .seconds(24 * 3_600) ? 1 : 0))
+        }
+    }
+
+    @Test func `a registration is taken however late it is`() async throws {
+        try await harness.withServer { [harness, alice] server in
+            let envelope = try alice.envelope(alice.registration())
+            try await server.engine.receive([aged(envelope, by: .seconds(40 * 24 * 3_600))], origin: .caughtUp)
+            _ = try await alice.reply(1, from: harness)
+            #expect(try await server.store.registrationCount() == 1)
+        }
+    }
+
+    @Test func `a reply that is too old for archives goes out in a new envelope`() async throws {
+        let publisher = FailingPublisher()
+        try await harness.withServer(publishing: publisher) { [harness, alice] server in
+            publisher.fail(1, with: .outdated)
+            try await server.publish(alice.envelope(alice.registration()))
+            await harness.clock.sleepers(2)  // the retry, beside pruning
+            harness.advanceWallClock(by: .seconds(30))
+            harness.clock.advance(by: .seconds(1))
+            _ = try await alice.reply(1, from: harness)
+            let first = try #require(publisher.refusedEnvelopes.first)
+            let second = try #require(harness.replies.all.first { alice.open($0) != nil })
+            #expect(second.message.payload != first.message.payload)
+            #expect(second.message.timestamp == harness.wallTime.nanoseconds)
+        }
+    }
+}

@@ -1,0 +1,301 @@
+import Envelope
+import StatusCrypto
+import Synchronization
+import Testing
+import Wire
+
+@testable import Transport
+
+/// Windows, pages and checkpoints of a node's history, with time that is advanced.
+struct HistoryTests {
+    let world = HistoryWorld()
+    var history: History
+
+    init() {
+        history = world.history()
+    }
+
+    /// A history that has just closed the gap of the start, and waits for its next comparison.
+    mutating func start(checkpoint: Timestamp? = nil) throws {
+        history.note(.loaded(checkpoint ?? world.now), at: world.now)
+        history.note(.gap, at: world.now)
+        try world.run(&history)
+    }
+
+    func ago(_ duration: Duration) -> Timestamp { world.now.advanced(by: .zero - duration) }
+
+    @Test mutating func `asks for nothing before the node gives live messages`() throws {
+        #expect(history.action == .load)
+        history.note(.loaded(ago(.seconds(600))), at: world.now)
+        #expect(history.action == .rest)
+        #expect(history.delay == nil)
+        history.note(.gap, at: world.now)
+        guard case .ask = history.action else { Issue.record("\(history.action)"); return }
+    }
+
+    @Test mutating func `a gap that was found before the checkpoint was read is not forgotten`() throws {
+        history.note(.gap, at: world.now)
+        #expect(history.action == .load)
+        history.note(.loaded(nil), at: world.now)
+        guard case .ask = history.action else { Issue.record("\(history.action)"); return }
+    }
+
+    @Test mutating func `catches up from a minute before the checkpoint to now, page by page`() throws {
+        let checkpoint = ago(.seconds(900))
+        let before = world.archive(.seconds(970), number: 1)
+        let inMargin = world.archive(.seconds(959), number: 2)
+        let later = (0..<230).map { world.archive(.seconds(900 - $0), number: 3 + $0) }
+        world.archive(.seconds(5), contentTopic: HistoryWorld.foreign)
+        try start(checkpoint: checkpoint)
+        #expect(world.accepted == [inMargin] + later)
+        #expect(!world.accepted.contains(before))
+        #expect(world.saved == [HistoryWorld.start.advanced(by: .zero)])
+        #expect(world.queries.count == 3)
+        #expect(world.queries.allSatisfy { $0.pageSize == 100 && $0.includesData && $0.isAscending && $0.pubsubTopic == shard })
+        #expect(world.queries.allSatisfy { $0.contentTopics.isEmpty && $0.hashes.isEmpty })
+        #expect(history.action == .rest)
+        #expect(history.delay == .seconds(60))
+        #expect(history.trouble == nil)
+    }
+
+    @Test mutating func `a day's gap is caught up in windows of an hour, each with its checkpoint`() throws {
+        let checkpoint = ago(.seconds(24 * 3_600))
+        let messages = (0..<24 * 6).map { world.archive(.seconds(24 * 3_600 - $0 * 600 - 1), number: $0) }
+        try start(checkpoint: checkpoint)
+        #expect(world.accepted == messages)
+        #expect(world.saved.first == checkpoint.advanced(by: .seconds(3_600)))
+        #expect(world.saved.count >= 24)
+        #expect(world.saved == world.saved.sorted())
+        #expect(world.saved.last == world.now)
+        #expect(history.filledGapCount == 1)
+    }
+
+    @Test(arguments: [nil, HistoryWorld.start.advanced(by: .seconds(86_400))])
+    mutating func `without a checkpoint, or with one of a clock that was wrong, a day is looked at`(checkpoint: Timestamp?) throws {
+        world.archive(.seconds(24 * 3_600 + 70), number: 1)
+        let message = world.archive(.seconds(24 * 3_600 - 1), number: 2)
+        history.note(.loaded(checkpoint), at: world.now)
+        history.note(.gap, at: world.now)
+        try world.run(&history)
+        #expect(world.accepted == [message])
+        #expect(world.saved.last == world.now)
+    }
+
+    @Test mutating func `of a short window hashes are asked first, and only what is missing is fetched, by fifties`() throws {
+        let messages = (0..<130).map { world.archive(.milliseconds(200_000 - $0), number: $0) }
+        for message in messages.prefix(60) { world.know(message) }
+        try start(checkpoint: ago(.seconds(230)))
+        #expect(world.accepted == Array(messages[60...]))
+        let listings = world.queries.filter(\.hashes.isEmpty)
+        let fetches = world.queries.filter { !$0.hashes.isEmpty }
+        #expect(listings.map(\.includesData) == [false, false])
+        #expect(fetches.map(\.hashes.count) == [40, 30])
+        // SQLite stores answer wrongly when hashes are combined with times (WAKU_REST.md §1.5).
+        #expect(fetches.allSatisfy { $0.startTime == nil && $0.endTime == nil && $0.pubsubTopic == nil && $0.includesData })
+    }
+
+    @Test mutating func `every minute what is older than 20 seconds is compared`() throws {
+        try start()
+        world.advance(by: .seconds(60))
+        let evicted = world.archive(.seconds(21), number: 1)
+        let onItsWay = world.archive(.seconds(19), number: 2)
+        history.note(.rested, at: world.now)
+        #expect(history.isComparing)
+        try world.run(&history)
+        #expect(world.accepted == [evicted])
+        #expect(world.saved.last == ago(.seconds(20)))
+        world.know(onItsWay)
+        world.advance(by: .seconds(60))
+        history.note(.rested, at: world.now)
+        try world.run(&history)
+        #expect(world.accepted == [evicted])
+        #expect(history.delay == .seconds(60))
+    }
+
+    @Test mutating func `what comes into the store late is found by the next comparison`() throws {
+        try start()
+        world.advance(by: .seconds(60))
+        history.note(.rested, at: world.now)
+        try world.run(&history)
+        // An archive takes what claims to be 20 s old, and clocks differ.
+        let late = world.archive(.seconds(45), number: 1)
+        world.advance(by: .seconds(60))
+        history.note(.rested, at: world.now)
+        try world.run(&history)
+        #expect(world.accepted == [late])
+    }
+
+    @Test mutating func `a gap is closed at once, not at the next comparison`() throws {
+        try start()
+        world.advance(by: .seconds(10))
+        let missed = world.archive(.seconds(1), number: 1)
+        history.note(.gap, at: world.now)
+        #expect(!history.isComparing)
+        try world.run(&history)
+        #expect(world.accepted == [missed])
+        #expect(world.saved.last == world.now)
+        #expect(history.filledGapCount == 1)
+    }
+
+    @Test(arguments: [Duration.seconds(120), .seconds(7_200)])
+    mutating func `what the node itself fetched only after its own outage is found some minutes later`(outage: Duration) throws {
+        try start()
+        world.advance(by: outage)
+        history.note(.gap, at: world.now)
+        try world.run(&history)
+        let resumed = world.archive(.seconds(100), number: 1)
+        for comparison in 1...10 {
+            #expect(world.accepted == [])
+            world.advance(by: .seconds(60))
+            history.note(.rested, at: world.now)
+            #expect(history.isComparing == (comparison < 10))
+            try world.run(&history)
+        }
+        #expect(world.accepted == [resumed])
+        #expect(world.saved.last == ago(.seconds(20)))
+        let count = world.queries.count
+        world.advance(by: .seconds(60))
+        history.note(.rested, at: world.now)
+        try world.run(&history)
+        #expect(world.queries.count == count + 1)
+    }
+
+    @Test mutating func `a gap during a pass is closed by another pass`() throws {
+        history.note(.loaded(world.now), at: world.now)
+        history.note(.gap, at: world.now)
+        history.note(try world.carryOut(history.action), at: world.now)
+        world.advance(by: .seconds(3))
+        history.note(.gap, at: world.now)
+        let missed = world.archive(.zero, number: 1)
+        try world.run(&history)
+        #expect(world.accepted == [missed])
+        #expect(world.saved == [HistoryWorld.start, world.now])
+        #expect(history.filledGapCount == 1)
+    }
+
+    @Test mutating func `what a registration of the same window makes wanted is fetched in the end`() throws {
+        let clientTopic = Topic(rawValue: 7).contentTopic
+        let registration = world.archive(.seconds(500), number: 1)
+        let query = world.archive(.seconds(499), contentTopic: clientTopic, number: 2)
+        world.archive(.seconds(498), contentTopic: HistoryWorld.foreign, number: 3)
+        history.note(.loaded(ago(.seconds(600))), at: world.now)
+        history.note(.gap, at: world.now)
+        while history.delay != History.topicDelay { history.note(try world.carryOut(history.action), at: world.now) }
+        #expect(world.accepted == [registration])
+        #expect(world.saved == [])
+        world.state.withLock { _ = $0.wantedTopics.insert(clientTopic) }
+        try world.run(&history)
+        #expect(world.accepted == [registration, query])
+        #expect(world.saved.count == 1)
+    }
+
+    @Test mutating func `a cursor that the store has lost begins the window anew`() throws {
+        let messages = (0..<150).map { world.archive(.milliseconds(900_000 - $0), number: $0) }
+        history.note(.loaded(ago(.seconds(1_000))), at: world.now)
+        history.note(.gap, at: world.now)
+        for _ in 0..<2 { history.note(try world.carryOut(history.action), at: world.now) }
+        guard case .ask(let next) = history.action else { Issue.record("\(history.action)"); return }
+        #expect(next.cursor != nil)
+        history.note(.failed(.cursorLost, "cursor not found"), at: world.now)
+        guard case .ask(let again) = history.action else { Issue.record("\(history.action)"); return }
+        #expect(again.cursor == nil)
+        #expect(again.startTime == next.startTime)
+        #expect(history.delay == .seconds(1))
+        #expect(history.trouble == "cursor not found")
+        try world.run(&history)
+        #expect(world.accepted == messages)
+    }
+
+    @Test mutating func `an answer that is too long is asked for in smaller pieces`() throws {
+        history.note(.loaded(ago(.seconds(1_000))), at: world.now)
+        history.note(.gap, at: world.now)
+        var sizes: [Int] = []
+        for _ in 0..<8 {
+            history.note(.failed(.tooLarge, "too large"), at: world.now)
+            guard case .ask(let query) = history.action else { Issue.record("\(history.action)"); return }
+            sizes.append(query.pageSize)
+        }
+        #expect(sizes == [50, 25, 12, 6, 3, 1, 1, 1])
+    }
+
+    @Test mutating func `a failure holds the checkpoint and is tried again, later and later, until the node is back`() throws {
+        let message = world.archive(.seconds(30), number: 1)
+        history.note(.loaded(ago(.seconds(1_000))), at: world.now)
+        history.note(.gap, at: world.now)
+        var delays: [Duration?] = []
+        for _ in 0..<8 {
+            history.note(.failed(.other, "no store"), at: world.now)
+            delays.append(history.delay)
+        }
+        #expect(delays == [1, 2, 4, 8, 16, 32, 60, 60].map { Duration.seconds($0) })
+        #expect(history.trouble == "no store")
+        history.note(.gap, at: world.now)
+        #expect(history.delay == .zero)
+        try world.run(&history)
+        #expect(world.accepted == [message])
+        #expect(history.trouble == nil)
+        #expect(history.filledGapCount == 1)
+    }
+
+    @Test mutating func `what could not be recorded is offered again before anything else`() throws {
+        world.archive(.seconds(30), number: 1)
+        history.note(.loaded(ago(.seconds(1_000))), at: world.now)
+        history.note(.gap, at: world.now)
+        history.note(try world.carryOut(history.action), at: world.now)
+        let offer = history.action
+        guard case .offer = offer else { Issue.record("\(offer)"); return }
+        history.note(.failed(.other, "disk full"), at: world.now)
+        #expect(history.action == offer)
+        #expect(world.saved == [])
+        try world.run(&history)
+        #expect(world.saved.count == 1)
+    }
+
+    @Test(arguments: 0..<40)
+    mutating func `whatever fails and whenever it is killed, no checkpoint passes a message that was not accepted`(seed: UInt64) throws {
+        var random = SeededRandom(seed: seed)
+        let origin = ago(.seconds(3_000))
+        for number in 0..<200 {
+            let topic = Bool.random(using: &random) ? HistoryWorld.wanted : HistoryWorld.foreign
+            let message = world.archive(.seconds(Int.random(in: 0..<3_000, using: &random)), contentTopic: topic, number: number)
+            if Int.random(in: 0..<4, using: &random) == 0 {
+                world.know(message)
+                world.state.withLock { $0.accepted.append(message) }
+            }
+        }
+        for _ in 0..<200 {
+            switch Int.random(in: 0..<20, using: &random) {
+            case 0: history.note(.gap, at: world.now)
+            case 1: history.note(.failed(.other, "fails"), at: world.now)
+            case 2: history.note(.failed(.tooLarge, "fails"), at: world.now)
+            case 3: history.note(.failed(.cursorLost, "fails"), at: world.now)
+            case 4:
+                history = world.history()  // killed: what is known in memory goes with it
+                world.state.withLock { $0.known = [] }
+            default:
+                guard history.delay != nil else { continue }
+                history.note(try world.carryOut(history.action, checkpoint: origin), at: world.now)
+            }
+            world.advance(by: .milliseconds(Int.random(in: 0..<500, using: &random)))
+            if let checkpoint = world.saved.last { #expect(world.missing(until: checkpoint) == 0) }
+        }
+        history = world.history()
+        history.note(.gap, at: world.now)
+        try world.run(&history, checkpoint: origin)
+        #expect(world.missing(until: world.now) == 0)
+    }
+}
+
+/// SplitMix64.
+struct SeededRandom: RandomNumberGenerator {
+    private var state: UInt64
+
+    init(seed: UInt64) { state = seed }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var word = (state ^ (state >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        word = (word ^ (word >> 27)) &* 0x94D0_49BB_1331_11EB
+        return word ^ (word >> 31)
+    }
+}

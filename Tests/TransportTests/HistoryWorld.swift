@@ -1,0 +1,133 @@
+import Envelope
+import StatusCrypto
+import Synchronization
+import Wire
+
+@testable import Transport
+
+/// A node's store and a receiver, both in memory, for `History` to be run against.
+final class HistoryWorld: Sendable {
+    struct Row {
+        var envelope: WakuEnvelope
+        var digest: Digest32
+        /// The digest as nwaku writes it.
+        var hash: String
+        var timestamp: Int64
+    }
+
+    struct State {
+        /// In the order of time.
+        var archive: [Row] = []
+        var known: Set<Digest32> = []
+        var wantedTopics: Set<String> = []
+        /// Called with what the receiver has accepted.
+        var accepted: [WakuEnvelope] = []
+        var saved: [Timestamp] = []
+        var queries: [StoreQuery] = []
+        var now = HistoryWorld.start
+    }
+
+    static let start = Timestamp(nanoseconds: 1_700_000_000_000_000_000)
+    static let wanted = Topic(rawValue: 1).contentTopic
+    static let foreign = Topic(rawValue: 2).contentTopic
+
+    let state = Mutex(State())
+
+    init() {
+        state.withLock { $0.wantedTopics = [Self.wanted] }
+    }
+
+    var now: Timestamp { state.withLock(\.now) }
+    var accepted: [WakuEnvelope] { state.withLock(\.accepted) }
+    var saved: [Timestamp] { state.withLock(\.saved) }
+    var queries: [StoreQuery] { state.withLock(\.queries) }
+
+    func history() -> History {
+        History(
+            pubsubTopic: shard, peerAddress: nil, wants: { topic in self.state.withLock { $0.wantedTopics.contains(topic) } },
+            isKnown: { hash in self.state.withLock { $0.known.contains(hash) } })
+    }
+
+    func advance(by duration: Duration) {
+        state.withLock { $0.now = $0.now.advanced(by: duration) }
+    }
+
+    /// A message in the store, sent that long before now.
+    @discardableResult
+    func archive(_ age: Duration, contentTopic: String = HistoryWorld.wanted, number: Int = 0) -> WakuEnvelope {
+        var message = WakuMessage()
+        message.payload = [1] + (0..<8).map { UInt8(truncatingIfNeeded: number >> (8 * $0)) }
+        message.contentTopic = contentTopic
+        message.version = 1
+        message.timestamp = now.advanced(by: .zero - age).nanoseconds
+        let envelope = WakuEnvelope(pubsubTopic: shard, message: message)
+        let digest = envelope.hash
+        let row = Row(
+            envelope: envelope, digest: digest, hash: Hex.encode(digest.bytes, prefix: "0x"), timestamp: message.timestamp ?? 0)
+        state.withLock { state in
+            let index = state.archive.firstIndex { ($0.timestamp, $0.hash) > (row.timestamp, row.hash) }
+            state.archive.insert(row, at: index ?? state.archive.endIndex)
+        }
+        return envelope
+    }
+
+    /// What the receiver does not have of what it wants, sent until then.
+    func missing(until end: Timestamp) -> Int {
+        state.withLock { state in
+            let accepted = Set(state.accepted.map(\.hash))
+            return state.archive.count {
+                $0.timestamp <= end.nanoseconds && state.wantedTopics.contains($0.envelope.message.contentTopic)
+                    && !accepted.contains($0.digest)
+            }
+        }
+    }
+
+    func know(_ envelope: WakuEnvelope) {
+        state.withLock { _ = $0.known.insert(envelope.hash) }
+    }
+
+    /// Carries out the action as a node and a receiver without faults would.
+    func carryOut(_ action: History.Action, checkpoint: Timestamp? = nil) throws -> History.Event {
+        switch action {
+        case .load: return .loaded(saved.last ?? checkpoint)
+        case .rest: return .rested
+        case .ask(let query): return .page(try page(query))
+        case .offer(let envelopes, let hashes):
+            state.withLock { state in
+                state.accepted += envelopes
+                state.known.formUnion(hashes)
+            }
+            return .accepted
+        case .save(let checkpoint):
+            state.withLock { $0.saved.append(checkpoint) }
+            return .saved
+        }
+    }
+
+    /// Lets the history do all it can before it waits for a gap or for the next comparison.
+    func run(_ history: inout History, checkpoint: Timestamp? = nil) throws {
+        while !(history.action == .rest && history.delay != History.topicDelay) {
+            if let delay = history.delay { advance(by: delay) }
+            history.note(try carryOut(history.action, checkpoint: checkpoint), at: now)
+        }
+    }
+
+    /// As nwaku answers (WAKU_REST.md §1.5).
+    func page(_ query: StoreQuery) throws -> StorePage {
+        state.withLock { $0.queries.append(query) }
+        var rows = state.withLock(\.archive)
+        if let start = query.startTime { rows.removeAll { $0.timestamp < start.nanoseconds } }
+        if let end = query.endTime { rows.removeAll { $0.timestamp > end.nanoseconds } }
+        if !query.hashes.isEmpty { rows.removeAll { !query.hashes.contains($0.hash) } }
+        if let cursor = query.cursor, let index = rows.firstIndex(where: { $0.hash == cursor }) { rows.removeFirst(index + 1) }
+        let page = rows.prefix(query.pageSize)
+        let messages = page.map { row in
+            let hash = "\"messageHash\":\"\(row.hash)\""
+            guard query.includesData else { return "{\(hash)}" }
+            return "{\(hash),\"message\":\(MessageJSON.request(row.envelope.message)),\"pubsubTopic\":\"\(row.envelope.pubsubTopic)\"}"
+        }
+        let cursor = rows.count > page.count ? page.last.map { ",\"paginationCursor\":\"\($0.hash)\"" } ?? "" : ""
+        let text = "{\"statusCode\":200,\"statusDesc\":\"OK\",\"messages\":[\(messages.joined(separator: ","))]\(cursor)}"
+        return try JSONReader.read(Array(text.utf8)) { reader throws(JSONError) in try StoreAnswerJSON(reading: &reader) }.page
+    }
+}
