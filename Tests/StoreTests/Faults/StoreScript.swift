@@ -64,12 +64,26 @@ struct StoreScript {
                 try transaction.settle(5, as: .answered(reply(5)), at: start)
             }
         },
-        .write { try await $0.finish([1], as: .sent, at: start) },
-        .write { try await $0.postpone([2, 3], until: start.advanced(by: .seconds(10))) },
+        .write { store in
+            let routes: Set = [RouteAssignment(tokenType: .apn, apnTopic: "", route: "ios")]
+            _ = try await store.takeOverOutbox(routes: routes, latest: start)
+        },
+        .write { store in
+            try await store.commit { _ = try $0.lease([(1, hash(11)), (2, hash(12)), (3, hash(13))], at: start) }
+        },
+        .write { store in
+            try await store.commit { transaction throws in
+                try transaction.finish([1], as: .sent, at: start)
+                try transaction.postpone(2, until: start.advanced(by: .seconds(10)), isUnknown: true)
+                try transaction.release(3, to: .queued)
+            }
+        },
         .write { store in
             try await store.commit { transaction throws in
                 let attempt = start.advanced(by: .seconds(1))
-                try transaction.unregisterDeviceToken("device token 1", type: .apn, registeredBefore: attempt, at: attempt)
+                try transaction.suspect(hash(14), at: attempt)
+                try transaction.bury(
+                    "device token 1", type: .apn, registeredBefore: attempt, reason: "Unregistered", route: "ios", at: attempt)
                 try transaction.finish([2], as: .deadToken, at: attempt)
             }
         },
