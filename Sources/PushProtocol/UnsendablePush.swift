@@ -19,10 +19,8 @@ extension AcceptedPush {
             // Ends in an HTTP header.
             guard apnTopic.utf8.count <= Limits.maximumAPNTopicByteCount, apnTopic.utf8.allSatisfy(\.isOfBundleID) else { return .apnTopic }
         case .firebase:
-            // One empty or odd token makes Google's client refuse the notification whole.
-            guard (1...Limits.maximumDeviceTokenByteCount).contains(token.count), token.allSatisfy(\.isOfFCMToken) else {
-                return .deviceToken
-            }
+            // Goes into JSON. An empty one makes Google's client refuse the notification whole; any other Google judges itself.
+            guard (1...Limits.maximumDeviceTokenByteCount).contains(token.count) else { return .deviceToken }
         default:
             return .platform
         }
@@ -46,5 +44,4 @@ extension UInt8 {
     }
 
     fileprivate var isOfBundleID: Bool { isLetterOrDigit || self == UInt8(ascii: ".") || self == UInt8(ascii: "-") }
-    fileprivate var isOfFCMToken: Bool { isLetterOrDigit || "_:-".utf8.contains(self) }
 }

@@ -178,8 +178,8 @@ struct UnsendablePushTests {
             (.apn, digits.dropLast(2) + "/.", "a", .deviceToken), (.apn, "", "a", .deviceToken),
             (.apn, String(repeating: "a", count: 202), "a", .deviceToken), (.apn, digits, "a/b", .apnTopic),
             (.apn, digits, "a\r\nb", .apnTopic), (.apn, digits, String(repeating: "a", count: 256), .apnTopic),
-            (.firebase, "fKx:APA91b_-0", "what ever", nil), (.firebase, "", "", .deviceToken), (.firebase, "a b", "", .deviceToken),
-            (.firebase, "a/b", "", .deviceToken), (.firebase, "ä", "", .deviceToken),
+            (.firebase, "fKx:APA91b_-0", "what ever", nil), (.firebase, "", "", .deviceToken), (.firebase, "fcm<token>&\"", "", nil),
+            (.firebase, "a/b", "", nil), (.firebase, "ä", "", nil),
             (.firebase, String(repeating: "a", count: 4_096), "", nil), (.firebase, String(repeating: "a", count: 4_097), "", .deviceToken),
             (.unknown, digits, "a", .platform), (TokenType(rawValue: 3), digits, "a", .platform),
         ])

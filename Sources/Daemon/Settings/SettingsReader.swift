@@ -139,7 +139,7 @@ struct SettingsReader {
                 case .scalar(let text): text.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
                 }
             let parsed = texts.compactMap(parse)
-            if parsed.isEmpty || parsed.count != texts.count {
+            if parsed.isEmpty && !fallback.isEmpty || parsed.count != texts.count {
                 problems.append("\(found.place): expected \(expected)")
             } else {
                 elements = parsed

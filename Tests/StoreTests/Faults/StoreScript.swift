@@ -65,22 +65,25 @@ struct StoreScript {
             }
         },
         .write { store in
-            try await store.commit { transaction throws in
-                _ = try transaction.lease((1...3).map { (push: $0, notification: hash(Int($0))) }, at: start)
-            }
+            let routes: Set = [RouteAssignment(tokenType: .apn, apnTopic: "", route: "ios")]
+            _ = try await store.takeOverOutbox(routes: routes, latest: start)
         },
-        .write { store in _ = try await store.commit { try $0.finish([1], as: .sent, at: start) } },
+        .write { store in
+            try await store.commit { _ = try $0.lease([(1, hash(11)), (2, hash(12)), (3, hash(13))], at: start) }
+        },
         .write { store in
             try await store.commit { transaction throws in
-                for push in [2, 3] as [Int64] {
-                    try transaction.postpone(push, until: start.advanced(by: .seconds(10)), isUnknown: push == 3)
-                }
+                try transaction.finish([1], as: .sent, at: start)
+                try transaction.postpone(2, until: start.advanced(by: .seconds(10)), isUnknown: true)
+                try transaction.release(3, to: .queued)
             }
         },
         .write { store in
             try await store.commit { transaction throws in
                 let attempt = start.advanced(by: .seconds(1))
-                try transaction.bury("device token 1", type: .apn, registeredBefore: attempt, reason: "dead", route: "ios", at: attempt)
+                try transaction.suspect(hash(14), at: attempt)
+                try transaction.bury(
+                    "device token 1", type: .apn, registeredBefore: attempt, reason: "Unregistered", route: "ios", at: attempt)
                 try transaction.finish([2], as: .deadToken, at: attempt)
             }
         },
