@@ -82,9 +82,13 @@ package final class PushStore: Sendable {
         try await queue.perform { try body(StoreTransaction(database: $0)) }
     }
 
-    /// Writes something and leaves all as it was: to see whether the disk takes writes again.
+    /// Writes something of no meaning: to see whether the disk takes writes again.
+    ///
+    /// It must differ each time: SQLite writes no page whose content stays the same.
     package func probe() async throws {
-        _ = try await queue.perform { try $0.run("UPDATE identity SET public_key = public_key") }
+        _ = try await queue.perform {
+            try $0.run("INSERT INTO probe (id, count) VALUES (1, 1) ON CONFLICT DO UPDATE SET count = count + 1")
+        }
     }
 
     /// Transactions committed since opening: beside the number of calls, how well group commit works.

@@ -43,6 +43,12 @@ enum Schema {
             public_key BLOB NOT NULL
         ) STRICT;
 
+        -- Written to when the disk has failed, to see whether it works again.
+        CREATE TABLE probe (
+            id INTEGER PRIMARY KEY CHECK (id = 1),
+            count INTEGER NOT NULL
+        ) STRICT;
+
         -- A row an installation, for ever: a tombstone keeps the first columns only.
         CREATE TABLE registration (
             id INTEGER PRIMARY KEY,

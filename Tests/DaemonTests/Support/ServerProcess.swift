@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import Synchronization
 import TestSupport
 
@@ -70,33 +71,74 @@ final class ServerProcess: Sendable {
 }
 
 /// A child process with its output line by line.
+///
+/// Not Foundation's `Process`: on Linux it now and then loses the end of a child that lives for milliseconds only.
 final class ChildProcess: Sendable {
     let standardOutput = Lines()
     let standardError = Lines()
     private let identifier: pid_t
     private let end = Lines()
 
+    struct SpawnFailure: Error {
+        var errno: Int32
+    }
+
     init(_ executable: URL, _ arguments: [String], environment: [String: String] = [:]) throws {
-        let process = Process()
-        process.executableURL = executable
-        process.arguments = arguments
-        process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
-        process.standardInput = FileHandle.nullDevice
-        for (lines, isError) in [(standardOutput, false), (standardError, true)] {
-            let pipe = Pipe()
-            pipe.fileHandleForReading.readabilityHandler = { handle in
-                let data = handle.availableData
-                lines.append(data)
-                if data.isEmpty { handle.readabilityHandler = nil }
+        let output = try Self.pipe()
+        let error = try Self.pipe()
+        identifier = try Self.spawn(executable.path(), arguments, environment, output: output.write, error: error.write)
+        close(output.write)
+        close(error.write)
+        Self.read(output.read, into: standardOutput)
+        Self.read(error.read, into: standardError)
+        let (identifier, end) = (self.identifier, self.end)
+        Thread.detachNewThread {
+            var status: Int32 = 0
+            while unsafe waitpid(identifier, &status, 0) < 0, errno == EINTR {}
+            // The low seven bits are the signal that ended it, the next byte is what it returned (wait(2)).
+            end.append(Data("\(status & 0x7F == 0 ? status >> 8 & 0xFF : -(status & 0x7F))\n".utf8))
+        }
+    }
+
+    private static func pipe() throws -> (read: Int32, write: Int32) {
+        var ends: [Int32] = [0, 0]
+        guard unsafe Glibc.pipe(&ends) == 0 else { throw SpawnFailure(errno: errno) }
+        // Another child must not keep the end of this one's output open.
+        for descriptor in ends { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
+        return (ends[0], ends[1])
+    }
+
+    private static func spawn(
+        _ path: String, _ arguments: [String], _ environment: [String: String], output: Int32, error: Int32
+    ) throws -> pid_t {
+        var actions = unsafe posix_spawn_file_actions_t()
+        unsafe posix_spawn_file_actions_init(&actions)
+        defer { unsafe posix_spawn_file_actions_destroy(&actions) }
+        unsafe posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
+        unsafe posix_spawn_file_actions_adddup2(&actions, output, 1)
+        unsafe posix_spawn_file_actions_adddup2(&actions, error, 2)
+        let variables = ProcessInfo.processInfo.environment.merging(environment) { $1 }.map { "\($0)=\($1)" }
+        var texts = unsafe ([path] + arguments).map { unsafe strdup($0) } + [nil]
+        var settings = unsafe variables.map { unsafe strdup($0) } + [nil]
+        defer { for unsafe text in unsafe texts + settings { unsafe free(text) } }
+        var identifier: pid_t = 0
+        let status = unsafe posix_spawn(&identifier, path, &actions, nil, &texts, &settings)
+        guard status == 0 else { throw SpawnFailure(errno: status) }
+        return identifier
+    }
+
+    /// On a thread of its own: the pool must not block.
+    private static func read(_ descriptor: Int32, into lines: Lines) {
+        Thread.detachNewThread {
+            var buffer = [UInt8](repeating: 0, count: 4096)
+            while true {
+                let count = unsafe Glibc.read(descriptor, &buffer, buffer.count)
+                if count < 0, errno == EINTR { continue }
+                lines.append(Data(buffer[..<max(count, 0)]))
+                guard count > 0 else { break }
             }
-            if isError { process.standardError = pipe } else { process.standardOutput = pipe }
+            close(descriptor)
         }
-        let end = self.end
-        process.terminationHandler = { process in
-            end.append(Data("\(process.terminationReason == .exit ? process.terminationStatus : -process.terminationStatus)\n".utf8))
-        }
-        try process.run()
-        identifier = process.processIdentifier
     }
 
     var isRunning: Bool { end.all.isEmpty }
