@@ -22,9 +22,9 @@ final class Condition<State: Sendable>: Sendable {
 
     var state: State { content.withLock { $0.state } }
 
-    func change<Result: Sendable>(_ change: (inout State) throws -> Result) rethrows -> Result {
-        let (result, met) = try content.withLock { content in
-            let result = try change(&content.state)
+    func change<Result: Sendable>(_ change: (inout State) -> Result) -> Result {
+        let (result, met) = content.withLock { content in
+            let result = change(&content.state)
             let met = content.waiters.filter { $0.isMet(content.state) }
             content.waiters.removeAll { $0.isMet(content.state) }
             return (result, met)
@@ -74,18 +74,20 @@ final class Receiver: EnvelopeReceiver {
 
     func receive(_ envelopes: [WakuEnvelope], origin: EnvelopeOrigin) async throws {
         try await hook.withLock { $0 }?(envelopes)
-        try condition.change { state in
+        let isTaken = condition.change { state in
             guard state.remainingRefusals == 0 else {
                 state.remainingRefusals -= 1
                 state.refusals += 1
-                throw DiskFull()
+                return false
             }
             state.batches.append(envelopes)
             let known = Set(state.messages.map(\.hash))
             let new = envelopes.filter { !known.contains($0.hash) }
             state.messages += new
             state.origins += new.map { _ in origin }
+            return true
         }
+        guard isTaken else { throw DiskFull() }
     }
 
     func refuse(_ count: Int) { condition.change { $0.remainingRefusals = count } }
