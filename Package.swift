@@ -41,6 +41,7 @@ let package = Package(
         .library(name: "PushClient", targets: ["PushClient"]),
         .executable(name: "pushserver", targets: ["pushserver"]),
         .executable(name: "pushctl", targets: ["pushctl"]),
+        .executable(name: "pushbench", targets: ["pushbench"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -88,6 +89,15 @@ let package = Package(
 
         executable("pushserver", ["Daemon"]),
         executable("pushctl", ["PushClient", "StatusCrypto"]),
+        executable("pushbench", ["Bench"]),
+
+        // The measuring stick (docs/BENCHMARKS.md): calls every layer, and the C libraries bare for comparison.
+        library(
+            "Bench",
+            [
+                "Engine", "Delivery", "Transport", "HTTPClient", "Store", "PushProtocol", "Envelope", "StatusCrypto", "Wire",
+                "CSecp256k1", "CLibCrypto", logging,
+            ]),
 
         // Clock, stub gorush, vectors, keys: shared by all tests and the demo.
         library("TestSupport", ["Envelope", "StatusCrypto", "Wire", hummingbird, logging, serviceLifecycle]),
@@ -111,6 +121,7 @@ let package = Package(
         tests(
             "PushClient",
             ["PushClient", "pushctl", "Relay", "Transport", "HTTPClient", "PushProtocol", "Envelope", "StatusCrypto", "Wire", logging]),
+        tests("Bench", ["Bench"]),
         tests("Daemon", ["pushserver", "Transport", "HTTPClient", "Envelope", "StatusCrypto", "Wire"]),
     ]
 )
