@@ -19,7 +19,9 @@ package enum EngineBenchmark {
     }
 
     /// The engine in turn with the floor, so that what else the machine does hits both.
-    package static func engine(_ options: Options, kinds: [MessageKind]) async throws -> Report {
+    ///
+    /// - Parameter withDelivery: whether pushes are also measured with delivery running, which needs the stub gorush beside this program.
+    package static func engine(_ options: Options, kinds: [MessageKind], withDelivery: Bool = true) async throws -> Report {
         var report = Report("engine")
         options.progress.say("engine: seeding \(ownerCount) registrations")
         let seed = try await SeededStore(ownerCount: ownerCount, directory: options.directory, progress: options.progress)
@@ -45,7 +47,7 @@ package enum EngineBenchmark {
             report.add("\(kind.rawValue), engine, processor time", results.map(\.processorTime), unit: "µs")
             report.add(
                 "\(kind.rawValue), messages a commit", results.map { Double(options.messageCount) / Double($0.commitCount) }, unit: "")
-            if kind == .push { try await addDelivery(to: &report, seed: seed, workload: workload, options: options) }
+            if kind == .push, withDelivery { try await addDelivery(to: &report, seed: seed, workload: workload, options: options) }
         }
         return report
     }

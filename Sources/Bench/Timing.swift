@@ -14,7 +14,7 @@ enum Timing {
     static var processorSeconds: Double {
         var usage = rusage()
         // Fails for an invalid argument only.
-        _ = unsafe getrusage(RUSAGE_SELF, &usage)
+        _ = unsafe getrusage(Int32(RUSAGE_SELF.rawValue), &usage)
         return [usage.ru_utime, usage.ru_stime].reduce(0) { $0 + Double($1.tv_sec) + Double($1.tv_usec) / 1e6 }
     }
 

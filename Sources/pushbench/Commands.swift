@@ -19,8 +19,14 @@ struct EngineCommand: AsyncParsableCommand {
     @Option(help: "Only this kind; may be given several times.")
     var kind: [MessageKind] = []
 
+    @Flag(help: "Leave out the figures with delivery running, which need the stub gorush: swift build -c release --product stubgorush.")
+    var deliveryPaused = false
+
     func run() async throws {
-        try await shared.measure { try await EngineBenchmark.engine($0, kinds: kind.isEmpty ? MessageKind.allCases : kind) }
+        try await shared.measure {
+            try await EngineBenchmark.engine(
+                $0, kinds: kind.isEmpty ? MessageKind.allCases : kind, withDelivery: !deliveryPaused)
+        }
     }
 }
 
