@@ -35,6 +35,9 @@ func tests(_ name: String, _ dependencies: [Target.Dependency], exclude: [String
         name: name + "Tests", dependencies: dependencies + ["TestSupport"], exclude: exclude, swiftSettings: settings)
 }
 
+// `pushbench codec` compares with swift-protobuf, which nothing else needs: PUSHSERVER_BENCH_PROTOBUF=1 swift build …
+let comparesWithProtobuf = Context.environment["PUSHSERVER_BENCH_PROTOBUF"] == "1"
+
 let package = Package(
     name: "pushserver",
     products: [
@@ -125,3 +128,14 @@ let package = Package(
         tests("Daemon", ["pushserver", "Transport", "HTTPClient", "Envelope", "StatusCrypto", "Wire"]),
     ]
 )
+
+if comparesWithProtobuf {
+    let generated = "GeneratedMessages"
+    package.dependencies.append(.package(url: "https://github.com/apple/swift-protobuf", exact: "1.39.0"))
+    // Generated code keeps its own rules.
+    package.targets.append(.target(name: generated, dependencies: [.product(name: "SwiftProtobuf", package: "swift-protobuf")]))
+    for target in package.targets where target.name == "Bench" {
+        target.dependencies += [.target(name: generated), .product(name: "SwiftProtobuf", package: "swift-protobuf")]
+        target.swiftSettings?.append(.define("COMPARES_WITH_PROTOBUF"))
+    }
+}

@@ -26,15 +26,18 @@ package enum ScaleBenchmark {
                     ?? Workload(kind, count: options.messageCount, owners: seed.askedOwnerCount, threadCount: options.threadCount)
                 workloads[kind] = workload
                 var rates: [Double] = []
+                var processorTimes: [Double] = []
                 for run in 0..<options.runCount {
                     let result = try await EngineRun(path: seed.copy(), workerCount: options.threadCount).measure(workload)
                     rates.append(result.rate)
+                    processorTimes.append(result.processorTime)
                     logByteCount = max(logByteCount, result.logByteCount)
                     options.progress.say(
                         "scale: \(size) registrations, \(kind.rawValue), run \(run + 1) of \(options.runCount): "
                             + "\(Report.text(result.rate))/s")
                 }
                 report.add("\(size) registrations, \(kind.rawValue)", rates, unit: "/s")
+                report.add("\(size) registrations, \(kind.rawValue), processor time", processorTimes, unit: "µs")
                 if let first = first[kind] {
                     report.add(
                         "\(size) registrations, \(kind.rawValue) ÷ the same at \(sizes[0])", rates.map { $0 / first.median }, unit: "×",

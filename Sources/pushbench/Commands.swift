@@ -51,6 +51,15 @@ struct LatencyCommand: AsyncParsableCommand {
     func run() async throws { try await shared.measure { try await LatencyBenchmark.measure($0) } }
 }
 
+struct CodecCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "codec", abstract: "Reading and writing each message, against swift-protobuf where that was built in.")
+
+    @OptionGroup var shared: SharedOptions
+
+    func run() async throws { try await shared.measure { try CodecBenchmark.measure($0) } }
+}
+
 struct KeccakCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(commandName: "keccak", abstract: "The sponge, beside libcrypto's.")
 
@@ -87,6 +96,7 @@ struct AllCommand: AsyncParsableCommand {
             report.add(try await EngineBenchmark.engine(options, kinds: MessageKind.allCases))
             report.add(try await ScaleBenchmark.measure(options, sizes: [10_000, 100_000, 1_000_000]))
             report.add(try await LatencyBenchmark.measure(options))
+            report.add(try CodecBenchmark.measure(options))
             report.add(SmallBenchmarks.keccak(options))
             report.add(SmallBenchmarks.topicFilter(options))
             report.add(try SmallBenchmarks.rfc26(options))
