@@ -74,9 +74,13 @@ struct Workload: Sendable {
     let senders: [PrivateKey]
     let envelopes: [WakuEnvelope]
 
+    /// Whom `MessageKind.query` asks for.
+    private static let popularOwnerCount = 500
+
     /// - Parameter owners: how many owners there are to ask for or to push to; taken in turn.
     init(_ kind: MessageKind, count: Int, owners: Int, threadCount: Int) {
         self.kind = kind
+        let owners = kind == .query ? min(owners, Self.popularOwnerCount) : owners
         let made = Timing.map(0..<count, threadCount: threadCount) { number in
             let sender = Cast.key(kind.rawValue, number)
             return (sender, Self.envelope(kind, number: number, owner: Owner(number: number % owners), sender: sender))
@@ -99,11 +103,11 @@ struct Workload: Sendable {
                 content.encoded().span, key: sender.sharedSecret(with: server), nonce: random.fixedBytes())
             data = ApplicationMetadata.seal(payload, type: .pushNotificationRegistration, signer: sender)
             topic = TopicName.personal(server).topic
-        case .query, .directQuery:
+        case .query, .storedQuery, .directQuery:
             var query = PushNotificationQuery()
             query.publicKeys = [owner.keyHash.bytes]
             data = ApplicationMetadata.seal(query.encoded(), type: .pushNotificationQuery, signer: sender)
-            if kind == .query { topic = owner.topic }
+            if kind.isOnQueryTopic { topic = owner.topic }
         case .push:
             var notification = PushNotification()
             notification.accessToken = owner.accessToken
@@ -121,7 +125,7 @@ struct Workload: Sendable {
         var message = WakuMessage()
         // Fails for 16 MiB and more.
         message.payload =
-            (kind == .query
+            (kind.isOnQueryTopic
                 ? try? RFC26.sealSymmetric(data, key: SymmetricKey(owner.topicKey), signer: sender, using: &random)
                 : try? RFC26.sealAsymmetric(data, to: server, signer: sender, using: &random)) ?? []
         message.contentTopic = topic.contentTopic
@@ -129,4 +133,8 @@ struct Workload: Sendable {
         message.timestamp = 1_700_000_000_000_000_000 + Int64(number)
         return WakuEnvelope(pubsubTopic: Cast.pubsubTopic, message: message)
     }
+}
+
+extension MessageKind {
+    var isOnQueryTopic: Bool { self == .query || self == .storedQuery }
 }

@@ -4,8 +4,8 @@ import StatusCrypto
 import Wire
 
 #if COMPARES_WITH_PROTOBUF
-import GeneratedMessages
-import SwiftProtobuf
+    import GeneratedMessages
+    import SwiftProtobuf
 #endif
 
 /// Every message read and written by Wire and, if it was built in, by swift-protobuf: in turn, the same bytes, arrays in and out.
@@ -13,28 +13,28 @@ package enum CodecBenchmark {
     package static func measure(_ options: Options) throws -> Report {
         var bench = Bench(options: options)
         #if COMPARES_WITH_PROTOBUF
-        try bench.compare(Samples.registration, with: Pushserver_PushNotificationRegistration.self)
-        try bench.compare(Samples.registrationResponse, with: Pushserver_PushNotificationRegistrationResponse.self)
-        try bench.compare(Samples.query, with: Pushserver_PushNotificationQuery.self)
-        try bench.compare(Samples.queryInfo, with: Pushserver_PushNotificationQueryInfo.self)
-        try bench.compare(Samples.queryResponse, with: Pushserver_PushNotificationQueryResponse.self)
-        try bench.compare(Samples.contactCode, with: Pushserver_ContactCodeAdvertisement.self)
-        try bench.compare(Samples.protocolMessage, with: Pushserver_ProtocolMessage.self)
-        try bench.compare(Samples.notification, with: Pushserver_PushNotification.self)
-        try bench.compare(Samples.request, with: Pushserver_PushNotificationRequest.self)
-        try bench.compare(Samples.report, with: Pushserver_PushNotificationReport.self)
-        try bench.compare(Samples.response, with: Pushserver_PushNotificationResponse.self)
-        try bench.compare(Samples.applicationMetadata, with: Pushserver_ApplicationMetadataMessage.self)
-        try bench.compare(Samples.segment, with: Pushserver_SegmentMessage.self)
-        try bench.compare(Samples.wakuMessage, with: Pushserver_WakuMessage.self)
+            try bench.compare(Samples.registration, with: Pushserver_PushNotificationRegistration.self)
+            try bench.compare(Samples.registrationResponse, with: Pushserver_PushNotificationRegistrationResponse.self)
+            try bench.compare(Samples.query, with: Pushserver_PushNotificationQuery.self)
+            try bench.compare(Samples.queryInfo, with: Pushserver_PushNotificationQueryInfo.self)
+            try bench.compare(Samples.queryResponse, with: Pushserver_PushNotificationQueryResponse.self)
+            try bench.compare(Samples.contactCode, with: Pushserver_ContactCodeAdvertisement.self)
+            try bench.compare(Samples.protocolMessage, with: Pushserver_ProtocolMessage.self)
+            try bench.compare(Samples.notification, with: Pushserver_PushNotification.self)
+            try bench.compare(Samples.request, with: Pushserver_PushNotificationRequest.self)
+            try bench.compare(Samples.report, with: Pushserver_PushNotificationReport.self)
+            try bench.compare(Samples.response, with: Pushserver_PushNotificationResponse.self)
+            try bench.compare(Samples.applicationMetadata, with: Pushserver_ApplicationMetadataMessage.self)
+            try bench.compare(Samples.segment, with: Pushserver_SegmentMessage.self)
+            try bench.compare(Samples.wakuMessage, with: Pushserver_WakuMessage.self)
         #else
-        options.progress.say("codec: without swift-protobuf; PUSHSERVER_BENCH_PROTOBUF=1 swift build … compares with it")
-        let messages: [any WireMessage] = [
-            Samples.registration, Samples.registrationResponse, Samples.query, Samples.queryInfo, Samples.queryResponse,
-            Samples.contactCode, Samples.protocolMessage, Samples.notification, Samples.request, Samples.report, Samples.response,
-            Samples.applicationMetadata, Samples.segment, Samples.wakuMessage,
-        ]
-        for message in messages { bench.measure(message) }
+            options.progress.say("codec: without swift-protobuf; PUSHSERVER_BENCH_PROTOBUF=1 swift build … compares with it")
+            let messages: [any WireMessage] = [
+                Samples.registration, Samples.registrationResponse, Samples.query, Samples.queryInfo, Samples.queryResponse,
+                Samples.contactCode, Samples.protocolMessage, Samples.notification, Samples.request, Samples.report, Samples.response,
+                Samples.applicationMetadata, Samples.segment, Samples.wakuMessage,
+            ]
+            for message in messages { bench.measure(message) }
         #endif
         return bench.report
     }
@@ -46,37 +46,37 @@ package enum CodecBenchmark {
         init(options: Options) { self.options = options }
 
         #if COMPARES_WITH_PROTOBUF
-        /// - Throws: when swift-protobuf cannot read what Wire wrote.
-        mutating func compare<Ours: WireMessage, Theirs: SwiftProtobuf.Message>(_ ours: Ours, with type: Theirs.Type) throws {
-            let bytes = ours.encoded()
-            let theirs = try Theirs(serializedBytes: bytes)
-            compare(
-                "\(Ours.self), read", ours: { keep(try? Ours.decode(bytes)) }, theirs: { keep(try? Theirs(serializedBytes: bytes)) })
-            compare(
-                "\(Ours.self), write", ours: { keep(ours.encoded()) },
-                theirs: { keep(try? theirs.serializedBytes() as [UInt8]) })
-        }
-
-        private mutating func compare(_ name: String, ours: () -> Void, theirs: () -> Void) {
-            options.progress.say("codec: \(name)")
-            let rates = (0..<options.runCount).map { _ in
-                (ours: Timing.rate(for: options.duration, ours), theirs: Timing.rate(for: options.duration, theirs))
+            /// - Throws: when swift-protobuf cannot read what Wire wrote.
+            mutating func compare<Ours: WireMessage, Theirs: SwiftProtobuf.Message>(_ ours: Ours, with type: Theirs.Type) throws {
+                let bytes = ours.encoded()
+                let theirs = try Theirs(serializedBytes: bytes)
+                compare(
+                    "\(Ours.self), read", ours: { keep(try? Ours.decode(bytes)) }, theirs: { keep(try? Theirs(serializedBytes: bytes)) })
+                compare(
+                    "\(Ours.self), write", ours: { keep(ours.encoded()) },
+                    theirs: { keep(try? theirs.serializedBytes() as [UInt8]) })
             }
-            report.add(name, rates.map(\.ours), unit: "/s")
-            report.add("\(name), swift-protobuf", rates.map(\.theirs), unit: "/s")
-            report.add("\(name), ours ÷ swift-protobuf", rates.map { $0.ours / $0.theirs }, unit: "×", mark: .atLeast(1))
-        }
+
+            private mutating func compare(_ name: String, ours: () -> Void, theirs: () -> Void) {
+                options.progress.say("codec: \(name)")
+                let rates = (0..<options.runCount).map { _ in
+                    (ours: Timing.rate(for: options.duration, ours), theirs: Timing.rate(for: options.duration, theirs))
+                }
+                report.add(name, rates.map(\.ours), unit: "/s")
+                report.add("\(name), swift-protobuf", rates.map(\.theirs), unit: "/s")
+                report.add("\(name), ours ÷ swift-protobuf", rates.map { $0.ours / $0.theirs }, unit: "×", mark: .atLeast(1))
+            }
         #else
-        mutating func measure<Message: WireMessage>(_ message: Message) {
-            options.progress.say("codec: \(Message.self)")
-            let bytes = message.encoded()
-            let runs = 0..<options.runCount
-            report.add(
-                "\(Message.self), read", runs.map { _ in Timing.rate(for: options.duration) { keep(try? Message.decode(bytes)) } },
-                unit: "/s")
-            report.add(
-                "\(Message.self), write", runs.map { _ in Timing.rate(for: options.duration) { keep(message.encoded()) } }, unit: "/s")
-        }
+            mutating func measure<Message: WireMessage>(_ message: Message) {
+                options.progress.say("codec: \(Message.self)")
+                let bytes = message.encoded()
+                let runs = 0..<options.runCount
+                report.add(
+                    "\(Message.self), read", runs.map { _ in Timing.rate(for: options.duration) { keep(try? Message.decode(bytes)) } },
+                    unit: "/s")
+                report.add(
+                    "\(Message.self), write", runs.map { _ in Timing.rate(for: options.duration) { keep(message.encoded()) } }, unit: "/s")
+            }
         #endif
     }
 

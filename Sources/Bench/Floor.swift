@@ -37,7 +37,7 @@ final class Floor: Sendable {
             return Message(
                 ephemeral: Cast.key("ephemeral", number).publicKey.uncompressed.bytes, sender: sender.publicKey.uncompressed.bytes,
                 signature: sender.sign(digest).bytes.bytes, digest: digest.bytes,
-                frame: [UInt8](repeating: 1, count: kind.frameByteCount), plaintext: [UInt8](repeating: 2, count: 310),
+                frame: [UInt8](repeating: 1, count: kind.frameByteCount), plaintext: [UInt8](repeating: 2, count: 235),
                 replyFrameByteCount: kind.replyFrameByteCount)
         }
     }
@@ -63,7 +63,7 @@ final class Floor: Sendable {
     private func run(_ message: Message, on worker: FloorWorker) {
         worker.hashEnvelope(message.frame)
         switch kind {
-        case .query: worker.openSymmetric(message.frame)
+        case .query, .storedQuery: worker.openSymmetric(message.frame)
         case .registration, .directQuery, .push: worker.openAsymmetric(message.frame, ephemeral: message.ephemeral)
         }
         worker.checkOuterSignature(message.signature)
@@ -77,18 +77,19 @@ final class Floor: Sendable {
 }
 
 extension MessageKind {
-    /// What an envelope of this kind decrypts to, in blocks of 256 (PROTOCOL.md §3).
+    /// What the envelopes of `Workload` decrypt to, in blocks of 256 (PROTOCOL.md §3).
     fileprivate var frameByteCount: Int {
         switch self {
-        case .registration, .push: 768
-        case .query, .directQuery: 256
+        case .push: 768
+        case .registration: 512
+        case .query, .storedQuery, .directQuery: 256
         }
     }
 
     fileprivate var replyFrameByteCount: Int {
         switch self {
         case .registration: 256
-        case .query, .directQuery, .push: 512
+        case .query, .storedQuery, .directQuery, .push: 512
         }
     }
 }

@@ -7,7 +7,7 @@ import Wire
 
 /// How long a message takes while the server is half busy.
 package enum LatencyBenchmark {
-    private static let ownerCount = 10_000
+    private static let ownerCount = 20_000
 
     /// First the peak of each kind, then the same messages at half its rate.
     package static func measure(_ options: Options) async throws -> Report {

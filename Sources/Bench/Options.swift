@@ -25,8 +25,10 @@ package struct Options: Sendable {
 package enum MessageKind: String, Sendable, CaseIterable {
     /// The first of its key, on the server's own topic.
     case registration
-    /// On a query topic whose key is known: encrypted symmetrically.
+    /// On a query topic whose key is in memory, but for the first ones: encrypted symmetrically.
     case query
+    /// Each on another query topic, whose key was derived before and is in the store.
+    case storedQuery = "stored-query"
     /// On the server's own topic: encrypted to its key.
     case directQuery = "direct-query"
     /// One notification for one device.

@@ -11,8 +11,8 @@ import Synchronization
 struct SeededStore {
     /// Registrations a transaction.
     private static let batchCount = 5_000
-    /// Query topics whose key is stored: fewer than the engine keeps in memory, for it is their first message that costs.
-    private static let topicKeyCount = 4_000
+    /// Owners whose query topic has its key stored: as many as the engine keeps in memory.
+    private static let topicKeyCount = 20_000
 
     let ownerCount: Int
     private let path: String

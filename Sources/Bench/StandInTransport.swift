@@ -130,7 +130,7 @@ extension MessageKind {
         switch self {
         case .registration:
             return (try? PushNotificationRegistrationResponse.decode(message.payload))?.success == true
-        case .query, .directQuery:
+        case .query, .storedQuery, .directQuery:
             return (try? PushNotificationQueryResponse.decode(message.payload))?.info.count == 1
         case .push:
             return (try? PushNotificationResponse.decode(message.payload))?.reports.map(\.success) == [true]
