@@ -12,12 +12,14 @@ struct PlotCommand: ParsableCommand {
     @Option(help: "Folder for the plots.", completion: .directory)
     var output = "."
 
+    /// Units in file names.
+    private static let names = ["/s": "rate", "×": "ratio", "µs": "microseconds", "": "count", "%": "percent"]
+
     func run() throws {
         for path in reports {
             let report = try Report(json: Data(contentsOf: URL(filePath: path)))
             for (unit, plot) in Plot.plots(of: report) {
-                let name = "\(report.benchmark)-\(unit)".filter { $0.isLetter || $0.isNumber || $0 == "-" }
-                let file = URL(filePath: output).appending(path: name + ".svg")
+                let file = URL(filePath: output).appending(path: "\(report.benchmark)-\(Self.names[unit] ?? unit).svg")
                 try Data(plot.svg.utf8).write(to: file)
                 print(file.path())
             }

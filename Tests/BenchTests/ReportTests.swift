@@ -3,9 +3,7 @@ import Foundation
 import Testing
 
 struct StatisticsTests {
-    @Test(arguments: [
-        ([3.0], 3.0), ([1, 9], 5), ([5, 1, 3], 3), ([4, 1, 3, 2], 2.5),
-    ])
+    @Test(arguments: [([3], 3), ([1, 9], 5), ([5, 1, 3], 3), ([4, 1, 3, 2], 2.5)] as [([Double], Double)])
     func `the median is the middle, or between the two middle ones`(values: [Double], median: Double) {
         #expect(Sample(values).median == median)
     }
