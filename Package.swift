@@ -35,12 +35,16 @@ func tests(_ name: String, _ dependencies: [Target.Dependency], exclude: [String
         name: name + "Tests", dependencies: dependencies + ["TestSupport"], exclude: exclude, swiftSettings: settings)
 }
 
+// `pushbench codec` compares with swift-protobuf, which nothing else needs: PUSHSERVER_BENCH_PROTOBUF=1 swift build …
+let comparesWithProtobuf = Context.environment["PUSHSERVER_BENCH_PROTOBUF"] == "1"
+
 let package = Package(
     name: "pushserver",
     products: [
         .library(name: "PushClient", targets: ["PushClient"]),
         .executable(name: "pushserver", targets: ["pushserver"]),
         .executable(name: "pushctl", targets: ["pushctl"]),
+        .executable(name: "pushbench", targets: ["pushbench"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -90,6 +94,15 @@ let package = Package(
 
         executable("pushserver", ["Daemon"]),
         executable("pushctl", ["PushClient", "Store", "HTTPClient", "Envelope", "PushProtocol", "StatusCrypto", "Wire", logging]),
+        executable("pushbench", ["Bench"]),
+
+        // The measuring stick (docs/BENCHMARKS.md): calls every layer, and the C libraries bare for comparison.
+        library(
+            "Bench",
+            [
+                "Engine", "Delivery", "Transport", "HTTPClient", "Store", "PushProtocol", "Envelope", "StatusCrypto", "Wire",
+                "CSecp256k1", "CLibCrypto", logging,
+            ]),
 
         // Clock, stub gorush, vectors, keys: shared by all tests and the demo.
         library("TestSupport", ["CFaultyVFS", "Envelope", "StatusCrypto", "Wire", hummingbird, logging, serviceLifecycle]),
@@ -121,7 +134,19 @@ let package = Package(
         tests(
             "PushClient",
             ["PushClient", "pushctl", "Relay", "Transport", "HTTPClient", "PushProtocol", "Envelope", "StatusCrypto", "Wire", logging]),
+        tests("Bench", ["Bench"]),
         tests("Daemon", ["pushserver", "pushctl", "Transport", "HTTPClient", "Envelope", "StatusCrypto", "Wire", grdb]),
     ],
     cLanguageStandard: .c11
 )
+
+if comparesWithProtobuf {
+    let generated = "GeneratedMessages"
+    package.dependencies.append(.package(url: "https://github.com/apple/swift-protobuf", exact: "1.39.0"))
+    // Generated code keeps its own rules.
+    package.targets.append(.target(name: generated, dependencies: [.product(name: "SwiftProtobuf", package: "swift-protobuf")]))
+    for target in package.targets where target.name == "Bench" {
+        target.dependencies += [.target(name: generated), .product(name: "SwiftProtobuf", package: "swift-protobuf")]
+        target.swiftSettings?.append(.define("COMPARES_WITH_PROTOBUF"))
+    }
+}

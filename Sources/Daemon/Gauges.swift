@@ -2,24 +2,28 @@ import CoreMetrics
 import Engine
 import Envelope
 import Store
+import Transport
 
 /// Metrics that are looked up when somebody asks.
 struct Gauges: Sendable {
     private let store: PushStore
     private let engine: Engine
+    private let waku: WakuTransport?
     private let registrations = Meter(label: "pushserver_registrations")
     private let topics = Meter(label: "pushserver_query_topics")
     private let underWay = Meter(label: "pushserver_messages_under_way")
     private let queued = Meter(label: "pushserver_pushes_queued")
     private let oldestAge = Meter(label: "pushserver_oldest_queued_push_age_seconds")
 
-    init(store: PushStore, engine: Engine) {
+    init(store: PushStore, engine: Engine, waku: WakuTransport?) {
         self.store = store
         self.engine = engine
+        self.waku = waku
     }
 
     /// A value that cannot be read keeps what it was.
     func refresh() async {
+        waku?.refreshGauges()
         topics.set(engine.queryTopicCount)
         underWay.set(engine.underWayCount)
         if let count = try? await store.registrationCount() { registrations.set(count) }

@@ -70,7 +70,7 @@ package enum Server {
         let readiness = Readiness(
             relayCount: relayAddresses.count, publicKey: IdentityBody(identity.publicKey).publicKey, readyFile: readyFile, clock: clock,
             logger: logger, troubles: troubles)
-        let gauges = Gauges(store: store, engine: engine)
+        let gauges = Gauges(store: store, engine: engine, waku: transport as? WakuTransport)
         let metricsText: @Sendable () async -> String = {
             await gauges.refresh()
             await delivery?.refreshMetrics()

@@ -7,13 +7,22 @@ import UnixSignals
 /// `pushserver relay`: one or more embedded nodes on a bus of their own, without a server behind them.
 package enum StandaloneRelay {
     /// Runs until SIGTERM or SIGINT.
-    package static func run(listen: [ListenAddress], pubsubTopics: [String], readyFile: String?, logger: Logger) async throws {
+    ///
+    /// - Parameters:
+    ///   - archive: where the nodes keep their messages; of several nodes each appends its number.
+    ///   - allowsFaults: whether they can be told over HTTP to misbehave.
+    package static func run(
+        listen: [ListenAddress], pubsubTopics: [String], archive: String?, allowsFaults: Bool, readyFile: String?, logger: Logger
+    ) async throws {
         let bus = Bus()
         let readiness = Readiness(
             relayCount: listen.count, publicKey: nil, readyFile: readyFile, clock: ContinuousClock(), logger: logger, troubles: { [] })
         let relays = listen.enumerated().map { index, address in
             RelayServer(
-                configuration: .init(host: address.host, port: address.port, pubsubTopics: pubsubTopics), bus: bus, clock: .system,
+                configuration: .init(
+                    host: address.host, port: address.port, pubsubTopics: pubsubTopics,
+                    archivePath: archive.map { listen.count == 1 ? $0 : "\($0).\(index + 1)" }, allowsFaults: allowsFaults),
+                bus: bus, clock: .system,
                 logger: logger, onListening: { readiness.relayListens(index, on: $0) })
         }
         let group = ServiceGroup(

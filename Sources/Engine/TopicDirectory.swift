@@ -12,17 +12,22 @@ package final class TopicDirectory: Sendable {
     private let own: [Topic]
     private let table: Mutex<TopicTable>
 
+    /// With a table that is there already.
+    package init(serverKey: PublicKey, table: TopicTable) {
+        own = [TopicName.personal(serverKey).topic, TopicName.partitioned(serverKey).topic]
+        self.table = Mutex(table)
+    }
+
     /// Loads the topics of all registrations; about 0.2 s for a million.
     ///
     /// - Throws: `StoreError` when they cannot be read.
-    package init(serverKey: PublicKey, store: PushStore) async throws {
-        own = [TopicName.personal(serverKey).topic, TopicName.partitioned(serverKey).topic]
+    package convenience init(serverKey: PublicKey, store: PushStore) async throws {
         let empty = TopicTable(minimumCapacity: 2 * (try await store.registrationCount()))
         let loaded = try await store.reduceLiveTopics(into: empty) { table, registration, topics in
             table.insert(.init(registration: registration, isPrefixed: false), topic: topics.plain)
             table.insert(.init(registration: registration, isPrefixed: true), topic: topics.prefixed)
         }
-        table = Mutex(loaded)
+        self.init(serverKey: serverKey, table: loaded)
     }
 
     /// Whether the message could be for us; cheap enough to be asked for all of a shard's traffic.

@@ -35,8 +35,6 @@ extension WireMessage {
 
     /// The message's bytes, in one allocation.
     package func encoded() -> [UInt8] {
-        var writer = WireWriter(capacity: encodedByteCount)
-        write(to: &writer)
-        return writer.finish()
+        WireWriter.array(byteCount: encodedByteCount) { write(to: &$0) }
     }
 }

@@ -2,26 +2,33 @@
 ///
 /// A message describes its fields once, in ``WireMessage/write(to:)``, and is written twice: first by a writer that only counts,
 /// then into an array of exactly that size.
-package struct WireWriter: ~Copyable {
+@safe package struct WireWriter: ~Copyable {
     /// Bytes written, or counted.
     package private(set) var byteCount = 0
-    private var bytes: [UInt8] = []
-    private let isCounting: Bool
+    /// Nil when they are only counted. Valid for as long as the writer is: `array(byteCount:_:)` makes both.
+    ///
+    /// Appending to an array byte by byte took longer than swift-protobuf takes (`pushbench codec`): each append looks whether the array
+    /// is shared and large enough.
+    private let target: UnsafeMutableBufferPointer<UInt8>?
 
     /// A writer that only counts.
     package init() {
-        isCounting = true
+        unsafe target = nil
     }
 
-    /// A writer with room for so many bytes.
-    package init(capacity byteCount: Int) {
-        isCounting = false
-        bytes.reserveCapacity(byteCount)
+    private init(target: UnsafeMutableBufferPointer<UInt8>) {
+        unsafe self.target = target
     }
 
-    /// What was written; empty when it was only counted.
-    package consuming func finish() -> [UInt8] {
-        bytes
+    /// The bytes that the body writes.
+    ///
+    /// - Parameter byteCount: how many that will be, as counted before; more end the program.
+    static func array(byteCount: Int, _ body: (inout WireWriter) -> Void) -> [UInt8] {
+        unsafe [UInt8](unsafeUninitializedCapacity: byteCount) { buffer, initializedCount in
+            var writer = unsafe WireWriter(target: buffer)
+            body(&writer)
+            initializedCount = writer.byteCount
+        }
     }
 }
 
@@ -59,20 +66,18 @@ extension WireWriter {
 
     /// `string`.
     package mutating func write(_ value: String, _ number: UInt32) {
-        let text = value.utf8
-        guard !text.isEmpty else { return }
-        writeLength(text.count, number)
-        append(contentsOf: text)
+        guard !value.isEmpty else { return }
+        writeEntry(value.utf8Span.span, number)
     }
 
     /// `bytes`.
     package mutating func write(_ value: [UInt8], _ number: UInt32) {
-        if !value.isEmpty { writeEntry(value, number) }
+        if !value.isEmpty { writeEntry(value.span, number) }
     }
 
     /// `repeated bytes`: an empty entry is an entry.
     package mutating func write(_ list: [[UInt8]], _ number: UInt32) {
-        for value in list { writeEntry(value, number) }
+        for value in list { writeEntry(value.span, number) }
     }
 
     /// A repeated message.
@@ -94,9 +99,9 @@ extension WireWriter {
     }
 
     @inline(__always)
-    private mutating func writeEntry(_ value: [UInt8], _ number: UInt32) {
+    private mutating func writeEntry(_ value: Span<UInt8>, _ number: UInt32) {
         writeLength(value.count, number)
-        append(contentsOf: value)
+        append(value)
     }
 
     /// Tag and length of a length-delimited field.
@@ -109,20 +114,27 @@ extension WireWriter {
     /// Seven bits a byte, lowest first, the top bit meaning that more follow.
     @inline(__always)
     private mutating func append(varint value: UInt64) {
-        byteCount += (64 - (value | 1).leadingZeroBitCount + 6) / 7
-        guard !isCounting else { return }
-        var rest = value
-        while rest >= 0x80 {
-            bytes.append(UInt8(truncatingIfNeeded: rest) | 0x80)
-            rest >>= 7
+        let count = (64 - (value | 1).leadingZeroBitCount + 6) / 7
+        if let target = unsafe target {
+            precondition(count <= target.count - byteCount)
+            var rest = value
+            for index in byteCount..<byteCount + count - 1 {
+                unsafe target[index] = UInt8(truncatingIfNeeded: rest) | 0x80
+                rest >>= 7
+            }
+            unsafe target[byteCount + count - 1] = UInt8(truncatingIfNeeded: rest)
         }
-        bytes.append(UInt8(rest))
+        byteCount += count
     }
 
     @inline(__always)
-    private mutating func append(contentsOf value: some Collection<UInt8>) {
+    private mutating func append(_ value: Span<UInt8>) {
+        if let target = unsafe target {
+            precondition(value.count <= target.count - byteCount)
+            unsafe value.withUnsafeBytes { source in
+                unsafe UnsafeMutableRawBufferPointer(rebasing: UnsafeMutableRawBufferPointer(target)[byteCount...]).copyMemory(from: source)
+            }
+        }
         byteCount += value.count
-        guard !isCounting else { return }
-        bytes.append(contentsOf: value)
     }
 }

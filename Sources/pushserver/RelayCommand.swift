@@ -17,6 +17,12 @@ struct RelayCommand: AsyncParsableCommand {
     @Option(parsing: .singleValue, help: "A pubsub topic that the nodes are subscribed to from the start. Repeat it for more.")
     var pubsubTopic: [String] = []
 
+    @Option(help: "Keep the store's messages in this file; with several nodes each appends its number.", completion: .file())
+    var archive: String?
+
+    @Flag(help: "For tests: take orders to misbehave, under /faults.")
+    var allowFaults = false
+
     @Option(help: "Write the addresses that were bound to this file, as JSON.", completion: .file())
     var readyFile: String?
 
@@ -25,7 +31,8 @@ struct RelayCommand: AsyncParsableCommand {
             let logger = LoggingSetup.bootstrap()
             try await StandaloneRelay.run(
                 listen: listen.isEmpty ? [ListenAddress(host: "127.0.0.1", port: 8645)] : listen,
-                pubsubTopics: pubsubTopic.isEmpty ? ["/waku/2/rs/16/32"] : pubsubTopic, readyFile: readyFile, logger: logger)
+                pubsubTopics: pubsubTopic.isEmpty ? ["/waku/2/rs/16/32"] : pubsubTopic, archive: archive,
+                allowsFaults: allowFaults, readyFile: readyFile, logger: logger)
         }
     }
 }

@@ -92,11 +92,15 @@ final class OpenStage: Sendable {
         do {
             var keyless: [TopicKeys.Identifier] = []
             for subscriber in directory.subscribers(of: topic) {
+                if let key = keys.cached(subscriber) {
+                    if let frame = opener.frame(message, topicKey: key) { return assemble(frame, of: message) }
+                    continue
+                }
                 guard let keyHash = try await store.keyHash(ofRegistration: subscriber.registration) else { continue }
-                let candidate = TopicKeys.Identifier(keyHash: keyHash, isPrefixed: subscriber.isPrefixed)
+                let candidate = TopicKeys.Identifier(subscriber: subscriber, keyHash: keyHash)
                 if let key = try await keys.known(candidate) {
                     if let frame = opener.frame(message, topicKey: key) { return assemble(frame, of: message) }
-                } else if !keyless.contains(candidate) {
+                } else if !keyless.contains(where: candidate.isSameTopic) {
                     keyless.append(candidate)
                 }
             }

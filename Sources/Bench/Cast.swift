@@ -1,0 +1,140 @@
+import Envelope
+import PushProtocol
+import StatusCrypto
+import Store
+import Wire
+
+/// SplitMix64: the same numbers in every run.
+struct SeededRandom: RandomNumberGenerator {
+    private var state: UInt64
+
+    init(seed: UInt64) { state = seed }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ mixed >> 30) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ mixed >> 31
+    }
+}
+
+/// Everybody who appears in a benchmark. Keys and contents are made from numbers, so that each run has the same ones.
+enum Cast {
+    static let pubsubTopic = "/waku/2/rs/16/32"
+    static let server = key("server", 0)
+
+    static func key(_ role: String, _ number: Int) -> PrivateKey {
+        guard let key = try? PrivateKey(digest(role, number)) else { preconditionFailure("one hash in 2^128 is no key") }
+        return key
+    }
+
+    static func digest(_ role: String, _ number: Int) -> Digest32 {
+        SHA256.hash(Array("pushbench \(role) \(number)".utf8))
+    }
+
+    /// 8-4-4-4-12 hex digits.
+    static func universallyUniqueID(_ role: String, _ number: Int) -> String {
+        let digits = Array(digest(role, number).description.utf8.prefix(32))
+        return [0..<8, 8..<12, 12..<16, 16..<20, 20..<32].map { String(decoding: digits[$0], as: UTF8.self) }.joined(separator: "-")
+    }
+}
+
+/// A registered device without lists. Has no key pair, only the hash of one: nobody signs for it.
+struct Owner {
+    let number: Int
+
+    var keyHash: Digest64 { Keccak.shake256(Array("pushbench owner \(number)".utf8)) }
+    var installationID: String { Cast.universallyUniqueID("installation", number) }
+    var accessToken: String { Cast.universallyUniqueID("access token", number) }
+    /// 64 hex digits, as APNs has them.
+    var deviceToken: String { Cast.digest("device token", number).description }
+    /// Of its query topic; stored in place of a derived key, which saves the preparation 13 ms an owner.
+    var topicKey: FixedBytes<32> { Cast.digest("topic key", number) }
+    var topic: Topic { TopicName.query(keyHash, .plain).topic }
+
+    var registration: Registration {
+        var content = PushNotificationRegistration()
+        content.tokenType = .apn
+        content.deviceToken = deviceToken
+        content.apnTopic = "im.status.ethereum"
+        content.installationID = installationID
+        content.accessToken = accessToken
+        content.enabled = true
+        content.version = 1
+        content.grant = Cast.digest("grant", number).bytes + Cast.digest("grant", -number).bytes + [0]
+        return Registration(keyHash: keyHash, content: content, plaintextDigest: Cast.digest("plaintext", number))
+    }
+}
+
+/// Envelopes of one kind with who sent them, made before any clock runs.
+struct Workload: Sendable {
+    let kind: MessageKind
+    /// One a message; of registrations all different.
+    let senders: [PrivateKey]
+    let envelopes: [WakuEnvelope]
+
+    /// Whom `MessageKind.query` asks for.
+    private static let popularOwnerCount = 500
+
+    /// - Parameter owners: how many owners there are to ask for or to push to; taken in turn.
+    init(_ kind: MessageKind, count: Int, owners: Int, threadCount: Int) {
+        self.kind = kind
+        let owners = kind == .query ? min(owners, Self.popularOwnerCount) : owners
+        let made = Timing.map(0..<count, threadCount: threadCount) { number in
+            let sender = Cast.key(kind.rawValue, number)
+            return (sender, Self.envelope(kind, number: number, owner: Owner(number: number % owners), sender: sender))
+        }
+        senders = made.map(\.0)
+        envelopes = made.map(\.1)
+    }
+
+    private static func envelope(_ kind: MessageKind, number: Int, owner: Owner, sender: PrivateKey) -> WakuEnvelope {
+        var random = SeededRandom(seed: UInt64(number))
+        let server = Cast.server.publicKey
+        let data: [UInt8]
+        var topic = TopicName.partitioned(server).topic
+        switch kind {
+        case .registration:
+            var content = owner.registration.content
+            content.grant =
+                sender.sign(Grant.digest(client: sender.publicKey, server: server, accessToken: content.accessToken)).bytes.bytes
+            let payload = AESGCM.sealCombined(
+                content.encoded().span, key: sender.sharedSecret(with: server), nonce: random.fixedBytes())
+            data = ApplicationMetadata.seal(payload, type: .pushNotificationRegistration, signer: sender)
+            topic = TopicName.personal(server).topic
+        case .query, .storedQuery, .directQuery:
+            var query = PushNotificationQuery()
+            query.publicKeys = [owner.keyHash.bytes]
+            data = ApplicationMetadata.seal(query.encoded(), type: .pushNotificationQuery, signer: sender)
+            if kind.isOnQueryTopic { topic = owner.topic }
+        case .push:
+            var notification = PushNotification()
+            notification.accessToken = owner.accessToken
+            notification.publicKey = owner.keyHash.bytes
+            notification.installationID = owner.installationID
+            notification.type = .message
+            notification.chatID = Keccak.shake256(Array("chat".utf8)).bytes
+            notification.author = Keccak.shake256(Array("author".utf8)).bytes
+            notification.message = random.bytes(100)
+            var request = PushNotificationRequest()
+            request.requests = [notification]
+            request.messageID = Cast.digest("message", number).bytes
+            data = ApplicationMetadata.seal(request.encoded(), type: .pushNotificationRequest, signer: sender)
+        }
+        var message = WakuMessage()
+        // Fails for 16 MiB and more.
+        message.payload =
+            (kind.isOnQueryTopic
+                ? try? RFC26.sealSymmetric(data, key: SymmetricKey(owner.topicKey), signer: sender, using: &random)
+                : try? RFC26.sealAsymmetric(data, to: server, signer: sender, using: &random)) ?? []
+        message.contentTopic = topic.contentTopic
+        message.version = RFC26.messageVersion
+        message.timestamp = 1_700_000_000_000_000_000 + Int64(number)
+        return WakuEnvelope(pubsubTopic: Cast.pubsubTopic, message: message)
+    }
+}
+
+extension MessageKind {
+    var isOnQueryTopic: Bool { self == .query || self == .storedQuery }
+}

@@ -1,0 +1,75 @@
+import Delivery
+import Engine
+import Envelope
+import Foundation
+import PushProtocol
+import StatusCrypto
+import Store
+import Transport
+
+/// One life of an engine on a real database: starts, does a workload, drains.
+struct EngineRun {
+    struct Result {
+        /// From the first hand-over until the last mark was durable.
+        var rate: Double
+        /// Microseconds a message, for the same.
+        var processorTime: Double
+        /// Until the outbox was empty; nil when delivery was paused.
+        var deliveredRate: Double?
+        /// The most the log beside the database grew to, in bytes.
+        var logByteCount: Int
+        var commitCount: Int
+    }
+
+    let path: String
+    let workerCount: Int
+    /// nil: delivery is paused.
+    var gorushURL: String?
+
+    /// - Throws: `WrongReply` when a reply is not what it should be.
+    func measure(_ workload: Workload) async throws -> Result {
+        let transport = StandInTransport(workload)
+        let result = try await run(transport, messageCount: workload.envelopes.count) {
+            (transport.elapsedSeconds, transport.elapsedProcessorSeconds)
+        }
+        try transport.check()
+        return result
+    }
+
+    /// Runs an engine until the transport's `run` returns.
+    func run(
+        _ transport: some MessageTransport, messageCount: Int, elapsed: () -> (seconds: Double, processorSeconds: Double)
+    ) async throws -> Result {
+        let store = try SeededStore.open(path)
+        let wallClock = WallClock { Timestamp(nanoseconds: Int64(Date().timeIntervalSince1970 * 1e9)) }
+        let directory = try await TopicDirectory(serverKey: Cast.server.publicKey, store: store)
+        let delivery = gorushURL.map {
+            DeliveryLoop(
+                store: store, configuration: DeliveryConfiguration(endpoint: .init(url: $0)), clock: ContinuousClock(),
+                wallClock: wallClock, logger: .silent, onUnregistered: { directory.remove($0) })
+        }
+        let engine = Engine(
+            configuration: .init(
+                identity: Cast.server, registrationPolicy: RegistrationPolicy(), isDryRun: false, workerCount: workerCount,
+                echoesReplies: false, drainLimit: .seconds(600)),
+            store: store, directory: directory, transport: transport, clock: ContinuousClock(), wallClock: wallClock,
+            logger: .silent, onAcceptedPushes: { delivery?.wake() })
+        let delivering = Task { try await delivery?.run() }
+        let commitsBefore = store.commitCount
+        try await engine.run()
+        let (seconds, processorSeconds) = elapsed()
+        let commitCount = store.commitCount - commitsBefore
+        var deliveredSeconds: Double?
+        if delivery != nil {
+            while try await store.queuedPushCount() > 0 { try await Task.sleep(for: .milliseconds(2)) }
+            deliveredSeconds = elapsed().seconds
+        }
+        delivering.cancel()
+        let logByteCount = SeededStore.byteCount(path + "-wal")
+        _ = try? await delivering.value
+        await store.close()
+        return Result(
+            rate: Double(messageCount) / seconds, processorTime: processorSeconds / Double(messageCount) * 1e6,
+            deliveredRate: deliveredSeconds.map { Double(messageCount) / $0 }, logByteCount: logByteCount, commitCount: commitCount)
+    }
+}

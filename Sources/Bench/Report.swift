@@ -1,0 +1,98 @@
+package import Foundation
+
+/// What a benchmark found out: figures, the marks they are held against, and the machine, without which no figure means anything.
+package struct Report: Sendable, Equatable, Codable {
+    /// A bound that a figure should keep.
+    package struct Mark: Sendable, Equatable, Codable {
+        package enum Direction: String, Sendable, Codable {
+            case atLeast
+            case atMost
+        }
+
+        package var direction: Direction
+        package var bound: Double
+
+        package static func atLeast(_ bound: Double) -> Mark { Mark(direction: .atLeast, bound: bound) }
+        package static func atMost(_ bound: Double) -> Mark { Mark(direction: .atMost, bound: bound) }
+
+        package func isMet(by value: Double) -> Bool {
+            direction == .atLeast ? value >= bound : value <= bound
+        }
+    }
+
+    package struct Figure: Sendable, Equatable, Codable {
+        package var name: String
+        /// `/s`, `ms`, `×`, `MB` …
+        package var unit: String
+        package var sample: Sample
+        package var mark: Mark?
+    }
+
+    package var benchmark: String
+    package var machine: Machine
+    package private(set) var figures: [Figure] = []
+
+    package init(_ benchmark: String, machine: Machine = .current()) {
+        self.benchmark = benchmark
+        self.machine = machine
+    }
+
+    /// Adds what several runs measured.
+    package mutating func add(_ name: String, _ values: [Double], unit: String, mark: Mark? = nil) {
+        figures.append(Figure(name: name, unit: unit, sample: Sample(values), mark: mark))
+    }
+
+    /// Adds another report's figures.
+    package mutating func add(_ other: Report) {
+        figures += other.figures.map { figure in
+            var figure = figure
+            figure.name = "\(other.benchmark): \(figure.name)"
+            return figure
+        }
+    }
+
+    /// For programs, and for `pushbench plot`.
+    package var json: String {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+        return (try? encoder.encode(self)).map { String(decoding: $0, as: UTF8.self) } ?? "{}"
+    }
+
+    /// Reads what `json` wrote.
+    package init(json: Data) throws {
+        self = try JSONDecoder().decode(Report.self, from: json)
+    }
+
+    /// For people: a table in Markdown.
+    package var table: String {
+        let rows =
+            [["", "median", "lowest … highest", "", "mark"]]
+            + figures.map { figure in
+                let sample = figure.sample
+                return [
+                    figure.name, Self.text(sample.median), "\(Self.text(sample.minimum)) … \(Self.text(sample.maximum))", figure.unit,
+                    figure.mark.map { Self.text($0, on: sample.median) } ?? "",
+                ]
+            }
+        let widths = (0..<5).map { column in rows.map { $0[column].count }.max() ?? 0 }
+        var lines = rows.map { row in
+            "| " + zip(row, widths).map { $0 + String(repeating: " ", count: $1 - $0.count) }.joined(separator: " | ") + " |"
+        }
+        lines.insert("|" + widths.map { String(repeating: "-", count: $0 + 2) }.joined(separator: "|") + "|", at: 1)
+        let runCount = figures.map(\.sample.values.count).max() ?? 0
+        return (["\(benchmark) · \(machine.summary) · \(runCount) runs", ""] + lines).joined(separator: "\n")
+    }
+
+    private static func text(_ mark: Mark, on value: Double) -> String {
+        "\(mark.direction == .atLeast ? "≥" : "≤") \(text(mark.bound))\(mark.isMet(by: value) ? ", met" : ", NOT met")"
+    }
+
+    /// Three or more significant digits.
+    static func text(_ value: Double) -> String {
+        switch abs(value) {
+        case 100...: String(format: "%.0f", value)
+        case 10..<100: String(format: "%.1f", value)
+        default: String(format: "%.2f", value)
+        }
+    }
+}

@@ -1,0 +1,87 @@
+import Envelope
+import Foundation
+import StatusCrypto
+
+/// Whether the server stays the same when the database grows.
+package enum ScaleBenchmark {
+    /// - Parameter sizes: registrations; the rates of the last are held against those of the first.
+    package static func measure(_ options: Options, sizes: [Int]) async throws -> Report {
+        var report = Report("scale")
+        var workloads: [MessageKind: Workload] = [:]
+        var first: [MessageKind: Sample] = [:]
+        for size in sizes {
+            options.progress.say("scale: seeding \(size) registrations")
+            let seed = try await SeededStore(ownerCount: size, directory: options.directory, progress: options.progress)
+            defer { seed.remove() }
+            report.add("\(size) registrations, disk", [Double(seed.byteCount) / 1e6], unit: "MB")
+            report.add(
+                "\(size) registrations, disk for each", [Double(seed.byteCount) / Double(size)], unit: "bytes",
+                mark: size == sizes.last ? .atMost(900) : nil)
+            try await addStart(of: seed, to: &report, options: options, isMarked: size == sizes.last)
+
+            var logByteCount = 0
+            for kind in [MessageKind.registration, .query, .push] {
+                let workload =
+                    workloads[kind]
+                    ?? Workload(kind, count: options.messageCount, owners: seed.askedOwnerCount, threadCount: options.threadCount)
+                workloads[kind] = workload
+                var rates: [Double] = []
+                var processorTimes: [Double] = []
+                for run in 0..<options.runCount {
+                    let result = try await EngineRun(path: seed.copy(), workerCount: options.threadCount).measure(workload)
+                    rates.append(result.rate)
+                    processorTimes.append(result.processorTime)
+                    logByteCount = max(logByteCount, result.logByteCount)
+                    options.progress.say(
+                        "scale: \(size) registrations, \(kind.rawValue), run \(run + 1) of \(options.runCount): "
+                            + "\(Report.text(result.rate))/s")
+                }
+                report.add("\(size) registrations, \(kind.rawValue)", rates, unit: "/s")
+                report.add("\(size) registrations, \(kind.rawValue), processor time", processorTimes, unit: "µs")
+                if let first = first[kind] {
+                    report.add(
+                        "\(size) registrations, \(kind.rawValue) ÷ the same at \(sizes[0])", rates.map { $0 / first.median }, unit: "×",
+                        mark: size == sizes.last ? .atLeast(0.90) : nil)
+                } else {
+                    first[kind] = Sample(rates)
+                }
+            }
+            report.add("\(size) registrations, log at most", [Double(logByteCount) / 1e6], unit: "MB")
+        }
+        return report
+    }
+
+    /// Starts the server itself on the database.
+    private static func addStart(
+        of seed: SeededStore, to report: inout Report, options: Options, isMarked: Bool
+    ) async throws {
+        let keyFile = options.directory + "/identity.key"
+        try Cast.server.withExposedBytes { bytes in
+            let text = [UInt8](copying: bytes)
+            try Data((Hex.encode(text) + "\n").utf8).write(to: URL(filePath: keyFile))
+        }
+        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: keyFile)
+        var seconds: [Double] = []
+        var megabytes: [Double] = []
+        for _ in 0..<options.runCount {
+            let readyFile = options.directory + "/ready.json"
+            try? FileManager.default.removeItem(atPath: readyFile)
+            let path = try seed.copy()
+            let start = ContinuousClock.now
+            let (server, _) = try Programs.start(
+                "pushserver",
+                arguments: [
+                    "serve", "--ready-file", readyFile, "--set", "identity.keyFile=\(keyFile)", "--set", "storage.path=\(path)",
+                    "--set", "transport.embedded.listen=127.0.0.1:0", "--set", "admin.listen=127.0.0.1:0",
+                ])
+            _ = try await Programs.waitForFile(readyFile, of: server)
+            seconds.append((ContinuousClock.now - start).seconds)
+            megabytes.append(Machine.residentMegabytes(of: server.processIdentifier) ?? .nan)
+            server.terminate()
+            server.waitUntilExit()
+        }
+        report.add("\(seed.ownerCount) registrations, start to ready", seconds, unit: "s", mark: isMarked ? .atMost(1) : nil)
+        report.add(
+            "\(seed.ownerCount) registrations, resident memory", megabytes, unit: "MB", mark: isMarked ? .atMost(150) : nil)
+    }
+}

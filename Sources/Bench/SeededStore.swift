@@ -1,0 +1,81 @@
+import Engine
+import Envelope
+import Foundation
+import Logging
+import PushProtocol
+import StatusCrypto
+import Store
+import Synchronization
+
+/// A database with so many registered owners, made once; each run gets a copy of its own.
+struct SeededStore {
+    /// Registrations a transaction.
+    private static let batchCount = 5_000
+    /// Owners whose query topic has its key stored: as many as the engine keeps in memory.
+    private static let topicKeyCount = 20_000
+
+    let ownerCount: Int
+    private let path: String
+    private let copyPath: String
+
+    init(ownerCount: Int, directory: String, progress: Progress) async throws {
+        self.ownerCount = ownerCount
+        path = directory + "/seed-\(ownerCount).sqlite"
+        copyPath = directory + "/run.sqlite"
+        Self.remove(path)
+        let store = try Self.open(path)
+        for start in stride(from: 0, to: ownerCount, by: Self.batchCount) {
+            if start > 0, start.isMultiple(of: 100_000) { progress.say("seeded \(start) of \(ownerCount) registrations") }
+            let owners = (start..<min(ownerCount, start + Self.batchCount)).map { Owner(number: $0) }
+            try await store.commit { transaction in
+                for owner in owners {
+                    try transaction.register(
+                        owner.registration, topics: .init(keyHash: owner.keyHash), at: Timestamp(nanoseconds: 1_700_000_000_000_000_000))
+                }
+            }
+        }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for number in 0..<min(ownerCount, Self.topicKeyCount) {
+                group.addTask {
+                    let owner = Owner(number: number)
+                    try await store.saveTopicKey(owner.topicKey, keyHash: owner.keyHash, prefixed: false)
+                }
+            }
+            try await group.waitForAll()
+        }
+        await store.close()
+    }
+
+    /// Owners whom messages may be about.
+    var askedOwnerCount: Int { min(ownerCount, Self.topicKeyCount) }
+
+    var byteCount: Int { Self.byteCount(path) }
+
+    /// The database in the state of the beginning.
+    func copy() throws -> String {
+        Self.remove(copyPath)
+        try FileManager.default.copyItem(atPath: path, toPath: copyPath)
+        return copyPath
+    }
+
+    func remove() {
+        Self.remove(path)
+        Self.remove(copyPath)
+    }
+
+    static func open(_ path: String) throws -> PushStore {
+        try PushStore(path: path, identity: Cast.server.publicKey.compressed, logger: .silent)
+    }
+
+    static func byteCount(_ path: String) -> Int {
+        (try? FileManager.default.attributesOfItem(atPath: path)[.size] as? Int) ?? 0
+    }
+
+    private static func remove(_ path: String) {
+        for suffix in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: path + suffix) }
+    }
+}
+
+extension Logger {
+    static let silent = Logger(label: "pushbench") { _ in SwiftLogNoOpLogHandler() }
+}

@@ -1,0 +1,30 @@
+/// The figures of several runs. What counts is the median; the spread says how far to trust it.
+package struct Sample: Sendable, Equatable, Codable {
+    /// In the order of the runs; at least one.
+    package var values: [Double]
+
+    /// One value a run.
+    package init(_ values: [Double]) { self.values = values }
+
+    package var median: Double { quantile(0.5) }
+    package var minimum: Double { values.min() ?? .nan }
+    package var maximum: Double { values.max() ?? .nan }
+
+    /// The median distance from the median: unlike a standard deviation it does not follow one disturbed run.
+    package var medianAbsoluteDeviation: Double {
+        let center = median
+        return Sample(values.map { abs($0 - center) }).median
+    }
+
+    /// Interpolated between the two nearest values.
+    ///
+    /// - Parameter share: 0 to 1.
+    package func quantile(_ share: Double) -> Double {
+        guard !values.isEmpty else { return .nan }
+        let sorted = values.sorted()
+        let position = max(0, min(1, share)) * Double(sorted.count - 1)
+        let lower = Int(position)
+        let upper = min(lower + 1, sorted.count - 1)
+        return sorted[lower] + (sorted[upper] - sorted[lower]) * (position - Double(lower))
+    }
+}

@@ -1,0 +1,60 @@
+import Bench
+import Foundation
+import Testing
+
+struct StatisticsTests {
+    @Test(arguments: [([3], 3), ([1, 9], 5), ([5, 1, 3], 3), ([4, 1, 3, 2], 2.5)] as [([Double], Double)])
+    func `the median is the middle, or between the two middle ones`(values: [Double], median: Double) {
+        #expect(Sample(values).median == median)
+    }
+
+    @Test func `one disturbed run moves neither the median nor its deviation much`() {
+        let sample = Sample([100, 101, 99, 100, 5])
+        #expect(sample.median == 100)
+        #expect(sample.medianAbsoluteDeviation == 1)
+        #expect(sample.minimum == 5)
+        #expect(sample.maximum == 101)
+    }
+
+    @Test func `quantiles are interpolated and end at the extremes`() {
+        let sample = Sample((0...100).map(Double.init))
+        #expect(sample.quantile(0) == 0)
+        #expect(sample.quantile(0.99) == 99)
+        #expect(sample.quantile(0.995) == 99.5)
+        #expect(sample.quantile(1) == 100)
+    }
+}
+
+struct ReportTests {
+    private static let machine = Machine(processor: "a processor", coreCount: 2, memoryGigabytes: 8, system: "a system")
+
+    private func report() -> Report {
+        var report = Report("sample", machine: Self.machine)
+        report.add("fast enough", [0.9, 0.8, 0.85], unit: "×", mark: .atLeast(0.8))
+        report.add("too slow", [30, 25, 21], unit: "ms", mark: .atMost(20))
+        return report
+    }
+
+    @Test func `the table tells median, spread and whether the mark is met`() {
+        let lines = report().table.split(separator: "\n")
+        #expect(lines[0].contains("a processor, 2 cores"))
+        #expect(
+            lines.contains { $0.contains("fast enough") && $0.contains("0.85") && $0.contains("0.80 … 0.90") && $0.contains("≥ 0.80, met") }
+        )
+        #expect(lines.contains { $0.contains("too slow") && $0.contains("25.0") && $0.contains("≤ 20.0, NOT met") })
+    }
+
+    @Test func `JSON gives the same report back`() throws {
+        #expect(try Report(json: Data(report().json.utf8)) == report())
+    }
+
+    @Test func `a plot has a bar for each figure of a unit, and text that is safe in XML`() throws {
+        var report = report()
+        report.add("a < b & c", [1], unit: "ms")
+        let plots = Plot.plots(of: report)
+        #expect(plots.map(\.unit) == ["ms"])
+        let svg = try #require(plots.first?.plot.svg)
+        #expect(svg.components(separatedBy: "fill=\"#").count - 1 == 2)
+        #expect(svg.contains("a &lt; b &amp; c"))
+    }
+}
