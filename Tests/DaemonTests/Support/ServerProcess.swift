@@ -19,6 +19,8 @@ final class ServerProcess: Sendable {
     let addresses: Addresses
     let log: Lines
     private let process: ChildProcess
+    /// Its files stay as long as it runs.
+    private let folder: TemporaryFolder
 
     /// Starts `serve` and returns when it is ready.
     ///
@@ -42,15 +44,16 @@ final class ServerProcess: Sendable {
         // The line comes just before the file; the file is written in one piece.
         while !FileManager.default.fileExists(atPath: readyFile), process.isRunning { await Task.yield() }
         let addresses = try JSONDecoder().decode(Addresses.self, from: Data(contentsOf: URL(filePath: readyFile)))
-        return ServerProcess(process, addresses)
+        return ServerProcess(process, addresses, folder)
     }
 
     struct StartFailure: Error {
         var log: [String]
     }
 
-    private init(_ process: ChildProcess, _ addresses: Addresses) {
+    private init(_ process: ChildProcess, _ addresses: Addresses, _ folder: TemporaryFolder) {
         self.process = process
+        self.folder = folder
         self.addresses = addresses
         log = process.standardError
     }
