@@ -14,6 +14,8 @@ struct AdminServer: Service {
     struct Content: Sendable {
         /// Why the server is not ready; empty when it is.
         var troubles: @Sendable () async -> [String]
+        /// What does not keep it from being ready, and should be known.
+        var warnings: @Sendable () -> [String]
         /// Prometheus text.
         var metrics: @Sendable () async -> String
         /// The identity as JSON.
@@ -67,7 +69,7 @@ struct AdminServer: Service {
         }
         router.get("health/ready") { [content] _, _ in
             let troubles = await content.troubles()
-            let body = ReadinessBody(ready: troubles.isEmpty, reasons: troubles)
+            let body = ReadinessBody(ready: troubles.isEmpty, reasons: troubles, warnings: content.warnings())
             return Self.respond(troubles.isEmpty ? .ok : .serviceUnavailable, try body.json(), type: "application/json")
         }
         router.get("metrics") { [content] _, _ in

@@ -15,6 +15,8 @@ extension Encodable {
 struct ReadinessBody: Encodable {
     var ready: Bool
     var reasons: [String]
+    /// What works and will lose pushes all the same, by what gorush says of its set-up.
+    var warnings: [String]
 }
 
 /// Contents of `--ready-file` (CONTRACT.md); the relay command writes its addresses only.

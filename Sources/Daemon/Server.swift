@@ -86,7 +86,7 @@ package enum Server {
         let admin = AdminServer(
             address: settings.adminListen,
             content: AdminServer.Content(
-                troubles: troubles, metrics: metricsText, identityJSON: IdentityBody(identity.publicKey).json, feedback: feedback,
+                troubles: troubles, warnings: { delivery?.warnings ?? [] }, metrics: metricsText, identityJSON: IdentityBody(identity.publicKey).json, feedback: feedback,
                 feedbackSecret: settings.feedbackSecret, restoreDeadTokens: restoreDeadTokens,
                 token: try AdminToken(writingTo: settings.storagePath + ".admin-token")),
             logger: logger, onListening: { readiness.adminListens(on: $0) })

@@ -43,6 +43,9 @@ extension Settings {
         let headers = reader.headers("\(key).headers")
         let certificateAuthorityFile = reader.optionalString("\(key).certificateAuthorityFile")
 
+        if url == nil, !headers.isEmpty || certificateAuthorityFile != nil {
+            reader.note("\(key).url: headers and certificateAuthorityFile belong to a url of the route's own")
+        }
         let pushes: DeliveryConfiguration.Route.Pushes
         switch (topics.isEmpty, platform) {
         case (false, nil): pushes = .apnTopics(topics)
