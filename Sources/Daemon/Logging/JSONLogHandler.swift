@@ -22,7 +22,7 @@ struct JSONLogHandler: LogHandler {
         for (key, value) in metadata { line[key] = "\(value)" }
         for (key, value) in metadataProvider?.get() ?? [:] { line[key] = "\(value)" }
         for (key, value) in event.metadata ?? [:] { line[key] = "\(value)" }
-        line["time"] = Date.now.formatted(.iso8601.year().month().day().time(includingFractionalSeconds: true))
+        line["time"] = Date.now.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
         line["level"] = event.level.rawValue
         line["label"] = label
         line["message"] = event.message.description
