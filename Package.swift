@@ -84,7 +84,7 @@ let package = Package(
             ]),
 
         // The client side: the only public API.
-        library("PushClient", ["Transport", "HTTPClient", "Envelope", "StatusCrypto", "Wire"]),
+        library("PushClient", ["Transport", "HTTPClient", "Envelope", "StatusCrypto", "Wire", grdb]),
 
         executable("pushserver", ["Daemon"]),
         executable("pushctl", ["PushClient", "StatusCrypto"]),

@@ -53,10 +53,10 @@ struct Push: AsyncParsableCommand {
 
     func run() async throws {
         let devices = try await devices()
-        let reports = try await server.withClient(
+        let reports = try await server.withServer(
             silence: "Check the server's key and that it listens on this shard. The push may have been accepted all the same."
-        ) { client throws(PushClientError) in
-            try await client.push(message, to: devices)
+        ) { server throws(PushClientError) in
+            try await server.push(message, to: devices)
         }
         try output.print(PushOutput(messageID: messageID, reports: reports)) {
             reports.map { "\($0.installationID)  \($0.outcome)" }
@@ -86,8 +86,8 @@ struct Push: AsyncParsableCommand {
         if let installation, let accessToken {
             return [PushDevice(person: to, installationID: installation, accessToken: accessToken)]
         }
-        let answer = try await server.withClient(silence: Query.silence) { client throws(PushClientError) in
-            try await client.query(to)
+        let answer = try await server.withServer(silence: Query.silence) { server throws(PushClientError) in
+            try await server.query(to)
         }
         Query.warn(ofDisbelieved: answer)
         let wanted = answer.devices.filter { installation == nil || $0.installationID == installation }

@@ -20,8 +20,8 @@ struct Query: AsyncParsableCommand {
     var of: Person
 
     func run() async throws {
-        let answer = try await server.withClient(silence: Self.silence) { client throws(PushClientError) in
-            try await client.query(of)
+        let answer = try await server.withServer(silence: Self.silence) { server throws(PushClientError) in
+            try await server.query(of)
         }
         Self.warn(ofDisbelieved: answer)
         try output.print(answer.devices.map(DeviceOutput.init)) { answer.devices.flatMap(Self.lines) }

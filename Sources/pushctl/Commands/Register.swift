@@ -46,6 +46,11 @@ struct Register: AsyncParsableCommand {
     @Option(help: ArgumentHelp("A chat whose mentions notify; in no other do they. May be repeated.", valueName: "chat"))
     var allowMentionsChat: [String] = []
 
+    @Option(
+        help: ArgumentHelp("Only contacts may notify: the public key of one; may be repeated.", valueName: "key"),
+        transform: HexArgument.key)
+    var contact: [IdentityKey] = []
+
     func validate() throws {
         guard (tokenType == .apn) == (apnTopic != nil) else {
             throw ValidationError("--apn-topic belongs to --token-type apn, which needs it.")
@@ -54,11 +59,12 @@ struct Register: AsyncParsableCommand {
 
     func run() async throws {
         let identity = try key.identity(createsIfMissing: true)
-        let device = device(of: identity)
-        let receipt = try await server.withClient(
+        let receipt = try await server.withServer(
             silence: "Check the server's key and that it listens on this shard. The registration may have been stored all the same."
-        ) { client throws(PushClientError) in
-            try await client.register(device, as: identity)
+        ) { server throws(PushClientError) in
+            try await server.register(
+                device, installationID: installation ?? identity.derivedInstallationID, accessToken: accessToken, version: version,
+                as: identity)
         }
         try output.print(RegistrationOutput(receipt, identity)) {
             [
@@ -71,17 +77,16 @@ struct Register: AsyncParsableCommand {
         }
     }
 
-    private func device(of identity: Identity) -> DeviceRegistration {
-        let service = apnTopic.map { DeviceRegistration.Service.apn(topic: $0) } ?? .firebase
-        var device = DeviceRegistration(
-            deviceToken: deviceToken, service: service, installationID: installation ?? identity.derivedInstallationID)
-        device.accessToken = accessToken
-        device.version = version
+    private var device: Device {
+        let service = apnTopic.map { Device.Service.apn(topic: $0) } ?? .firebase
+        var device = Device(deviceToken: deviceToken, service: service)
         device.isEnabled = !disabled
-        device.blockedChats = blockChat.map(ChatID.init)
-        device.mutedChats = muteChat.map(ChatID.init)
+        device.blockedChats = Set(blockChat.map(ChatID.init))
+        device.mutedChats = Set(muteChat.map(ChatID.init))
         device.blocksMentions = blockMentions
-        device.allowedMentionsChats = allowMentionsChat.map(ChatID.init)
+        device.allowedMentionsChats = Set(allowMentionsChat.map(ChatID.init))
+        device.isForContactsOnly = !contact.isEmpty
+        device.contacts = Set(contact)
         return device
     }
 }

@@ -16,10 +16,10 @@ struct Unregister: AsyncParsableCommand {
 
     func run() async throws {
         let identity = try key.identity()
-        let receipt = try await server.withClient(
+        let receipt = try await server.withServer(
             silence: "Check the server's key and that it listens on this shard. The device may have been forgotten all the same."
-        ) { client throws(PushClientError) in
-            try await client.unregister(
+        ) { server throws(PushClientError) in
+            try await server.unregister(
                 installationID: installation ?? identity.derivedInstallationID, version: version, as: identity)
         }
         try output.print(RegistrationOutput(receipt, identity)) {

@@ -15,7 +15,7 @@ struct ServerOptions: ParsableArguments {
     var pubsubTopic = NodeAccess.defaultPubsubTopic
 
     @Option(help: ArgumentHelp("How long to wait for the answer, like 500ms or 2m; default 10s.", valueName: "time"), transform: duration)
-    var timeout = PushClient.defaultTimeout
+    var timeout = PushServer.defaultTimeout
 
     @Flag(help: "Read answers from the node's relay cache, which empties it, and not from its store: for a node that serves nobody else.")
     var ownNode = false
@@ -23,15 +23,15 @@ struct ServerOptions: ParsableArguments {
     /// Lets a command talk to the server, and explains what goes wrong.
     ///
     /// - Parameter silence: what it may mean if the server does not answer.
-    func withClient<Result>(
-        silence: String, _ body: (PushClient) async throws(PushClientError) -> Result
+    func withServer<Result>(
+        silence: String, _ body: (PushServer) async throws(PushClientError) -> Result
     ) async throws(Failure) -> Result {
-        let node = try access()
-        let client = PushClient(server: try serverKey(), node: node, timeout: timeout)
+        let access = try access()
+        let server = PushServer(try serverKey(), node: Node(access), timeout: timeout)
         do {
-            return try await body(client)
+            return try await body(server)
         } catch {
-            throw Failure(error, node: node, silence: silence)
+            throw Failure(error, node: access, silence: silence)
         }
     }
 
