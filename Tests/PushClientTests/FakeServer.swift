@@ -97,6 +97,23 @@ final class FakeServer: MessageNode {
         }
     }
 
+    /// Listens to queries of this form no more.
+    func forgetTopics(_ form: TopicName.QueryForm) {
+        state.withLock { state in
+            state.queryTopics.removeAll { topic in
+                state.registrations.keys.contains { TopicName.query($0.keyHash, form) == topic.name }
+            }
+        }
+    }
+
+    /// Starts anew with an empty disk.
+    func forgetRegistrations() {
+        state.withLock { state in
+            state.registrations = [:]
+            state.versions = [:]
+        }
+    }
+
     /// Replaces what the server knows of an installation, without a look at it.
     func plant(_ registration: PushNotificationRegistration, of owner: PublicKey) {
         state.withLock { state in

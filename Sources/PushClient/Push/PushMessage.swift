@@ -77,6 +77,12 @@ public struct DeviceReport: Hashable, Sendable {
     public let installationID: String
     /// What became of it.
     public let outcome: Outcome
+
+    package init(personHash: String, installationID: String, outcome: Outcome) {
+        self.personHash = personHash
+        self.installationID = installationID
+        self.outcome = outcome
+    }
 }
 
 extension DeviceReport.Outcome: CustomStringConvertible {

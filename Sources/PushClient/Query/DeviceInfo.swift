@@ -22,6 +22,18 @@ public struct DeviceInfo: Hashable, Sendable, Codable {
     public let version: UInt64
     /// Whether the server may notify the device.
     public let authorization: Authorization
+
+    package init(
+        server: IdentityKey, installationID: String, accessToken: String?, encryptedTokenCount: Int, version: UInt64,
+        authorization: Authorization
+    ) {
+        self.server = server
+        self.installationID = installationID
+        self.accessToken = accessToken
+        self.encryptedTokenCount = encryptedTokenCount
+        self.version = version
+        self.authorization = authorization
+    }
 }
 
 /// What a server answered to a query.
