@@ -87,7 +87,7 @@ let package = Package(
         library("PushClient", ["Transport", "HTTPClient", "Envelope", "StatusCrypto", "Wire", grdb]),
 
         executable("pushserver", ["Daemon"]),
-        executable("pushctl", ["PushClient", "StatusCrypto"]),
+        executable("pushctl", ["PushClient", "Envelope", "StatusCrypto", "Wire"]),
 
         // Clock, stub gorush, vectors, keys: shared by all tests and the demo.
         library("TestSupport", ["Envelope", "StatusCrypto", "Wire", hummingbird, logging, serviceLifecycle]),

@@ -2,6 +2,7 @@ import Foundation
 import PushClient
 import StatusCrypto
 import Testing
+import Wire
 
 /// `pushctl` as its users meet it: a process with arguments, an environment, two streams and an exit code.
 struct CommandTests {
@@ -51,6 +52,72 @@ struct CommandTests {
             #expect(unknown.standardError.contains("nobody is registered there by that key"))
             #expect(unknown.standardOutput.isEmpty)
         }
+    }
+
+    @Test("a device is advertised, and what arrives for a key can be watched")
+    func advertiseAndWatch() async throws {
+        defer { try? FileManager.default.removeItem(at: folder) }
+        try await withNode(subscribedTo: [FakeServer.pubsubTopic]) { url, _ in
+            let environment = ["PUSHCTL_NODE": url, "PUSHCTL_SERVER": server, "PUSHCTL_KEY_FILE": keyFile]
+            #expect(try await run(["advertise"], environment).exitCode == 78)
+            let key = try await run(["keys", "--new", "--json"], environment).decoded(as: Key.self)
+            #expect(try await run(["advertise"], environment).exitCode == 1)
+            #expect(try await run(["register", "--device-token", "token", "--token-type", "firebase"], environment).exitCode == 0)
+            let advertised = try await run(["advertise", "--json"], environment)
+            #expect(advertised.exitCode == 0)
+
+            let watched = try await run(["watch", "--since", "1m", "--for", "1ms", "--json"], environment)
+            let messages = try watched.lines(as: Watched.self)
+            #expect(
+                Set(messages.map(\.type)) == [
+                    "PUSH_NOTIFICATION_REGISTRATION_RESPONSE", "PUSH_NOTIFICATION_QUERY", "CONTACT_CODE_ADVERTISEMENT",
+                ])
+            let told = try await run(["watch", "--of", key.publicKey, "--since", "1m", "--for", "1ms", "--json"], environment)
+            #expect(try Set(told.lines(as: Watched.self).map(\.topic)) == ["contact code", "query", "query, 0x"])
+        }
+    }
+
+    @Test("the doctor finds a healthy server healthy, and leaves nothing behind")
+    func doctor() async throws {
+        defer { try? FileManager.default.removeItem(at: folder) }
+        try await withNode(subscribedTo: [FakeServer.pubsubTopic]) { url, fake in
+            let ended = try await run(["doctor", "--node", url, "--server", server, "--json"])
+            #expect(ended.exitCode == 0)
+            let checkup = try ended.decoded(as: Checkup.self)
+            #expect(checkup.isHealthy && checkup.steps.map(\.name) == ["node", "register", "query", "push", "unregister"])
+            #expect(fake.registrations.isEmpty && fake.pushes.isEmpty && fake.requests.count == 4)
+            #expect(try await run(["doctor", "--node", url, "--server", server]).standardOutput.contains("ok      push"))
+        }
+    }
+
+    @Test("the doctor says in which step something is wrong, and what to try")
+    func doctorFindsFault() async throws {
+        defer { try? FileManager.default.removeItem(at: folder) }
+        try await withNode(subscribedTo: [FakeServer.pubsubTopic]) { url, fake in
+            let arguments = ["doctor", "--node", url, "--server", server, "--timeout", "1ms"]
+            fake.refuseRegistrations(with: [.internalError])
+            let troubled = try await run(arguments)
+            #expect(troubled.exitCode == 1 && troubled.standardError.contains("database"))
+            fake.fault = .isSilent
+            let silent = try await run(arguments + ["--json"])
+            #expect(silent.exitCode == 1 && silent.standardError.contains("pushserver identity"))
+            let checkup = try silent.decoded(as: Checkup.self)
+            #expect(!checkup.isHealthy && checkup.steps.map(\.name) == ["node", "register", "unregister"])
+        }
+        let unreachable = try await run(["doctor", "--node", "http://127.0.0.1:1", "--server", server])
+        #expect(unreachable.exitCode == 69 && unreachable.standardError.contains("--rest=true"))
+    }
+
+    @Test("keys are shown in all forms with their topics, private ones never")
+    func keys() async throws {
+        defer { try? FileManager.default.removeItem(at: folder) }
+        #expect(try await run(["keys", "--key-file", keyFile]).exitCode == 78)
+        let made = try await run(["keys", "--key-file", keyFile, "--new"])
+        #expect(made.exitCode == 0)
+        let secret = try String(contentsOfFile: keyFile, encoding: .utf8).trimmingCharacters(in: .whitespacesAndNewlines)
+        #expect(!made.standardOutput.contains(secret))
+        let shown = try await run(["keys", "--of", server, "--json"]).decoded(as: Key.self)
+        #expect(shown.publicKey == IdentityKey(PrivateKey.test(1).publicKey).hex)
     }
 
     @Test("a refusal is told in plain words and with exit code 1")
@@ -113,6 +180,24 @@ struct CommandTests {
         let version: UInt64
     }
 
+    private struct Key: Decodable {
+        let publicKey: String
+    }
+
+    private struct Watched: Decodable {
+        let topic: String
+        let type: String
+    }
+
+    private struct Checkup: Decodable {
+        struct Step: Decodable {
+            let name: String
+        }
+
+        let isHealthy: Bool
+        let steps: [Step]
+    }
+
     private struct Device: Decodable, Equatable {
         let installationID: String
         let accessToken: String
@@ -134,6 +219,10 @@ private struct Ended {
     let exitCode: Int32
     let standardOutput: String
     let standardError: String
+
+    func lines<Value: Decodable>(as type: Value.Type) throws -> [Value] {
+        try standardOutput.split(separator: "\n").map { try JSONDecoder().decode(type, from: Data($0.utf8)) }
+    }
 
     func decoded<Value: Decodable>(as type: Value.Type) throws -> Value {
         try JSONDecoder().decode(type, from: Data(standardOutput.utf8))

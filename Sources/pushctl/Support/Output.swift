@@ -20,7 +20,7 @@ struct OutputOptions: ParsableArguments {
 
 extension String {
     /// Without control characters: what a stranger registered must not steer a terminal.
-    fileprivate var printable: String {
+    var printable: String {
         String(String.UnicodeScalarView(unicodeScalars.map { $0.properties.generalCategory == .control ? "\u{FFFD}" : $0 }))
     }
 }
