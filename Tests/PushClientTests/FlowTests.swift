@@ -260,6 +260,7 @@ struct FlowTests {
         (preferred == first.identity ? first : second).forgetRegistrations()
         let reports = try await client.push(message, to: [Recipient(alice.publicKey)])
         #expect(reports.map(\.outcome) == both.filter { $0 != preferred }.map { .accepted(by: $0) })
+        #expect(try await client.devices(of: alice.publicKey).map(\.server) == both.filter { $0 != preferred })
     }
 
     // MARK: Anonymous mode

@@ -4,8 +4,6 @@ import Wire
 
 /// Asks through a node and waits for answers.
 package struct Exchange: Sendable {
-    /// How often the node is asked for news. The quickest answer of a server takes some milliseconds, the slowest 3 seconds.
-    package static let pollInterval = Duration.milliseconds(250)
     /// A store sorts by the time that a sender claims, and keeps what is off by at most 20 seconds (WAKU_REST.md §1.5).
     /// Server's clock and ours may be off in different directions.
     package static let clockTolerance = Duration.seconds(40)
@@ -108,6 +106,9 @@ package struct Exchange: Sendable {
         guard try await goesOn() else { return }
         try await publish(question.payloads, on: question.topic)
         let deadline = clock.now.advanced(by: timeout)
-        while try await goesOn(), clock.now < deadline, isWanted() { try await sleep(for: Self.pollInterval) }
+        var rhythm = PollRhythm()
+        while try await goesOn(), clock.now < deadline, isWanted() {
+            try await sleep(for: min(rhythm.next(), clock.now.duration(to: deadline)))
+        }
     }
 }

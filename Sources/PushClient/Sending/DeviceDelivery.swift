@@ -28,6 +28,8 @@ struct DeviceDelivery: Sendable {
     private var queryCount = 0
     private var retryCount = 0
     private var lastRefusal: DeviceReport.Outcome?
+    /// Servers that do not know the device any more.
+    private(set) var forgottenBy: Set<IdentityKey> = []
 
     init(_ target: PushDelivery.Target) {
         person = target.person
@@ -78,6 +80,7 @@ struct DeviceDelivery: Sendable {
         // Of a server that was given up only a success still matters.
         guard case .waiting = phase, let route = routes.first, route.server == server else { return }
         lastRefusal = outcome
+        if outcome == .notRegistered { forgottenBy.insert(server) }
         switch outcome {
         case .wrongToken where queryCount == 0:
             phase = .wrongToken

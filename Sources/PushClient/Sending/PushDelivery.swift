@@ -55,6 +55,13 @@ package struct PushDelivery: Sendable {
         return reports.count == devices.count ? reports : nil
     }
 
+    /// Whether a server said that it does not know a device any more.
+    package func isForgotten(_ device: DeviceInfo, of person: IdentityKey) -> Bool {
+        devices.contains {
+            $0.person == person && $0.installationID == device.installationID && $0.forgottenBy.contains(device.server)
+        }
+    }
+
     /// What is to be done now. Devices that one server is to notify go into one request.
     package mutating func next(at time: Duration) -> [Action] {
         var queries: [Action] = []

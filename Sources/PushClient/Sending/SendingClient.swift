@@ -203,9 +203,11 @@ public actor SendingClient {
         let elapsed = node.exchange.stopwatch()
         var reader = MessageReader(.asymmetric(asker))
         var questions: [IdentityKey: PushQuestion] = [:]
+        var rhythm = PollRhythm()
 
         while true {
             for action in delivery.next(at: elapsed()) {
+                rhythm = PollRhythm()
                 switch action {
                 case .request(let server, let devices):
                     let question = try PushClientError.sealing { random throws(RFC26.DataTooLong) in
@@ -224,9 +226,18 @@ public actor SendingClient {
                 guard let response = questions[server]?.answer(in: opened) else { continue }
                 delivery.received(response.reports.map(DeviceReport.init), from: server, at: elapsed())
             }
-            if let reports = delivery.reports { return reports }
-            try await node.exchange.sleep(for: Exchange.pollInterval)
+            if let reports = delivery.reports {
+                for person in Set(reports.map(\.person)) { try await forget(person) { delivery.isForgotten($0, of: person) } }
+                return reports
+            }
+            try await node.exchange.sleep(for: rhythm.next())
         }
+    }
+
+    /// What a server does not know any more is not asked of it again.
+    private func forget(_ person: IdentityKey, where isForgotten: (DeviceInfo) -> Bool) async throws(PushClientError) {
+        guard let known = try await state.devices(of: person), known.devices.contains(where: isForgotten) else { return }
+        _ = try await keep(KnownDevices(known.devices.filter { !isForgotten($0) }, learnedAt: known.learnedAt), of: person)
     }
 
     /// The tokens are not what they were; what else is known of the person stays.
