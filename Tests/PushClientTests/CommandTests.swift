@@ -77,6 +77,28 @@ struct CommandTests {
         }
     }
 
+    @Test("without a server being named, a person is found and notified as by an app; contacts with their own key")
+    func anywhere() async throws {
+        defer { try? FileManager.default.removeItem(at: folder) }
+        try await withNode(subscribedTo: [FakeServer.pubsubTopic]) { url, _ in
+            let contact = String(repeating: "7a", count: 32)
+            let registered = try await run(
+                [
+                    "register", "--device-token", "token", "--token-type", "firebase", "--json", "--contact",
+                    try Identity(privateKeyHex: contact).publicKey.hex,
+                ], ["PUSHCTL_NODE": url, "PUSHCTL_SERVER": server, "PUSHCTL_KEY_FILE": keyFile])
+            let receipt = try registered.decoded(as: Receipt.self)
+            let environment = ["PUSHCTL_NODE": url, "PUSHCTL_KEY": contact]
+            let queried = try await run(["query", "--of", receipt.publicKey, "--json"], environment)
+            #expect(try queried.decoded(as: [Device].self).map(\.accessToken) == [receipt.accessToken])
+            let pushed = try await run(["push", "--to", receipt.publicKey, "--json"], environment)
+            #expect(try pushed.decoded(as: Pushed.self).reports.map(\.outcome) == ["accepted"])
+            let stranger = try await run(["push", "--to", receipt.publicKey, "--json"], ["PUSHCTL_NODE": url])
+            #expect(stranger.exitCode == 1)
+            #expect(try stranger.decoded(as: Pushed.self).reports.map(\.outcome) == ["unknown"])
+        }
+    }
+
     @Test("the doctor finds a healthy server healthy, and leaves nothing behind")
     func doctor() async throws {
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -139,7 +161,7 @@ struct CommandTests {
         "wrong usage is 64",
         arguments: [
             ["query"], ["query", "--of", "zz"], ["nonsense"], ["register", "--token-type", "apn", "--device-token", "token"],
-            ["query", "--of", "0x0279be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798"],
+            ["unregister"], ["register", "--device-token", "token", "--token-type", "firebase"],
             ["push", "--to", "0x0279be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798", "--access-token", "token"],
         ])
     func usage(arguments: [String]) async throws {

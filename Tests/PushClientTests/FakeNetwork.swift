@@ -9,6 +9,7 @@ final class FakeNetwork: MessageNode {
     private struct State {
         var envelopes: [WakuEnvelope] = []
         var isDown = false
+        var failingReadCount = 0
         var lostReplies: [IdentityKey: Int] = [:]
         var delays: [IdentityKey: Duration] = [:]
         var delayed: [(time: Timestamp, envelope: WakuEnvelope)] = []
@@ -31,6 +32,9 @@ final class FakeNetwork: MessageNode {
 
     /// From now on the node cannot be reached, or can.
     func setDown(_ isDown: Bool) { state.withLock { $0.isDown = isDown } }
+
+    /// The next reads fail, so many.
+    func failReads(_ count: Int) { state.withLock { $0.failingReadCount = count } }
 
     /// The next replies of a server get lost, so many.
     func loseReplies(of server: FakeServer, count: Int = 1) { state.withLock { $0.lostReplies[server.identity] = count } }
@@ -58,6 +62,11 @@ final class FakeNetwork: MessageNode {
 
     func messages(on pubsubTopic: String, topic: Topic, since start: Timestamp) async throws(PushClientError) -> [WakuEnvelope] {
         try checkUp()
+        let fails = state.withLock { state in
+            state.failingReadCount -= state.failingReadCount > 0 ? 1 : 0
+            return state.failingReadCount > 0
+        }
+        guard !fails else { throw .nodeUnreachable(reason: "down") }
         let now = time.wallClock.now()
         return state.withLock { state in
             state.envelopes += state.delayed.filter { $0.time <= now }.map(\.envelope)

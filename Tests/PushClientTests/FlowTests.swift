@@ -218,6 +218,19 @@ struct FlowTests {
         #expect(other.pushes.count == 1)
     }
 
+    @Test("a node that fails while a push is under way does not hide what came of it, one that is down from the start does")
+    func nodeFails() async throws {
+        try await registering().register(device, with: [first.identity])
+        let client = try sending()
+        _ = try await client.devices(of: alice.publicKey)
+        network.failReads(5)
+        #expect(try await client.push(message, to: [Recipient(alice.publicKey)]).map(\.outcome) == [.accepted(by: first.identity)])
+        network.setDown(true)
+        await #expect(throws: PushClientError.nodeUnreachable(reason: "down")) {
+            try await client.push(message, to: [Recipient(alice.publicKey)])
+        }
+    }
+
     @Test("with one server alone, trouble is waited out")
     func internalError() async throws {
         try await registering().register(device, with: [first.identity])

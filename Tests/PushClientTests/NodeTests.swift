@@ -26,6 +26,25 @@ struct NodeTests {
         }
     }
 
+    @Test("who asks for several things at once at a relay cache gets all the answers, though reading empties it")
+    func sharedCache() async throws {
+        try await withNode(subscribedTo: [FakeServer.pubsubTopic]) { url, server in
+            let node = Node(NodeAccess(url: url, reception: .relayCache))
+            let client = PushServer(server.identity, node: node)
+            try await withThrowingTaskGroup { group in
+                for number in 1...8 {
+                    group.addTask {
+                        let identity = Identity(.test(UInt8(number)))
+                        let device = Device(deviceToken: "token", service: .firebase)
+                        return try await client.register(device, installationID: "phone", as: identity)
+                    }
+                }
+                try await group.waitForAll()
+            }
+            #expect(server.registrations.count == 8)
+        }
+    }
+
     @Test("waiting at the store leaves the relay cache to whom it belongs")
     func leavesCache() async throws {
         try await withNode(subscribedTo: [FakeServer.pubsubTopic]) { url, server in

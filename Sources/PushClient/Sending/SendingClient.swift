@@ -214,13 +214,22 @@ public actor SendingClient {
                         try PushQuestion(
                             message, to: devices, asker: asker, server: server.publicKey, segmenter: node.segmenter, using: &random)
                     }
+                    let isFirst = questions.isEmpty
                     questions[server] = question
-                    try await node.exchange.publish(question.payloads, on: question.topic)
+                    try await tolerating(!isFirst) { () async throws(PushClientError) in
+                        try await node.exchange.publish(question.payloads, on: question.topic)
+                    }
                 case .query(let person):
-                    delivery.learned(try await renewed(person), of: person, at: elapsed())
+                    var known: [DeviceInfo] = []
+                    try await tolerating(true) { () async throws(PushClientError) in known = try await renewed(person) }
+                    delivery.learned(known, of: person, at: elapsed())
                 }
             }
-            for envelope in try await node.exchange.messages(on: answerTopic, since: start) {
+            var envelopes: [WakuEnvelope] = []
+            try await tolerating(true) { () async throws(PushClientError) in
+                envelopes = try await node.exchange.messages(on: answerTopic, since: start)
+            }
+            for envelope in envelopes {
                 guard let opened = reader.read(envelope, now: node.now) else { continue }
                 let server = IdentityKey(opened.sender)
                 guard let response = questions[server]?.answer(in: opened) else { continue }
@@ -231,6 +240,18 @@ public actor SendingClient {
                 return reports
             }
             try await node.exchange.sleep(for: rhythm.next())
+        }
+    }
+
+    /// Once something is under way, trouble with the node must not hide what came of it.
+    private func tolerating(
+        _ isUnderWay: Bool, _ body: () async throws(PushClientError) -> Void
+    ) async throws(PushClientError) {
+        do {
+            try await body()
+        } catch {
+            guard isUnderWay, error != .cancelled else { throw error }
+            listeners.send(.troubled(error))
         }
     }
 

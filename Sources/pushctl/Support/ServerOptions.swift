@@ -25,6 +25,9 @@ struct ServerOptions: ParsableArguments {
         }
     }
 
+    /// Whether a server is named; where that is left to the tool, all that know a person are asked.
+    var namesServer: Bool { Setting(server, option: "--server", variable: "PUSHCTL_SERVER") != nil }
+
     func serverKey() throws(Failure) -> IdentityKey {
         guard let setting = Setting(server, option: "--server", variable: "PUSHCTL_SERVER") else {
             throw .usage("Which server? Give its public key with --server or PUSHCTL_SERVER; `pushserver identity` prints it.")
