@@ -20,9 +20,9 @@ final class FakeNetwork: MessageNode {
     private let state = Mutex(State())
 
     /// - Parameter serverCount: servers with the keys 1, 2, …
-    init(serverCount: Int = 2, time: TestTime = TestTime()) {
+    init(serverCount: Int = 2, segmenter: Segmenter = Segmenter(), time: TestTime = TestTime()) {
         self.time = time
-        servers = (1...serverCount).map { FakeServer(key: .test(UInt8($0)), wallClock: time.wallClock) }
+        servers = (1...serverCount).map { FakeServer(key: .test(UInt8($0)), segmenter: segmenter, wallClock: time.wallClock) }
     }
 
     var node: Node { time.node(self) }
@@ -46,15 +46,16 @@ final class FakeNetwork: MessageNode {
         try checkUp()
         state.withLock { $0.envelopes.append(envelope) }
         for server in servers {
-            guard let reply = server.reply(to: envelope) else { continue }
+            let replies = server.replies(to: envelope)
+            guard !replies.isEmpty else { continue }
             let now = time.wallClock.now()
             state.withLock { state in
                 if let count = state.lostReplies[server.identity], count > 0 {
                     state.lostReplies[server.identity] = count - 1
                 } else if let delay = state.delays[server.identity] {
-                    state.delayed.append((now.advanced(by: delay), reply))
+                    state.delayed += replies.map { (now.advanced(by: delay), $0) }
                 } else {
-                    state.envelopes.append(reply)
+                    state.envelopes += replies
                 }
             }
         }

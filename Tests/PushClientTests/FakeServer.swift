@@ -23,6 +23,7 @@ final class FakeServer: MessageNode {
 
     let key: PrivateKey
     private let wallClock: WallClock
+    private let segmenter: Segmenter
     private let state: Mutex<State>
     private let acceptedPushes = Mutex<[AcceptedPush]>([])
 
@@ -49,7 +50,9 @@ final class FakeServer: MessageNode {
         }
     }
 
-    init(key: PrivateKey = .test(1), fault: Fault? = nil, wallClock: WallClock = WallClock { testTime }) {
+    init(key: PrivateKey = .test(1), fault: Fault? = nil, segmenter: Segmenter = Segmenter(), wallClock: WallClock = WallClock { testTime })
+    {
+        self.segmenter = segmenter
         self.key = key
         state = Mutex(State(fault: fault))
         self.wallClock = wallClock
@@ -74,17 +77,17 @@ final class FakeServer: MessageNode {
     var registrations: [PushNotificationRegistration] { state.withLock { Array($0.registrations.values) } }
 
     func publish(_ envelope: WakuEnvelope) async throws(PushClientError) {
-        guard let reply = reply(to: envelope) else { return }
-        state.withLock { $0.envelopes.append(reply) }
+        let replies = replies(to: envelope)
+        state.withLock { $0.envelopes += replies }
     }
 
-    /// What a server makes of any message.
-    func reply(to envelope: WakuEnvelope) -> WakuEnvelope? {
+    /// What a server makes of any message: nothing, an envelope, or one for each segment of a long reply.
+    func replies(to envelope: WakuEnvelope) -> [WakuEnvelope] {
         guard envelope.pubsubTopic == Self.pubsubTopic, envelope.message.version == RFC26.messageVersion,
             let topic = Topic(contentTopic: envelope.message.contentTopic), let request = open(envelope.message.payload, on: topic)
-        else { return nil }
+        else { return [] }
         state.withLock { $0.requests.append(request) }
-        guard let (type, payload) = answer(request) else { return nil }
+        guard let (type, payload) = answer(request) else { return [] }
         return seal(payload, type, to: request.sender)
     }
 
@@ -211,23 +214,25 @@ final class FakeServer: MessageNode {
         try? AESGCM.openCombined(payload.span, key: key.sharedSecret(with: client))
     }
 
-    private func seal(_ payload: [UInt8], _ type: MessageType, to client: PublicKey) -> WakuEnvelope? {
-        guard fault != .isSilent else { return nil }
+    private func seal(_ payload: [UInt8], _ type: MessageType, to client: PublicKey) -> [WakuEnvelope] {
+        guard fault != .isSilent else { return [] }
         var random = SecureRandom()
         let signer = fault == .signsAsSomebodyElse ? PrivateKey.test(66) : key
         let type = fault == .answersWithAnotherType ? MessageType.contactCodeAdvertisement : type
         let data = ApplicationMetadata.seal(payload, type: type, signer: signer)
-        var message = WakuMessage()
-        guard
-            let sealed = try? RFC26.sealAsymmetric(
-                data, to: client, signer: fault == .leavesFrameUnsigned ? nil : signer, using: &random)
-        else { return nil }
-        message.payload = sealed
-        message.contentTopic =
-            (fault == .answersOnAnotherTopic ? TopicName.personal(client) : .partitioned(client)).topic.contentTopic
-        message.version = fault == .answersInAnotherVersion ? 0 : RFC26.messageVersion
-        message.timestamp = wallClock.now().nanoseconds
-        return WakuEnvelope(pubsubTopic: Self.pubsubTopic, message: message)
+        return segmenter.segment(data).compactMap { data in
+            var message = WakuMessage()
+            guard
+                let sealed = try? RFC26.sealAsymmetric(
+                    data, to: client, signer: fault == .leavesFrameUnsigned ? nil : signer, using: &random)
+            else { return nil }
+            message.payload = sealed
+            message.contentTopic =
+                (fault == .answersOnAnotherTopic ? TopicName.personal(client) : .partitioned(client)).topic.contentTopic
+            message.version = fault == .answersInAnotherVersion ? 0 : RFC26.messageVersion
+            message.timestamp = wallClock.now().nanoseconds
+            return WakuEnvelope(pubsubTopic: Self.pubsubTopic, message: message)
+        }
     }
 }
 

@@ -6,6 +6,7 @@ import Testing
 import Wire
 
 /// Two people, two servers, one network: all that happens between them.
+@Suite(.timeLimit(.minutes(1)))
 struct FlowTests {
     private let network = FakeNetwork()
     private let alice = Identity(.test(7))
@@ -156,6 +157,18 @@ struct FlowTests {
         let stranger = try await sending(Identity(.test(9))).push(message, to: [Recipient(alice.publicKey)])
         #expect(stranger.map(\.outcome) == [.unknown])
         #expect(pushCount == 1)
+    }
+
+    @Test("an answer with hundreds of contacts comes in segments, and is put together")
+    func segmentedAnswer() async throws {
+        let network = FakeNetwork(serverCount: 1, segmenter: Segmenter(segmentByteCount: 1_000))
+        var device = device
+        device.isForContactsOnly = true
+        device.contacts = Set((20..<250).map { IdentityKey(PrivateKey.test($0).publicKey) } + [bob.publicKey])
+        let client = try await RegisteringClient(identity: alice, node: network.node, state: .inMemory())
+        try await client.register(device, with: network.servers.map(\.identity))
+        let sender = SendingClient(identity: bob, node: network.node, state: try .inMemory())
+        #expect(try await sender.query(alice.publicKey).map(\.encryptedTokenCount) == [231])
     }
 
     @Test("a contact that was removed cannot notify any more, with the old token or a new one")

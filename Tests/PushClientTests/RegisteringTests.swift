@@ -6,6 +6,7 @@ import Testing
 import Wire
 
 /// A registering client on a network with two servers.
+@Suite(.timeLimit(.minutes(1)))
 struct RegisteringTests {
     private let network = FakeNetwork()
     private let identity = Identity(.test(7))
