@@ -34,9 +34,11 @@ public struct PushServer: Sendable {
     /// Registers a device, or replaces what is registered of the same installation.
     ///
     /// - Parameters:
+    ///   - device: what the server is to know.
     ///   - installationID: tells the devices of one identity apart; 1 to 128 bytes.
     ///   - accessToken: the UUID that senders have to show; nil for a new random one.
     ///   - version: higher than that of any earlier registration of the installation; nil for the milliseconds since 1970.
+    ///   - identity: registers, and signs the server's grant.
     /// - Returns: what the server confirmed; it delivers to the device from now on.
     /// - Throws: ``PushClientError``; after `noAnswer` the registration may have been stored.
     public func register(
@@ -51,7 +53,10 @@ public struct PushServer: Sendable {
 
     /// Makes the server forget an installation, all but its version.
     ///
-    /// - Parameter version: higher than that of the registration; nil for the milliseconds since 1970.
+    /// - Parameters:
+    ///   - installationID: which of the identity's devices.
+    ///   - version: higher than that of the registration; nil for the milliseconds since 1970.
+    ///   - identity: the one that registered.
     /// - Throws: ``PushClientError``; after `noAnswer` the server may have forgotten it.
     public func unregister(
         installationID: String, version: UInt64? = nil, as identity: Identity
@@ -62,7 +67,9 @@ public struct PushServer: Sendable {
 
     /// Asks for the devices of a person.
     ///
-    /// - Parameter identity: whose contacts' tokens can be decrypted; it does not show on the wire.
+    /// - Parameters:
+    ///   - person: whose devices.
+    ///   - identity: whose contact the person may be: decrypts the access token then; it does not show on the wire.
     /// - Throws: ``PushClientError``; `noAnswer` also when the server does not know the person: by design it says nothing then.
     public func query(_ person: Person, as identity: Identity? = nil) async throws(PushClientError) -> QueryAnswer {
         let question = try PushClientError.sealing { random throws(RFC26.DataTooLong) in

@@ -10,7 +10,9 @@ public struct Node: Sendable {
 
     /// Describes the connection. Nothing is sent before the first call of a client.
     ///
-    /// - Parameter clock: measures all waiting.
+    /// - Parameters:
+    ///   - access: where the node is, and how to get at what it has.
+    ///   - clock: measures all waiting.
     public init(_ access: NodeAccess, clock: any Clock<Duration> = ContinuousClock()) {
         self.init(
             RESTNode(access), pubsubTopic: access.pubsubTopic,

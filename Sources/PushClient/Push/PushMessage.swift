@@ -25,7 +25,9 @@ public struct PushMessage: Hashable, Sendable {
 
     /// Describes what happened.
     ///
-    /// - Parameter messageID: not empty: servers drop a request without one.
+    /// - Parameters:
+    ///   - kind: what happened.
+    ///   - messageID: not empty: servers drop a request without one.
     public init(kind: Kind, messageID: [UInt8]) {
         self.kind = kind
         self.messageID = messageID

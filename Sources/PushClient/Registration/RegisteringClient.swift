@@ -39,6 +39,8 @@ public actor RegisteringClient {
     /// - Parameters:
     ///   - identity: registers. One client a program at a time.
     ///   - installationID: tells the devices of one identity apart, 1 to 128 bytes; nil for the one it had before, or a new random UUID.
+    ///   - node: carries the messages.
+    ///   - state: keeps what each server knows, and the version.
     ///   - timeout: how long to wait for each answer.
     ///   - advertisingInterval: nil for never: then only servers, asked by those who know them or not, tell where the device is registered.
     /// - Throws: ``PushClientError/stateUnusable(reason:)``.

@@ -24,6 +24,7 @@ public actor SendingClient {
     ///
     /// - Parameters:
     ///   - identity: of whom others are contacts: decrypts the access tokens that they encrypted for it. Never shows on the wire.
+    ///   - node: carries the messages.
     ///   - state: keeps what is known of others' devices.
     ///   - queryTimeout: how long servers have to answer a query.
     public init(identity: Identity? = nil, node: Node, state: ClientState, queryTimeout: Duration = defaultQueryTimeout) {
@@ -42,7 +43,9 @@ public actor SendingClient {
     ///
     /// What was learned in the last day is taken as it is. Otherwise the node's store is looked through for the person's advertisement, and
     /// if that leaves a token open, every server that knows the person is asked.
-    /// - Parameter refreshes: whether to look even if something is known.
+    /// - Parameters:
+    ///   - person: the chat key, or the key of anonymous mode.
+    ///   - refreshes: whether to look even if something is known.
     /// - Returns: one for each installation and server, those without a token that this client may use too; empty if nothing is to be found.
     /// - Throws: ``PushClientError``; that no server answers is no error.
     public func devices(of person: IdentityKey, refreshes: Bool = false) async throws(PushClientError) -> [DeviceInfo] {
@@ -81,7 +84,9 @@ public actor SendingClient {
     /// Reads what people advertise, now and whenever they advertise anew, until the task is cancelled. For contacts with whom messages are
     /// exchanged: their devices are then known before a push is due.
     ///
-    /// - Parameter interval: how often the node is asked.
+    /// - Parameters:
+    ///   - people: by their chat keys, or their keys of anonymous mode.
+    ///   - interval: how often the node is asked.
     public func follow(_ people: [IdentityKey], every interval: Duration = .seconds(60)) async {
         while !Task.isCancelled {
             do throws(PushClientError) {
@@ -134,7 +139,10 @@ public actor SendingClient {
     ///
     /// One server a device. A server that does not answer within 3 seconds is followed by another that knows the device. One that refuses
     /// the token is asked for the present one, and tried again once, under the same message id. One that has trouble is tried again.
-    /// - Parameter maximumDeviceCount: of each person.
+    /// - Parameters:
+    ///   - message: what to notify of.
+    ///   - recipients: whom, and on which devices.
+    ///   - maximumDeviceCount: of each person.
     /// - Returns: a report for each device, and for each person of whom none is known.
     /// - Throws: ``PushClientError`` of node and state file; what servers say is in the reports.
     public func push(
