@@ -265,6 +265,17 @@ struct RegisteringTests {
         #expect(await client.statuses.map(\.phase) == [.registered])
     }
 
+    @Test("whoever has nothing to do sleeps, also while somebody else waits for an answer")
+    func idle() async throws {
+        let client = try await client()
+        first.fault = .isSilent
+        let running = Task { await client.run() }
+        try await client.register(device, with: [first.identity])
+        running.cancel()
+        await running.value
+        #expect(network.time.emptySleepCount < 5)
+    }
+
     @Test("a node that is down is waited for")
     func nodeDown() async throws {
         let client = try await client()

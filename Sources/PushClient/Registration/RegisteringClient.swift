@@ -80,7 +80,8 @@ public actor RegisteringClient {
     /// From now on these servers, and no others, are to know this device. Servers of before that are not named are told to forget it.
     ///
     /// The access token is renewed when a contact is missing that was there before, and when the device is now for contacts only. If nothing
-    /// changes, nothing is sent, except to servers that do not know all yet. Each of those is tried once.
+    /// changes, nothing is sent, except to servers that do not know all yet. Each of those is tried once, by this call or by ``run()`` if that
+    /// is at it.
     /// - Returns: how it stands then.
     /// - Throws: ``PushClientError/stateUnusable(reason:)``; what servers and node do is in the statuses and the ``events``.
     @discardableResult
@@ -151,7 +152,7 @@ public actor RegisteringClient {
     /// Until there is something to do, or may be.
     private func wait(for changes: AsyncStream<Void>, atLeast minimum: Duration) async {
         let now = node.now
-        let next = [plan.nextAttempt(after: now), nextAdvertisement(after: now)].compactMap { $0 }.min()
+        let next = [plan.nextAttempt(after: now, except: underWay), nextAdvertisement(after: now)].compactMap { $0 }.min()
         // Never for longer: clocks are set now and then.
         let pause = max(minimum, next.map { min(now.duration(to: $0), BackOff.maximum) } ?? BackOff.maximum)
         let exchange = node.exchange

@@ -107,8 +107,10 @@ extension RegistrationPlan {
     }
 
     /// When a server is to be written to next; nil if nothing is left to do.
-    package func nextAttempt(after now: Timestamp) -> Timestamp? {
-        entries.compactMap { $0.attempt(after: now, generation: generation) }.min()
+    ///
+    /// - Parameter busy: servers that are being written to: what comes next is known afterwards.
+    package func nextAttempt(after now: Timestamp, except busy: Set<IdentityKey>) -> Timestamp? {
+        entries.filter { !busy.contains($0.server) }.compactMap { $0.attempt(after: now, generation: generation) }.min()
     }
 
     /// Takes a version for a request to a server.
