@@ -11,7 +11,6 @@ final class TestTime: Clock {
 
     private let start = ContinuousClock.now
     private let elapsed = Mutex(Duration.zero)
-    private let emptySleeps = Atomic(0)
 
     var now: Instant { start.advanced(by: elapsed.withLock { $0 }) }
     var minimumResolution: Duration { .zero }
@@ -19,13 +18,9 @@ final class TestTime: Clock {
 
     func sleep(until deadline: Instant, tolerance: Duration?) async throws {
         try Task.checkCancellation()
-        if deadline <= now { emptySleeps.add(1, ordering: .relaxed) }
         elapsed.withLock { $0 = max($0, start.duration(to: deadline)) }
         await Task.yield()
     }
-
-    /// How often somebody slept for no time: what goes round without end does it all the time.
-    var emptySleepCount: Int { emptySleeps.load(ordering: .relaxed) }
 
     func advance(by duration: Duration) {
         elapsed.withLock { $0 += duration }
