@@ -77,6 +77,21 @@ struct CommandTests {
         }
     }
 
+    @Test("several servers are told the same, and what one of them refuses does not keep it from the others")
+    func severalServers() async throws {
+        defer { try? FileManager.default.removeItem(at: folder) }
+        try await withNode(subscribedTo: [FakeServer.pubsubTopic]) { url, fake in
+            let silent = IdentityKey(PrivateKey.test(2).publicKey).hex
+            let arguments = ["--server", silent, "--server", server, "--timeout", "10ms", "--node", url, "--key-file", keyFile, "--json"]
+            let registered = try await run(["register", "--device-token", "token", "--token-type", "firebase"] + arguments)
+            #expect(registered.exitCode == 1 && registered.standardError.contains("did not answer"))
+            #expect(try registered.decoded(as: Receipt.self).accessToken == fake.registrations.first?.accessToken)
+            #expect(try await run(["query", "--of", server] + arguments).exitCode == 64)
+            #expect(try await run(["unregister"] + arguments).exitCode == 1)
+            #expect(fake.registrations.isEmpty)
+        }
+    }
+
     @Test("without a server being named, a person is found and notified as by an app; contacts with their own key")
     func anywhere() async throws {
         defer { try? FileManager.default.removeItem(at: folder) }

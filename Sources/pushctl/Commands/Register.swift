@@ -1,8 +1,9 @@
 import ArgumentParser
+import Foundation
 import PushClient
 
 struct Register: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "Registers a device with a server, or replaces its registration.")
+    static let configuration = CommandConfiguration(abstract: "Registers a device with servers, or replaces its registration.")
 
     enum TokenType: String, CaseIterable, ExpressibleByArgument {
         case apn
@@ -59,22 +60,18 @@ struct Register: AsyncParsableCommand {
 
     func run() async throws {
         let identity = try key.identity(createsIfMissing: true)
-        let receipt = try await server.withServer(
+        // All servers are to know the same.
+        let accessToken = accessToken ?? UUID().uuidString.lowercased()
+        let (registered, failure) = try await server.withServers(
             silence: "Check the server's key and that it listens on this shard. The registration may have been stored all the same."
         ) { server throws(PushClientError) in
-            try await server.register(
-                device, installationID: installation ?? identity.derivedInstallationID, accessToken: accessToken, version: version,
-                as: identity)
+            RegistrationOutput(
+                try await server.register(
+                    device, installationID: installation ?? identity.derivedInstallationID, accessToken: accessToken, version: version,
+                    as: identity), identity, server)
         }
-        try output.print(RegistrationOutput(receipt, identity)) {
-            [
-                "registered",
-                "  public key    \(identity.publicKey.hex)",
-                "  installation  \(receipt.installationID)",
-                "  access token  \(receipt.accessToken ?? "")",
-                "  version       \(receipt.version)",
-            ]
-        }
+        try output.print(oneOrMore: registered) { registered.flatMap { $0.lines("registered") } }
+        if let failure { throw failure }
     }
 
     private var device: Device {
@@ -91,19 +88,28 @@ struct Register: AsyncParsableCommand {
     }
 }
 
-/// What `register` and `unregister` print as JSON.
+/// What `register` and `unregister` print as JSON, for each server.
 struct RegistrationOutput: Encodable {
     let publicKey: String
+    let server: String
     let installationID: String
     let accessToken: String?
     let version: UInt64
     let requestID: String
 
-    init(_ receipt: RegistrationReceipt, _ identity: Identity) {
+    init(_ receipt: RegistrationReceipt, _ identity: Identity, _ server: PushServer) {
         publicKey = identity.publicKey.hex
+        self.server = server.key.hex
         installationID = receipt.installationID
         accessToken = receipt.accessToken
         version = receipt.version
         requestID = receipt.requestID
+    }
+
+    /// For a person.
+    func lines(_ title: String) -> [String] {
+        var lines = [title, "  public key    \(publicKey)", "  installation  \(installationID)"]
+        if let accessToken { lines.append("  access token  \(accessToken)") }
+        return lines + ["  version       \(version)"]
     }
 }

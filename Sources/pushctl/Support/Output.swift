@@ -6,6 +6,12 @@ struct OutputOptions: ParsableArguments {
     @Flag(help: "Print the result as JSON.")
     var json = false
 
+    /// Prints the only value as JSON, or several as an array, or the lines.
+    func print(oneOrMore values: [some Encodable], _ lines: () -> [String]) throws {
+        guard !values.isEmpty else { return }
+        if values.count == 1 { try print(values[0], lines) } else { try print(values, lines) }
+    }
+
     /// Prints the value as JSON, or the lines.
     func print(_ value: some Encodable, _ lines: () -> [String]) throws {
         if json {

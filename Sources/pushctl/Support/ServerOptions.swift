@@ -3,8 +3,11 @@ import PushClient
 
 /// Which server, through which node.
 struct ServerOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("The server's public key, 0x04… or compressed (else PUSHCTL_SERVER).", valueName: "key"))
-    var server: String?
+    @Option(
+        help: ArgumentHelp(
+            "The server's public key, 0x04… or compressed (else PUSHCTL_SERVER); registering and unregistering take several.",
+            valueName: "key"))
+    var server: [String] = []
 
     @Option(
         help: ArgumentHelp("How long to wait for the answer, like 500ms or 2m; default 10s.", valueName: "time"),
@@ -19,23 +22,64 @@ struct ServerOptions: ParsableArguments {
     func withServer<Result>(
         silence: String, _ body: (PushServer) async throws(PushClientError) -> Result
     ) async throws(Failure) -> Result {
-        let key = try serverKey()
-        return try await node.withNode(silence: silence) { node throws(PushClientError) in
+        try await with(serverKey(), silence: silence, body)
+    }
+
+    /// Lets a command talk to each of the servers, also if one fails.
+    ///
+    /// - Returns: what came of those that did not fail, and the first failure.
+    func withServers<Result>(
+        silence: String, _ body: (PushServer) async throws(PushClientError) -> Result
+    ) async throws(Failure) -> (results: [Result], failure: Failure?) {
+        var results: [Result] = []
+        var failure: Failure?
+        let keys = try serverKeys()
+        for key in keys {
+            do {
+                results.append(try await with(key, silence: silence, body))
+            } catch {
+                let message = keys.count == 1 ? error.message : "\(key.compressedHex): \(error.message)"
+                failure = failure ?? Failure(message: message, exitCode: error.exitCode)
+            }
+        }
+        return (results, failure)
+    }
+
+    private func with<Result>(
+        _ key: IdentityKey, silence: String, _ body: (PushServer) async throws(PushClientError) -> Result
+    ) async throws(Failure) -> Result {
+        try await node.withNode(silence: silence) { node throws(PushClientError) in
             try await body(PushServer(key, node: node, timeout: timeout))
         }
     }
 
     /// Whether a server is named; where that is left to the tool, all that know a person are asked.
-    var namesServer: Bool { Setting(server, option: "--server", variable: "PUSHCTL_SERVER") != nil }
+    var namesServer: Bool { !settings.isEmpty }
 
+    /// The one server of commands that talk to one.
     func serverKey() throws(Failure) -> IdentityKey {
-        guard let setting = Setting(server, option: "--server", variable: "PUSHCTL_SERVER") else {
+        let keys = try serverKeys()
+        guard keys.count == 1, let key = keys.first else { throw .usage("This command talks to one server; name one with --server.") }
+        return key
+    }
+
+    private func serverKeys() throws(Failure) -> [IdentityKey] {
+        guard namesServer else {
             throw .usage("Which server? Give its public key with --server or PUSHCTL_SERVER; `pushserver identity` prints it.")
         }
-        do {
-            return try IdentityKey(hex: setting.text)
-        } catch {
-            throw setting.failure(error.description)
+        var keys: [IdentityKey] = []
+        for setting in settings {
+            do {
+                keys.append(try IdentityKey(hex: setting.text))
+            } catch {
+                throw setting.failure(error.description)
+            }
         }
+        return keys
+    }
+
+    private var settings: [Setting] {
+        let values: [String?] = server.isEmpty ? [nil] : server
+        return values.compactMap { Setting($0, option: "--server", variable: "PUSHCTL_SERVER") }
     }
 }
