@@ -272,9 +272,14 @@ private func run(_ arguments: [String], _ environment: [String: String] = [:]) a
     process.executableURL = Bundle.main.bundleURL.appending(path: "pushctl")
     process.arguments = arguments
     process.environment = environment
-    let (output, error) = (Pipe(), Pipe())
-    process.standardOutput = output
-    process.standardError = error
+    // Files, not pipes: another test's server, started at the same moment, can inherit the end of a pipe and keep it open.
+    let folder = FileManager.default.temporaryDirectory.appending(path: "pushctl-output-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let (output, error) = (folder.appending(path: "output"), folder.appending(path: "error"))
+    for file in [output, error] { try Data().write(to: file) }
+    process.standardOutput = try FileHandle(forWritingTo: output)
+    process.standardError = try FileHandle(forWritingTo: error)
     let exitCode: Int32 = try await withCheckedThrowingContinuation { continuation in
         process.terminationHandler = { continuation.resume(returning: $0.terminationStatus) }
         do {
@@ -284,8 +289,7 @@ private func run(_ arguments: [String], _ environment: [String: String] = [:]) a
             continuation.resume(throwing: error)
         }
     }
-    // The process is gone and its output shorter than a pipe is wide: nothing blocks.
     return Ended(
-        exitCode: exitCode, standardOutput: String(decoding: try output.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self),
-        standardError: String(decoding: try error.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self))
+        exitCode: exitCode, standardOutput: String(decoding: try Data(contentsOf: output), as: UTF8.self),
+        standardError: String(decoding: try Data(contentsOf: error), as: UTF8.self))
 }
