@@ -268,28 +268,12 @@ private struct Ended {
 
 /// Runs the `pushctl` that was built beside these tests, in no environment but the given one.
 private func run(_ arguments: [String], _ environment: [String: String] = [:]) async throws -> Ended {
-    let process = Process()
-    process.executableURL = Bundle.main.bundleURL.appending(path: "pushctl")
-    process.arguments = arguments
-    process.environment = environment
-    // Files, not pipes: another test's server, started at the same moment, can inherit the end of a pipe and keep it open.
     let folder = FileManager.default.temporaryDirectory.appending(path: "pushctl-output-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(at: folder) }
-    let (output, error) = (folder.appending(path: "output"), folder.appending(path: "error"))
-    for file in [output, error] { try Data().write(to: file) }
-    process.standardOutput = try FileHandle(forWritingTo: output)
-    process.standardError = try FileHandle(forWritingTo: error)
-    let exitCode: Int32 = try await withCheckedThrowingContinuation { continuation in
-        process.terminationHandler = { continuation.resume(returning: $0.terminationStatus) }
-        do {
-            try process.run()
-        } catch {
-            process.terminationHandler = nil
-            continuation.resume(throwing: error)
-        }
-    }
+    let files = (output: folder.appending(path: "output"), error: folder.appending(path: "error"))
+    let exitCode = try await ChildProcess("pushctl", arguments, environment, files: files).wait()
     return Ended(
-        exitCode: exitCode, standardOutput: String(decoding: try Data(contentsOf: output), as: UTF8.self),
-        standardError: String(decoding: try Data(contentsOf: error), as: UTF8.self))
+        exitCode: exitCode, standardOutput: String(decoding: try Data(contentsOf: files.output), as: UTF8.self),
+        standardError: String(decoding: try Data(contentsOf: files.error), as: UTF8.self))
 }

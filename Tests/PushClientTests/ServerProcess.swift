@@ -16,7 +16,7 @@ final class ServerProcess: Sendable {
     /// Relays of its own, by address; empty for a server beside somebody else's node.
     let relays: [String]
     let key: IdentityKey
-    private let identifier: pid_t
+    private let process: ChildProcess
     /// A process that is gone may have lent its number to another.
     private let isRunning = Atomic(true)
 
@@ -37,31 +37,30 @@ final class ServerProcess: Sendable {
             settings["transport.embedded.listen"] = "127.0.0.1:0,127.0.0.1:0"
         }
         let log = folder.appending(path: "log")
-        try Data().write(to: log)
-        let process = Process()
-        process.executableURL = Bundle.main.bundleURL.appending(path: "pushserver")
-        process.arguments = ["serve", "--ready-file", ready.path] + settings.flatMap { ["--set", "\($0)=\($1)"] }
-        process.standardOutput = FileHandle.nullDevice
-        process.standardError = try FileHandle(forWritingTo: log)
-        try process.run()
+        let process = try ChildProcess(
+            "pushserver", ["serve", "--ready-file", ready.path] + settings.flatMap { ["--set", "\($0)=\($1)"] },
+            files: (folder.appending(path: "output"), log))
         // Written in one piece, when all is up.
         while !FileManager.default.fileExists(atPath: ready.path) {
-            guard process.isRunning else { throw StartFailure(log: try String(contentsOf: log, encoding: .utf8)) }
+            guard process.exitCode() == nil else { throw StartFailure(log: try String(contentsOf: log, encoding: .utf8)) }
             try await Task.sleep(for: .milliseconds(10))
         }
-        return try ServerProcess(JSONDecoder().decode(Ready.self, from: Data(contentsOf: ready)), process.processIdentifier)
+        return try ServerProcess(JSONDecoder().decode(Ready.self, from: Data(contentsOf: ready)), process)
     }
 
-    private init(_ ready: Ready, _ identifier: pid_t) throws {
+    private init(_ ready: Ready, _ process: ChildProcess) throws {
         relays = ready.relays.map { "http://\($0)" }
         key = try IdentityKey(hex: ready.publicKey)
-        self.identifier = identifier
+        self.process = process
     }
 
     deinit { kill() }
 
     /// As a power cut does.
     func kill() {
-        if isRunning.exchange(false, ordering: .relaxed) { Glibc.kill(identifier, SIGKILL) }
+        guard isRunning.exchange(false, ordering: .relaxed) else { return }
+        Glibc.kill(process.identifier, SIGKILL)
+        // It is gone at once; reaped, so that it leaves nothing behind.
+        waitpid(process.identifier, nil, 0)
     }
 }
