@@ -90,7 +90,7 @@ let package = Package(
             ]),
 
         // The client side: the only public API.
-        library("PushClient", ["Transport", "HTTPClient", "Envelope", "StatusCrypto", "Wire"]),
+        library("PushClient", ["Transport", "HTTPClient", "Envelope", "StatusCrypto", "Wire", grdb]),
 
         executable("pushserver", ["Daemon"]),
         executable("pushctl", ["PushClient", "Store", "HTTPClient", "Envelope", "PushProtocol", "StatusCrypto", "Wire", logging]),
@@ -133,7 +133,7 @@ let package = Package(
             ]),
         tests(
             "PushClient",
-            ["PushClient", "pushctl", "Relay", "Transport", "HTTPClient", "PushProtocol", "Envelope", "StatusCrypto", "Wire", logging]),
+            ["PushClient", "pushctl", "pushserver", "Relay", "Transport", "HTTPClient", "PushProtocol", "Envelope", "StatusCrypto", "Wire", logging]),
         tests("Bench", ["Bench"]),
         tests("Daemon", ["pushserver", "pushctl", "Transport", "HTTPClient", "Envelope", "StatusCrypto", "Wire", grdb]),
     ],

@@ -1,4 +1,7 @@
-/// Why an operation of ``PushClient`` failed. None of them carries a token, a key or a message.
+import Envelope
+import StatusCrypto
+
+/// Why an operation of a client failed. None of them carries a token, a key or a message.
 public enum PushClientError: Error, Hashable, Sendable {
     /// The node does not answer; nothing is known of the request, if it was sent.
     case nodeUnreachable(reason: String)
@@ -10,6 +13,8 @@ public enum PushClientError: Error, Hashable, Sendable {
     case registrationRefused(RegistrationRefusal)
     /// The request is longer than any node carries.
     case requestTooLong
+    /// The state file cannot be used; nothing was sent.
+    case stateUnusable(reason: String)
     /// The task was cancelled; the request may have been sent.
     case cancelled
 }
@@ -23,7 +28,22 @@ extension PushClientError: CustomStringConvertible {
         case .noAnswer(let time): "The server did not answer within \(time.formattedSeconds)."
         case .registrationRefused(let refusal): refusal.description
         case .requestTooLong: "The request is too long to be sent."
+        case .stateUnusable(let reason): "The state file cannot be used: \(reason)."
         case .cancelled: "The operation was cancelled."
+        }
+    }
+}
+
+extension PushClientError {
+    /// Makes what is to be sent, with the system's randomness.
+    static func sealing<Sealed>(
+        _ seal: (inout SecureRandom) throws(RFC26.DataTooLong) -> Sealed
+    ) throws(PushClientError) -> Sealed {
+        var random = SecureRandom()
+        do {
+            return try seal(&random)
+        } catch {
+            throw .requestTooLong
         }
     }
 }

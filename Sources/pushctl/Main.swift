@@ -28,7 +28,9 @@ struct Pushctl: ParsableCommand {
             Exit codes: 0 done; 1 failed, or refused by the server; 64 wrong usage; 69 the node cannot be used; 78 configuration error.
             Data goes to standard output, everything else to standard error.
             """,
-        subcommands: [Register.self, Unregister.self, Query.self, Push.self],
+        subcommands: [
+            Register.self, Unregister.self, Advertise.self, Query.self, Push.self, Watch.self, Keys.self, Doctor.self,
+        ],
         groupedSubcommands: [
             CommandGroup(
                 name: "Operating a server:",

@@ -2,6 +2,7 @@ import Foundation
 import PushClient
 import StatusCrypto
 import Testing
+import Wire
 
 /// `pushctl` as its users meet it: a process with arguments, an environment, two streams and an exit code.
 struct CommandTests {
@@ -53,6 +54,109 @@ struct CommandTests {
         }
     }
 
+    @Test("a device is advertised, and what arrives for a key can be watched")
+    func advertiseAndWatch() async throws {
+        defer { try? FileManager.default.removeItem(at: folder) }
+        try await withNode(subscribedTo: [FakeServer.pubsubTopic]) { url, _ in
+            let environment = ["PUSHCTL_NODE": url, "PUSHCTL_SERVER": server, "PUSHCTL_KEY_FILE": keyFile]
+            #expect(try await run(["advertise"], environment).exitCode == 78)
+            let key = try await run(["keys", "--new", "--json"], environment).decoded(as: Key.self)
+            #expect(try await run(["advertise"], environment).exitCode == 1)
+            #expect(try await run(["register", "--device-token", "token", "--token-type", "firebase"], environment).exitCode == 0)
+            let advertised = try await run(["advertise", "--json"], environment)
+            #expect(advertised.exitCode == 0)
+
+            let watched = try await run(["watch", "--since", "1m", "--for", "1ms", "--json"], environment)
+            let messages = try watched.lines(as: Watched.self)
+            #expect(
+                Set(messages.map(\.type)) == [
+                    "PUSH_NOTIFICATION_REGISTRATION_RESPONSE", "PUSH_NOTIFICATION_QUERY", "CONTACT_CODE_ADVERTISEMENT",
+                ])
+            let told = try await run(["watch", "--of", key.publicKey, "--since", "1m", "--for", "1ms", "--json"], environment)
+            #expect(try Set(told.lines(as: Watched.self).map(\.topic)) == ["contact code", "query", "query, 0x"])
+        }
+    }
+
+    @Test("several servers are told the same, and what one of them refuses does not keep it from the others")
+    func severalServers() async throws {
+        defer { try? FileManager.default.removeItem(at: folder) }
+        try await withNode(subscribedTo: [FakeServer.pubsubTopic]) { url, fake in
+            let silent = IdentityKey(PrivateKey.test(2).publicKey).hex
+            let arguments = ["--server", silent, "--server", server, "--timeout", "10ms", "--node", url, "--key-file", keyFile, "--json"]
+            let registered = try await run(["register", "--device-token", "token", "--token-type", "firebase"] + arguments)
+            #expect(registered.exitCode == 1 && registered.standardError.contains("did not answer"))
+            #expect(try registered.decoded(as: Receipt.self).accessToken == fake.registrations.first?.accessToken)
+            #expect(try await run(["query", "--of", server] + arguments).exitCode == 64)
+            #expect(try await run(["unregister"] + arguments).exitCode == 1)
+            #expect(fake.registrations.isEmpty)
+        }
+    }
+
+    @Test("without a server being named, a person is found and notified as by an app; contacts with their own key")
+    func anywhere() async throws {
+        defer { try? FileManager.default.removeItem(at: folder) }
+        try await withNode(subscribedTo: [FakeServer.pubsubTopic]) { url, _ in
+            let contact = String(repeating: "7a", count: 32)
+            let registered = try await run(
+                [
+                    "register", "--device-token", "token", "--token-type", "firebase", "--json", "--contact",
+                    try Identity(privateKeyHex: contact).publicKey.hex,
+                ], ["PUSHCTL_NODE": url, "PUSHCTL_SERVER": server, "PUSHCTL_KEY_FILE": keyFile])
+            let receipt = try registered.decoded(as: Receipt.self)
+            let environment = ["PUSHCTL_NODE": url, "PUSHCTL_KEY": contact]
+            let queried = try await run(["query", "--of", receipt.publicKey, "--json"], environment)
+            #expect(try queried.decoded(as: [Device].self).map(\.accessToken) == [receipt.accessToken])
+            let pushed = try await run(["push", "--to", receipt.publicKey, "--json"], environment)
+            #expect(try pushed.decoded(as: Pushed.self).reports.map(\.outcome) == ["accepted"])
+            let stranger = try await run(["push", "--to", receipt.publicKey, "--json"], ["PUSHCTL_NODE": url])
+            #expect(stranger.exitCode == 1)
+            #expect(try stranger.decoded(as: Pushed.self).reports.map(\.outcome) == ["unknown"])
+        }
+    }
+
+    @Test("the doctor finds a healthy server healthy, and leaves nothing behind")
+    func doctor() async throws {
+        defer { try? FileManager.default.removeItem(at: folder) }
+        try await withNode(subscribedTo: [FakeServer.pubsubTopic]) { url, fake in
+            let ended = try await run(["doctor", "--node", url, "--server", server, "--json"])
+            #expect(ended.exitCode == 0)
+            let checkup = try ended.decoded(as: Checkup.self)
+            #expect(checkup.isHealthy && checkup.steps.map(\.name) == ["node", "register", "query", "push", "unregister"])
+            #expect(fake.registrations.isEmpty && fake.pushes.isEmpty && fake.requests.count == 4)
+            #expect(try await run(["doctor", "--node", url, "--server", server]).standardOutput.contains("ok      push"))
+        }
+    }
+
+    @Test("the doctor says in which step something is wrong, and what to try")
+    func doctorFindsFault() async throws {
+        defer { try? FileManager.default.removeItem(at: folder) }
+        try await withNode(subscribedTo: [FakeServer.pubsubTopic]) { url, fake in
+            let arguments = ["doctor", "--node", url, "--server", server, "--timeout", "1ms"]
+            fake.refuseRegistrations(with: [.internalError])
+            let troubled = try await run(arguments)
+            #expect(troubled.exitCode == 1 && troubled.standardError.contains("database"))
+            fake.fault = .isSilent
+            let silent = try await run(arguments + ["--json"])
+            #expect(silent.exitCode == 1 && silent.standardError.contains("pushserver identity"))
+            let checkup = try silent.decoded(as: Checkup.self)
+            #expect(!checkup.isHealthy && checkup.steps.map(\.name) == ["node", "register", "unregister"])
+        }
+        let unreachable = try await run(["doctor", "--node", "http://127.0.0.1:1", "--server", server])
+        #expect(unreachable.exitCode == 69 && unreachable.standardError.contains("--rest=true"))
+    }
+
+    @Test("keys are shown in all forms with their topics, private ones never")
+    func keys() async throws {
+        defer { try? FileManager.default.removeItem(at: folder) }
+        #expect(try await run(["keys", "--key-file", keyFile]).exitCode == 78)
+        let made = try await run(["keys", "--key-file", keyFile, "--new"])
+        #expect(made.exitCode == 0)
+        let secret = try String(contentsOfFile: keyFile, encoding: .utf8).trimmingCharacters(in: .whitespacesAndNewlines)
+        #expect(!made.standardOutput.contains(secret))
+        let shown = try await run(["keys", "--of", server, "--json"]).decoded(as: Key.self)
+        #expect(shown.publicKey == IdentityKey(PrivateKey.test(1).publicKey).hex)
+    }
+
     @Test("a refusal is told in plain words and with exit code 1")
     func refusal() async throws {
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -72,7 +176,7 @@ struct CommandTests {
         "wrong usage is 64",
         arguments: [
             ["query"], ["query", "--of", "zz"], ["nonsense"], ["register", "--token-type", "apn", "--device-token", "token"],
-            ["query", "--of", "0x0279be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798"],
+            ["unregister"], ["register", "--device-token", "token", "--token-type", "firebase"],
             ["push", "--to", "0x0279be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798", "--access-token", "token"],
         ])
     func usage(arguments: [String]) async throws {
@@ -113,6 +217,24 @@ struct CommandTests {
         let version: UInt64
     }
 
+    private struct Key: Decodable {
+        let publicKey: String
+    }
+
+    private struct Watched: Decodable {
+        let topic: String
+        let type: String
+    }
+
+    private struct Checkup: Decodable {
+        struct Step: Decodable {
+            let name: String
+        }
+
+        let isHealthy: Bool
+        let steps: [Step]
+    }
+
     private struct Device: Decodable, Equatable {
         let installationID: String
         let accessToken: String
@@ -135,6 +257,10 @@ private struct Ended {
     let standardOutput: String
     let standardError: String
 
+    func lines<Value: Decodable>(as type: Value.Type) throws -> [Value] {
+        try standardOutput.split(separator: "\n").map { try JSONDecoder().decode(type, from: Data($0.utf8)) }
+    }
+
     func decoded<Value: Decodable>(as type: Value.Type) throws -> Value {
         try JSONDecoder().decode(type, from: Data(standardOutput.utf8))
     }
@@ -142,24 +268,12 @@ private struct Ended {
 
 /// Runs the `pushctl` that was built beside these tests, in no environment but the given one.
 private func run(_ arguments: [String], _ environment: [String: String] = [:]) async throws -> Ended {
-    let process = Process()
-    process.executableURL = Bundle.main.bundleURL.appending(path: "pushctl")
-    process.arguments = arguments
-    process.environment = environment
-    let (output, error) = (Pipe(), Pipe())
-    process.standardOutput = output
-    process.standardError = error
-    let exitCode: Int32 = try await withCheckedThrowingContinuation { continuation in
-        process.terminationHandler = { continuation.resume(returning: $0.terminationStatus) }
-        do {
-            try process.run()
-        } catch {
-            process.terminationHandler = nil
-            continuation.resume(throwing: error)
-        }
-    }
-    // The process is gone and its output shorter than a pipe is wide: nothing blocks.
+    let folder = FileManager.default.temporaryDirectory.appending(path: "pushctl-output-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let files = (output: folder.appending(path: "output"), error: folder.appending(path: "error"))
+    let exitCode = try await ChildProcess("pushctl", arguments, environment, files: files).wait()
     return Ended(
-        exitCode: exitCode, standardOutput: String(decoding: try output.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self),
-        standardError: String(decoding: try error.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self))
+        exitCode: exitCode, standardOutput: String(decoding: try Data(contentsOf: files.output), as: UTF8.self),
+        standardError: String(decoding: try Data(contentsOf: files.error), as: UTF8.self))
 }

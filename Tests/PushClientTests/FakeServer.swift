@@ -22,11 +22,19 @@ final class FakeServer: MessageNode {
     }
 
     let key: PrivateKey
-    private let fault: Fault?
     private let wallClock: WallClock
-    private let state = Mutex(State())
+    private let segmenter: Segmenter
+    private let state: Mutex<State>
+    private let acceptedPushes = Mutex<[AcceptedPush]>([])
 
     private struct State {
+        var fault: Fault?
+        /// What is answered to registrations instead of what is right.
+        var refusals: [RegistrationError] = []
+        /// What is answered to pushes instead of what is right.
+        var pushRefusals: [ReportError] = []
+        var assembler = SegmentAssembler()
+        var segmentCount: Int64 = 0
         var envelopes: [WakuEnvelope] = []
         var registrations: [Installation: PushNotificationRegistration] = [:]
         var versions: [Installation: StoredVersion] = [:]
@@ -42,29 +50,44 @@ final class FakeServer: MessageNode {
         }
     }
 
-    init(key: PrivateKey = .test(1), fault: Fault? = nil, wallClock: WallClock = WallClock { testTime }) {
+    init(key: PrivateKey = .test(1), fault: Fault? = nil, segmenter: Segmenter = Segmenter(), wallClock: WallClock = WallClock { testTime })
+    {
+        self.segmenter = segmenter
         self.key = key
-        self.fault = fault
+        state = Mutex(State(fault: fault))
         self.wallClock = wallClock
     }
 
     var identity: IdentityKey { IdentityKey(key.publicKey) }
+    /// How it answers from now on.
+    var fault: Fault? {
+        get { state.withLock(\.fault) }
+        set { state.withLock { $0.fault = newValue } }
+    }
+
+    /// What the next registrations are answered with; nothing of them is stored.
+    func refuseRegistrations(with errors: [RegistrationError]) { state.withLock { $0.refusals = errors } }
+    /// What the next push requests are answered with.
+    func refusePushes(with errors: [ReportError]) { state.withLock { $0.pushRefusals = errors } }
+
     /// What was asked, in order.
     var requests: [OpenedMessage] { state.withLock(\.requests) }
+    /// What would have gone to gorush.
+    var pushes: [AcceptedPush] { acceptedPushes.withLock { $0 } }
     var registrations: [PushNotificationRegistration] { state.withLock { Array($0.registrations.values) } }
 
     func publish(_ envelope: WakuEnvelope) async throws(PushClientError) {
-        guard let reply = reply(to: envelope) else { return }
-        state.withLock { $0.envelopes.append(reply) }
+        let replies = replies(to: envelope)
+        state.withLock { $0.envelopes += replies }
     }
 
-    /// What a server makes of any message.
-    func reply(to envelope: WakuEnvelope) -> WakuEnvelope? {
+    /// What a server makes of any message: nothing, an envelope, or one for each segment of a long reply.
+    func replies(to envelope: WakuEnvelope) -> [WakuEnvelope] {
         guard envelope.pubsubTopic == Self.pubsubTopic, envelope.message.version == RFC26.messageVersion,
             let topic = Topic(contentTopic: envelope.message.contentTopic), let request = open(envelope.message.payload, on: topic)
-        else { return nil }
+        else { return [] }
         state.withLock { $0.requests.append(request) }
-        guard let (type, payload) = answer(request) else { return nil }
+        guard let (type, payload) = answer(request) else { return [] }
         return seal(payload, type, to: request.sender)
     }
 
@@ -74,6 +97,23 @@ final class FakeServer: MessageNode {
                 envelope.pubsubTopic == pubsubTopic && Topic(contentTopic: envelope.message.contentTopic) == topic
                     && envelope.message.timestamp.map { $0 >= start.nanoseconds } == true
             }
+        }
+    }
+
+    /// Listens to queries of this form no more.
+    func forgetTopics(_ form: TopicName.QueryForm) {
+        state.withLock { state in
+            state.queryTopics.removeAll { topic in
+                state.registrations.keys.contains { TopicName.query($0.keyHash, form) == topic.name }
+            }
+        }
+    }
+
+    /// Starts anew with an empty disk.
+    func forgetRegistrations() {
+        state.withLock { state in
+            state.registrations = [:]
+            state.versions = [:]
         }
     }
 
@@ -94,7 +134,16 @@ final class FakeServer: MessageNode {
                 state.withLock(\.queryTopics).filter { $0.name.topic == topic }.lazy
                     .compactMap { try? RFC26.openSymmetric(payload, with: $0.key) }.first
             }
-        return frame.flatMap { try? ApplicationMetadata.open($0.data) }
+        guard let frame else { return nil }
+        let whole = state.withLock { state -> [UInt8]? in
+            state.segmentCount += 1
+            switch state.assembler.add(frame.data, id: state.segmentCount, signer: frame.signer(), now: wallClock.now()) {
+            case .notASegment: return frame.data
+            case .complete(let data, _): return data
+            default: return nil
+            }
+        }
+        return whole.flatMap { try? ApplicationMetadata.open($0) }
     }
 
     private func answer(_ request: OpenedMessage) -> (MessageType, [UInt8])? {
@@ -115,6 +164,7 @@ final class FakeServer: MessageNode {
             plaintextDigest: SHA256.hash(plaintext))
         let installation = Installation(keyHash: request.sender.hash, installationID: message.installationID)
         let decision = state.withLock { state in
+            if !state.refusals.isEmpty { return RegistrationDecision.refuse(state.refusals.removeFirst()) }
             let decision = RegistrationRules.decide(
                 facts, stored: state.versions[installation], liveInstallationCount: 0, policy: RegistrationPolicy())
             if decision == .register { state.registrations[installation] = message }
@@ -148,6 +198,14 @@ final class FakeServer: MessageNode {
                 push, earlier: nil, target: { state.registrations[$0].map(PushTarget.init) }, isRemembered: { _ in false })
         }
         guard var response = decision?.response else { return nil }
+        if let error = state.withLock({ $0.pushRefusals.isEmpty ? nil : $0.pushRefusals.removeFirst() }) {
+            for index in response.reports.indices {
+                response.reports[index].success = false
+                response.reports[index].error = error
+            }
+        } else if fault == nil {
+            acceptedPushes.withLock { $0 += decision?.pushes ?? [] }
+        }
         if fault == .answersAnotherRequest { response.messageID += [0] }
         return response
     }
@@ -156,23 +214,25 @@ final class FakeServer: MessageNode {
         try? AESGCM.openCombined(payload.span, key: key.sharedSecret(with: client))
     }
 
-    private func seal(_ payload: [UInt8], _ type: MessageType, to client: PublicKey) -> WakuEnvelope? {
-        guard fault != .isSilent else { return nil }
+    private func seal(_ payload: [UInt8], _ type: MessageType, to client: PublicKey) -> [WakuEnvelope] {
+        guard fault != .isSilent else { return [] }
         var random = SecureRandom()
         let signer = fault == .signsAsSomebodyElse ? PrivateKey.test(66) : key
         let type = fault == .answersWithAnotherType ? MessageType.contactCodeAdvertisement : type
         let data = ApplicationMetadata.seal(payload, type: type, signer: signer)
-        var message = WakuMessage()
-        guard
-            let sealed = try? RFC26.sealAsymmetric(
-                data, to: client, signer: fault == .leavesFrameUnsigned ? nil : signer, using: &random)
-        else { return nil }
-        message.payload = sealed
-        message.contentTopic =
-            (fault == .answersOnAnotherTopic ? TopicName.personal(client) : .partitioned(client)).topic.contentTopic
-        message.version = fault == .answersInAnotherVersion ? 0 : RFC26.messageVersion
-        message.timestamp = wallClock.now().nanoseconds
-        return WakuEnvelope(pubsubTopic: Self.pubsubTopic, message: message)
+        return segmenter.segment(data).compactMap { data in
+            var message = WakuMessage()
+            guard
+                let sealed = try? RFC26.sealAsymmetric(
+                    data, to: client, signer: fault == .leavesFrameUnsigned ? nil : signer, using: &random)
+            else { return nil }
+            message.payload = sealed
+            message.contentTopic =
+                (fault == .answersOnAnotherTopic ? TopicName.personal(client) : .partitioned(client)).topic.contentTopic
+            message.version = fault == .answersInAnotherVersion ? 0 : RFC26.messageVersion
+            message.timestamp = wallClock.now().nanoseconds
+            return WakuEnvelope(pubsubTopic: Self.pubsubTopic, message: message)
+        }
     }
 }
 
@@ -200,17 +260,5 @@ extension PushTarget {
         blockedChatList = registration.blockedChatList
         mutedChatList = registration.mutedChatList
         allowedMentionsChatList = registration.allowedMentionsChatList
-    }
-}
-
-let testTime = Timestamp(nanoseconds: 1_700_000_000_123_456_789)
-
-extension PrivateKey {
-    /// A key by number, the same each time.
-    static func test(_ number: UInt8) -> PrivateKey {
-        var bytes = FixedBytes<32>()
-        bytes[31] = number
-        guard let key = try? PrivateKey(bytes) else { preconditionFailure("a small number above zero is a key") }
-        return key
     }
 }

@@ -12,9 +12,9 @@ struct NodeTests {
     func roundTrip(reception: NodeAccess.Reception, subscriptions: [String]) async throws {
         try await withNode(subscribedTo: subscriptions) { url, server in
             let identity = Identity(.test(7))
-            let client = PushClient(server: server.identity, node: NodeAccess(url: url, reception: reception))
-            let device = DeviceRegistration(deviceToken: "token", service: .firebase, installationID: "phone")
-            let receipt = try await client.register(device, as: identity)
+            let client = PushServer(server.identity, node: Node(NodeAccess(url: url, reception: reception)))
+            let device = Device(deviceToken: "token", service: .firebase)
+            let receipt = try await client.register(device, installationID: "phone", as: identity)
             let answer = try await client.query(.key(identity.publicKey))
             #expect(answer.devices.map(\.accessToken) == [receipt.accessToken])
             let target = PushDevice(
@@ -26,12 +26,31 @@ struct NodeTests {
         }
     }
 
+    @Test("who asks for several things at once at a relay cache gets all the answers, though reading empties it")
+    func sharedCache() async throws {
+        try await withNode(subscribedTo: [FakeServer.pubsubTopic]) { url, server in
+            let node = Node(NodeAccess(url: url, reception: .relayCache))
+            let client = PushServer(server.identity, node: node)
+            try await withThrowingTaskGroup { group in
+                for number in 1...8 {
+                    group.addTask {
+                        let identity = Identity(.test(UInt8(number)))
+                        let device = Device(deviceToken: "token", service: .firebase)
+                        return try await client.register(device, installationID: "phone", as: identity)
+                    }
+                }
+                try await group.waitForAll()
+            }
+            #expect(server.registrations.count == 8)
+        }
+    }
+
     @Test("waiting at the store leaves the relay cache to whom it belongs")
     func leavesCache() async throws {
         try await withNode(subscribedTo: [FakeServer.pubsubTopic]) { url, server in
-            let client = PushClient(server: server.identity, node: NodeAccess(url: url))
-            let device = DeviceRegistration(deviceToken: "token", service: .firebase, installationID: "phone")
-            _ = try await client.register(device, as: Identity(.test(7)))
+            let client = PushServer(server.identity, node: Node(NodeAccess(url: url)))
+            let device = Device(deviceToken: "token", service: .firebase)
+            _ = try await client.register(device, installationID: "phone", as: Identity(.test(7)))
             let cached = try await WakuNode(url: url, client: HTTPClient()).takeMessages(on: FakeServer.pubsubTopic)
             #expect(cached?.count == 2)
         }
@@ -42,11 +61,11 @@ struct NodeTests {
         let server = IdentityKey(PrivateKey.test(1).publicKey)
         let person = Person.key(server)
         // Port 1, tcpmux: nobody listens.
-        let nowhere = PushClient(server: server, node: NodeAccess(url: "http://127.0.0.1:1"))
+        let nowhere = PushServer(server, node: Node(NodeAccess(url: "http://127.0.0.1:1")))
         await #expect(throws: PushClientError.nodeUnreachable(reason: "couldNotConnect")) { try await nowhere.query(person) }
 
         try await withNode(subscribedTo: []) { url, _ in
-            let client = PushClient(server: server, node: NodeAccess(url: url, pubsubTopic: "/no/shard"))
+            let client = PushServer(server, node: Node(NodeAccess(url: url, pubsubTopic: "/no/shard")))
             let error = await #expect(throws: PushClientError.self) { try await client.query(person) }
             guard case .nodeRefused(400, _) = error else {
                 Issue.record("\(String(describing: error))")

@@ -42,7 +42,6 @@ private final class BusServer: BusRecorder {
     }
 
     func record(_ envelope: WakuEnvelope) async throws {
-        guard let reply = server.reply(to: envelope) else { return }
-        try await membership.withLock { $0 }?.publish(reply)
+        for reply in server.replies(to: envelope) { try await membership.withLock { $0 }?.publish(reply) }
     }
 }

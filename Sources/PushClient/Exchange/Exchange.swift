@@ -1,29 +1,24 @@
 package import Envelope
-package import StatusCrypto
+import StatusCrypto
 import Wire
 
-/// Asks a server through a node and waits for the answer.
+/// Asks through a node and waits for answers.
 package struct Exchange: Sendable {
-    /// How often the node is asked for news. The quickest answer of a server takes some milliseconds, the slowest 3 seconds.
-    package static let pollInterval = Duration.milliseconds(250)
     /// A store sorts by the time that a sender claims, and keeps what is off by at most 20 seconds (WAKU_REST.md §1.5).
     /// Server's clock and ours may be off in different directions.
     package static let clockTolerance = Duration.seconds(40)
 
-    package let server: PublicKey
+    /// Servers that got the same question answer at much the same time.
+    static let graceForOthers = Duration.seconds(1)
+
     package let node: any MessageNode
     package let pubsubTopic: String
-    package let timeout: Duration
     package let clock: any Clock<Duration>
     package let wallClock: WallClock
 
-    package init(
-        server: PublicKey, node: any MessageNode, pubsubTopic: String, timeout: Duration, clock: any Clock<Duration>, wallClock: WallClock
-    ) {
-        self.server = server
+    package init(node: any MessageNode, pubsubTopic: String, clock: any Clock<Duration>, wallClock: WallClock) {
         self.node = node
         self.pubsubTopic = pubsubTopic
-        self.timeout = timeout
         self.clock = clock
         self.wallClock = wallClock
     }
@@ -31,40 +26,89 @@ package struct Exchange: Sendable {
     /// Publishes the request once, and returns the first answer to it.
     ///
     /// - Throws: `noAnswer` when the time is over; a request that was published may have taken effect nevertheless.
-    package func ask<Asked: Question>(_ question: Asked) async throws(PushClientError) -> Asked.Answer {
-        try await ask(question, clock: clock)
+    package func ask<Asked: Question>(_ question: Asked, timeout: Duration) async throws(PushClientError) -> Asked.Answer {
+        var first: Asked.Answer?
+        try await listen(for: question, timeout: timeout, clock: clock) { answer in
+            first = answer
+            return false
+        }
+        guard let first else { throw .noAnswer(after: timeout) }
+        return first
     }
 
-    private func ask<Asked: Question>(_ question: Asked, clock: some Clock<Duration>) async throws(PushClientError) -> Asked.Answer {
-        let answerTopic = TopicName.partitioned(question.asker.publicKey).topic
+    /// Publishes the request once, and returns all answers that come within the time; after the first one, within one more second.
+    package func collect<Asked: Question>(_ question: Asked, for time: Duration) async throws(PushClientError) -> [Asked.Answer] {
+        var answers: [Asked.Answer] = []
+        let elapsed = stopwatch()
+        var end = time
+        try await listen(for: question, timeout: time, clock: clock) { answer in
+            if answers.isEmpty { end = min(end, elapsed() + Self.graceForOthers) }
+            answers.append(answer)
+            return true
+        } while: {
+            elapsed() < end
+        }
+        return answers
+    }
+
+    /// Publishes the pieces of a request, in order.
+    package func publish(_ payloads: [[UInt8]], on topic: TopicName) async throws(PushClientError) {
+        for payload in payloads {
+            var message = WakuMessage()
+            message.payload = payload
+            message.contentTopic = topic.topic.contentTopic
+            message.version = RFC26.messageVersion
+            message.timestamp = wallClock.now().nanoseconds
+            try await node.publish(WakuEnvelope(pubsubTopic: pubsubTopic, message: message))
+        }
+    }
+
+    /// What the node has on a topic from a moment on.
+    package func messages(on topic: TopicName, since start: Timestamp) async throws(PushClientError) -> [WakuEnvelope] {
+        try await node.messages(on: pubsubTopic, topic: topic.topic, since: start)
+    }
+
+    /// How much time passed since the call.
+    func stopwatch() -> () -> Duration { Self.stopwatch(clock) }
+
+    private static func stopwatch(_ clock: some Clock<Duration>) -> () -> Duration {
+        let start = clock.now
+        return { start.duration(to: clock.now) }
+    }
+
+    /// Lets time pass.
+    package func sleep(for duration: Duration) async throws(PushClientError) {
+        do {
+            try await clock.sleep(for: duration)
+        } catch {
+            throw .cancelled
+        }
+    }
+
+    /// - Parameter take: whether to go on listening after this answer.
+    private func listen<Asked: Question>(
+        for question: Asked, timeout: Duration, clock: some Clock<Duration>, take: (Asked.Answer) -> Bool,
+        while isWanted: () -> Bool = { true }
+    ) async throws(PushClientError) {
+        let answerTopic = TopicName.partitioned(question.asker.publicKey)
         let start = wallClock.now().advanced(by: .zero - Self.clockTolerance)
-        func messages() async throws(PushClientError) -> [WakuEnvelope] {
-            try await node.messages(on: pubsubTopic, topic: answerTopic, since: start)
+        var reader = MessageReader(.asymmetric(question.asker))
+        func goesOn() async throws(PushClientError) -> Bool {
+            for envelope in try await messages(on: answerTopic, since: start) {
+                guard let message = reader.read(envelope, now: wallClock.now()), let answer = question.answer(in: message) else { continue }
+                guard take(answer) else { return false }
+            }
+            return true
         }
 
-        // Asked first, so that a node that cannot receive is found out before the request has an effect.
-        var seen = Set(try await messages().map(\.hash))
-        try await node.publish(request(question))
+        // Asked first, so that a node that cannot receive is found out before the request has an effect; and what answers the question
+        // already, because it was asked before, saves asking again.
+        guard try await goesOn() else { return }
+        try await publish(question.payloads, on: question.topic)
         let deadline = clock.now.advanced(by: timeout)
-        while true {
-            for envelope in try await messages() where seen.insert(envelope.hash).inserted {
-                if let answer = question.answer(in: envelope, from: server) { return answer }
-            }
-            guard clock.now < deadline else { throw .noAnswer(after: timeout) }
-            do {
-                try await clock.sleep(for: Self.pollInterval)
-            } catch {
-                throw .cancelled
-            }
+        var rhythm = PollRhythm()
+        while try await goesOn(), clock.now < deadline, isWanted() {
+            try await sleep(for: min(rhythm.next(), clock.now.duration(to: deadline)))
         }
-    }
-
-    private func request(_ question: some Question) -> WakuEnvelope {
-        var message = WakuMessage()
-        message.payload = question.payload
-        message.contentTopic = question.topic.topic.contentTopic
-        message.version = RFC26.messageVersion
-        message.timestamp = wallClock.now().nanoseconds
-        return WakuEnvelope(pubsubTopic: pubsubTopic, message: message)
     }
 }

@@ -39,6 +39,19 @@ public struct IdentityKey: Hashable, Sendable {
     public var hash: KeyHash { KeyHash(publicKey.hash) }
 }
 
+extension IdentityKey: Codable {
+    /// Reads the hex digits.
+    public init(from decoder: any Decoder) throws {
+        try self.init(hex: try decoder.singleValueContainer().decode(String.self))
+    }
+
+    /// Writes ``hex``.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(hex)
+    }
+}
+
 /// SHAKE-256 of a compressed public key, 64 bytes: names a person towards a server that need not know the key.
 public struct KeyHash: Hashable, Sendable {
     package let bytes: Digest64

@@ -16,4 +16,10 @@ enum UniversallyUniqueID {
         bytes[8] = bytes[8] & 0x3F | 0x80
         return [0..<4, 4..<6, 6..<8, 8..<10, 10..<16].map { Hex.encode(bytes[$0]) }.joined(separator: "-")
     }
+
+    /// Whether a text is one as `text` writes them, in any case.
+    static func isOne(_ text: String) -> Bool {
+        let groups = text.utf8.split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
+        return groups.map(\.count) == [8, 4, 4, 4, 12] && groups.joined().allSatisfy { Hex.nibble($0) != nil }
+    }
 }

@@ -5,6 +5,6 @@ package protocol MessageNode: Sendable {
     /// Returns when the node took the message, which does not mean that anybody has it.
     func publish(_ envelope: WakuEnvelope) async throws(PushClientError)
 
-    /// What the node has on a topic, from a moment on or newer than the last call; may repeat messages.
+    /// What the node has on a topic from a moment on; may be more, and may repeat messages.
     func messages(on pubsubTopic: String, topic: Topic, since start: Timestamp) async throws(PushClientError) -> [WakuEnvelope]
 }

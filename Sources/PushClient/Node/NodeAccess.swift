@@ -10,6 +10,8 @@ public struct NodeAccess: Hashable, Sendable {
 
     /// The shard on which Status clients and push servers meet.
     public static let defaultPubsubTopic = "/waku/2/rs/16/32"
+    /// What the nodes of Status take in one message: 1 MiB (WAKU_REST.md §2.2).
+    public static let defaultMaximumMessageByteCount = 1 << 20
 
     /// The node's REST API, `http://host:port`.
     public var url: String
@@ -17,6 +19,8 @@ public struct NodeAccess: Hashable, Sendable {
     public var pubsubTopic: String
     /// Where answers are looked for.
     public var reception: Reception
+    /// What the node takes in one message, at least 4. What is longer than three quarters of it goes out in segments.
+    public var maximumMessageByteCount = defaultMaximumMessageByteCount
 
     /// Describes a node.
     public init(url: String, pubsubTopic: String = defaultPubsubTopic, reception: Reception = .store) {

@@ -1,11 +1,13 @@
 import Envelope
 import HTTPClient
+import Synchronization
 import Transport
 
 /// A Waku node behind its REST API.
-struct RESTNode: MessageNode {
+final class RESTNode: MessageNode {
     private let node: WakuNode
     private let reception: NodeAccess.Reception
+    private let inbox = Mutex(RelayInbox())
 
     init(_ access: NodeAccess) {
         node = WakuNode(url: access.url, client: HTTPClient())
@@ -47,9 +49,15 @@ struct RESTNode: MessageNode {
 
     /// Subscribes when the node is not: a second subscription at go-waku is another cache (WAKU_REST.md §1.2).
     private func cached(on pubsubTopic: String, topic: Topic) async throws(TransportError) -> [WakuEnvelope] {
-        if let envelopes = try await node.takeMessages(on: pubsubTopic, where: { Topic(contentTopic: $0) == topic }) { return envelopes }
-        try await node.subscribe(to: [pubsubTopic])
-        return []
+        inbox.withLock { $0.open(topic) }
+        if let envelopes = try await node.takeMessages(on: pubsubTopic, where: { text in inbox.withLock { $0.wants(text) } }) {
+            inbox.withLock { inbox in
+                for envelope in envelopes { inbox.add(envelope) }
+            }
+        } else {
+            try await node.subscribe(to: [pubsubTopic])
+        }
+        return inbox.withLock { $0.envelopes(on: topic) }
     }
 
     private func asked<Answer>(_ body: () async throws(TransportError) -> Answer) async throws(PushClientError) -> Answer {

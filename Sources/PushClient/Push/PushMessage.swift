@@ -25,7 +25,9 @@ public struct PushMessage: Hashable, Sendable {
 
     /// Describes what happened.
     ///
-    /// - Parameter messageID: not empty: servers drop a request without one.
+    /// - Parameters:
+    ///   - kind: what happened.
+    ///   - messageID: not empty: servers drop a request without one.
     public init(kind: Kind, messageID: [UInt8]) {
         self.kind = kind
         self.messageID = messageID
@@ -77,6 +79,12 @@ public struct DeviceReport: Hashable, Sendable {
     public let installationID: String
     /// What became of it.
     public let outcome: Outcome
+
+    package init(personHash: String, installationID: String, outcome: Outcome) {
+        self.personHash = personHash
+        self.installationID = installationID
+        self.outcome = outcome
+    }
 }
 
 extension DeviceReport.Outcome: CustomStringConvertible {

@@ -4,30 +4,32 @@ package import Wire
 
 /// A sealed push request (PROTOCOL.md §9).
 package struct PushQuestion: Question {
-    package static let answerType = MessageType.pushNotificationResponse
-
     package let asker: PrivateKey
     package let topic: TopicName
-    package let payload: [UInt8]
+    package let payloads: [[UInt8]]
     private let messageID: [UInt8]
+    private let server: PublicKey
 
     /// - Parameter asker: an ephemeral key, so that the server does not learn who notifies whom.
     package init(
-        _ message: PushMessage, to devices: [PushDevice], asker: PrivateKey, server: PublicKey,
+        _ message: PushMessage, to devices: [PushDevice], asker: PrivateKey, server: PublicKey, segmenter: Segmenter,
         using random: inout some RandomNumberGenerator
     ) throws(RFC26.DataTooLong) {
         var request = PushNotificationRequest()
         request.messageID = message.messageID
         request.requests = devices.map { PushNotification(message, to: $0) }
-        let data = ApplicationMetadata.seal(request.encoded(), type: .pushNotificationRequest, signer: asker)
+        let sealing = Sealing(segmenter: segmenter, signer: asker)
         self.asker = asker
+        self.server = server
         topic = .partitioned(server)
-        payload = try RFC26.sealAsymmetric(data, to: server, signer: asker, using: &random)
+        payloads = try sealing.encrypt(sealing.sign(request.encoded(), type: .pushNotificationRequest), to: server, using: &random)
         messageID = message.messageID
     }
 
-    package func answer(in payload: [UInt8]) -> PushNotificationResponse? {
-        guard let response = try? PushNotificationResponse.decode(payload), response.messageID == messageID else { return nil }
+    package func answer(in message: OpenedMessage) -> PushNotificationResponse? {
+        guard message.sender == server, message.type == .pushNotificationResponse,
+            let response = try? PushNotificationResponse.decode(message.payload), response.messageID == messageID
+        else { return nil }
         return response
     }
 }

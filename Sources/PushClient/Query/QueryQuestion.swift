@@ -2,32 +2,45 @@ package import Envelope
 package import StatusCrypto
 package import Wire
 
-/// A sealed query for the devices of one person (PROTOCOL.md §8).
+/// A sealed query for the devices of one person (PROTOCOL.md §8). It reaches every server that knows the person.
 package struct QueryQuestion: Question {
-    package static let answerType = MessageType.pushNotificationQueryResponse
+    /// What one server says.
+    package struct Reply: Sendable {
+        package let server: PublicKey
+        package let response: PushNotificationQueryResponse
+    }
 
     package let asker: PrivateKey
     package let topic: TopicName
-    package let payload: [UInt8]
+    package let payloads: [[UInt8]]
     /// The Status message id of the query; the answer repeats it.
     package let messageID: Digest32
+    private let server: PublicKey?
 
-    /// - Parameter asker: an ephemeral key, so that the server does not learn who wants to notify whom.
+    /// - Parameters:
+    ///   - server: the one that may answer; nil for any. What an answer says is judged by its grants, not here.
+    ///   - form: reference servers listen on the plain one only.
+    ///   - asker: an ephemeral key, so that the server does not learn who wants to notify whom.
     package init(
-        about person: KeyHash, asker: PrivateKey, using random: inout some RandomNumberGenerator
+        about person: KeyHash, of server: PublicKey?, form: TopicName.QueryForm = .plain, asker: PrivateKey, segmenter: Segmenter,
+        using random: inout some RandomNumberGenerator
     ) throws(RFC26.DataTooLong) {
         var query = PushNotificationQuery()
         query.publicKeys = [person.bytes.bytes]
-        let data = ApplicationMetadata.seal(query.encoded(), type: .pushNotificationQuery, signer: asker)
+        let sealing = Sealing(segmenter: segmenter, signer: asker)
+        let data = sealing.sign(query.encoded(), type: .pushNotificationQuery)
         self.asker = asker
-        topic = .query(person.bytes, .plain)
-        payload = try RFC26.sealSymmetric(data, key: topic.deriveSymmetricKey(), signer: asker, using: &random)
+        self.server = server
+        topic = .query(person.bytes, form)
+        payloads = try sealing.encrypt(data, for: topic, using: &random)
         messageID = ApplicationMetadata.messageID(sender: asker.publicKey, data)
     }
 
-    package func answer(in payload: [UInt8]) -> PushNotificationQueryResponse? {
-        guard let response = try? PushNotificationQueryResponse.decode(payload), response.messageID == messageID.bytes else { return nil }
-        return response
+    package func answer(in message: OpenedMessage) -> Reply? {
+        guard server == nil || message.sender == server, message.type == .pushNotificationQueryResponse,
+            let response = try? PushNotificationQueryResponse.decode(message.payload), response.messageID == messageID.bytes
+        else { return nil }
+        return Reply(server: message.sender, response: response)
     }
 }
 
@@ -43,27 +56,37 @@ extension ApplicationMetadata {
 
 extension QueryAnswer {
     /// Believes what is about the person and authorised by it.
-    package init(_ response: PushNotificationQueryResponse, about person: Person, by server: PublicKey) {
-        devices = response.info.compactMap { DeviceInfo($0, of: person, by: server) }
+    ///
+    /// - Parameter contact: who may be one of the person's contacts, for whom access tokens are encrypted.
+    package init(_ response: PushNotificationQueryResponse, about person: Person, by server: PublicKey, to contact: PrivateKey? = nil) {
+        devices = response.info.compactMap { DeviceInfo($0, of: person, at: server, to: contact) }
         disbelievedCount = response.info.count - devices.count
     }
 }
 
 extension DeviceInfo {
     /// - Returns: nil if it is about somebody else, or the grant is not the person's for this server and token.
-    fileprivate init?(_ info: PushNotificationQueryInfo, of person: Person, by server: PublicKey) {
+    init?(_ info: PushNotificationQueryInfo, of person: Person, at server: PublicKey, to contact: PrivateKey?) {
         guard info.publicKey == person.keyHash.bytes.bytes else { return nil }
-        if info.accessToken.isEmpty {
-            authorization = .tokenHidden
-        } else if case .key(let key) = person {
-            let digest = Grant.digest(client: key.publicKey, server: server, accessToken: info.accessToken)
-            guard Signature(info.grant)?.isBy(key.publicKey, digest) == true else { return nil }
-            authorization = .verified
+        var token = info.accessToken
+        if case .key(let key) = person {
+            if token.isEmpty, let contact, let decrypted = AllowedKeys.decrypt(info.allowedKeyList, of: key.publicKey, for: contact) {
+                token = decrypted
+            }
+            let digest = Grant.digest(client: key.publicKey, server: server, accessToken: token)
+            if token.isEmpty {
+                authorization = .tokenHidden
+            } else if Signature(info.grant)?.isBy(key.publicKey, digest) == true {
+                authorization = .verified
+            } else {
+                return nil
+            }
         } else {
-            authorization = .keyUnknown
+            authorization = token.isEmpty ? .tokenHidden : .keyUnknown
         }
+        self.server = IdentityKey(server)
         installationID = info.installationID
-        accessToken = info.accessToken.isEmpty ? nil : info.accessToken
+        accessToken = token.isEmpty ? nil : token
         encryptedTokenCount = info.allowedKeyList.count
         version = info.version
     }

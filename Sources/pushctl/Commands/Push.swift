@@ -4,10 +4,12 @@ import StatusCrypto
 
 struct Push: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Asks a server to notify somebody's devices.",
+        abstract: "Has somebody's devices notified.",
         discussion: """
-            Without --access-token the server is first queried for the person's devices. A server that accepted a push has it delivered, \
-            unless the receiver filters it, which is not told. Exit code 0 if the push was accepted for every device.
+            With --server that server alone is asked: to notify the device of --access-token, or else all that it knows of. Without, the person's \
+            advertisement is looked for and all servers are asked, as an app does it: at most three devices, one server each, another one if \
+            that is silent. A server that accepted a push has it delivered, unless the receiver filters it, which is not told. Exit code 0 if \
+            the push was accepted for every device.
             """)
 
     enum Kind: String, CaseIterable, ExpressibleByArgument {
@@ -17,6 +19,7 @@ struct Push: AsyncParsableCommand {
     }
 
     @OptionGroup var server: ServerOptions
+    @OptionGroup var key: KeyOptions
     @OptionGroup var output: OutputOptions
 
     @Option(help: ArgumentHelp("The person's public key, or its hash.", valueName: "key"), transform: HexArgument.person)
@@ -52,11 +55,34 @@ struct Push: AsyncParsableCommand {
     }
 
     func run() async throws {
+        if server.namesServer { try await pushAtServer() } else { try await pushAnywhere() }
+    }
+
+    private func pushAnywhere() async throws {
+        guard case .key(let person) = to else {
+            throw Failure.usage("To ask all servers takes the person's key, not its hash: name one with --server.")
+        }
+        guard accessToken == nil else { throw Failure.usage("An access token is good at one server: name it with --server.") }
+        let identity = try key.identityIfThere()
+        let recipient = Recipient(person, installationIDs: installation.map { [$0] })
+        let reports = try await server.node.withNode(silence: "") { node throws(PushClientError) in
+            try await SendingClient(identity: identity, node: node, state: .inMemory()).push(message, to: [recipient])
+        }
+        try output.print(PushOutput(messageID: messageID, reports: reports)) {
+            reports.map { "\($0.installationID ?? "no device")  \($0.outcome)" }
+        }
+        let acceptedCount = reports.count(where: \.isAccepted)
+        guard acceptedCount == reports.count else {
+            throw Failure.failed("The push was accepted for \(acceptedCount) of \(reports.count) devices.")
+        }
+    }
+
+    private func pushAtServer() async throws {
         let devices = try await devices()
-        let reports = try await server.withClient(
+        let reports = try await server.withServer(
             silence: "Check the server's key and that it listens on this shard. The push may have been accepted all the same."
-        ) { client throws(PushClientError) in
-            try await client.push(message, to: devices)
+        ) { server throws(PushClientError) in
+            try await server.push(message, to: devices)
         }
         try output.print(PushOutput(messageID: messageID, reports: reports)) {
             reports.map { "\($0.installationID)  \($0.outcome)" }
@@ -86,8 +112,9 @@ struct Push: AsyncParsableCommand {
         if let installation, let accessToken {
             return [PushDevice(person: to, installationID: installation, accessToken: accessToken)]
         }
-        let answer = try await server.withClient(silence: Query.silence) { client throws(PushClientError) in
-            try await client.query(to)
+        let identity = try key.identityIfThere()
+        let answer = try await server.withServer(silence: Query.silence) { server throws(PushClientError) in
+            try await server.query(to, as: identity)
         }
         Query.warn(ofDisbelieved: answer)
         let wanted = answer.devices.filter { installation == nil || $0.installationID == installation }
@@ -124,6 +151,20 @@ private struct PushOutput: Encodable {
         }
     }
 
+    init(messageID: [UInt8], reports: [DeliveryReport]) {
+        self.messageID = Hex.encode(messageID)
+        self.reports = reports.map { report in
+            let outcome =
+                switch report.outcome {
+                case .accepted: "accepted"
+                case .refused(let outcome): Self.name(outcome)
+                case .noAnswer: "no answer"
+                case .unknown: "unknown"
+                }
+            return Report(publicKeyHash: report.person.hash.hex, installationID: report.installationID ?? "", outcome: outcome)
+        }
+    }
+
     private static func name(_ outcome: DeviceReport.Outcome) -> String {
         switch outcome {
         case .accepted: "accepted"
@@ -132,5 +173,12 @@ private struct PushOutput: Encodable {
         case .notRegistered: "NOT_REGISTERED"
         case .refused(let code): "error \(code)"
         }
+    }
+}
+
+extension DeliveryReport {
+    fileprivate var isAccepted: Bool {
+        if case .accepted = outcome { return true }
+        return false
     }
 }

@@ -3,8 +3,11 @@ import PushClient
 
 struct Query: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Asks a server for somebody's devices and their access tokens.",
-        discussion: "Asks under a new key each time, so that the server cannot tell who asks.")
+        abstract: "Asks for somebody's devices and their access tokens.",
+        discussion: """
+            Asks the server that is named, or else every server that knows the person. Under a new key each time, so that nobody can tell who \
+            asks. With a key of one's own, tokens are decrypted that were encrypted for it as a contact's.
+            """)
 
     /// A server that knows nobody by that key says nothing (PROTOCOL.md §8).
     static let silence = """
@@ -12,6 +15,7 @@ struct Query: AsyncParsableCommand {
         """
 
     @OptionGroup var server: ServerOptions
+    @OptionGroup var key: KeyOptions
     @OptionGroup var output: OutputOptions
 
     @Option(
@@ -20,11 +24,27 @@ struct Query: AsyncParsableCommand {
     var of: Person
 
     func run() async throws {
-        let answer = try await server.withClient(silence: Self.silence) { client throws(PushClientError) in
-            try await client.query(of)
+        let devices = try await devices()
+        try output.print(devices.map(DeviceOutput.init)) { devices.flatMap(Self.lines) }
+    }
+
+    private func devices() async throws -> [DeviceInfo] {
+        let identity = try key.identityIfThere()
+        guard !server.namesServer else {
+            let answer = try await server.withServer(silence: Self.silence) { server throws(PushClientError) in
+                try await server.query(of, as: identity)
+            }
+            Self.warn(ofDisbelieved: answer)
+            return answer.devices
         }
-        Self.warn(ofDisbelieved: answer)
-        try output.print(answer.devices.map(DeviceOutput.init)) { answer.devices.flatMap(Self.lines) }
+        guard case .key(let person) = of else {
+            throw Failure.usage("To ask all servers takes the person's key, not its hash: name one with --server.")
+        }
+        let devices = try await server.node.withNode(silence: "") { node throws(PushClientError) in
+            try await SendingClient(identity: identity, node: node, state: .inMemory()).query(person)
+        }
+        guard !devices.isEmpty else { throw Failure.failed("No server answered. \(Self.silence)") }
+        return devices
     }
 
     static func warn(ofDisbelieved answer: QueryAnswer) {
@@ -39,6 +59,7 @@ struct Query: AsyncParsableCommand {
     private static func lines(_ device: DeviceInfo) -> [String] {
         [
             "installation  \(device.installationID)",
+            "server        \(device.server.compressedHex)",
             "access token  \(device.accessToken ?? "for contacts only (\(device.encryptedTokenCount) encrypted ones)")",
             "version       \(device.version)",
             "grant         \(text(device.authorization))",
@@ -56,6 +77,7 @@ struct Query: AsyncParsableCommand {
 
 private struct DeviceOutput: Encodable {
     let installationID: String
+    let server: String
     let accessToken: String?
     let encryptedTokenCount: Int
     let version: UInt64
@@ -63,6 +85,7 @@ private struct DeviceOutput: Encodable {
 
     init(_ device: DeviceInfo) {
         installationID = device.installationID
+        server = device.server.hex
         accessToken = device.accessToken
         encryptedTokenCount = device.encryptedTokenCount
         version = device.version

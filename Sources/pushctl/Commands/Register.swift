@@ -1,8 +1,9 @@
 import ArgumentParser
+import Foundation
 import PushClient
 
 struct Register: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "Registers a device with a server, or replaces its registration.")
+    static let configuration = CommandConfiguration(abstract: "Registers a device with servers, or replaces its registration.")
 
     enum TokenType: String, CaseIterable, ExpressibleByArgument {
         case apn
@@ -46,6 +47,11 @@ struct Register: AsyncParsableCommand {
     @Option(help: ArgumentHelp("A chat whose mentions notify; in no other do they. May be repeated.", valueName: "chat"))
     var allowMentionsChat: [String] = []
 
+    @Option(
+        help: ArgumentHelp("Only contacts may notify: the public key of one; may be repeated.", valueName: "key"),
+        transform: HexArgument.key)
+    var contact: [IdentityKey] = []
+
     func validate() throws {
         guard (tokenType == .apn) == (apnTopic != nil) else {
             throw ValidationError("--apn-topic belongs to --token-type apn, which needs it.")
@@ -54,51 +60,56 @@ struct Register: AsyncParsableCommand {
 
     func run() async throws {
         let identity = try key.identity(createsIfMissing: true)
-        let device = device(of: identity)
-        let receipt = try await server.withClient(
+        // All servers are to know the same.
+        let accessToken = accessToken ?? UUID().uuidString.lowercased()
+        let (registered, failure) = try await server.withServers(
             silence: "Check the server's key and that it listens on this shard. The registration may have been stored all the same."
-        ) { client throws(PushClientError) in
-            try await client.register(device, as: identity)
+        ) { server throws(PushClientError) in
+            RegistrationOutput(
+                try await server.register(
+                    device, installationID: installation ?? identity.derivedInstallationID, accessToken: accessToken, version: version,
+                    as: identity), identity, server)
         }
-        try output.print(RegistrationOutput(receipt, identity)) {
-            [
-                "registered",
-                "  public key    \(identity.publicKey.hex)",
-                "  installation  \(receipt.installationID)",
-                "  access token  \(receipt.accessToken ?? "")",
-                "  version       \(receipt.version)",
-            ]
-        }
+        try output.print(oneOrMore: registered) { registered.flatMap { $0.lines("registered") } }
+        if let failure { throw failure }
     }
 
-    private func device(of identity: Identity) -> DeviceRegistration {
-        let service = apnTopic.map { DeviceRegistration.Service.apn(topic: $0) } ?? .firebase
-        var device = DeviceRegistration(
-            deviceToken: deviceToken, service: service, installationID: installation ?? identity.derivedInstallationID)
-        device.accessToken = accessToken
-        device.version = version
+    private var device: Device {
+        let service = apnTopic.map { Device.Service.apn(topic: $0) } ?? .firebase
+        var device = Device(deviceToken: deviceToken, service: service)
         device.isEnabled = !disabled
-        device.blockedChats = blockChat.map(ChatID.init)
-        device.mutedChats = muteChat.map(ChatID.init)
+        device.blockedChats = Set(blockChat.map(ChatID.init))
+        device.mutedChats = Set(muteChat.map(ChatID.init))
         device.blocksMentions = blockMentions
-        device.allowedMentionsChats = allowMentionsChat.map(ChatID.init)
+        device.allowedMentionsChats = Set(allowMentionsChat.map(ChatID.init))
+        device.isForContactsOnly = !contact.isEmpty
+        device.contacts = Set(contact)
         return device
     }
 }
 
-/// What `register` and `unregister` print as JSON.
+/// What `register` and `unregister` print as JSON, for each server.
 struct RegistrationOutput: Encodable {
     let publicKey: String
+    let server: String
     let installationID: String
     let accessToken: String?
     let version: UInt64
     let requestID: String
 
-    init(_ receipt: RegistrationReceipt, _ identity: Identity) {
+    init(_ receipt: RegistrationReceipt, _ identity: Identity, _ server: PushServer) {
         publicKey = identity.publicKey.hex
+        self.server = server.key.hex
         installationID = receipt.installationID
         accessToken = receipt.accessToken
         version = receipt.version
         requestID = receipt.requestID
+    }
+
+    /// For a person.
+    func lines(_ title: String) -> [String] {
+        var lines = [title, "  public key    \(publicKey)", "  installation  \(installationID)"]
+        if let accessToken { lines.append("  access token  \(accessToken)") }
+        return lines + ["  version       \(version)"]
     }
 }

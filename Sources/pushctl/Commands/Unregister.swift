@@ -2,7 +2,7 @@ import ArgumentParser
 import PushClient
 
 struct Unregister: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "Makes a server forget a device.")
+    static let configuration = CommandConfiguration(abstract: "Makes servers forget a device.")
 
     @OptionGroup var server: ServerOptions
     @OptionGroup var key: KeyOptions
@@ -16,19 +16,14 @@ struct Unregister: AsyncParsableCommand {
 
     func run() async throws {
         let identity = try key.identity()
-        let receipt = try await server.withClient(
+        let (unregistered, failure) = try await server.withServers(
             silence: "Check the server's key and that it listens on this shard. The device may have been forgotten all the same."
-        ) { client throws(PushClientError) in
-            try await client.unregister(
-                installationID: installation ?? identity.derivedInstallationID, version: version, as: identity)
+        ) { server throws(PushClientError) in
+            RegistrationOutput(
+                try await server.unregister(
+                    installationID: installation ?? identity.derivedInstallationID, version: version, as: identity), identity, server)
         }
-        try output.print(RegistrationOutput(receipt, identity)) {
-            [
-                "unregistered",
-                "  public key    \(identity.publicKey.hex)",
-                "  installation  \(receipt.installationID)",
-                "  version       \(receipt.version)",
-            ]
-        }
+        try output.print(oneOrMore: unregistered) { unregistered.flatMap { $0.lines("unregistered") } }
+        if let failure { throw failure }
     }
 }

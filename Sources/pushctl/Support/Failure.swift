@@ -32,6 +32,7 @@ extension Failure {
                     """)
             case .nodeRefused: .unavailable(error.description)
             case .noAnswer: .failed("\(error.description) \(silence)")
+            case .stateUnusable: .configuration(error.description)
             case .registrationRefused, .requestTooLong, .cancelled: .failed(error.description)
             }
     }

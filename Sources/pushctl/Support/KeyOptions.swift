@@ -3,7 +3,9 @@ import PushClient
 
 /// Whose key registers. The key itself is never on a command line, where others could see it.
 struct KeyOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("The client's private key: 64 hex digits, mode 0600 (else PUSHCTL_KEY_FILE).", valueName: "file"))
+    @Option(
+        help: ArgumentHelp(
+            "The client's private key: 64 hex digits, mode 0600 (else PUSHCTL_KEY_FILE, else PUSHCTL_KEY, the key).", valueName: "file"))
     var keyFile: String?
 
     /// Reads the identity.
@@ -11,16 +13,35 @@ struct KeyOptions: ParsableArguments {
     /// - Parameter createsIfMissing: whether to make a new one when there is no such file, and say so.
     func identity(createsIfMissing: Bool = false) throws(Failure) -> Identity {
         guard let setting = Setting(keyFile, option: "--key-file", variable: "PUSHCTL_KEY_FILE") else {
-            throw .usage("Whose key? Name its file with --key-file or PUSHCTL_KEY_FILE; `pushctl register` makes one if it is missing.")
+            if let identity = try Self.identityOfEnvironment() { return identity }
+            throw .usage("Whose key? Name its file with --key-file or PUSHCTL_KEY_FILE; `pushctl keys --new` makes one.")
         }
         let file = KeyFile(path: setting.text)
         if let identity = try file.load() { return identity }
         guard createsIfMissing else {
-            throw .configuration("There is no key file \(file.path). It is the one that `pushctl register` was given.")
+            throw .configuration(
+                "There is no key file \(file.path). It is the one that `pushctl register` was given; `pushctl keys --new` makes one.")
         }
         let identity = Identity.generate()
         try file.create(identity)
         StandardError.print("A new key is in \(file.path); its public key is \(identity.publicKey.hex).")
         return identity
+    }
+
+    /// The identity, if there is one: for what works without it too.
+    func identityIfThere() throws(Failure) -> Identity? {
+        guard let setting = Setting(keyFile, option: "--key-file", variable: "PUSHCTL_KEY_FILE") else {
+            return try Self.identityOfEnvironment()
+        }
+        return try KeyFile(path: setting.text).load()
+    }
+
+    private static func identityOfEnvironment() throws(Failure) -> Identity? {
+        guard let setting = Setting(nil, option: "", variable: "PUSHCTL_KEY") else { return nil }
+        do {
+            return try Identity(privateKeyHex: setting.text)
+        } catch {
+            throw setting.failure(error.description)
+        }
     }
 }

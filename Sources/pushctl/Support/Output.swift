@@ -6,6 +6,12 @@ struct OutputOptions: ParsableArguments {
     @Flag(help: "Print the result as JSON.")
     var json = false
 
+    /// Prints the only value as JSON, or several as an array, or the lines.
+    func print(oneOrMore values: [some Encodable], _ lines: () -> [String]) throws {
+        guard !values.isEmpty else { return }
+        if values.count == 1 { try print(values[0], lines) } else { try print(values, lines) }
+    }
+
     /// Prints the value as JSON, or the lines.
     func print(_ value: some Encodable, _ lines: () -> [String]) throws {
         if json {
@@ -20,7 +26,7 @@ struct OutputOptions: ParsableArguments {
 
 extension String {
     /// Without control characters: what a stranger registered must not steer a terminal.
-    fileprivate var printable: String {
+    var printable: String {
         String(String.UnicodeScalarView(unicodeScalars.map { $0.properties.generalCategory == .control ? "\u{FFFD}" : $0 }))
     }
 }

@@ -1,42 +1,3 @@
-/// What a device tells a push server about itself (71/STATUS-PUSH-NOTIFICATION-SERVER).
-public struct DeviceRegistration: Sendable {
-    /// Who delivers to the device.
-    public enum Service: Hashable, Sendable {
-        /// Apple's, for the app with that bundle id.
-        case apn(topic: String)
-        /// Google's.
-        case firebase
-    }
-
-    /// What the service knows the device by; for Apple's 64 to 200 hex digits.
-    public var deviceToken: String
-    /// Who delivers.
-    public var service: Service
-    /// Tells the devices of one identity apart; up to 128 bytes.
-    public var installationID: String
-    /// The UUID that senders have to show; nil for a new random one.
-    public var accessToken: String?
-    /// Higher than that of any earlier registration of the installation; nil for the milliseconds since 1970.
-    public var version: UInt64?
-    /// Whether the device wants to be notified at all.
-    public var isEnabled = true
-    /// Chats of which the device does not want to hear, and authors, whose ids are their public keys (`0x04…`).
-    public var blockedChats: [ChatID] = []
-    /// Chats whose messages shall not notify, while mentions do.
-    public var mutedChats: [ChatID] = []
-    /// Whether mentions shall not notify.
-    public var blocksMentions = false
-    /// The chats in which mentions notify; a server delivers no mention from another chat.
-    public var allowedMentionsChats: [ChatID] = []
-
-    /// Describes a device; everything else has a default.
-    public init(deviceToken: String, service: Service, installationID: String) {
-        self.deviceToken = deviceToken
-        self.service = service
-        self.installationID = installationID
-    }
-}
-
 /// What a server confirmed.
 public struct RegistrationReceipt: Hashable, Sendable {
     /// The installation that is now registered, or not any more.
@@ -50,7 +11,7 @@ public struct RegistrationReceipt: Hashable, Sendable {
 }
 
 /// Why a server refused to register or unregister.
-public enum RegistrationRefusal: Hashable, Sendable {
+public enum RegistrationRefusal: Hashable, Sendable, Codable {
     /// Something in the request is missing or not of the form it must have.
     case malformedMessage
     /// The server knows the same or a higher version of that installation.

@@ -1,0 +1,3 @@
+swift build
+.build/debug/pushserver identity
+.build/debug/pushserver serve

@@ -1,0 +1,35 @@
+import Synchronization
+
+/// Hands each element to all who listen.
+final class Broadcast<Element: Sendable>: Sendable {
+    private struct State {
+        var listeners: [Int: AsyncStream<Element>.Continuation] = [:]
+        var lastNumber = 0
+    }
+
+    private let state = Mutex(State())
+
+    deinit {
+        for continuation in state.withLock({ $0.listeners.values.map { $0 } }) { continuation.finish() }
+    }
+
+    /// The elements from now on, as many as the listener lets wait.
+    func subscribe(bufferingNewest count: Int) -> AsyncStream<Element> {
+        let (stream, continuation) = AsyncStream.makeStream(of: Element.self, bufferingPolicy: .bufferingNewest(count))
+        let number = state.withLock { state in
+            state.lastNumber += 1
+            state.listeners[state.lastNumber] = continuation
+            return state.lastNumber
+        }
+        continuation.onTermination = { [weak self] _ in self?.remove(number) }
+        return stream
+    }
+
+    private func remove(_ number: Int) {
+        _ = state.withLock { $0.listeners.removeValue(forKey: number) }
+    }
+
+    func send(_ element: Element) {
+        for continuation in state.withLock({ $0.listeners.values.map { $0 } }) { continuation.yield(element) }
+    }
+}

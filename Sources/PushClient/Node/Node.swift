@@ -1,0 +1,34 @@
+package import Envelope
+import FoundationEssentials
+
+/// A node that carries messages, to be shared by all clients of a program: a relay cache has one reader.
+///
+///     let node = Node(NodeAccess(url: "http://127.0.0.1:8645"))
+public struct Node: Sendable {
+    package let exchange: Exchange
+    package let segmenter: Segmenter
+
+    /// Describes the connection. Nothing is sent before the first call of a client.
+    ///
+    /// - Parameters:
+    ///   - access: where the node is, and how to get at what it has.
+    ///   - clock: measures all waiting.
+    public init(_ access: NodeAccess, clock: any Clock<Duration> = ContinuousClock()) {
+        self.init(
+            RESTNode(access), pubsubTopic: access.pubsubTopic,
+            segmenter: Segmenter(maximumMessageByteCount: access.maximumMessageByteCount), clock: clock, wallClock: .system)
+    }
+
+    package init(
+        _ node: any MessageNode, pubsubTopic: String, segmenter: Segmenter = Segmenter(), clock: any Clock<Duration>, wallClock: WallClock
+    ) {
+        exchange = Exchange(node: node, pubsubTopic: pubsubTopic, clock: clock, wallClock: wallClock)
+        self.segmenter = segmenter
+    }
+
+    package var now: Timestamp { exchange.wallClock.now() }
+}
+
+extension WallClock {
+    fileprivate static let system = WallClock { Timestamp(nanoseconds: Int64(Date().timeIntervalSince1970 * 1e9)) }
+}

@@ -1,0 +1,275 @@
+import Envelope
+import FoundationEssentials
+import StatusCrypto
+import Wire
+
+/// Keeps a device registered with any number of push servers, all of which know the same.
+///
+///     let client = try await RegisteringClient(identity: identity, node: node, state: try ClientState(path: "push.sqlite"))
+///     let statuses = try await client.register(device, with: [first, second])
+///     async let keeping: Void = client.run()
+///
+/// What is wanted is saved at once, and what a server does not know yet it is told: ``register(_:with:)`` tries each server once,
+/// ``run()`` goes on trying, waiting longer each time. A server is written to again only if what it is to know has changed.
+///
+/// For **anonymous mode** give it an identity of its own, made with ``Identity/generate()`` for that and kept beside the chat key. Nothing
+/// that this client sends is made with any other key: servers, and whoever watches the network, cannot tell whose device it is. Only who is
+/// given the identity's public key can find and notify the device.
+public actor RegisteringClient {
+    /// How often the servers are advertised though nothing changed: nodes keep messages for some days only.
+    public static let defaultAdvertisingInterval = Duration.seconds(12 * 60 * 60)
+
+    /// What the device is registered and found by.
+    public nonisolated let publicKey: IdentityKey
+    let identity: Identity
+    let node: Node
+    let advertisingInterval: Duration?
+    private let state: ClientState
+    private let timeout: Duration
+    var plan: RegistrationPlan
+    private var random = SecureRandom()
+    /// Servers that are being written to.
+    private var underWay: Set<IdentityKey> = []
+    private let listeners = Broadcast<RegistrationEvent>()
+    /// Tells `run` that there is something new to wait for.
+    private let changes = Broadcast<Void>()
+
+    /// Makes a client, and reads what it knew when it ended. Nothing is sent.
+    ///
+    /// - Parameters:
+    ///   - identity: registers. One client a program at a time.
+    ///   - installationID: tells the devices of one identity apart, 1 to 128 bytes; nil for the one it had before, or a new random UUID.
+    ///   - node: carries the messages.
+    ///   - state: keeps what each server knows, and the version.
+    ///   - timeout: how long to wait for each answer.
+    ///   - advertisingInterval: nil for never: then only servers, asked by those who know them or not, tell where the device is registered.
+    /// - Throws: ``PushClientError/stateUnusable(reason:)``.
+    public init(
+        identity: Identity, installationID: String? = nil, node: Node, state: ClientState,
+        timeout: Duration = PushServer.defaultTimeout, advertisingInterval: Duration? = defaultAdvertisingInterval
+    ) async throws(PushClientError) {
+        self.identity = identity
+        self.node = node
+        self.state = state
+        self.timeout = timeout
+        self.advertisingInterval = advertisingInterval
+        publicKey = identity.publicKey
+        let saved = try await state.plan(of: identity.publicKey)
+        if let saved, installationID == nil || installationID == saved.installationID {
+            plan = saved
+        } else {
+            var random = SecureRandom()
+            plan = RegistrationPlan(installationID: installationID ?? UniversallyUniqueID.random(using: &random))
+        }
+    }
+
+    /// Tells the devices of one identity apart.
+    public var installationID: String { plan.installationID }
+
+    /// What senders have to show, the same at all servers; nil before the first registration.
+    public var accessToken: String? { plan.accessToken.isEmpty ? nil : plan.accessToken }
+
+    /// How it stands with each server.
+    public var statuses: [ServerStatus] { plan.statuses }
+
+    /// What the client does and finds out from now on. Each call gives a stream of its own, which keeps the last 100 events.
+    public nonisolated var events: AsyncStream<RegistrationEvent> { listeners.subscribe(bufferingNewest: 100) }
+
+    // MARK: What is wanted
+
+    /// From now on these servers, and no others, are to know this device. Servers of before that are not named are told to forget it.
+    ///
+    /// The access token is renewed when a contact is missing that was there before, and when the device is now for contacts only. If nothing
+    /// changes, nothing is sent, except to servers that do not know all yet. Each of those is tried once, by this call or by ``run()`` if that
+    /// is at it.
+    /// - Returns: how it stands then.
+    /// - Throws: ``PushClientError/stateUnusable(reason:)``; what servers and node do is in the statuses and the ``events``.
+    @discardableResult
+    public func register(_ device: Device, with servers: [IdentityKey]) async throws(PushClientError) -> [ServerStatus] {
+        try await change { $0.register(device, with: servers, using: &$1) }
+    }
+
+    /// Makes one server forget the device.
+    ///
+    /// - Returns: how it stands with the others, and with that one if it did not answer.
+    /// - Throws: as ``register(_:with:)``.
+    @discardableResult
+    public func unregister(from server: IdentityKey) async throws(PushClientError) -> [ServerStatus] {
+        try await change { plan, _ in plan.unregister(from: server) }
+    }
+
+    /// Makes all servers forget the device, on logout for example.
+    ///
+    /// - Returns: the servers that did not confirm it yet.
+    /// - Throws: as ``register(_:with:)``.
+    @discardableResult
+    public func unregister() async throws(PushClientError) -> [ServerStatus] {
+        try await change { plan, _ in
+            for status in plan.statuses { plan.unregister(from: status.server) }
+        }
+    }
+
+    private func change(
+        _ body: (inout RegistrationPlan, inout SecureRandom) -> Void
+    ) async throws(PushClientError) -> [ServerStatus] {
+        var changed = plan
+        body(&changed, &random)
+        if changed != plan {
+            plan = changed
+            try await save()
+        }
+        try await writeToDueServers()
+        do throws(PushClientError) {
+            try await advertiseIfDue()
+        } catch {
+            // `run` does it again.
+            listeners.send(.troubled(error))
+        }
+        changes.send(())
+        return statuses
+    }
+
+    // MARK: What is done
+
+    /// Goes on until the task is cancelled: tries servers again that did not answer, and advertises from time to time.
+    public func run() async {
+        var troubleCount = 0
+        while !Task.isCancelled {
+            // Anew each time: a stream is over when the task that reads it is cancelled. Before the work, so that nothing is missed.
+            let changes = changes.subscribe(bufferingNewest: 1)
+            do throws(PushClientError) {
+                try await writeToDueServers()
+                try await advertiseIfDue()
+                troubleCount = 0
+            } catch {
+                listeners.send(.troubled(error))
+                troubleCount += 1
+            }
+            await wait(for: changes, atLeast: troubleCount == 0 ? .zero : BackOff.delay(failureCount: troubleCount, using: &random))
+        }
+    }
+
+    /// Until there is something to do, or may be.
+    private func wait(for changes: AsyncStream<Void>, atLeast minimum: Duration) async {
+        let now = node.now
+        let next = [plan.nextAttempt(after: now, except: underWay), nextAdvertisement(after: now)].compactMap { $0 }.min()
+        // Never for longer: clocks are set now and then.
+        let pause = max(minimum, next.map { min(now.duration(to: $0), BackOff.maximum) } ?? BackOff.maximum)
+        let exchange = node.exchange
+        await withTaskGroup { group in
+            group.addTask { try? await exchange.sleep(for: pause) }
+            group.addTask { for await _ in changes { return } }
+            await group.next()
+            group.cancelAll()
+        }
+    }
+
+    /// All at once, each of them as often as is to be done without waiting.
+    private func writeToDueServers() async throws(PushClientError) {
+        let servers = plan.due(at: node.now).filter { underWay.insert($0).inserted }
+        let failure = await withTaskGroup(returning: PushClientError?.self) { group in
+            for server in servers {
+                group.addTask { await self.writeAsLongAsDue(to: server) }
+            }
+            var failure: PushClientError?
+            for await result in group { failure = failure ?? result }
+            return failure
+        }
+        if let failure { throw failure }
+    }
+
+    /// - Returns: what keeps it from being tried at all.
+    private func writeAsLongAsDue(to server: IdentityKey) async -> PushClientError? {
+        defer { underWay.remove(server) }
+        do throws(PushClientError) {
+            while plan.due(at: node.now).contains(server), !Task.isCancelled { try await write(to: server) }
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    /// One request and its answer.
+    private func write(to server: IdentityKey) async throws(PushClientError) {
+        guard let order = plan.order(to: server, now: node.now) else { return }
+        let question: OrderQuestion
+        do {
+            question = try seal(order)
+        } catch {
+            report(plan.failed(error, to: server, now: node.now, using: &random))
+            return try await save()
+        }
+        // What leaves unsaved could be forgotten, and its version used again.
+        plan.note(question.requestID, of: order)
+        try await save()
+        do throws(PushClientError) {
+            let answer = try await node.exchange.ask(question, timeout: timeout)
+            report(plan.answered(answer.response, requestID: answer.requestID, by: server, now: node.now, using: &random))
+        } catch .cancelled {
+            // Not the server's fault; an answer still counts if somebody looks.
+            return
+        } catch {
+            report(plan.failed(error, to: server, now: node.now, using: &random))
+        }
+        try await save()
+    }
+
+    private func seal(_ order: RegistrationOrder) throws(PushClientError) -> OrderQuestion {
+        let registration =
+            if let device = order.device {
+                PushNotificationRegistration(
+                    device, installationID: plan.installationID, accessToken: plan.accessToken, version: order.version,
+                    from: identity.privateKey, to: order.server.publicKey, using: &random)
+            } else {
+                PushNotificationRegistration(unregistering: plan.installationID, version: order.version)
+            }
+        let earlier = plan.requestIDs(waitingFor: order.server)
+        return try PushClientError.sealing { random throws(RFC26.DataTooLong) in
+            OrderQuestion(
+                try RegistrationQuestion(
+                    registration, from: identity.privateKey, to: order.server.publicKey, segmenter: node.segmenter, using: &random),
+                earlierRequestIDs: earlier, server: order.server.publicKey)
+        }
+    }
+
+    func save() async throws(PushClientError) {
+        plan.countRevision()
+        try await state.save(plan, of: publicKey)
+    }
+
+    func report(_ event: RegistrationEvent?) {
+        if let event { listeners.send(event) }
+    }
+}
+
+/// A registration whose answer may also be a late one to an earlier request: a server that is slow would never be heard otherwise.
+private struct OrderQuestion: Question {
+    struct Answer: Sendable {
+        let requestID: String
+        let response: PushNotificationRegistrationResponse
+    }
+
+    private let question: RegistrationQuestion
+    private let earlierRequestIDs: Set<String>
+    private let server: PublicKey
+
+    init(_ question: RegistrationQuestion, earlierRequestIDs: Set<String>, server: PublicKey) {
+        self.question = question
+        self.earlierRequestIDs = earlierRequestIDs
+        self.server = server
+    }
+
+    var asker: PrivateKey { question.asker }
+    var topic: TopicName { question.topic }
+    var payloads: [[UInt8]] { question.payloads }
+    var requestID: String { question.requestID.description }
+
+    func answer(in message: OpenedMessage) -> Answer? {
+        if let response = question.answer(in: message) { return Answer(requestID: requestID, response: response) }
+        guard message.sender == server, message.type == .pushNotificationRegistrationResponse,
+            let response = try? PushNotificationRegistrationResponse.decode(message.payload), response.success
+        else { return nil }
+        let requestID = Hex.encode(response.requestID)
+        return earlierRequestIDs.contains(requestID) ? Answer(requestID: requestID, response: response) : nil
+    }
+}

@@ -1,0 +1,286 @@
+import Envelope
+import StatusCrypto
+import Wire
+
+/// Finds the devices of others, and has them notified.
+///
+///     let client = SendingClient(identity: identity, node: node, state: try ClientState(path: "push.sqlite"))
+///     let reports = try await client.push(message, to: [Recipient(friend)])
+///
+/// Everything goes out under ephemeral keys: neither a server nor the network learns who asks or notifies.
+public actor SendingClient {
+    /// "At least 3 devices SHOULD be targeted" (71/STATUS-PUSH-NOTIFICATION-SERVER): so many of each person, and no more.
+    public static let defaultMaximumDeviceCount = 3
+    /// How long servers have to answer a query; what reference clients wait.
+    public static let defaultQueryTimeout = Duration.seconds(3)
+
+    private let identity: Identity?
+    private let node: Node
+    private let state: ClientState
+    private let queryTimeout: Duration
+    private let listeners = Broadcast<SendingEvent>()
+
+    /// Makes a client. Nothing is sent.
+    ///
+    /// - Parameters:
+    ///   - identity: of whom others are contacts: decrypts the access tokens that they encrypted for it. Never shows on the wire.
+    ///   - node: carries the messages.
+    ///   - state: keeps what is known of others' devices.
+    ///   - queryTimeout: how long servers have to answer a query.
+    public init(identity: Identity? = nil, node: Node, state: ClientState, queryTimeout: Duration = defaultQueryTimeout) {
+        self.identity = identity
+        self.node = node
+        self.state = state
+        self.queryTimeout = queryTimeout
+    }
+
+    /// What the client finds out from now on. Each call gives a stream of its own, which keeps the last 100 events.
+    public nonisolated var events: AsyncStream<SendingEvent> { listeners.subscribe(bufferingNewest: 100) }
+
+    // MARK: Finding
+
+    /// The devices of a person: as known, as the person advertises them, or as servers tell.
+    ///
+    /// What was learned in the last day is taken as it is. Otherwise the node's store is looked through for the person's advertisement, and
+    /// if that leaves a token open, every server that knows the person is asked.
+    /// - Parameters:
+    ///   - person: the chat key, or the key of anonymous mode.
+    ///   - refreshes: whether to look even if something is known.
+    /// - Returns: one for each installation and server, those without a token that this client may use too; empty if nothing is to be found.
+    /// - Throws: ``PushClientError``; that no server answers is no error.
+    public func devices(of person: IdentityKey, refreshes: Bool = false) async throws(PushClientError) -> [DeviceInfo] {
+        let known = try await state.devices(of: person)
+        if let known, known.isFresh(at: node.now), !refreshes { return known.devices }
+
+        let advertised = try await readAdvertisements(of: person)
+        var learned = advertised
+        if advertised.isEmpty || advertised.contains(where: { $0.accessToken == nil }) {
+            learned = try await query(person) + advertised
+        }
+        // Nobody answers: what was known is better than nothing.
+        if learned.isEmpty, let known, !known.devices.isEmpty { return known.devices }
+        return try await keep(KnownDevices(learned, learnedAt: node.now), of: person)
+    }
+
+    /// Asks every server that knows the person; what is known is not looked at.
+    ///
+    /// In the reference's form first; if that finds nothing, in the specification's.
+    /// - Returns: what is authorised by the person; empty also if no server answers.
+    public func query(_ person: IdentityKey) async throws(PushClientError) -> [DeviceInfo] {
+        for form in TopicName.QueryForm.allCases {
+            let question = try PushClientError.sealing { random throws(RFC26.DataTooLong) in
+                let ephemeral = PrivateKey.generate(using: &random)
+                return try QueryQuestion(
+                    about: person.hash, of: nil, form: form, asker: ephemeral, segmenter: node.segmenter, using: &random)
+            }
+            let devices = try await node.exchange.collect(question, for: queryTimeout).flatMap { reply in
+                QueryAnswer(reply.response, about: .key(person), by: reply.server, to: identity?.privateKey).devices
+            }
+            if !devices.isEmpty { return devices }
+        }
+        return []
+    }
+
+    /// Reads what people advertise, now and whenever they advertise anew, until the task is cancelled. For contacts with whom messages are
+    /// exchanged: their devices are then known before a push is due.
+    ///
+    /// - Parameters:
+    ///   - people: by their chat keys, or their keys of anonymous mode.
+    ///   - interval: how often the node is asked.
+    public func follow(_ people: [IdentityKey], every interval: Duration = .seconds(60)) async {
+        while !Task.isCancelled {
+            do throws(PushClientError) {
+                for person in people { try await follow(person) }
+            } catch {
+                listeners.send(.troubled(error))
+            }
+            try? await node.exchange.sleep(for: interval)
+        }
+    }
+
+    private func follow(_ person: IdentityKey) async throws(PushClientError) {
+        let advertised = try await readAdvertisements(of: person)
+        guard !advertised.isEmpty else { return }
+        let known = try await state.devices(of: person)
+        let isNews = advertised.contains { device in
+            known?.devices.contains {
+                $0.server == device.server && $0.installationID == device.installationID && $0.version >= device.version
+            } != true
+        }
+        guard isNews else { return }
+        // Tokens for contacts only are asked for when they are needed.
+        guard advertised.allSatisfy({ $0.accessToken != nil }) else {
+            _ = try await devices(of: person, refreshes: true)
+            return
+        }
+        _ = try await keep(KnownDevices(advertised, learnedAt: node.now), of: person)
+    }
+
+    private func readAdvertisements(of person: IdentityKey) async throws(PushClientError) -> [DeviceInfo] {
+        let topic = TopicName.contactCode(person.publicKey)
+        let envelopes = try await node.exchange.messages(on: topic, since: node.now.advanced(by: .zero - Advertisement.maximumAge))
+        guard !envelopes.isEmpty else { return [] }
+        var reader = MessageReader(.symmetric(topic.deriveSymmetricKey()))
+        let messages = envelopes.sorted { $0.message.timestamp ?? 0 < $1.message.timestamp ?? 0 }
+            .compactMap { reader.read($0, now: node.now) }
+        return Advertisement.devices(of: person, in: messages, to: identity?.privateKey)
+    }
+
+    private func keep(_ known: KnownDevices, of person: IdentityKey) async throws(PushClientError) -> [DeviceInfo] {
+        let before = try await state.devices(of: person)?.devices
+        try await state.save(known, of: person)
+        if known.devices != before { listeners.send(.learned(person: person, devices: known.devices)) }
+        return known.devices
+    }
+
+    // MARK: Sending
+
+    /// Has people's devices notified of one message.
+    ///
+    /// One server a device. A server that does not answer within 3 seconds is followed by another that knows the device. One that refuses
+    /// the token is asked for the present one, and tried again once, under the same message id. One that has trouble is tried again.
+    /// - Parameters:
+    ///   - message: what to notify of.
+    ///   - recipients: whom, and on which devices.
+    ///   - maximumDeviceCount: of each person.
+    /// - Returns: a report for each device, and for each person of whom none is known.
+    /// - Throws: ``PushClientError`` of node and state file; what servers say is in the reports.
+    public func push(
+        _ message: PushMessage, to recipients: [Recipient], maximumDeviceCount: Int = defaultMaximumDeviceCount
+    ) async throws(PushClientError) -> [DeliveryReport] {
+        var targets: [PushDelivery.Target] = []
+        var reports: [DeliveryReport] = []
+        for (recipient, devices) in try await devices(of: recipients) {
+            let installationIDs = Self.choose(recipient, among: devices).prefix(maximumDeviceCount)
+            targets += installationIDs.map {
+                .init(person: recipient.person, installationID: $0, routes: PushDelivery.Route.routes(to: $0, among: devices))
+            }
+            if installationIDs.isEmpty {
+                reports.append(DeliveryReport(person: recipient.person, installationID: nil, outcome: .unknown))
+            }
+        }
+        return try await deliver(message, PushDelivery(to: targets)) + reports
+    }
+
+    /// All at once: each may take some seconds.
+    private func devices(of recipients: [Recipient]) async throws(PushClientError) -> [(Recipient, [DeviceInfo])] {
+        let results = await withTaskGroup(returning: [Int: Result<[DeviceInfo], PushClientError>].self) { group in
+            for (index, recipient) in recipients.enumerated() {
+                group.addTask { await (index, self.result(for: recipient)) }
+            }
+            var results: [Int: Result<[DeviceInfo], PushClientError>] = [:]
+            for await (index, result) in group { results[index] = result }
+            return results
+        }
+        var devices: [(Recipient, [DeviceInfo])] = []
+        for (index, recipient) in recipients.enumerated() { devices.append((recipient, try results[index]?.get() ?? [])) }
+        return devices
+    }
+
+    private func result(for recipient: Recipient) async -> Result<[DeviceInfo], PushClientError> {
+        do throws(PushClientError) {
+            let known = try await devices(of: recipient.person)
+            guard try await mayBeOutdated(known, for: recipient) else { return .success(known) }
+            return .success(try await devices(of: recipient.person, refreshes: true))
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    /// A new device of a person is wanted that was not there when the person was looked up.
+    private func mayBeOutdated(_ devices: [DeviceInfo], for recipient: Recipient) async throws(PushClientError) -> Bool {
+        guard let wanted = recipient.installationIDs, !Set(wanted).isSubset(of: devices.map(\.installationID)) else { return false }
+        return try await state.devices(of: recipient.person)?.mayBeRefreshed(at: node.now) ?? false
+    }
+
+    /// The wanted devices in their order, or all, the newest registration first.
+    static func choose(_ recipient: Recipient, among devices: [DeviceInfo]) -> [String] {
+        if let wanted = recipient.installationIDs { return wanted }
+        var seen: Set<String> = []
+        return devices.filter { $0.accessToken != nil }.sorted { $0.version > $1.version }.map(\.installationID)
+            .filter { seen.insert($0).inserted }
+    }
+
+    private func deliver(_ message: PushMessage, _ delivery: PushDelivery) async throws(PushClientError) -> [DeliveryReport] {
+        var delivery = delivery
+        var random = SecureRandom()
+        // Servers that know of the same message learn nothing more by the same key.
+        let asker = PrivateKey.generate(using: &random)
+        let answerTopic = TopicName.partitioned(asker.publicKey)
+        let start = node.now.advanced(by: .zero - Exchange.clockTolerance)
+        let elapsed = node.exchange.stopwatch()
+        var reader = MessageReader(.asymmetric(asker))
+        var questions: [IdentityKey: PushQuestion] = [:]
+        var rhythm = PollRhythm()
+
+        while true {
+            for action in delivery.next(at: elapsed()) {
+                rhythm = PollRhythm()
+                switch action {
+                case .request(let server, let devices):
+                    let question = try PushClientError.sealing { random throws(RFC26.DataTooLong) in
+                        try PushQuestion(
+                            message, to: devices, asker: asker, server: server.publicKey, segmenter: node.segmenter, using: &random)
+                    }
+                    let isFirst = questions.isEmpty
+                    questions[server] = question
+                    try await tolerating(!isFirst) { () async throws(PushClientError) in
+                        try await node.exchange.publish(question.payloads, on: question.topic)
+                    }
+                case .query(let person):
+                    var known: [DeviceInfo] = []
+                    try await tolerating(true) { () async throws(PushClientError) in known = try await renewed(person) }
+                    delivery.learned(known, of: person, at: elapsed())
+                }
+            }
+            var envelopes: [WakuEnvelope] = []
+            try await tolerating(true) { () async throws(PushClientError) in
+                envelopes = try await node.exchange.messages(on: answerTopic, since: start)
+            }
+            for envelope in envelopes {
+                guard let opened = reader.read(envelope, now: node.now) else { continue }
+                let server = IdentityKey(opened.sender)
+                guard let response = questions[server]?.answer(in: opened) else { continue }
+                delivery.received(response.reports.map(DeviceReport.init), from: server, at: elapsed())
+            }
+            if let reports = delivery.reports {
+                for person in Set(reports.map(\.person)) { try await forget(person) { delivery.isForgotten($0, of: person) } }
+                return reports
+            }
+            try await node.exchange.sleep(for: rhythm.next())
+        }
+    }
+
+    /// Once something is under way, trouble with the node must not hide what came of it.
+    private func tolerating(
+        _ isUnderWay: Bool, _ body: () async throws(PushClientError) -> Void
+    ) async throws(PushClientError) {
+        do {
+            try await body()
+        } catch {
+            guard isUnderWay, error != .cancelled else { throw error }
+            listeners.send(.troubled(error))
+        }
+    }
+
+    /// What a server does not know any more is not asked of it again.
+    private func forget(_ person: IdentityKey, where isForgotten: (DeviceInfo) -> Bool) async throws(PushClientError) {
+        guard let known = try await state.devices(of: person), known.devices.contains(where: isForgotten) else { return }
+        _ = try await keep(KnownDevices(known.devices.filter { !isForgotten($0) }, learnedAt: known.learnedAt), of: person)
+    }
+
+    /// The tokens are not what they were; what else is known of the person stays.
+    private func renewed(_ person: IdentityKey) async throws(PushClientError) -> [DeviceInfo] {
+        let learned = try await query(person)
+        let known = try await state.devices(of: person)?.devices ?? []
+        return try await keep(KnownDevices(learned + known, learnedAt: node.now), of: person)
+    }
+}
+
+/// What a ``SendingClient`` finds out.
+public enum SendingEvent: Hashable, Sendable {
+    /// What is known of a person's devices changed.
+    case learned(person: IdentityKey, devices: [DeviceInfo])
+    /// Something is wrong with the node or the state file; it is tried again.
+    case troubled(PushClientError)
+}

@@ -1,0 +1,48 @@
+import ArgumentParser
+import PushClient
+
+struct Advertise: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Tells a key's contacts which servers notify its devices.",
+        discussion: """
+            Asks all servers for the key's own devices, and advertises what they say on its contact-code topic. Whoever knows the key can \
+            read it, and then needs not ask. Nodes forget it after some days; an app repeats it.
+            """)
+
+    @OptionGroup var node: NodeOptions
+    @OptionGroup var key: KeyOptions
+    @OptionGroup var output: OutputOptions
+
+    func run() async throws {
+        let identity = try key.identity()
+        let devices = try await node.withNode(silence: "") { node throws(PushClientError) in
+            let devices = try await SendingClient(node: node, state: .inMemory()).query(identity.publicKey)
+            if !devices.isEmpty { try await node.advertise(devices, as: identity) }
+            return devices
+        }
+        guard !devices.isEmpty else {
+            throw Failure.failed(
+                "No server says that it knows this key. Register first; and if you did, check that the server listens on this shard.")
+        }
+        try output.print(devices.map(AdvertisedOutput.init)) {
+            ["advertised"]
+                + devices.map { device in
+                    "  \(device.installationID)  at \(device.server.compressedHex)\(device.accessToken == nil ? "  for contacts only" : "")"
+                }
+        }
+    }
+}
+
+private struct AdvertisedOutput: Encodable {
+    let installationID: String
+    let server: String
+    let accessToken: String?
+    let version: UInt64
+
+    init(_ device: DeviceInfo) {
+        installationID = device.installationID
+        server = device.server.hex
+        accessToken = device.accessToken
+        version = device.version
+    }
+}

@@ -1,0 +1,145 @@
+import ArgumentParser
+import Envelope
+import Foundation
+import PushClient
+import StatusCrypto
+import Wire
+
+struct Watch: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Opens and shows what arrives for a key, live.",
+        discussion: """
+            With a key file: what is encrypted to the key (answers of servers; requests, if it is a server's), and what is told and asked \
+            about it. With --of, a public key: only what is told (advertisements) and asked (queries) about it. Ends with Ctrl-C or --for.
+            """)
+
+    /// A person at a terminal does not see the difference.
+    private static let pollInterval = Duration.milliseconds(500)
+
+    @OptionGroup var node: NodeOptions
+    @OptionGroup var key: KeyOptions
+
+    @Flag(help: "Print each message as a line of JSON.")
+    var json = false
+
+    @Option(help: ArgumentHelp("Watch what everybody can open about this key.", valueName: "key"), transform: HexArgument.key)
+    var of: IdentityKey?
+
+    @Option(help: ArgumentHelp("Show what came in since then too, like 10m.", valueName: "time"), transform: TimeArgument.duration)
+    var since: Duration?
+
+    @Option(name: .customLong("for"), help: ArgumentHelp("End after that time.", valueName: "time"), transform: TimeArgument.duration)
+    var duration: Duration?
+
+    func run() async throws {
+        let identity = try of == nil ? key.identity() : nil
+        guard let key = of ?? identity?.publicKey else { return }
+        var readers = Self.readers(of: key, identity)
+        StandardError.print("Watching \(readers.count) topics of \(key.compressedHex); Ctrl-C ends it.")
+        try await node.withNode(silence: "") { node throws(PushClientError) in
+            let start = node.now.advanced(by: .zero - (since ?? .zero))
+            let end = duration.map { ContinuousClock.now.advanced(by: $0) }
+            repeat {
+                for index in readers.indices {
+                    for envelope in try await node.exchange.messages(on: readers[index].topic, since: start) {
+                        guard let message = readers[index].reader.read(envelope, now: node.now) else { continue }
+                        show(WatchedMessage(message, on: readers[index].name, sentAt: envelope.message.timestamp))
+                    }
+                }
+                try await node.exchange.sleep(for: Self.pollInterval)
+            } while end.map { ContinuousClock.now < $0 } ?? true
+        }
+    }
+
+    private typealias TopicReader = (name: String, topic: TopicName, reader: MessageReader)
+
+    private static func readers(of key: IdentityKey, _ identity: Identity?) -> [TopicReader] {
+        let told: [(String, TopicName)] = [
+            ("contact code", .contactCode(key.publicKey)), ("query", .query(key.hash.bytes, .plain)),
+            ("query, 0x", .query(key.hash.bytes, .prefixed)),
+        ]
+        let readers: [TopicReader] = told.map { ($0, $1, MessageReader(.symmetric($1.deriveSymmetricKey()))) }
+        guard let identity else { return readers }
+        let written: [(String, TopicName)] = [("partitioned", .partitioned(key.publicKey)), ("personal", .personal(key.publicKey))]
+        return readers + written.map { ($0, $1, MessageReader(.asymmetric(identity.privateKey))) }
+    }
+
+    private func show(_ message: WatchedMessage) {
+        if json {
+            let encoder = JSONEncoder()
+            encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+            print(String(decoding: (try? encoder.encode(message)) ?? Data(), as: UTF8.self))
+        } else {
+            print("\(message.time)  \(message.topic)  \(message.type)  from \(message.sender)".printable)
+            for line in message.content { print("    \(line)".printable) }
+        }
+        // A pipe must not keep back what is live.
+        fflush(nil)
+    }
+}
+
+/// A message in words. Access tokens are shown: whoever can open it has them.
+private struct WatchedMessage: Encodable {
+    let time: String
+    let topic: String
+    let type: String
+    let sender: String
+    let messageID: String
+    let content: [String]
+
+    init(_ message: OpenedMessage, on topic: String, sentAt: Int64?) {
+        time = Date(timeIntervalSince1970: Double(sentAt ?? 0) / 1e9).formatted(.iso8601.time(includingFractionalSeconds: true))
+        self.topic = topic
+        sender = "0x\(message.sender.compressed)"
+        messageID = message.messageID.description
+        (type, content) = (Self.name(message.type), Self.content(of: message) ?? ["not of that type"])
+    }
+
+    private static func name(_ type: MessageType) -> String {
+        switch type {
+        case .contactCodeAdvertisement: "CONTACT_CODE_ADVERTISEMENT"
+        case .pushNotificationRegistration: "PUSH_NOTIFICATION_REGISTRATION"
+        case .pushNotificationRegistrationResponse: "PUSH_NOTIFICATION_REGISTRATION_RESPONSE"
+        case .pushNotificationQuery: "PUSH_NOTIFICATION_QUERY"
+        case .pushNotificationQueryResponse: "PUSH_NOTIFICATION_QUERY_RESPONSE"
+        case .pushNotificationRequest: "PUSH_NOTIFICATION_REQUEST"
+        case .pushNotificationResponse: "PUSH_NOTIFICATION_RESPONSE"
+        default: "type \(type.rawValue)"
+        }
+    }
+
+    /// - Returns: nil for bytes that are not what the type says.
+    private static func content(of message: OpenedMessage) -> [String]? {
+        let payload = message.payload
+        switch message.type {
+        case .contactCodeAdvertisement:
+            return (try? ContactCodeAdvertisement.decode(payload))?.pushNotificationInfo.map(line)
+        case .pushNotificationRegistrationResponse:
+            return (try? PushNotificationRegistrationResponse.decode(payload)).map {
+                [$0.success ? "success" : "error \($0.error.rawValue)", "request \(Hex.encode($0.requestID))"]
+            }
+        case .pushNotificationQuery:
+            return (try? PushNotificationQuery.decode(payload))?.publicKeys.map { "about \(Hex.encode($0))" }
+        case .pushNotificationQueryResponse:
+            return (try? PushNotificationQueryResponse.decode(payload))?.info.map(line)
+        case .pushNotificationRequest:
+            return (try? PushNotificationRequest.decode(payload)).map { request in
+                ["message \(Hex.encode(request.messageID))"]
+                    + request.requests.map { "to \($0.installationID) of \(Hex.encode($0.publicKey)), type \($0.type.rawValue)" }
+            }
+        case .pushNotificationResponse:
+            return (try? PushNotificationResponse.decode(payload)).map { response in
+                ["message \(Hex.encode(response.messageID))"]
+                    + response.reports.map { "\($0.installationID)  \($0.success ? "success" : "error \($0.error.rawValue)")" }
+            }
+        // Registrations have a further encryption inside, and the rest is others'.
+        default:
+            return ["\(payload.count) bytes"]
+        }
+    }
+
+    private static func line(_ info: PushNotificationQueryInfo) -> String {
+        let token = info.accessToken.isEmpty ? "none (\(info.allowedKeyList.count) encrypted)" : info.accessToken
+        return "installation \(info.installationID)  token \(token)  version \(info.version)  server \(Hex.encode(info.serverPublicKey))"
+    }
+}

@@ -1,0 +1,148 @@
+import Envelope
+import PushClient
+
+/// A test device's life at a server, step by step.
+struct Checkup {
+    enum Kind: String {
+        case node
+        case register
+        case query
+        case push
+        case unregister
+    }
+
+    /// What went wrong in a step.
+    enum Problem: CustomStringConvertible {
+        case error(PushClientError)
+        /// An answer came, but not the right one.
+        case wrong(String)
+
+        var description: String {
+            switch self {
+            case .error(let error): error.description
+            case .wrong(let text): text
+            }
+        }
+    }
+
+    struct Step {
+        let kind: Kind
+        let duration: Duration
+        let problem: Problem?
+
+        var milliseconds: Int64 { duration.components.seconds * 1_000 + duration.components.attoseconds / 1_000_000_000_000_000 }
+
+        var line: String {
+            let name = kind.rawValue + String(repeating: " ", count: 12 - kind.rawValue.count)
+            return problem.map { "failed  \(name)\($0)" } ?? "ok      \(name)\(milliseconds) ms"
+        }
+    }
+
+    let server: PushServer
+    let node: Node
+    let device: Device
+    private let identity = Identity.generate()
+    private let installationID = "pushctl doctor"
+
+    init(server: PushServer, node: Node, device: Device) {
+        self.server = server
+        self.node = node
+        self.device = device
+    }
+
+    /// Goes on as long as it makes sense; whatever was registered is unregistered in any case.
+    func run(_ report: (Step) -> Void) async -> [Step] {
+        var steps: [Step] = []
+        func step(_ kind: Kind, _ body: () async throws(PushClientError) -> Problem?) async -> Bool {
+            let start = ContinuousClock.now
+            let problem: Problem?
+            do throws(PushClientError) {
+                problem = try await body()
+            } catch {
+                problem = .error(error)
+            }
+            let step = Step(kind: kind, duration: ContinuousClock.now - start, problem: problem)
+            steps.append(step)
+            report(step)
+            return problem == nil
+        }
+
+        guard await step(.node, checkNode) else { return steps }
+        var receipt: RegistrationReceipt?
+        let isRegistered = await step(.register) { () async throws(PushClientError) in
+            receipt = try await server.register(device, installationID: installationID, as: identity)
+            return nil
+        }
+        if isRegistered, let receipt {
+            _ = await step(.query) { () async throws(PushClientError) in try await query(receipt) }
+            _ = await step(.push) { () async throws(PushClientError) in try await push(receipt) }
+        }
+        // A registration that went unanswered may have been stored.
+        _ = await step(.unregister) { () async throws(PushClientError) in
+            _ = try await server.unregister(installationID: installationID, version: receipt.map { $0.version + 1 }, as: identity)
+            return nil
+        }
+        return steps
+    }
+
+    private func checkNode() async throws(PushClientError) -> Problem? {
+        _ = try await node.exchange.messages(on: .partitioned(identity.publicKey.publicKey), since: node.now)
+        return nil
+    }
+
+    private func query(_ receipt: RegistrationReceipt) async throws(PushClientError) -> Problem? {
+        let answer = try await server.query(.key(identity.publicKey))
+        guard answer.disbelievedCount == 0 else { return .wrong("The server's answer is not what was registered: the grant is not ours.") }
+        guard answer.devices.map(\.accessToken) == [receipt.accessToken], answer.devices.map(\.version) == [receipt.version] else {
+            return .wrong("The server's answer is not what was registered: another access token or version.")
+        }
+        return nil
+    }
+
+    private func push(_ receipt: RegistrationReceipt) async throws(PushClientError) -> Problem? {
+        let target = PushDevice(person: .key(identity.publicKey), installationID: installationID, accessToken: receipt.accessToken ?? "")
+        let message = PushMessage(kind: .message, messageID: PushMessage.randomMessageID())
+        let reports = try await server.push(message, to: [target])
+        guard reports.map(\.outcome) == [.accepted] else {
+            return .wrong("The push was not accepted: \(reports.map(\.outcome.description).joined(separator: ", "))")
+        }
+        return nil
+    }
+}
+
+extension Checkup.Step {
+    /// What to try next.
+    var advice: String {
+        switch (kind, problem) {
+        case (_, .error(.nodeUnreachable)):
+            "Is the node running, and is its REST API on (nwaku: --rest=true)? Choose another with --node or PUSHCTL_NODE."
+        case (.node, .error(.nodeRefused)):
+            """
+            Answers are looked for in the node's store (nwaku: --store=true). If it has none and serves nobody else, try --own-node. \
+            Check the shard too (--pubsub-topic).
+            """
+        case (_, .error(.nodeRefused)):
+            "Is the node subscribed to the shard (--pubsub-topic), and does it take messages of this size (nwaku: --max-msg-size=1024KiB)?"
+        case (.register, .error(.noAnswer)):
+            """
+            Nothing came back, so one of these is wrong: the server is not running (look at its /health/ready); it is another server's key \
+            (compare with `pushserver identity`); server and node do not meet: another shard, or no peers in between; or answers do not get \
+            into the store of this node (its clock may be off by more than 20 seconds).
+            """
+        case (.query, .error(.noAnswer)):
+            "It registered a device, but does not answer on the device's query topic: it may not have subscribed in time. Look at its log."
+        case (_, .error(.noAnswer)):
+            "It answered before. It may be overloaded or have been stopped just now: look at its /health/ready and its log, and try again."
+        case (_, .error(.registrationRefused(.versionMismatch))):
+            "The version is the time in milliseconds: is this machine's clock right?"
+        case (_, .error(.registrationRefused(.internalError))):
+            "The server cannot write to its database: look at its /health/ready, its log and its disk."
+        case (.push, .wrong):
+            "The server contradicts what it said before. Look at its log."
+        case (.query, .wrong):
+            "Do not trust this server before it is clear why: it, or something that answers in its name, changes what clients registered."
+        default:
+            "Look at the server's log."
+        }
+    }
+}

@@ -1,0 +1,356 @@
+import Envelope
+import PushClient
+import PushProtocol
+import StatusCrypto
+import Testing
+import Wire
+
+/// Two people, two servers, one network: all that happens between them.
+@Suite(.timeLimit(.minutes(1)))
+struct FlowTests {
+    private let network = FakeNetwork()
+    private let alice = Identity(.test(7))
+    private let bob = Identity(.test(8))
+    private var first: FakeServer { network.servers[0] }
+    private var second: FakeServer { network.servers[1] }
+    private var both: [IdentityKey] { network.servers.map(\.identity) }
+    private let device = Device(deviceToken: "token", service: .firebase)
+    private let message = PushMessage(kind: .message, messageID: [1, 2, 3])
+
+    private func registering(_ identity: Identity? = nil, _ installationID: String = "phone", advertises: Bool = true) async throws
+        -> RegisteringClient
+    {
+        try await RegisteringClient(
+            identity: identity ?? alice, installationID: installationID, node: network.node, state: .inMemory(),
+            advertisingInterval: advertises ? RegisteringClient.defaultAdvertisingInterval : nil)
+    }
+
+    private func sending(_ identity: Identity? = nil) throws -> SendingClient {
+        SendingClient(identity: identity, node: network.node, state: try .inMemory())
+    }
+
+    private func requests(to server: FakeServer, of type: MessageType) -> Int { server.requests.count { $0.type == type } }
+    private var pushCount: Int { first.pushes.count + second.pushes.count }
+
+    // MARK: Finding
+
+    @Test("what is advertised needs no asking: servers hear of the push only")
+    func advertised() async throws {
+        try await registering().register(device, with: both)
+        let reports = try await sending().push(message, to: [Recipient(alice.publicKey)])
+        #expect(reports.map(\.installationID) == ["phone"])
+        #expect(pushCount == 1)
+        #expect(requests(to: first, of: .pushNotificationQuery) + requests(to: second, of: .pushNotificationQuery) == 0)
+    }
+
+    @Test("what is not advertised is asked for, all servers answering, and then known")
+    func queried() async throws {
+        try await registering(advertises: false).register(device, with: both)
+        let client = try sending()
+        let devices = try await client.devices(of: alice.publicKey)
+        #expect(Set(devices.map(\.server)) == Set(both) && devices.allSatisfy { $0.authorization == .verified })
+        #expect(try await client.devices(of: alice.publicKey) == devices)
+        #expect(requests(to: first, of: .pushNotificationQuery) == 1 && requests(to: second, of: .pushNotificationQuery) == 1)
+
+        network.time.advance(by: .seconds(24 * 60 * 60))
+        #expect(try await client.devices(of: alice.publicKey) == devices)
+        #expect(requests(to: first, of: .pushNotificationQuery) == 2)
+    }
+
+    @Test("a server that listens as the specification has it, and not as the reference, is found too")
+    func prefixedForm() async throws {
+        try await registering(advertises: false).register(device, with: [first.identity])
+        first.forgetTopics(.plain)
+        #expect(try await sending().devices(of: alice.publicKey).count == 1)
+    }
+
+    @Test("nobody is found where nobody is registered, and that is not asked for again at once")
+    func nobody() async throws {
+        let client = try sending()
+        #expect(try await client.push(message, to: [Recipient(alice.publicKey)]).map(\.outcome) == [.unknown])
+        let count = network.envelopes.count
+        #expect(try await client.push(message, to: [Recipient(alice.publicKey)]).map(\.outcome) == [.unknown])
+        #expect(network.envelopes.count == count)
+    }
+
+    @Test("followed people are known before a push is due, and so is what changes")
+    func follow() async throws {
+        let registering = try await registering()
+        try await registering.register(device, with: [first.identity])
+        let client = try sending()
+        let events = client.events
+        let following = Task { await client.follow([alice.publicKey]) }
+        defer { following.cancel() }
+        var iterator = events.makeAsyncIterator()
+        guard case .learned(alice.publicKey, let devices) = await iterator.next() else {
+            Issue.record("nothing learned")
+            return
+        }
+        #expect(devices.map(\.server) == [first.identity])
+        try await registering.register(device, with: both)
+        while case .learned(_, let devices) = await iterator.next() {
+            if Set(devices.map(\.server)) == Set(both) { break }
+        }
+    }
+
+    @Test("advertisements of others in somebody's name, and with grants that are not hers, are not believed")
+    func forgedAdvertisement() async throws {
+        var random = SecureRandom()
+        func publish(_ info: PushNotificationQueryInfo, signer: PrivateKey) async throws {
+            var advertisement = ContactCodeAdvertisement()
+            advertisement.pushNotificationInfo = [info]
+            let topic = TopicName.contactCode(alice.publicKey.publicKey)
+            let data = ApplicationMetadata.seal(advertisement.encoded(), type: .contactCodeAdvertisement, signer: signer)
+            let payload = try RFC26.sealSymmetric(data, key: topic.deriveSymmetricKey(), signer: signer, using: &random)
+            try await network.node.exchange.publish([payload], on: topic)
+        }
+        var info = PushNotificationQueryInfo()
+        info.publicKey = alice.publicKey.hash.bytes.bytes
+        info.installationID = "phone"
+        info.version = 5
+        info.accessToken = "b6ae4fde-bb65-11ea-b3de-0242ac130004"
+        info.serverPublicKey = first.key.publicKey.compressed.bytes
+        let digest = Grant.digest(client: alice.publicKey.publicKey, server: first.key.publicKey, accessToken: info.accessToken)
+        info.grant = bob.privateKey.sign(digest).bytes.bytes
+        try await publish(info, signer: alice.privateKey)
+        #expect(try await sending().devices(of: alice.publicKey).isEmpty)
+        info.grant = alice.privateKey.sign(digest).bytes.bytes
+        try await publish(info, signer: bob.privateKey)
+        #expect(try await sending().devices(of: alice.publicKey).isEmpty)
+        try await publish(info, signer: alice.privateKey)
+        #expect(try await sending().devices(of: alice.publicKey).map(\.installationID) == ["phone"])
+    }
+
+    @Test("the newest advertisement of an installation wins, whole")
+    func newestAdvertisement() async throws {
+        let client = try await registering()
+        try await client.register(device, with: both)
+        try await client.register(device, with: [second.identity])
+        #expect(try await sending().devices(of: alice.publicKey).map(\.server) == [second.identity])
+    }
+
+    @Test("advertisements are repeated after half a day, and not before")
+    func repeated() async throws {
+        let client = try await registering()
+        try await client.register(device, with: both)
+        let topic = TopicName.contactCode(alice.publicKey.publicKey).topic.contentTopic
+        var count: Int { network.envelopes.count { $0.message.contentTopic == topic } }
+        #expect(count == 1)
+        network.time.advance(by: .seconds(12 * 60 * 60 - 1))
+        try await client.register(device, with: both)
+        #expect(count == 1)
+        network.time.advance(by: .seconds(1))
+        try await client.register(device, with: both)
+        #expect(count == 2)
+    }
+
+    // MARK: Contacts
+
+    @Test("for contacts only: the token is in no advertisement, contacts find it at the servers, nobody else does")
+    func contactsOnly() async throws {
+        var device = device
+        device.isForContactsOnly = true
+        device.contacts = [bob.publicKey]
+        try await registering().register(device, with: both)
+        #expect(try await sending(bob).push(message, to: [Recipient(alice.publicKey)]).map(\.installationID) == ["phone"])
+        #expect(pushCount == 1)
+        let stranger = try await sending(Identity(.test(9))).push(message, to: [Recipient(alice.publicKey)])
+        #expect(stranger.map(\.outcome) == [.unknown])
+        #expect(pushCount == 1)
+    }
+
+    @Test("an answer with hundreds of contacts comes in segments, and is put together")
+    func segmentedAnswer() async throws {
+        let network = FakeNetwork(serverCount: 1, segmenter: Segmenter(segmentByteCount: 1_000))
+        var device = device
+        device.isForContactsOnly = true
+        device.contacts = Set((20..<250).map { IdentityKey(PrivateKey.test($0).publicKey) } + [bob.publicKey])
+        let client = try await RegisteringClient(identity: alice, node: network.node, state: .inMemory())
+        try await client.register(device, with: network.servers.map(\.identity))
+        let sender = SendingClient(identity: bob, node: network.node, state: try .inMemory())
+        #expect(try await sender.query(alice.publicKey).map(\.encryptedTokenCount) == [231])
+    }
+
+    @Test("a contact that was removed cannot notify any more, with the old token or a new one")
+    func removedContact() async throws {
+        let client = try await registering()
+        var device = device
+        device.isForContactsOnly = true
+        device.contacts = [bob.publicKey, Identity(.test(9)).publicKey]
+        try await client.register(device, with: both)
+        let sender = try sending(bob)
+        _ = try await sender.push(message, to: [Recipient(alice.publicKey)])
+        #expect(pushCount == 1)
+
+        device.contacts.remove(bob.publicKey)
+        try await client.register(device, with: both)
+        #expect(try await sender.push(message, to: [Recipient(alice.publicKey)]).map(\.outcome) == [.refused(.wrongToken)])
+        #expect(pushCount == 1)
+        let other = try await sending(Identity(.test(9))).push(message, to: [Recipient(alice.publicKey)])
+        #expect(other.count == 1 && pushCount == 2)
+    }
+
+    // MARK: Sending
+
+    @Test("a token that changed is looked up, and the push sent once, under the same message id")
+    func wrongToken() async throws {
+        let client = try await registering()
+        var device = device
+        device.contacts = [bob.publicKey]
+        try await client.register(device, with: both)
+        let sender = try sending()
+        _ = try await sender.devices(of: alice.publicKey)
+        device.contacts = []
+        try await client.register(device, with: both)
+
+        let reports = try await sender.push(message, to: [Recipient(alice.publicKey)])
+        guard case .accepted = reports.first?.outcome else {
+            Issue.record("\(reports)")
+            return
+        }
+        #expect(pushCount == 1)
+        let requests = (first.requests + second.requests).filter { $0.type == .pushNotificationRequest }
+        let messageIDs = try requests.map { try PushNotificationRequest.decode($0.payload).messageID }
+        #expect(messageIDs == [[1, 2, 3], [1, 2, 3]])
+        _ = try await sender.push(message, to: [Recipient(alice.publicKey)])
+        #expect((first.requests + second.requests).count { $0.type == .pushNotificationRequest } == 3)
+    }
+
+    @Test("a silent server is followed by the other after 3 seconds")
+    func silentServer() async throws {
+        try await registering().register(device, with: both)
+        let client = try sending()
+        let preferred = try #require(try await client.devices(of: alice.publicKey).max { $0.version < $1.version }).server
+        let silent = preferred == first.identity ? first : second
+        silent.fault = .isSilent
+        let start = network.time.now
+        let reports = try await client.push(message, to: [Recipient(alice.publicKey)])
+        let other = silent === first ? second : first
+        #expect(reports.map(\.outcome) == [.accepted(by: other.identity)])
+        #expect((.seconds(3)...(.seconds(4))).contains(start.duration(to: network.time.now)))
+        #expect(other.pushes.count == 1)
+    }
+
+    @Test("a node that fails while a push is under way does not hide what came of it, one that is down from the start does")
+    func nodeFails() async throws {
+        try await registering().register(device, with: [first.identity])
+        let client = try sending()
+        _ = try await client.devices(of: alice.publicKey)
+        network.failReads(5)
+        #expect(try await client.push(message, to: [Recipient(alice.publicKey)]).map(\.outcome) == [.accepted(by: first.identity)])
+        network.setDown(true)
+        await #expect(throws: PushClientError.nodeUnreachable(reason: "down")) {
+            try await client.push(message, to: [Recipient(alice.publicKey)])
+        }
+    }
+
+    @Test("with one server alone, trouble is waited out")
+    func internalError() async throws {
+        try await registering().register(device, with: [first.identity])
+        first.refusePushes(with: [.internalError, .internalError])
+        let reports = try await sending().push(message, to: [Recipient(alice.publicKey)])
+        #expect(reports.map(\.outcome) == [.accepted(by: first.identity)])
+        #expect(pushCount == 1)
+    }
+
+    @Test("of many devices the three that are wanted most are notified, in the order that the sender knows")
+    func choice() async throws {
+        for index in 0..<5 {
+            try await registering(nil, "device \(index)", advertises: false).register(device, with: [first.identity])
+            network.time.advance(by: .seconds(1))
+        }
+        let newest = try await sending().push(message, to: [Recipient(alice.publicKey)])
+        #expect(newest.map(\.installationID) == ["device 4", "device 3", "device 2"])
+        let wanted = ["device 0", "device 3"]
+        let chosen = try await sending().push(message, to: [Recipient(alice.publicKey, installationIDs: wanted)])
+        #expect(chosen.map(\.installationID) == wanted)
+        #expect(try await sending().push(message, to: [Recipient(alice.publicKey)], maximumDeviceCount: 1).count == 1)
+        #expect(first.pushes.map(\.target.installationID) == ["device 4", "device 3", "device 2", "device 0", "device 3", "device 4"])
+    }
+
+    @Test("people are notified of one message in one go, each device at one server")
+    func group() async throws {
+        try await registering(alice).register(device, with: both)
+        try await registering(bob).register(device, with: both)
+        let reports = try await sending().push(message, to: [Recipient(alice.publicKey), Recipient(bob.publicKey)])
+        #expect(reports.map(\.person) == [alice.publicKey, bob.publicKey])
+        #expect(pushCount == 2)
+    }
+
+    @Test("a server that lost everything in between is followed by the other")
+    func serverThatForgot() async throws {
+        try await registering().register(device, with: both)
+        let client = try sending()
+        let devices = try await client.devices(of: alice.publicKey)
+        let preferred = try #require(devices.max { $0.version < $1.version }).server
+        (preferred == first.identity ? first : second).forgetRegistrations()
+        let reports = try await client.push(message, to: [Recipient(alice.publicKey)])
+        #expect(reports.map(\.outcome) == both.filter { $0 != preferred }.map { .accepted(by: $0) })
+        #expect(try await client.devices(of: alice.publicKey).map(\.server) == both.filter { $0 != preferred })
+    }
+
+    // MARK: Anonymous mode
+
+    @Test("in anonymous mode nothing on the wire carries the chat key, in any form")
+    func anonymous() async throws {
+        let chat = Identity(.test(7))
+        let anonymous = Identity.generate()
+        // The chat key is a contact's, and the sender's: it takes part in everything, and never shows.
+        var device = device
+        device.isForContactsOnly = true
+        device.contacts = [bob.publicKey]
+        let client = try await registering(anonymous)
+        try await client.register(device, with: both)
+        let asChat = try sending(chat)
+        _ = try await asChat.push(message, to: [Recipient(anonymous.publicKey)])
+        #expect(try await sending(bob).push(message, to: [Recipient(anonymous.publicKey)]).count == 1)
+        device.contacts = []
+        try await client.register(device, with: both)
+        try await client.unregister()
+        #expect(pushCount == 1 && network.envelopes.count > 10)
+
+        let key = chat.publicKey.publicKey
+        let hash = key.hash.bytes
+        var forms = [key.compressed.bytes, key.uncompressed.bytes, key.x.bytes, hash, Array(key.uncompressed.bytes.dropFirst())]
+        forms += forms.map { Array(Hex.encode($0).utf8) }
+        let names = [TopicName.personal(key), .partitioned(key), .contactCode(key), .query(key.hash, .plain), .query(key.hash, .prefixed)]
+        let topics = Set(names.map(\.topic.contentTopic))
+        let keys = network.servers.map(\.key) + [anonymous.privateKey, bob.privateKey]
+        let symmetric = [TopicName.contactCode(anonymous.privateKey.publicKey), .query(anonymous.privateKey.publicKey.hash, .plain)]
+            .map { $0.deriveSymmetricKey() }
+        for envelope in network.envelopes {
+            #expect(!topics.contains(envelope.message.contentTopic))
+            // On the wire, and for all who can open something of it.
+            var layers = [envelope.encodedForScan]
+            for data in keys.compactMap({ try? RFC26.openAsymmetric(envelope.message.payload, with: $0) })
+                + symmetric.compactMap({ try? RFC26.openSymmetric(envelope.message.payload, with: $0) })
+            {
+                layers.append(data.data)
+                #expect(data.signer() != key)
+            }
+            for server in network.servers {
+                guard let message = layers.dropFirst().first.flatMap({ try? ApplicationMetadata.open($0) }) else { continue }
+                #expect(message.sender != key)
+                if let plaintext = try? AESGCM.openCombined(message.payload.span, key: server.key.sharedSecret(with: message.sender)) {
+                    layers.append(plaintext)
+                }
+            }
+            for layer in layers {
+                for form in forms { #expect(!layer.contains(form)) }
+            }
+        }
+    }
+
+    @Test("the scan for the chat key finds it where it is not hidden")
+    func scan() async throws {
+        try await registering(alice).register(device, with: [first.identity])
+        let query = try await sending().query(alice.publicKey)
+        #expect(query.count == 1)
+        let hash = alice.publicKey.hash.bytes.bytes
+        #expect(first.requests.contains { $0.payload.contains(hash) })
+    }
+}
+
+extension WakuEnvelope {
+    fileprivate var encodedForScan: [UInt8] { message.encoded() + Array(pubsubTopic.utf8) }
+}

@@ -1,0 +1,139 @@
+import PushClient
+import StatusCrypto
+import Testing
+
+/// Which server is asked when: no network, no clock.
+struct PushDeliveryTests {
+    private let person = IdentityKey(PrivateKey.test(7).publicKey)
+    private let first = PushDelivery.Route(server: IdentityKey(PrivateKey.test(1).publicKey), accessToken: "one")
+    private let second = PushDelivery.Route(server: IdentityKey(PrivateKey.test(2).publicKey), accessToken: "two")
+
+    private func delivery(_ routes: [PushDelivery.Route], installations: [String] = ["phone"]) -> PushDelivery {
+        PushDelivery(to: installations.map { .init(person: person, installationID: $0, routes: routes) })
+    }
+
+    private func request(_ route: PushDelivery.Route, _ installations: [String] = ["phone"]) -> PushDelivery.Action {
+        .request(
+            server: route.server,
+            devices: installations.map { PushDevice(person: .key(person), installationID: $0, accessToken: route.accessToken) })
+    }
+
+    private func report(_ outcome: DeviceReport.Outcome, _ installation: String = "phone") -> DeviceReport {
+        DeviceReport(personHash: person.hash.hex, installationID: installation, outcome: outcome)
+    }
+
+    @Test("devices of one server go into one request, and are asked for once")
+    func oneRequest() {
+        var delivery = delivery([first, second], installations: ["phone", "tablet"])
+        #expect(delivery.next(at: .zero) == [request(first, ["phone", "tablet"])])
+        #expect(delivery.next(at: .seconds(2.9)) == [])
+        delivery.received([report(.accepted), report(.accepted, "tablet")], from: first.server, at: .seconds(2.9))
+        #expect(delivery.reports?.map(\.outcome) == [.accepted(by: first.server), .accepted(by: first.server)])
+        #expect(delivery.next(at: .seconds(100)) == [])
+    }
+
+    @Test("after 3 seconds of silence another server is asked, and no third one once the first is known to have accepted")
+    func silence() {
+        let third = PushDelivery.Route(server: IdentityKey(PrivateKey.test(3).publicKey), accessToken: "three")
+        var delivery = delivery([first, second, third])
+        _ = delivery.next(at: .zero)
+        #expect(delivery.next(at: .seconds(3)) == [request(second)])
+        delivery.received([report(.accepted)], from: first.server, at: .seconds(4))
+        #expect(delivery.next(at: .seconds(6)) == [])
+        #expect(delivery.reports?.map(\.outcome) == [.accepted(by: first.server)])
+    }
+
+    @Test("when no server answers, the last one is given 10 seconds")
+    func noAnswer() {
+        var delivery = delivery([first, second])
+        _ = delivery.next(at: .zero)
+        _ = delivery.next(at: .seconds(3))
+        #expect(delivery.next(at: .seconds(12.9)) == [] && delivery.reports == nil)
+        _ = delivery.next(at: .seconds(13))
+        #expect(delivery.reports?.map(\.outcome) == [.noAnswer])
+    }
+
+    @Test("a wrong token is looked up once, and the same server asked again with the present one")
+    func wrongToken() {
+        var delivery = delivery([first, second])
+        _ = delivery.next(at: .zero)
+        delivery.received([report(.wrongToken)], from: first.server, at: .seconds(1))
+        #expect(delivery.next(at: .seconds(1)) == [.query(person: person)])
+        #expect(delivery.next(at: .seconds(1)) == [])
+        let renewed = PushDelivery.Route(server: first.server, accessToken: "new")
+        delivery.learned([info(renewed)], of: person, at: .seconds(2))
+        #expect(delivery.next(at: .seconds(2)) == [request(renewed)])
+        delivery.received([report(.wrongToken)], from: first.server, at: .seconds(3))
+        #expect(delivery.next(at: .seconds(3)) == [request(second)])
+        delivery.received([report(.wrongToken)], from: second.server, at: .seconds(4))
+        #expect(delivery.next(at: .seconds(4)) == [])
+        #expect(delivery.reports?.map(\.outcome) == [.refused(.wrongToken)])
+    }
+
+    @Test("a wrong token that is still the only known one is not shown again")
+    func stillWrong() {
+        var delivery = delivery([first])
+        _ = delivery.next(at: .zero)
+        delivery.received([report(.wrongToken)], from: first.server, at: .zero)
+        _ = delivery.next(at: .zero)
+        delivery.learned([info(first)], of: person, at: .seconds(3))
+        #expect(delivery.next(at: .seconds(3)) == [])
+        #expect(delivery.reports?.map(\.outcome) == [.refused(.wrongToken)])
+    }
+
+    @Test("a server that has trouble is followed by another, or asked again after a while, twice")
+    func internalError() {
+        var delivery = delivery([first, second])
+        _ = delivery.next(at: .zero)
+        delivery.received([report(.internalError)], from: first.server, at: .zero)
+        #expect(delivery.next(at: .zero) == [request(second)])
+        delivery.received([report(.internalError)], from: second.server, at: .seconds(1))
+        #expect(delivery.next(at: .seconds(1.9)) == [])
+        #expect(delivery.next(at: .seconds(2)) == [request(second)])
+        delivery.received([report(.internalError)], from: second.server, at: .seconds(3))
+        #expect(delivery.next(at: .seconds(5)) == [request(second)])
+        delivery.received([report(.internalError)], from: second.server, at: .seconds(6))
+        #expect(delivery.reports?.map(\.outcome) == [.refused(.internalError)])
+    }
+
+    @Test("a server that does not know the device is followed by another")
+    func notRegistered() {
+        var delivery = delivery([first, second])
+        _ = delivery.next(at: .zero)
+        delivery.received([report(.notRegistered)], from: first.server, at: .zero)
+        #expect(delivery.next(at: .zero) == [request(second)])
+    }
+
+    @Test("what a server says that was not asked, of a device that was not named, is not believed")
+    func unasked() {
+        var delivery = delivery([first, second])
+        _ = delivery.next(at: .zero)
+        delivery.received([report(.accepted)], from: second.server, at: .zero)
+        delivery.received([report(.accepted, "tablet")], from: first.server, at: .zero)
+        #expect(delivery.reports == nil)
+    }
+
+    @Test("a late refusal of a server that was given up changes nothing")
+    func lateRefusal() {
+        var delivery = delivery([first, second])
+        _ = delivery.next(at: .zero)
+        _ = delivery.next(at: .seconds(3))
+        delivery.received([report(.wrongToken)], from: first.server, at: .seconds(4))
+        #expect(delivery.next(at: .seconds(4)) == [])
+        delivery.received([report(.accepted)], from: second.server, at: .seconds(5))
+        #expect(delivery.reports?.map(\.outcome) == [.accepted(by: second.server)])
+    }
+
+    @Test("a device without any token is reported unknown, and nothing is sent for it")
+    func unknown() {
+        var delivery = delivery([])
+        #expect(delivery.next(at: .zero) == [])
+        #expect(delivery.reports?.map(\.outcome) == [.unknown])
+    }
+
+    private func info(_ route: PushDelivery.Route) -> DeviceInfo {
+        DeviceInfo(
+            server: route.server, installationID: "phone", accessToken: route.accessToken, encryptedTokenCount: 0, version: 1,
+            authorization: .verified)
+    }
+}

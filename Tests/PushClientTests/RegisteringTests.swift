@@ -1,0 +1,350 @@
+import Envelope
+import Foundation
+import PushClient
+import StatusCrypto
+import TestSupport
+import Testing
+import Wire
+
+/// A registering client on a network with two servers.
+@Suite(.timeLimit(.minutes(1)))
+struct RegisteringTests {
+    private let network = FakeNetwork()
+    private let identity = Identity(.test(7))
+    private var first: FakeServer { network.servers[0] }
+    private var second: FakeServer { network.servers[1] }
+    private var both: [IdentityKey] { network.servers.map(\.identity) }
+    private let device = Device(deviceToken: "token", service: .firebase)
+
+    private func client(_ state: ClientState? = nil, identity: Identity? = nil) async throws -> RegisteringClient {
+        try await RegisteringClient(
+            identity: identity ?? self.identity, node: network.node, state: try state ?? .inMemory(), advertisingInterval: nil)
+    }
+
+    private func stored(_ server: FakeServer) throws -> PushNotificationRegistration {
+        #expect(server.registrations.count == 1)
+        return try #require(server.registrations.first)
+    }
+
+    // MARK: What servers are told
+
+    @Test("all servers know the same, each with its own grant")
+    func severalServers() async throws {
+        let client = try await client()
+        let statuses = try await client.register(device, with: both)
+        #expect(statuses.map(\.phase) == [.registered, .registered])
+        let (one, other) = (try stored(first), try stored(second))
+        #expect(one.accessToken == other.accessToken && one.installationID == other.installationID && one.deviceToken == other.deviceToken)
+        #expect(one.grant != other.grant)
+        #expect(await client.accessToken == one.accessToken)
+    }
+
+    @Test("what has not changed is not sent again, what has is sent with a higher version")
+    func onlyOnChange() async throws {
+        let client = try await client()
+        try await client.register(device, with: both)
+        try await client.register(device, with: both)
+        #expect(first.requests.count == 1)
+        let version = try stored(first).version
+
+        var changed = device
+        changed.mutedChats = [ChatID("noise")]
+        try await client.register(changed, with: both)
+        #expect(first.requests.count == 2 && second.requests.count == 2)
+        #expect(try stored(first).version > version)
+        #expect(try stored(first).mutedChatList.count == 1)
+    }
+
+    @Test("blocked chats and authors go into one list of hashes")
+    func blocked() async throws {
+        var device = device
+        let author = IdentityKey(PrivateKey.test(9).publicKey)
+        device.blockedChats = [ChatID("spam")]
+        device.blockedAuthors = [author]
+        try await client().register(device, with: [first.identity])
+        let expected = ["spam", author.hex].map { Keccak.shake256(Array($0.utf8)).bytes }
+        #expect(Set(try stored(first).blockedChatList) == Set(expected))
+    }
+
+    @Test("a server that is added is told without bothering the other, one that is left out forgets")
+    func changeServers() async throws {
+        let client = try await client()
+        try await client.register(device, with: [first.identity])
+        try await client.register(device, with: both)
+        #expect(first.requests.count == 1 && second.registrations.count == 1)
+        let statuses = try await client.register(device, with: [second.identity])
+        #expect(first.registrations.isEmpty && second.requests.count == 1)
+        #expect(statuses.map(\.server) == [second.identity])
+    }
+
+    @Test("one server forgets, or all do")
+    func unregister() async throws {
+        let client = try await client()
+        try await client.register(device, with: both)
+        #expect(try await client.unregister(from: first.identity).map(\.server) == [second.identity])
+        #expect(first.registrations.isEmpty && second.registrations.count == 1)
+        #expect(try await client.unregister().isEmpty)
+        #expect(second.registrations.isEmpty)
+    }
+
+    // MARK: The access token
+
+    @Test("the access token is renewed when a contact is gone and when it becomes for contacts only, and at no other change")
+    func renewal() async throws {
+        let client = try await client()
+        func register(contacts: [UInt8], only: Bool = false, muted: [String] = []) async throws -> String {
+            var device = device
+            device.contacts = Set(contacts.map { IdentityKey(PrivateKey.test($0).publicKey) })
+            device.isForContactsOnly = only
+            device.mutedChats = Set(muted.map(ChatID.init))
+            try await client.register(device, with: both)
+            #expect(try stored(first).accessToken == stored(second).accessToken)
+            return try stored(first).accessToken
+        }
+        let token = try await register(contacts: [10, 11])
+        #expect(try await register(contacts: [10, 11, 12]) == token)
+        #expect(try await register(contacts: [10, 11, 12], muted: ["a"]) == token)
+        let afterRemoval = try await register(contacts: [10, 11], muted: ["a"])
+        #expect(afterRemoval != token)
+        let forContacts = try await register(contacts: [10, 11], only: true, muted: ["a"])
+        #expect(forContacts != afterRemoval)
+        #expect(try await register(contacts: [10, 11, 12], only: true) == forContacts)
+        #expect(try await register(contacts: [10, 11, 12], only: false) == forContacts)
+    }
+
+    @Test("contacts concern servers only if they alone may notify")
+    func untoldContacts() async throws {
+        let client = try await client()
+        var device = device
+        try await client.register(device, with: both)
+        device.contacts = [IdentityKey(PrivateKey.test(10).publicKey)]
+        try await client.register(device, with: both)
+        #expect(first.requests.count == 1)
+        #expect(try stored(first).allowedKeyList.isEmpty)
+    }
+
+    @Test("each contact can decrypt the access token, and nobody else")
+    func allowedKeys() async throws {
+        let client = try await client()
+        var device = device
+        device.isForContactsOnly = true
+        device.contacts = Set([10, 11].map { IdentityKey(PrivateKey.test($0).publicKey) })
+        try await client.register(device, with: [first.identity])
+        let registration = try stored(first)
+        #expect(registration.allowFromContactsOnly && registration.allowedKeyList.count == 2)
+        let server = PushServer(first.identity, node: network.node)
+        for (number, token) in [(10, registration.accessToken), (11, registration.accessToken), (12, nil)] as [(UInt8, String?)] {
+            let answer = try await server.query(.key(identity.publicKey), as: Identity(.test(number)))
+            #expect(answer.devices.map(\.accessToken) == [token])
+            #expect(answer.devices.map(\.authorization) == [token == nil ? .tokenHidden : .verified])
+        }
+    }
+
+    // MARK: Failures
+
+    @Test("a lost reply does not lock the client out: the next request has a higher version")
+    func lostReply() async throws {
+        let client = try await client()
+        network.loseReplies(of: first)
+        let statuses = try await client.register(device, with: [first.identity])
+        #expect(statuses.map(\.phase) == [.registering] && statuses.map(\.failureCount) == [1])
+        let version = try stored(first).version
+        #expect(try await client.register(device, with: [first.identity]).map(\.phase) == [.registered])
+        #expect(try stored(first).version > version)
+    }
+
+    @Test("versions rise although the clock stands still or goes back")
+    func versions() async throws {
+        let client = try await client()
+        var versions: [UInt64] = []
+        for index in 0..<3 {
+            var device = device
+            device.mutedChats = [ChatID("\(index)")]
+            network.time.advance(by: .seconds(-1000 * index))
+            try await client.register(device, with: [first.identity])
+            versions.append(try stored(first).version)
+        }
+        #expect(versions == versions.sorted() && Set(versions).count == 3)
+    }
+
+    @Test(
+        "a device that lost its state is above the version that a server has, even if its clock was ahead",
+        arguments: [0, 60, 3_000_000_000])
+    func lostState(clockWasAheadBySeconds seconds: Int) async throws {
+        network.time.advance(by: .seconds(seconds))
+        let before = try await RegisteringClient(identity: identity, installationID: "phone", node: network.node, state: .inMemory())
+        try await before.register(device, with: [first.identity])
+        network.time.advance(by: .seconds(-seconds))
+        let after = try await RegisteringClient(identity: identity, installationID: "phone", node: network.node, state: .inMemory())
+        #expect(try await after.register(device, with: [first.identity]).map(\.phase) == [.registered])
+        let accessToken = await after.accessToken
+        #expect(try stored(first).accessToken == accessToken)
+    }
+
+    @Test("a server that always finds the version too low is given up after four requests")
+    func endlessMismatch() async throws {
+        let client = try await client()
+        first.refuseRegistrations(with: Array(repeating: .versionMismatch, count: 100))
+        #expect(try await client.register(device, with: [first.identity]).map(\.phase) == [.refused(.versionMismatch)])
+        #expect(first.requests.count == 4)
+    }
+
+    @Test(
+        "what a server calls malformed is not sent again until it changes",
+        arguments: [RegistrationError.malformedMessage, .unsupportedTokenType])
+    func refused(error: RegistrationError) async throws {
+        let client = try await client()
+        first.refuseRegistrations(with: [error])
+        let statuses = try await client.register(device, with: both)
+        guard case .refused = statuses.first?.phase else {
+            Issue.record("\(statuses)")
+            return
+        }
+        #expect(statuses.last?.phase == .registered)
+        network.time.advance(by: .seconds(100_000))
+        try await client.unregister(from: second.identity)
+        #expect(first.requests.count == 1)
+        var changed = device
+        changed.deviceToken = "better"
+        #expect(try await client.register(changed, with: [first.identity]).first?.phase == .registered)
+    }
+
+    @Test("trouble is waited out, longer each time, until the server answers", arguments: [true, false])
+    func backOff(isSilent: Bool) async throws {
+        let client = try await client()
+        if isSilent {
+            network.loseReplies(of: first, count: 5)
+        } else {
+            first.refuseRegistrations(with: Array(repeating: .internalError, count: 5))
+        }
+        let events = client.events
+        try await client.register(device, with: [first.identity])
+        let running = Task { await client.run() }
+        defer { running.cancel() }
+        var delays: [Duration] = []
+        loop: for await event in events {
+            switch event {
+            case .retrying(_, _, let delay): delays.append(delay)
+            case .registered: break loop
+            default: Issue.record("\(event)")
+            }
+        }
+        #expect(delays.count == 5)
+        for (index, delay) in delays.enumerated() { #expect((.seconds(1 << index)...(.seconds(2 << index))).contains(delay)) }
+        #expect(first.requests.count == 6)
+    }
+
+    @Test("a server that never answers is given up, and tried again when asked to")
+    func givingUp() async throws {
+        let client = try await client()
+        first.fault = .isSilent
+        let events = client.events
+        try await client.register(device, with: [first.identity])
+        let running = Task { await client.run() }
+        for await event in events {
+            if case .stopped(_, .noAnswer) = event { break }
+        }
+        running.cancel()
+        await running.value
+        #expect(await client.statuses.map(\.phase) == [.gaveUp])
+        #expect(first.requests.count == 20)
+        first.fault = nil
+        #expect(try await client.register(device, with: [first.identity]).map(\.phase) == [.registered])
+    }
+
+    @Test("the answer of a server that takes longer than it is waited for counts when it comes")
+    func slowServer() async throws {
+        let client = try await client()
+        network.delayReplies(of: first, by: .seconds(11))
+        let events = client.events
+        try await client.register(device, with: [first.identity])
+        let running = Task { await client.run() }
+        defer { running.cancel() }
+        for await event in events {
+            if case .registered = event { break }
+        }
+        #expect(await client.statuses.map(\.phase) == [.registered])
+    }
+
+    @Test("who has nothing to do sleeps, also while somebody else waits for an answer")
+    func idle() async throws {
+        let clock = ManualClock()
+        let node = Node(network, pubsubTopic: FakeServer.pubsubTopic, clock: clock, wallClock: network.time.wallClock)
+        let client = try await RegisteringClient(identity: identity, node: node, state: .inMemory())
+        first.fault = .isSilent
+        let registering = Task { try await client.register(device, with: [first.identity]) }
+        await clock.sleepers(1)
+        let running = Task { await client.run() }
+        // One that went round without end would never be asleep.
+        await clock.sleepers(2)
+        running.cancel()
+        registering.cancel()
+        await running.value
+    }
+
+    @Test("a node that is down is waited for")
+    func nodeDown() async throws {
+        let client = try await client()
+        network.setDown(true)
+        #expect(try await client.register(device, with: both).map(\.phase) == [.registering, .registering])
+        let events = client.events
+        network.setDown(false)
+        let running = Task { await client.run() }
+        defer { running.cancel() }
+        var registered: Set<IdentityKey> = []
+        for await event in events {
+            if case .registered(let server, _) = event { registered.insert(server) }
+            if registered.count == 2 { break }
+        }
+    }
+
+    // MARK: From one start to the next
+
+    @Test("everything is kept in the state file, which is for its owner only")
+    func persistence() async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "pushclient-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let path = folder.appending(path: "state.sqlite").path
+        var device = device
+        device.blockedAuthors = [IdentityKey(PrivateKey.test(9).publicKey)]
+        network.loseReplies(of: second)
+        let installationID: String
+        do {
+            let client = try await client(try ClientState(path: path))
+            try await client.register(device, with: both)
+            installationID = await client.installationID
+        }
+        #expect(try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int == 0o600)
+
+        let client = try await client(try ClientState(path: path))
+        #expect(await client.installationID == installationID)
+        #expect(await client.statuses.map(\.phase) == [.registered, .registering])
+        #expect(try await client.register(device, with: both).map(\.phase) == [.registered, .registered])
+        #expect(first.requests.count == 1 && second.requests.count == 2)
+        #expect(try stored(first).accessToken == stored(second).accessToken)
+    }
+
+    @Test("a file that is no state is refused, and left as it is")
+    func noState() throws {
+        let url = FileManager.default.temporaryDirectory.appending(path: "pushclient-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: url) }
+        let text = String(repeating: "no database ", count: 1000)
+        try Data(text.utf8).write(to: url)
+        #expect(throws: PushClientError.stateUnusable(reason: "it is of another kind")) { try ClientState(path: url.path) }
+        #expect(try String(contentsOf: url, encoding: .utf8) == text)
+    }
+
+    // MARK: Large registrations
+
+    @Test("a registration longer than the node takes goes out in segments")
+    func segments() async throws {
+        let node = network.time.node(network, segmenter: Segmenter(maximumMessageByteCount: 4_096))
+        let client = try await RegisteringClient(identity: identity, node: node, state: .inMemory(), advertisingInterval: nil)
+        var device = device
+        device.mutedChats = Set((0..<1_000).map { ChatID("\($0)") })
+        #expect(try await client.register(device, with: [first.identity]).map(\.phase) == [.registered])
+        #expect(try stored(first).mutedChatList.count == 1_000)
+        #expect(network.envelopes.count > 20)
+    }
+}
