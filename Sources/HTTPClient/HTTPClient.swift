@@ -37,9 +37,12 @@ package final class HTTPClient: Sendable {
     package func send(_ request: HTTPRequest) async throws(HTTPError) -> HTTPResponse {
         let identifier = lastIdentifier.wrappingAdd(1, ordering: .relaxed).newValue
         let result = await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
+            await withCheckedContinuation { (continuation: Mailbox.Continuation) in
+                guard !Task.isCancelled else {
+                    return continuation.resume(returning: .failure(HTTPError(.cancelled, requestMayHaveArrived: false)))
+                }
                 mailbox.post(.start(identifier, request, continuation))
-                // A cancellation that came before the start named a transfer that nobody knew yet.
+                // A cancellation between the look and the start named a transfer that nobody knew yet.
                 if Task.isCancelled { mailbox.post(.cancel(identifier)) }
             }
         } onCancel: {
