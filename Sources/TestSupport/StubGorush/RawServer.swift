@@ -2,7 +2,7 @@ import Foundation
 import Synchronization
 
 /// A TCP server on a loopback port whose behaviour is plain code on blocking sockets: for what no HTTP server would do, such as
-/// breaking off in the middle. Each connection has a thread of its own.
+/// breaking off in the middle. Each connection has a thread of its own. It listens until `stop`, or until the process ends.
 package final class RawServer: Sendable {
     package let port: UInt16
     private let listener: CInt
@@ -24,11 +24,12 @@ package final class RawServer: Sendable {
         guard isListening else { throw POSIXError(.EADDRNOTAVAIL) }
         self.listener = listener
         port = UInt16(bigEndian: address.sin_port)
-        Thread { [weak self, listener] in
+        // Holds the server: a test whose last look at it is for the URL must not end it.
+        Thread { [self, listener] in
             while true {
                 let descriptor = accept(listener, nil, nil)
                 guard descriptor >= 0 else { break }
-                self?.accepted.withLock { $0 += 1 }
+                accepted.withLock { $0 += 1 }
                 Thread {
                     let connection = RawConnection(descriptor: descriptor)
                     handle(connection)
@@ -37,10 +38,6 @@ package final class RawServer: Sendable {
             }
             _ = Foundation.close(listener)
         }.start()
-    }
-
-    deinit {
-        stop()
     }
 
     /// How many connections there were.
