@@ -1,4 +1,3 @@
-import Dispatch
 import Envelope
 import StatusCrypto
 import Store
@@ -7,8 +6,8 @@ import Synchronization
 /// The symmetric keys of query topics, derived when the first message arrives on one and kept from then on.
 ///
 /// A derivation costs about 13 ms of a core (PBKDF2 with 65,356 iterations, PROTOCOL.md §2), so anybody could buy a second of ours with
-/// a few messages on topics not used yet. Derivations therefore run one at a time on a queue of their own, beside the pipeline, and the
-/// number that may wait is bounded.
+/// a few messages on topics not used yet. Derivations therefore run one at a time on a thread of the lowest priority, beside the pipeline,
+/// and the number that may wait is bounded.
 final class TopicKeys: Sendable {
     /// A query topic by name: whose it is, and in which form.
     struct Identifier {
@@ -28,7 +27,7 @@ final class TopicKeys: Sendable {
     private let store: PushStore
     /// By registration, not by key hash: to learn that takes a read of the store, 60 µs a message. A row is one installation's for ever.
     private let cache = Mutex<[TopicTable.Subscriber: SymmetricKey]>([:])
-    private let derivations = DispatchQueue(label: "pushserver.topic-keys", qos: .utility)
+    private let derivations = BackgroundThread(name: "topic-keys")
 
     init(store: PushStore) {
         self.store = store
@@ -52,9 +51,7 @@ final class TopicKeys: Sendable {
     func derive(_ topic: Identifier) async throws -> SymmetricKey {
         if let key = try await known(topic) { return key }
         let name = TopicName.query(topic.keyHash, topic.subscriber.isPrefixed ? .prefixed : .plain)
-        let key = await withCheckedContinuation { continuation in
-            derivations.async { continuation.resume(returning: name.deriveSymmetricKey()) }
-        }
+        let key = await derivations.run { name.deriveSymmetricKey() }
         // The database is as secret as the key file, and mode 0600 like it.
         let bytes = key.withExposedBytes { FixedBytes<32>($0) ?? FixedBytes() }
         try await store.saveTopicKey(bytes, keyHash: topic.keyHash, prefixed: topic.subscriber.isPrefixed)
