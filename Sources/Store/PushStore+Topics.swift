@@ -38,10 +38,10 @@ extension PushStore {
 
     /// Saves the derived key of a query topic: 13 ms of PBKDF2 that need not be spent again.
     package func saveTopicKey(_ key: FixedBytes<32>, keyHash: Digest64, prefixed: Bool) async throws {
-        try await queue.perform { database in
-            try database.run(
+        try await commit { transaction in
+            try transaction.database.run(
                 "DELETE FROM topic_key WHERE key_prefix = ? AND key_hash = ? AND is_prefixed = ?", keyHash.prefix, keyHash, prefixed)
-            try database.run(
+            try transaction.database.run(
                 "INSERT INTO topic_key (key_prefix, is_prefixed, key_hash, topic_key) VALUES (?, ?, ?, ?)",
                 keyHash.prefix, prefixed, keyHash, key)
         }
