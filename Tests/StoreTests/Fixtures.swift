@@ -132,3 +132,9 @@ extension StoreTransaction {
         try unregister(installation, replacing: stored(installation), version: version, plaintextDigest: plaintextDigest, at: now)
     }
 }
+
+extension PushStore {
+    func keyHash(ofRegistration row: Int64) async throws -> Digest64? {
+        try await topicKeys([(row, false)]).first??.keyHash
+    }
+}
