@@ -135,6 +135,20 @@ struct Workload: Sendable {
     }
 }
 
+extension Workload {
+    /// Bytes without meaning, each message on another query topic whose key is not derived yet: the most expensive that there is.
+    static func junk(count: Int) -> [WakuEnvelope] {
+        (0..<count).map { number in
+            var random = SeededRandom(seed: UInt64(number))
+            var message = WakuMessage()
+            message.payload = random.bytes(400)
+            message.contentTopic = TopicName.query(Owner(number: number).keyHash, .prefixed).topic.contentTopic
+            message.version = RFC26.messageVersion
+            return WakuEnvelope(pubsubTopic: Cast.pubsubTopic, message: message)
+        }
+    }
+}
+
 extension MessageKind {
     var isOnQueryTopic: Bool { self == .query || self == .storedQuery }
 }
