@@ -1,4 +1,5 @@
 import Envelope
+import Foundation
 import PushProtocol
 import StatusCrypto
 import Store
@@ -27,6 +28,17 @@ enum Cast {
     static func key(_ role: String, _ number: Int) -> PrivateKey {
         guard let key = try? PrivateKey(digest(role, number)) else { preconditionFailure("one hash in 2^128 is no key") }
         return key
+    }
+
+    /// As the server reads it.
+    ///
+    /// - Returns: the path of the file.
+    static func writeServerKey(to directory: String) throws -> String {
+        let path = directory + "/identity.key"
+        let text = server.withExposedBytes { Hex.encode([UInt8](copying: $0)) + "\n" }
+        try Data(text.utf8).write(to: URL(filePath: path))
+        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
+        return path
     }
 
     static func digest(_ role: String, _ number: Int) -> Digest32 {
