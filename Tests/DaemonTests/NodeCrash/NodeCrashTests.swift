@@ -27,12 +27,19 @@ struct NodeCrashTests {
             try await withStubGorush { gorush in
                 var campaign = try NodeCrashCampaign(gorush: await gorush.url)
                 try await campaign.begin()
-                for _ in start..<min(start + Self.maximumCampaignRoundCount, roundCount) {
-                    if kinds.isEmpty { kinds = NodeCrashCampaign.allKinds.shuffled(using: &random) }
-                    try await campaign.round(kinds.removeLast(), using: &random)
+                var kind: NodeCrashCampaign.Kind?
+                do {
+                    for _ in start..<min(start + Self.maximumCampaignRoundCount, roundCount) {
+                        if kinds.isEmpty { kinds = NodeCrashCampaign.allKinds.shuffled(using: &random) }
+                        kind = kinds.removeLast()
+                        if let kind { try await campaign.round(kind, using: &random) }
+                    }
+                    try await check(campaign, try await campaign.settle(), gorush)
+                } catch {
+                    // The end of the time limit, too.
+                    let unanswered = campaign.correspondence.unanswered.count
+                    Issue.record("in or after \(kind.map { "\($0)" } ?? "no round"), \(unanswered) unanswered, seed \(Self.seed): \(error)")
                 }
-                let stored = try await campaign.settle()
-                try await check(campaign, stored, gorush)
             }
         }
     }
