@@ -145,6 +145,8 @@ private final class World: Sendable {
     private let ledger: Ledger
     private let sequence = Atomic<UInt64>(0)
     private let left = Mutex<[ProtocolClient]>([])
+    /// By the content topic on which they are answered: a thousand leavers cannot all try to open every envelope.
+    private let readers = Mutex<[String: [ProtocolClient]]>([:])
 
     /// One a life: registers, and unregisters as soon as that is acknowledged.
     var leavers: [ProtocolClient] { left.withLock { $0 } }
@@ -155,6 +157,12 @@ private final class World: Sendable {
         try folder.write(server.withExposedBytes { Hex.encode([UInt8](copying: $0)) }, to: "identity.key")
         clients = (0..<8).map { _ in ProtocolClient(server: server.publicKey) }
         self.ledger = ledger
+        for client in clients { listen(as: client) }
+    }
+
+    private func listen(as client: ProtocolClient) {
+        let topic = TopicName.partitioned(client.key.publicKey).topic.contentTopic
+        readers.withLock { $0[topic, default: []].append(client) }
     }
 
     /// Keeps the server busy until it has given so many answers more.
@@ -207,6 +215,7 @@ private final class World: Sendable {
     private func comeAndGo(on network: Network, while isLive: () -> Bool) async throws {
         let client = ProtocolClient(server: clients[0].server)
         left.withLock { $0.append(client) }
+        listen(as: client)
         for version in [1, 2] as [UInt64] {
             var registration = client.registration(version: version)
             registration.unregister = version == 2
@@ -226,7 +235,7 @@ private final class World: Sendable {
     }
 
     private func note(_ envelope: WakuEnvelope) {
-        for client in clients + leavers {
+        for client in readers.withLock({ $0[envelope.message.contentTopic] }) ?? [] {
             if let message = client.open(envelope) { ledger.note(message) }
         }
     }
