@@ -18,6 +18,15 @@ struct CommandTests {
         #expect(try await ChildProcess.run("pushserver", arguments).output == first.output)
     }
 
+    /// Foundation's functions for paths have traps for short ones.
+    @Test func `a key file may be a letter in the working directory`() async throws {
+        let folder = try TemporaryFolder()
+        let script = "cd '\(folder.path("."))' && exec '\(ChildProcess.path(of: "pushserver"))' identity --set identity.keyFile=k"
+        let result = try await ChildProcess.run("/bin/sh", ["-c", script])
+        #expect(result.exitCode == 0, "\(result.error)")
+        #expect(FileManager.default.fileExists(atPath: folder.path("k")))
+    }
+
     @Test(arguments: [
         ("ab", 0o600, "64 hex digits"), (String(repeating: "0", count: 64), 0o600, "64 hex digits"),
         (String(repeating: "7", count: 64), 0o640, "0600"),

@@ -1,6 +1,4 @@
-import Envelope
 import Foundation
-import GRDB
 import TestSupport
 import Testing
 import Wire
@@ -9,12 +7,12 @@ import Wire
 @Suite(.timeLimit(.minutes(2)))
 struct FeedbackTests {
     @Test func `a dead device is unregistered, and an operator can bring it back`() async throws {
-        try await withWorld { world async throws in
+        try await withServerWorld { world async throws in
             let notification = try await world.push()
             #expect(try await world.feedback(on: notification, "Unregistered") == (200, "\n"))
             #expect(try await world.request() == .notRegistered)
             // Not by its version either: it stays as a tombstone.
-            #expect(try await world.register() == .versionMismatch)
+            #expect(try await world.register(world.alice, version: 1) == .versionMismatch)
 
             #expect(try await world.restore("{\"ids\":[1]}") == (200, "{\"restored\":1}\n"))
             #expect(try await world.request() == nil)
@@ -26,16 +24,16 @@ struct FeedbackTests {
     }
 
     @Test func `who has come back since stays as it is`() async throws {
-        try await withWorld { world async throws in
+        try await withServerWorld { world async throws in
             #expect(try await world.feedback(on: world.push(), "ExpiredToken").status == 200)
-            #expect(try await world.register(version: 2) == nil)
+            #expect(try await world.register(world.alice, version: 2) == nil)
             #expect(try await world.restore("{\"ids\":[1]}").status == 404)
-            #expect(try await world.register(version: 2) == .versionMismatch)
+            #expect(try await world.register(world.alice, version: 2) == .versionMismatch)
         }
     }
 
     @Test func `an ambiguous verdict needs a second one, ten minutes later`() async throws {
-        try await withWorld { world async throws in
+        try await withServerWorld { world async throws in
             for _ in 1...2 {
                 #expect(try await world.feedback(on: world.push(), "BadDeviceToken").status == 200)
                 #expect(try await world.request() == nil)
@@ -48,14 +46,14 @@ struct FeedbackTests {
 
     @Test(arguments: ["ServiceUnavailable", "InvalidProviderToken", "a text that nobody knows"])
     func `what is not the device's fault costs no registration`(error: String) async throws {
-        try await withWorld { world async throws in
+        try await withServerWorld { world async throws in
             #expect(try await world.feedback(on: world.push(), error).status == 200)
             #expect(try await world.request() == nil)
         }
     }
 
     @Test func `a verdict about a push that nobody posted is answered and has no effect`() async throws {
-        try await withWorld { world async throws in
+        try await withServerWorld { world async throws in
             var notification = try await world.push()
             notification.identifier = String(repeating: "0", count: 32)
             #expect(try await world.feedback(on: notification, "Unregistered").status == 200)
@@ -68,7 +66,7 @@ struct FeedbackTests {
         (String(repeating: " ", count: 70_000), 413),
     ])
     func `junk is refused with a reason`(body: String, status: Int) async throws {
-        try await withWorld { world async throws in
+        try await withServerWorld { world async throws in
             let answer = try await world.network.admin.post("/gorush/feedback", body)
             #expect(answer.status == status && (status == 413 || answer.body.contains("gorush's log")))
             // Several at once are not what gorush posts.
@@ -81,7 +79,7 @@ struct FeedbackTests {
     }
 
     @Test func `with a secret, only who shows it is heard`() async throws {
-        try await withWorld(settings: ["gorush.feedbackSecret": "open sesame"]) { world async throws in
+        try await withServerWorld(settings: ["gorush.feedbackSecret": "open sesame"]) { world async throws in
             let entry = world.gorush.feedback(on: try await world.push(), error: "Unregistered")
             for headers in [[], [("X-Feedback-Secret", "open")], [("Authorization", "Bearer open sesame")]] as [[(name: String, value: String)]] {
                 #expect(try await world.network.admin.post("/gorush/feedback", entry, headers: headers).status == 401)
@@ -101,10 +99,10 @@ struct FeedbackTests {
     }
 
     @Test func `restoring wants the operator's token and a body that can be understood`() async throws {
-        try await withWorld { world async throws in
+        try await withServerWorld { world async throws in
             #expect(try await world.feedback(on: world.push(), "Unregistered").status == 200)
-            let token = try String(contentsOfFile: world.folder.path("push.sqlite.admin-token"), encoding: .utf8)
-            let mode = try FileManager.default.attributesOfItem(atPath: world.folder.path("push.sqlite.admin-token"))[.posixPermissions] as? Int
+            let token = try String(contentsOfFile: world.adminTokenFile, encoding: .utf8)
+            let mode = try FileManager.default.attributesOfItem(atPath: world.adminTokenFile)[.posixPermissions] as? Int
             #expect(mode == 0o600)
             for authorization in [nil, "Bearer", "Bearer ", "Bearer \(token.dropLast())", token, "Basic \(token)"] as [String?] {
                 #expect(try await world.restore("{\"ids\":null}", authorization: authorization).status == 401)
@@ -118,94 +116,5 @@ struct FeedbackTests {
             #expect(try await world.restore("{\"ids\":[7,1]}") == (200, "{\"restored\":1}\n"))
             #expect(!world.log.contains(token))
         }
-    }
-}
-
-/// A server, a gorush in async mode, and two clients, one of which is registered.
-private struct World: Sendable {
-    let folder: TemporaryFolder
-    let gorush: StubGorush
-    let network: Network
-    private let server: ServerProcess
-    private let alice: ProtocolClient
-    private let bob: ProtocolClient
-    private let requests = Recorder<Void>()
-    private let accepted = Recorder<Void>()
-
-    init(_ server: ServerProcess, in folder: TemporaryFolder, _ gorush: StubGorush) throws {
-        self.folder = folder
-        self.gorush = gorush
-        self.server = server
-        network = Network(server)
-        alice = ProtocolClient(server: try serverKey(of: server))
-        bob = ProtocolClient(server: try serverKey(of: server))
-    }
-
-    var log: String { server.log.all.joined(separator: "\n") }
-
-    /// Registers the device.
-    ///
-    /// - Returns: why not, if it was refused.
-    func register(version: UInt64 = 1) async throws -> RegistrationError? {
-        try await network.publish(alice.envelope(alice.registration(version: version)))
-        let response = try await registrationResponse(to: alice, from: network)
-        return response.success ? nil : response.error
-    }
-
-    /// Asks for a push.
-    ///
-    /// - Returns: why not, if it was refused.
-    func request() async throws -> ReportError? {
-        requests.append(())
-        let messageID = Array("message \(requests.all.count)".utf8)
-        try await network.publish(bob.envelope(bob.request([bob.notification(to: alice)], messageID: messageID)))
-        let response = try PushNotificationResponse.decode(try await network.firstReply { bob.open($0)?.payload })
-        #expect(response.messageID == messageID && response.reports.count == 1)
-        if response.reports.first?.success == true { accepted.append(()) }
-        return response.reports.first.flatMap { $0.success ? nil : $0.error }
-    }
-
-    /// Asks for a push and waits until gorush has all of them, and the server knows.
-    func push() async throws -> StubNotification {
-        #expect(try await request() == nil)
-        let count = accepted.all.count
-        let notifications = await gorush.waitForNotifications(count: count)
-        while try await network.admin.metric("pushserver_pushes_finished_total") < Double(count) { await Task.yield() }
-        return notifications[count - 1]
-    }
-
-    func feedback(on notification: StubNotification, _ error: String) async throws -> AdminClient.Answer {
-        try await network.admin.post("/gorush/feedback", gorush.feedback(on: notification, error: error))
-    }
-
-    /// As the operator's tool does.
-    func restore(_ body: String) async throws -> AdminClient.Answer {
-        let token = try String(contentsOfFile: folder.path("push.sqlite.admin-token"), encoding: .utf8)
-        return try await restore(body, authorization: "Bearer \(token)")
-    }
-
-    func restore(_ body: String, authorization: String?) async throws -> AdminClient.Answer {
-        try await network.admin.post("/dead-tokens/restore", body, headers: authorization.map { [("Authorization", $0)] } ?? [])
-    }
-
-    /// Changes the database behind the server's back.
-    func execute(_ sql: String) throws {
-        let queue = try DatabaseQueue(path: folder.path("push.sqlite"))
-        try queue.write { try $0.execute(sql: sql) }
-        try queue.close()
-    }
-}
-
-/// Runs a test at a server with one registered device.
-private func withWorld(settings: [String: String] = [:], _ body: (World) async throws -> Void) async throws {
-    try await withStubGorush(.init(isSync: false)) { gorush in
-        let folder = try TemporaryFolder()
-        let server = try await ServerProcess.start(in: folder, settings: settings.merging(["gorush.url": await gorush.url]) { $1 })
-        let world = try World(server, in: folder, gorush)
-        #expect(try await world.register() == nil)
-        try await body(world)
-        #expect(await server.terminate() == 0)
-        let audit = try await ChildProcess.run("pushctl", ["audit", "--database", folder.path("push.sqlite")])
-        #expect(audit.exitCode == 0, "\(audit.output)")
     }
 }

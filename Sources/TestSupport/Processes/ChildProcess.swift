@@ -35,17 +35,24 @@ package final class ChildProcess: Sendable {
         let state = Mutex(Life.running(waiting: []))
     }
 
-    /// Starts a program that was built beside these tests.
+    /// Of a program that was built beside these tests; an absolute path stays as it is.
+    package static func path(of program: String) -> String {
+        guard !program.hasPrefix("/") else { return program }
+        return URL(filePath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent().appending(path: program).path()
+    }
+
+    /// Starts a program.
     ///
-    /// - Parameter environment: all of it; by default that of the tests.
+    /// - Parameters:
+    ///   - program: the name of one that was built beside these tests, or a path.
+    ///   - environment: all of it; by default that of the tests.
     package init(
         _ program: String, _ arguments: [String], environment: [String: String] = ProcessInfo.processInfo.environment
     ) throws(SpawnFailure) {
-        let path = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent().appending(path: program).path()
         let output = try Self.pipe(for: program)
         let error = try Self.pipe(for: program)
         let status: Int32
-        (status, identifier) = Self.spawn(path, arguments, environment, output: output.write, error: error.write)
+        (status, identifier) = Self.spawn(Self.path(of: program), arguments, environment, output: output.write, error: error.write)
         close(output.write)
         close(error.write)
         guard status == 0 else {
