@@ -34,7 +34,8 @@ struct NodeCrashTests {
                         kind = kinds.removeLast()
                         if let kind { try await campaign.round(kind, using: &random) }
                     }
-                    try await check(campaign, try await campaign.settle(), gorush)
+                    let stored = try await campaign.settle()
+                    try await check(campaign, stored, gorush)
                 } catch {
                     // The end of the time limit, too.
                     let unanswered = campaign.correspondence.unanswered.count
