@@ -51,8 +51,7 @@ package final class ChildProcess: Sendable {
     ) throws(SpawnFailure) {
         let output = try Self.pipe(for: program)
         let error = try Self.pipe(for: program)
-        let status: Int32
-        (status, identifier) = Self.spawn(Self.path(of: program), arguments, environment, output: output.write, error: error.write)
+        let (status, identifier) = Self.spawn(Self.path(of: program), arguments, environment, output: output.write, error: error.write)
         close(output.write)
         close(error.write)
         guard status == 0 else {
@@ -60,6 +59,8 @@ package final class ChildProcess: Sendable {
             close(error.read)
             throw SpawnFailure(program: program, errno: status)
         }
+        // Not before: a handle without a child must not send signals from its end, to number 0 least of all.
+        self.identifier = identifier
         Self.read(output.read, into: standardOutput)
         Self.read(error.read, into: standardError)
         Self.wait(for: identifier, life)
@@ -127,11 +128,22 @@ package final class ChildProcess: Sendable {
         // Another child must not keep the end of this one's output open, nor a test's socket. Whether it is open or not; the tests have
         // some hundreds.
         for descriptor in 3..<Int32(1_024) { unsafe posix_spawn_file_actions_addclose(&actions, descriptor) }
+        // The threads of the pool block all signals, and a child would inherit that.
+        var attributes = posix_spawnattr_t()
+        unsafe posix_spawnattr_init(&attributes)
+        defer { unsafe posix_spawnattr_destroy(&attributes) }
+        var none = sigset_t()
+        var all = sigset_t()
+        unsafe sigemptyset(&none)
+        unsafe sigfillset(&all)
+        unsafe posix_spawnattr_setsigmask(&attributes, &none)
+        unsafe posix_spawnattr_setsigdefault(&attributes, &all)
+        unsafe posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
         var texts = unsafe ([path] + arguments).map { unsafe strdup($0) } + [nil]
         var settings = unsafe environment.map { unsafe strdup("\($0.key)=\($0.value)") } + [nil]
         defer { for unsafe text in unsafe texts + settings { unsafe free(text) } }
         var identifier: pid_t = 0
-        let status = unsafe posix_spawn(&identifier, path, &actions, nil, &texts, &settings)
+        let status = unsafe posix_spawn(&identifier, path, &actions, &attributes, &texts, &settings)
         return (status, identifier)
     }
 

@@ -28,6 +28,10 @@ package final class Lines: Sendable {
             let parts = state.partial.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
             state.lines += parts.dropLast().map { String(decoding: $0, as: UTF8.self) }
             state.partial = parts.last.map { [UInt8]($0) } ?? []
+            if state.hasEnded, !state.partial.isEmpty {
+                state.lines.append(String(decoding: state.partial, as: UTF8.self))
+                state.partial = []
+            }
             state.generation += 1
             defer { state.waiters = [:] }
             return Array(state.waiters.values)
