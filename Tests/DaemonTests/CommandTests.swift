@@ -94,9 +94,11 @@ struct CommandTests {
         let folder = try TemporaryFolder()
         let server = try await ServerProcess.start(in: folder)
         #expect(await server.terminate() == 0)
-        let result = try await ChildProcess.run("pushserver", [
-            "serve", "--set", "identity.keyFile=\(folder.path("other.key"))", "--set", "storage.path=\(folder.path("push.sqlite"))",
-        ])
+        let result = try await ChildProcess.run(
+            "pushserver",
+            [
+                "serve", "--set", "identity.keyFile=\(folder.path("other.key"))", "--set", "storage.path=\(folder.path("push.sqlite"))",
+            ])
         #expect(result.exitCode == 78)
         #expect(result.error.contains("another identity"))
     }
@@ -104,10 +106,12 @@ struct CommandTests {
     @Test func `a second server is kept off the database`() async throws {
         let folder = try TemporaryFolder()
         let server = try await ServerProcess.start(in: folder)
-        let result = try await ChildProcess.run("pushserver", [
-            "serve", "--set", "identity.keyFile=\(folder.path("identity.key"))", "--set", "storage.path=\(folder.path("push.sqlite"))",
-            "--set", "admin.listen=127.0.0.1:0", "--set", "transport.embedded.listen=127.0.0.1:0",
-        ])
+        let result = try await ChildProcess.run(
+            "pushserver",
+            [
+                "serve", "--set", "identity.keyFile=\(folder.path("identity.key"))", "--set", "storage.path=\(folder.path("push.sqlite"))",
+                "--set", "admin.listen=127.0.0.1:0", "--set", "transport.embedded.listen=127.0.0.1:0",
+            ])
         #expect(result.exitCode == 78)
         #expect(result.error.contains("another server"))
         #expect(await server.terminate() == 0)

@@ -81,8 +81,9 @@ struct FeedbackTests {
     @Test func `with a secret, only who shows it is heard`() async throws {
         try await withServerWorld(settings: ["gorush.feedbackSecret": "open sesame"]) { world async throws in
             let entry = world.gorush.feedback(on: try await world.push(), error: "Unregistered")
-            for headers in [[], [("X-Feedback-Secret", "open")], [("Authorization", "Bearer open sesame")]] as [[(name: String, value: String)]] {
-                #expect(try await world.network.admin.post("/gorush/feedback", entry, headers: headers).status == 401)
+            #expect(try await world.network.admin.post("/gorush/feedback", entry).status == 401)
+            for (name, value) in [("X-Feedback-Secret", "open"), ("Authorization", "Bearer open sesame")] {
+                #expect(try await world.network.admin.post("/gorush/feedback", entry, headers: [(name, value)]).status == 401)
             }
             #expect(try await world.request() == nil)
             let shown = [(name: "X-Feedback-Secret", value: "open sesame")]

@@ -66,13 +66,14 @@ struct OperatorToolTests {
             #expect(readable.exitCode == 0 && readable.output.hasPrefix("\(entries[0].id)  ") && readable.output.contains("Unregistered"))
             #expect(try await world.pushctl("dead-tokens", "list", "--limit", "0").output.isEmpty)
 
+            let admin = "http://\(world.server.addresses.admin)"
             #expect(try await world.pushctl("dead-tokens", "restore").exitCode == 64)
             #expect(try await world.pushctl("dead-tokens", "restore", "--all", "1").exitCode == 64)
-            let unknown = try await world.pushctl("dead-tokens", "restore", "99", "--admin", "http://\(world.server.addresses.admin)")
+            let unknown = try await world.pushctl("dead-tokens", "restore", "99", "--admin", admin)
             #expect(unknown.exitCode == 1 && unknown.error.contains("None of them can be restored"))
-            let restored = try await world.pushctl("dead-tokens", "restore", "\(entries[0].id)", "--admin", "http://\(world.server.addresses.admin)")
+            let restored = try await world.pushctl("dead-tokens", "restore", "\(entries[0].id)", "--admin", admin)
             #expect(restored.exitCode == 0 && restored.output == "restored 1")
-            let none = try await world.pushctl("dead-tokens", "restore", "--all", "--json", "--admin", "http://\(world.server.addresses.admin)")
+            let none = try await world.pushctl("dead-tokens", "restore", "--all", "--json", "--admin", admin)
             #expect(try none.decoded(as: [String: Int].self) == ["restored": 0])
             #expect(try await world.pushctl("registrations").output.contains("apn           1"))
 
@@ -80,10 +81,10 @@ struct OperatorToolTests {
             #expect(nobodyThere.exitCode == 69 && nobodyThere.error.contains("http://127.0.0.1:1"))
             // Another server's token is not this server's.
             try world.folder.write("0123", to: "push.sqlite.admin-token")
-            let refused = try await world.pushctl("dead-tokens", "restore", "--all", "--admin", "http://\(world.server.addresses.admin)")
+            let refused = try await world.pushctl("dead-tokens", "restore", "--all", "--admin", admin)
             #expect(refused.exitCode == 1 && refused.error.contains("401"))
             try FileManager.default.removeItem(atPath: world.adminTokenFile)
-            let withoutToken = try await world.pushctl("dead-tokens", "restore", "--all", "--admin", "http://\(world.server.addresses.admin)")
+            let withoutToken = try await world.pushctl("dead-tokens", "restore", "--all", "--admin", admin)
             #expect(withoutToken.exitCode == 78 && withoutToken.error.contains("admin-token"))
         }
     }

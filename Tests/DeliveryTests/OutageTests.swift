@@ -39,7 +39,7 @@ struct OutageTests {
                 }
                 let outage = ContinuousClock.now - start
                 let total = server.pushCount
-                                #expect(try await server.delivery.store.queuedPushCount() == total)
+                #expect(try await server.delivery.store.queuedPushCount() == total)
                 #expect(server.delivery.loop.troubles.count == 2)
 
                 stub.breakDown(nil)

@@ -141,7 +141,7 @@ package final class ChildProcess: Sendable {
         unsafe posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
         var texts = unsafe ([path] + arguments).map { unsafe strdup($0) } + [nil]
         var settings = unsafe environment.map { unsafe strdup("\($0.key)=\($0.value)") } + [nil]
-        defer { for unsafe text in unsafe texts + settings { unsafe free(text) } }
+        defer { unsafe (texts + settings).forEach { unsafe free($0) } }
         var identifier: pid_t = 0
         let status = unsafe posix_spawn(&identifier, path, &actions, &attributes, &texts, &settings)
         return (status, identifier)
