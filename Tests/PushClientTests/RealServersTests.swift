@@ -9,10 +9,11 @@ struct RealServersTests {
     @Test("a person registers with two servers, is found and notified, also when one was killed and comes back, and when one leaves")
     func everything() async throws {
         let (firstFolder, secondFolder) = (try TemporaryFolder(), try TemporaryFolder())
-        let first = try await ServerProcess.start(in: firstFolder)
+        let first = try await ServerProcess.start(in: firstFolder, settings: ["transport.replyEcho": "true"])
         // The relay's second address is the second server's node; clients share the first one's store.
         let settings = [
             "transport.kind": "waku", "transport.waku.url": "http://\(first.addresses.relays[1])", "transport.waku.pollInterval": "50ms",
+            "transport.replyEcho": "true",
         ]
         let second = try await ServerProcess.start(in: secondFolder, settings: settings)
         let (firstKey, secondKey) = (try first.key, try second.key)
