@@ -124,7 +124,10 @@ let package = Package(
             ["Relay", "Transport", "HTTPClient", "Envelope", "StatusCrypto", "Wire", logging, metrics, serviceLifecycle]),
         tests(
             "Delivery",
-            ["Delivery", "Store", "PushProtocol", "HTTPClient", "Envelope", "StatusCrypto", "Wire", grdb, logging, serviceLifecycle]),
+            [
+                "Delivery", "Engine", "Transport", "Store", "PushProtocol", "HTTPClient", "Envelope", "StatusCrypto", "Wire", grdb,
+                logging, serviceLifecycle,
+            ]),
         tests(
             "Engine",
             [

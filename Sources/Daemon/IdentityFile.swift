@@ -9,8 +9,9 @@ enum IdentityFile {
     static func loadOrCreate(_ path: String) throws(IdentityFileError) -> PrivateKey {
         if let key = try load(path) { return key }
         do {
+            // Not NSString's: it traps on Linux for a name of one letter.
             try FileManager.default.createDirectory(
-                atPath: (path as NSString).deletingLastPathComponent, withIntermediateDirectories: true,
+                at: URL(filePath: path).deletingLastPathComponent(), withIntermediateDirectories: true,
                 attributes: [.posixPermissions: 0o700])
         } catch {
             throw IdentityFileError(path, "its folder cannot be made: \(error.localizedDescription)")

@@ -50,6 +50,7 @@ package final class PushStore: Sendable {
     }
 
     private static func owner(ofDatabaseAt path: String) throws(StoreError) -> FixedBytes<33> {
+        try DatabaseFile.find(path: path)
         do {
             var configuration = Configuration()
             configuration.readonly = true

@@ -1,6 +1,7 @@
 import Foundation
 import PushClient
 import StatusCrypto
+import TestSupport
 import Testing
 import Wire
 
@@ -19,11 +20,11 @@ struct CommandTests {
         defer { try? FileManager.default.removeItem(at: folder) }
         try await withNode(subscribedTo: [FakeServer.pubsubTopic]) { url, _ in
             let environment = ["PUSHCTL_NODE": url, "PUSHCTL_SERVER": server, "PUSHCTL_KEY_FILE": keyFile]
-            func pushctl(_ arguments: String...) async throws -> Ended { try await run(arguments + ["--json"], environment) }
+            func pushctl(_ arguments: String...) async throws -> ChildProcess.Ended { try await run(arguments + ["--json"], environment) }
 
             let registered = try await pushctl("register", "--device-token", "token", "--token-type", "firebase")
             #expect(registered.exitCode == 0)
-            #expect(registered.standardError.contains("A new key is in \(keyFile)"))
+            #expect(registered.error.contains("A new key is in \(keyFile)"))
             let receipt = try registered.decoded(as: Receipt.self)
             let permissions = try FileManager.default.attributesOfItem(atPath: keyFile)[.posixPermissions] as? Int
             #expect(permissions == 0o600)
@@ -49,8 +50,8 @@ struct CommandTests {
 
             let unknown = try await pushctl("query", "--of", receipt.publicKey, "--timeout", "1ms")
             #expect(unknown.exitCode == 1)
-            #expect(unknown.standardError.contains("nobody is registered there by that key"))
-            #expect(unknown.standardOutput.isEmpty)
+            #expect(unknown.error.contains("nobody is registered there by that key"))
+            #expect(unknown.output.isEmpty)
         }
     }
 
@@ -84,7 +85,7 @@ struct CommandTests {
             let silent = IdentityKey(PrivateKey.test(2).publicKey).hex
             let arguments = ["--server", silent, "--server", server, "--timeout", "10ms", "--node", url, "--key-file", keyFile, "--json"]
             let registered = try await run(["register", "--device-token", "token", "--token-type", "firebase"] + arguments)
-            #expect(registered.exitCode == 1 && registered.standardError.contains("did not answer"))
+            #expect(registered.exitCode == 1 && registered.error.contains("did not answer"))
             #expect(try registered.decoded(as: Receipt.self).accessToken == fake.registrations.first?.accessToken)
             #expect(try await run(["query", "--of", server] + arguments).exitCode == 64)
             #expect(try await run(["unregister"] + arguments).exitCode == 1)
@@ -123,7 +124,7 @@ struct CommandTests {
             let checkup = try ended.decoded(as: Checkup.self)
             #expect(checkup.isHealthy && checkup.steps.map(\.name) == ["node", "register", "query", "push", "unregister"])
             #expect(fake.registrations.isEmpty && fake.pushes.isEmpty && fake.requests.count == 4)
-            #expect(try await run(["doctor", "--node", url, "--server", server]).standardOutput.contains("ok      push"))
+            #expect(try await run(["doctor", "--node", url, "--server", server]).output.contains("ok      push"))
         }
     }
 
@@ -134,15 +135,15 @@ struct CommandTests {
             let arguments = ["doctor", "--node", url, "--server", server, "--timeout", "1ms"]
             fake.refuseRegistrations(with: [.internalError])
             let troubled = try await run(arguments)
-            #expect(troubled.exitCode == 1 && troubled.standardError.contains("database"))
+            #expect(troubled.exitCode == 1 && troubled.error.contains("database"))
             fake.fault = .isSilent
             let silent = try await run(arguments + ["--json"])
-            #expect(silent.exitCode == 1 && silent.standardError.contains("pushserver identity"))
+            #expect(silent.exitCode == 1 && silent.error.contains("pushserver identity"))
             let checkup = try silent.decoded(as: Checkup.self)
             #expect(!checkup.isHealthy && checkup.steps.map(\.name) == ["node", "register", "unregister"])
         }
         let unreachable = try await run(["doctor", "--node", "http://127.0.0.1:1", "--server", server])
-        #expect(unreachable.exitCode == 69 && unreachable.standardError.contains("--rest=true"))
+        #expect(unreachable.exitCode == 69 && unreachable.error.contains("--rest=true"))
     }
 
     @Test("keys are shown in all forms with their topics, private ones never")
@@ -152,7 +153,7 @@ struct CommandTests {
         let made = try await run(["keys", "--key-file", keyFile, "--new"])
         #expect(made.exitCode == 0)
         let secret = try String(contentsOfFile: keyFile, encoding: .utf8).trimmingCharacters(in: .whitespacesAndNewlines)
-        #expect(!made.standardOutput.contains(secret))
+        #expect(!made.output.contains(secret))
         let shown = try await run(["keys", "--of", server, "--json"]).decoded(as: Key.self)
         #expect(shown.publicKey == IdentityKey(PrivateKey.test(1).publicKey).hex)
     }
@@ -168,7 +169,7 @@ struct CommandTests {
             #expect(try await run(arguments).exitCode == 0)
             let again = try await run(arguments)
             #expect(again.exitCode == 1)
-            #expect(again.standardError.contains("VERSION_MISMATCH"))
+            #expect(again.error.contains("VERSION_MISMATCH"))
         }
     }
 
@@ -182,14 +183,14 @@ struct CommandTests {
     func usage(arguments: [String]) async throws {
         let ended = try await run(arguments)
         #expect(ended.exitCode == 64)
-        #expect(!ended.standardError.isEmpty && ended.standardOutput.isEmpty)
+        #expect(!ended.error.isEmpty && ended.output.isEmpty)
     }
 
     @Test("a node that is not there is 69, and names the address")
     func unreachable() async throws {
         let ended = try await run(["query", "--of", server, "--server", server, "--node", "http://127.0.0.1:1"])
         #expect(ended.exitCode == 69)
-        #expect(ended.standardError.contains("http://127.0.0.1:1"))
+        #expect(ended.error.contains("http://127.0.0.1:1"))
     }
 
     @Test("a bad environment and an unusable key file are 78")
@@ -206,7 +207,7 @@ struct CommandTests {
             try FileManager.default.setAttributes([.posixPermissions: permissions], ofItemAtPath: keyFile)
             let ended = try await run(unregister)
             #expect(ended.exitCode == 78)
-            #expect(ended.standardError.contains(keyFile) && !ended.standardError.contains(secret))
+            #expect(ended.error.contains(keyFile) && !ended.error.contains(secret))
         }
     }
 
@@ -251,29 +252,17 @@ struct CommandTests {
     }
 }
 
-/// What a process left behind.
-private struct Ended {
-    let exitCode: Int32
-    let standardOutput: String
-    let standardError: String
-
-    func lines<Value: Decodable>(as type: Value.Type) throws -> [Value] {
-        try standardOutput.split(separator: "\n").map { try JSONDecoder().decode(type, from: Data($0.utf8)) }
+extension ChildProcess.Ended {
+    fileprivate func lines<Value: Decodable>(as type: Value.Type) throws -> [Value] {
+        try output.split(separator: "\n").map { try JSONDecoder().decode(type, from: Data($0.utf8)) }
     }
 
-    func decoded<Value: Decodable>(as type: Value.Type) throws -> Value {
-        try JSONDecoder().decode(type, from: Data(standardOutput.utf8))
+    fileprivate func decoded<Value: Decodable>(as type: Value.Type) throws -> Value {
+        try JSONDecoder().decode(type, from: Data(output.utf8))
     }
 }
 
 /// Runs the `pushctl` that was built beside these tests, in no environment but the given one.
-private func run(_ arguments: [String], _ environment: [String: String] = [:]) async throws -> Ended {
-    let folder = FileManager.default.temporaryDirectory.appending(path: "pushctl-output-\(UUID().uuidString)")
-    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    defer { try? FileManager.default.removeItem(at: folder) }
-    let files = (output: folder.appending(path: "output"), error: folder.appending(path: "error"))
-    let exitCode = try await ChildProcess("pushctl", arguments, environment, files: files).wait()
-    return Ended(
-        exitCode: exitCode, standardOutput: String(decoding: try Data(contentsOf: files.output), as: UTF8.self),
-        standardError: String(decoding: try Data(contentsOf: files.error), as: UTF8.self))
+private func run(_ arguments: [String], _ environment: [String: String] = [:]) async throws -> ChildProcess.Ended {
+    try await ChildProcess.run("pushctl", arguments, environment: environment)
 }
