@@ -92,7 +92,7 @@ struct TopicPoll {
             interruption = nil
             hasSubscribed = false
             largestBatchCount = max(largestBatchCount, batch.hashes.count)
-            lastBatchIsLarge = batch.hashes.count >= max(1, overflowCount / 4)  // The next one is taken at once.
+            lastBatchIsLarge = batch.hashes.count >= max(1, (overflowCount + 1) / 4)  // The next one is taken at once.
             next(batch.hashes.isEmpty ? .take : .offer(batch), after: batch.hashes.isEmpty ? interval : .zero)
         case .accepted:
             succeed()
