@@ -72,6 +72,35 @@ import Wire
         }
     }
 
+    @Test func `a reply goes out without a restart, however long the node was away`() async throws {
+        let refusing = FailingPublisher()
+        let attemptCount = 60  // half an hour, at a back-off of 30 seconds
+        refusing.fail(attemptCount, with: .unreachable("on purpose"))
+        try await harness.withServer(publishing: refusing) { [harness, alice] server in
+            try await server.publish(alice.envelope(alice.registration()))
+            while harness.replyCount(to: alice) == 0 {
+                await Task.yield()
+                harness.clock.advance(by: .seconds(30))
+            }
+            #expect(try await alice.registrationResponse(1, from: harness).success)
+            #expect(refusing.refusedEnvelopes.count == attemptCount)
+        }
+    }
+
+    @Test func `a reply that the node finds fault with is left to the next start, and holds up no shutdown`() async throws {
+        let refusing = FailingPublisher()
+        refusing.fail(.max, with: .refused(status: 400, text: "on purpose"))
+        try await harness.withServer(publishing: refusing) { [harness, alice] server in
+            try await server.publish(alice.envelope(alice.registration()))
+            while server.engine.underWayCount > 0 {
+                await Task.yield()
+                harness.clock.advance(by: .seconds(30))
+            }
+            #expect(refusing.refusedEnvelopes.count == 20)
+            #expect(try await server.store.unrepliedCount() == 1)
+        }
+    }
+
     @Test func `a refused reply is offered again with the same bytes`() async throws {
         let refusing = FailingPublisher()
         refusing.fail(2)

@@ -8,8 +8,9 @@ import Transport
 final class ReplyStage: Sendable {
     /// Replies a worker takes at once: one reply must not wait long for the sealing of others.
     private static let batchCount = 4
-    /// With the back-off below, about eight minutes; what is still not out then is published at the next start.
-    private static let maximumAttemptCount = 20
+    /// For a reply that the node refuses: with the back-off below, about eight minutes, after which it is taken to be at fault itself and
+    /// left to the next start. Everything else is the node's trouble, and lasts as long as it lasts.
+    private static let maximumRefusalCount = 20
     private static let longestBackOff = Duration.seconds(30)
 
     struct Item: Sendable {
@@ -17,6 +18,7 @@ final class ReplyStage: Sendable {
         /// Sealed and not yet published: a retry must be the same bytes, which the network takes for the same message.
         fileprivate var envelopes: [WakuEnvelope]?
         fileprivate var attemptCount = 0
+        fileprivate var refusalCount = 0
 
         init(_ reply: PendingReply) { self.reply = reply }
     }
@@ -92,9 +94,10 @@ final class ReplyStage: Sendable {
         } catch {
             metrics.replyFailures.increment()
             if case TransportError.outdated = error { item.envelopes = nil }  // no archive would keep it: sealed anew next time
+            if case TransportError.refused(400..<500, _) = error { item.refusalCount += 1 }
             item.attemptCount += 1
-            guard item.attemptCount < Self.maximumAttemptCount else {
-                logger.error("a reply could not be published; it waits for the next start", metadata: ["error": "\(error)"])
+            guard item.refusalCount < Self.maximumRefusalCount else {
+                logger.error("the node refuses a reply; it waits for the next start", metadata: ["error": "\(error)"])
                 admission.leave()
                 return
             }
