@@ -47,7 +47,7 @@ struct EngineRun {
         let delivery = gorushURL.map {
             DeliveryLoop(
                 store: store, configuration: DeliveryConfiguration(endpoint: .init(url: $0)), clock: ContinuousClock(),
-                wallClock: wallClock, logger: .silent, onUnregistered: { directory.remove($0) })
+                wallClock: wallClock, logger: .silent, onUnregistered: { await directory.remove($0, unlessLiveIn: store) })
         }
         let engine = Engine(
             configuration: .init(

@@ -46,7 +46,7 @@ package enum Server {
         let delivery = settings.delivery.map { configuration in
             DeliveryLoop(
                 store: store, configuration: configuration, clock: clock, wallClock: wallClock, logger: logger,
-                onUnregistered: { directory.remove($0) })
+                onUnregistered: { await directory.remove($0, unlessLiveIn: store) })
         }
         let engine = Engine(
             configuration: .init(

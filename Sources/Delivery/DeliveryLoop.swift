@@ -27,7 +27,7 @@ package final class DeliveryLoop: Service {
     package init(
         store: PushStore, configuration: DeliveryConfiguration, clock: any Clock<Duration>, wallClock: WallClock,
         random: any RandomNumberGenerator & Sendable = SecureRandom(), logger: Logger,
-        onUnregistered: @escaping @Sendable ([ChangedRegistration]) -> Void
+        onUnregistered: @escaping @Sendable ([ChangedRegistration]) async -> Void
     ) {
         self.store = store
         self.configuration = configuration

@@ -17,7 +17,7 @@ final class RouteWorker: Sendable {
         var steadyTime: SteadyTime
         var random: any RandomNumberGenerator & Sendable
         var logger: Logger
-        var onUnregistered: @Sendable ([ChangedRegistration]) -> Void
+        var onUnregistered: @Sendable ([ChangedRegistration]) async -> Void
         /// Routes that share the gorush of this one, itself included.
         var routesOfEndpoint: Int
     }
@@ -293,7 +293,7 @@ final class RouteWorker: Sendable {
                     attemptedAt: attemptedAt, steadyNow: surroundings.steadyTime.now, random: surroundings.random)
                 let written = try await surroundings.store.commit { try writer.write(attempts, in: $0) }
                 metrics.count(written.decisions)
-                if !written.buried.isEmpty { surroundings.onUnregistered(written.buried) }
+                if !written.buried.isEmpty { await surroundings.onUnregistered(written.buried) }
                 return
             } catch {
                 note(storeTrouble: "\(error)")
@@ -331,7 +331,7 @@ final class RouteWorker: Sendable {
             attemptedAt: push.attemptedAt, steadyNow: surroundings.steadyTime.now, random: surroundings.random)
         let buried = try await surroundings.store.commit { try writer.writeFeedback(fate, token: token, type: push.tokenType, in: $0) }
         if case .failed(let failure) = fate { metrics.feedback(failure) }
-        if !buried.isEmpty { surroundings.onUnregistered(buried) }
+        if !buried.isEmpty { await surroundings.onUnregistered(buried) }
     }
 
     // MARK: What an operator sees

@@ -64,8 +64,12 @@ package final class TopicDirectory: Sendable {
         for changed in registrations { add(registration: changed.registration, topics: changed.topics) }
     }
 
-    package func remove(_ registrations: [ChangedRegistration]) {
+    /// Their owners may be registering anew at the same moment, and the engine may have heard of that first. So the store is asked
+    /// afterwards: whoever is live then stays.
+    package func remove(_ registrations: [ChangedRegistration], unlessLiveIn store: PushStore) async {
         for changed in registrations { remove(registration: changed.registration, topics: changed.topics) }
+        // A topic too many costs a futile decryption now and then; one too few loses messages.
+        add((try? await store.liveTopics(of: registrations.map(\.registration))) ?? registrations)
     }
 
     /// Query topics in the directory, two for each registration.

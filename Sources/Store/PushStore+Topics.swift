@@ -19,6 +19,20 @@ extension PushStore {
         }
     }
 
+    /// Of these registrations the topics of those that are live.
+    package func liveTopics(of registrations: [Int64]) async throws -> [ChangedRegistration] {
+        try await read { database in
+            try registrations.compactMap { registration in
+                try database.first("SELECT plain, prefixed FROM query_topic WHERE registration = ?", registration) { row in
+                    ChangedRegistration(
+                        registration: registration,
+                        topics: QueryTopics(
+                            plain: UInt32(truncatingIfNeeded: row.integer(0)), prefixed: UInt32(truncatingIfNeeded: row.integer(1))))
+                }
+            }
+        }
+    }
+
     /// Whose query topics they are, and their derived keys as far as there are any. One read for many: it costs more than what it finds.
     ///
     /// - Returns: for each topic its owner and key; nil when there is no such row. Tombstones are found too.

@@ -86,7 +86,7 @@ private final class City: Sendable {
         let transport = EmbeddedTransport(bus: bus, pubsubTopics: [CityServer.pubsubTopic])
         let loop = DeliveryLoop(
             store: store, configuration: DeliveryConfiguration(endpoint: .init(url: gorush)), clock: world.clock,
-            wallClock: world.wallClock.clock, logger: logger, onUnregistered: { directory.remove($0) })
+            wallClock: world.wallClock.clock, logger: logger, onUnregistered: { await directory.remove($0, unlessLiveIn: store) })
         let engine = Engine(
             configuration: .init(
                 identity: identity, registrationPolicy: RegistrationPolicy(), isDryRun: false, workerCount: 2, echoesReplies: false),
