@@ -196,6 +196,7 @@ package final class Engine: Service, EnvelopeReceiver {
 
     /// Waits for what is under way, within a limit; then lets the stages run out.
     private func drain() async {
+        openStage.closeLane()
         await withTaskGroup(of: Void.self) { group in
             group.addTask { await self.admission.waitUntilIdle() }
             group.addTask {

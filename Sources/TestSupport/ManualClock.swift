@@ -33,6 +33,8 @@ package final class ManualClock: Clock {
     package init() {}
 
     package var now: Instant { state.withLock(\.now) }
+    /// Tasks that sleep on this clock at the moment.
+    package var sleeperCount: Int { state.withLock(\.sleepers.count) }
     package var minimumResolution: Duration { .zero }
 
     package func sleep(until deadline: Instant, tolerance: Duration?) async throws {

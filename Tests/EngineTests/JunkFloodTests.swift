@@ -16,6 +16,38 @@ struct JunkFloodTests {
     @Test func `junk on many query topics delays nobody else, and leaves the topics usable`() async throws {
         let harness = try Harness()
         let owners = (0..<Self.topicCount).map { _ in ProtocolClient(server: harness.server) }
+        try await Self.register(owners, in: harness)
+        try await harness.withServer { [harness] server in
+            let bystander = ProtocolClient(server: harness.server)
+            try await server.engine.receive(
+                Self.junk(for: owners) + [bystander.envelope(bystander.registration())], origin: .live)
+            _ = try await bystander.reply(1, from: harness)
+            #expect(try await Self.derivedCount(of: owners, in: server.store) < owners.count / 2)
+
+            // Behind the junk, in the lane of those that need a key.
+            try await server.publish(bystander.envelope(queryFor: [owners[0].keyHash], onTopicOf: owners[29].keyHash))
+            let reply = try await bystander.reply(2, from: harness)
+            #expect(try PushNotificationQueryResponse.decode(reply.payload).success)
+            #expect(try await Self.derivedCount(of: owners, in: server.store) == owners.count)
+        }
+    }
+
+    @Test func `a shutdown does not wait for junk, which stays recorded`() async throws {
+        let harness = try Harness()
+        let owners = (0..<Self.topicCount).map { _ in ProtocolClient(server: harness.server) }
+        try await Self.register(owners, in: harness)
+        try await harness.withServer { server in
+            try await server.engine.receive(Self.junk(for: owners), origin: .live)
+        }
+        try await harness.withStore { store in
+            let derivedCount = try await Self.derivedCount(of: owners, in: store)
+            let undecidedCount = try await store.undecidedCount()
+            #expect(derivedCount < owners.count / 2)
+            #expect(undecidedCount > owners.count / 2)
+        }
+    }
+
+    private static func register(_ owners: [ProtocolClient], in harness: Harness) async throws {
         try await harness.withStore { store in
             try await store.commit { transaction in
                 for owner in owners {
@@ -26,19 +58,10 @@ struct JunkFloodTests {
                 }
             }
         }
-        try await harness.withServer { [harness] server in
-            let bystander = ProtocolClient(server: harness.server)
-            let junk = owners.map { $0.wrap([UInt8](repeating: 0x5A, count: 400), topic: TopicName.query($0.keyHash, .plain).topic) }
-            try await server.engine.receive(junk + [bystander.envelope(bystander.registration())], origin: .live)
-            _ = try await bystander.reply(1, from: harness)
-            #expect(try await Self.derivedCount(of: owners, in: server.store) < owners.count / 2)
+    }
 
-            // Behind the junk, in the lane of those that need a key.
-            try await server.publish(bystander.envelope(queryFor: [owners[0].keyHash], onTopicOf: owners[29].keyHash))
-            let reply = try await bystander.reply(2, from: harness)
-            #expect(try PushNotificationQueryResponse.decode(reply.payload).success)
-            #expect(try await Self.derivedCount(of: owners, in: server.store) == owners.count)
-        }
+    private static func junk(for owners: [ProtocolClient]) -> [WakuEnvelope] {
+        owners.map { $0.wrap([UInt8](repeating: 0x5A, count: 400), topic: TopicName.query($0.keyHash, .plain).topic) }
     }
 
     private static func derivedCount(of owners: [ProtocolClient], in store: PushStore) async throws -> Int {

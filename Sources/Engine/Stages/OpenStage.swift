@@ -40,6 +40,7 @@ final class OpenStage: Sendable {
     /// Messages that wait for the store to be readable again.
     private let unread = WorkQueue<RecordedMessage>()
     private let laneAdmission = Admission(maximumCount: OpenStage.maximumLaneCount)
+    private let isLaneClosed = Atomic<Bool>(false)
 
     /// - Parameter queue: messages that were admitted.
     init(
@@ -139,9 +140,14 @@ final class OpenStage: Sendable {
         return nil
     }
 
+    /// What waits for a key stays recorded and is worked off at the next start: a flood of junk must not hold up a shutdown.
+    func closeLane() {
+        isLaneClosed.store(true, ordering: .relaxed)
+    }
+
     @concurrent
     private func openKeyless() async {
-        while let batch = await lane.next(maximumCount: 1) {
+        while let batch = await lane.next(maximumCount: 1), !isLaneClosed.load(ordering: .relaxed) {
             for keyless in batch {
                 laneAdmission.leave()
                 admission.enterAtOnce(1)
