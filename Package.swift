@@ -112,6 +112,11 @@ let package = Package(
             name: "CFaultyVFS", dependencies: [sqlite], cSettings: [.treatAllWarnings(as: .error)],
             linkerSettings: [.linkedLibrary("sqlite3")]),
 
+        // The example of the package in Examples, built as an app is: it sees what is public, and nothing else.
+        .executableTarget(
+            name: "Quickstart", dependencies: ["PushClient"], path: "Examples/Sources/Quickstart", packageAccess: false,
+            swiftSettings: settings),
+
         tests("Wire", ["Wire", "StatusCrypto"], exclude: ["Differential"]),
         tests("StatusCrypto", ["StatusCrypto"]),
         tests("Envelope", ["Envelope", "StatusCrypto", "Wire"]),
