@@ -1,6 +1,3 @@
-import Envelope
-import StatusCrypto
-
 /// Why an operation of a client failed. None of them carries a token, a key or a message.
 public enum PushClientError: Error, Hashable, Sendable {
     /// The node does not answer; nothing is known of the request, if it was sent.
@@ -30,20 +27,6 @@ extension PushClientError: CustomStringConvertible {
         case .requestTooLong: "The request is too long to be sent."
         case .stateUnusable(let reason): "The state file cannot be used: \(reason)."
         case .cancelled: "The operation was cancelled."
-        }
-    }
-}
-
-extension PushClientError {
-    /// Makes what is to be sent, with the system's randomness.
-    static func sealing<Sealed>(
-        _ seal: (inout SecureRandom) throws(RFC26.DataTooLong) -> Sealed
-    ) throws(PushClientError) -> Sealed {
-        var random = SecureRandom()
-        do {
-            return try seal(&random)
-        } catch {
-            throw .requestTooLong
         }
     }
 }

@@ -224,7 +224,7 @@ public actor RegisteringClient {
                 PushNotificationRegistration(unregistering: plan.installationID, version: order.version)
             }
         let earlier = plan.requestIDs(waitingFor: order.server)
-        return try PushClientError.sealing { random throws(RFC26.DataTooLong) in
+        return try node.sealing { random throws(RFC26.DataTooLong) in
             OrderQuestion(
                 try RegistrationQuestion(
                     registration, from: identity.privateKey, to: order.server.publicKey, segmenter: node.segmenter, using: &random),

@@ -86,7 +86,7 @@ struct Checkup {
     }
 
     private func checkNode() async throws(PushClientError) -> Problem? {
-        _ = try await node.exchange.messages(on: .partitioned(identity.publicKey.publicKey), since: node.now)
+        _ = try await node.exchange.messages(on: [TopicName.partitioned(identity.publicKey.publicKey).topic], since: node.now)
         return nil
     }
 
