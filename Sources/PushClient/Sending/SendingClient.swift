@@ -57,14 +57,21 @@ public actor SendingClient {
     public func devices(of person: IdentityKey, refreshes: Bool = false) async throws(PushClientError) -> [DeviceInfo] {
         let known = try await state.devices(of: person, for: publicKey)
         if let known, known.isFresh(at: node.now), !refreshes { return known.devices }
+        return try await lookUp(person, knownAs: known)
+    }
 
+    /// - Parameter wanted: installations that are asked for if they are not advertised.
+    private func lookUp(
+        _ person: IdentityKey, knownAs known: KnownDevices?, wanted: [String] = []
+    ) async throws(PushClientError) -> [DeviceInfo] {
         var subscription = Subscription(to: [.contactCode(person.publicKey)], since: Advertisement.start(at: node.now))
         var advertised = AdvertisedDevices(of: person)
         for arrival in try await subscription.next(from: node) {
             advertised.take(arrival.message, sentAt: arrival.sentAt, to: identity?.privateKey)
         }
         var learned = advertised.devices
-        if !advertised.isWithdrawn, learned.isEmpty || learned.contains(where: { $0.accessToken == nil }) {
+        let isOpen = learned.isEmpty || learned.contains { $0.accessToken == nil } || !learned.have(wanted)
+        if isOpen, !advertised.isWithdrawn {
             learned = try await query(person) + learned
             // Nobody answers: what was known is better than nothing.
             if learned.isEmpty, let known, !known.devices.isEmpty { return known.devices }
@@ -146,17 +153,14 @@ public actor SendingClient {
     private func result(for recipient: Recipient) async -> Result<[DeviceInfo], PushClientError> {
         do throws(PushClientError) {
             let known = try await devices(of: recipient.person)
-            guard try await mayBeOutdated(known, for: recipient) else { return .success(known) }
-            return .success(try await devices(of: recipient.person, refreshes: true))
+            // A new device of a person may be wanted, that was not there when the person was looked up.
+            guard let wanted = recipient.installationIDs, !known.have(wanted),
+                let saved = try await state.devices(of: recipient.person, for: publicKey), saved.mayBeRefreshed(at: node.now)
+            else { return .success(known) }
+            return .success(try await lookUp(recipient.person, knownAs: saved, wanted: wanted))
         } catch {
             return .failure(error)
         }
-    }
-
-    /// A new device of a person is wanted that was not there when the person was looked up.
-    private func mayBeOutdated(_ devices: [DeviceInfo], for recipient: Recipient) async throws(PushClientError) -> Bool {
-        guard let wanted = recipient.installationIDs, !Set(wanted).isSubset(of: devices.map(\.installationID)) else { return false }
-        return try await state.devices(of: recipient.person, for: publicKey)?.mayBeRefreshed(at: node.now) ?? false
     }
 
     /// The wanted devices, or all that can be notified, each in the order in which they are given.
@@ -241,6 +245,12 @@ public actor SendingClient {
         let known = try await state.devices(of: person, for: publicKey)?.devices ?? []
         return try await keep(
             KnownDevices(learned + known, lastActiveFirst: known.map(\.installationID), learnedAt: node.now), of: person)
+    }
+}
+
+extension [DeviceInfo] {
+    fileprivate func have(_ installationIDs: [String]) -> Bool {
+        Set(installationIDs).isSubset(of: map(\.installationID))
     }
 }
 
