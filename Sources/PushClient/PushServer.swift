@@ -94,6 +94,14 @@ public struct PushServer: Sendable {
         return try await node.exchange.ask(question, timeout: timeout).reports.map(DeviceReport.init)
     }
 
+    /// A client that remembers, on the same node.
+    package func client(
+        of identity: Identity, installationID: String, state: ClientState
+    ) async throws(PushClientError) -> RegisteringClient {
+        try await RegisteringClient(
+            identity: identity, installationID: installationID, node: node, state: state, timeout: timeout, advertisingInterval: nil)
+    }
+
     private func send(
         _ registration: PushNotificationRegistration, as identity: Identity
     ) async throws(PushClientError) -> RegistrationReceipt {

@@ -27,6 +27,9 @@ package struct RegistrationPlan: Codable, Equatable, Sendable {
         self.accessToken = accessToken
     }
 
+    /// The servers that are to know the installation.
+    package var wantedServers: [IdentityKey] { entries.filter(\.isWanted).map(\.server) }
+
     /// In the order in which they were named.
     package var statuses: [ServerStatus] { entries.map { $0.status(generation: generation) } }
 }
@@ -51,7 +54,7 @@ extension RegistrationPlan {
         }
         forgetUntold()
         for server in servers where !entries.contains(where: { $0.server == server }) {
-            entries.append(ServerEntry(server: server))
+            entries.append(ServerEntry(server: server, isWanted: true))
         }
     }
 
@@ -61,6 +64,12 @@ extension RegistrationPlan {
         entries[index].startOver()
         entries[index].isWanted = false
         forgetUntold()
+    }
+
+    /// The server is told once more, whatever it is known to know; one that nothing is known of is told to forget.
+    package mutating func repeatOrder(to server: IdentityKey) {
+        if index(of: server) == nil { entries.append(ServerEntry(server: server, isWanted: false)) }
+        for index in entries.indices where entries[index].server == server { entries[index].forgetConfirmation() }
     }
 
     /// A server that was never written to has nothing to forget.

@@ -80,9 +80,11 @@ public final class ClientState: Sendable {
             try database.execute(
                 sql: """
                     CREATE TABLE registration_plan (
-                        identity TEXT PRIMARY KEY,          -- compressed public key, hex
+                        identity TEXT NOT NULL,             -- compressed public key, hex
+                        installation TEXT NOT NULL,
                         revision INTEGER NOT NULL,          -- rises with each save
-                        plan TEXT NOT NULL                  -- JSON
+                        plan TEXT NOT NULL,                 -- JSON
+                        PRIMARY KEY (identity, installation)
                     ) STRICT;
                     CREATE TABLE known_devices (
                         contact TEXT NOT NULL,              -- whose contact the person is: compressed public key, hex; empty: nobody's
@@ -99,17 +101,20 @@ public final class ClientState: Sendable {
 // MARK: - Values
 
 extension ClientState {
-    func plan(of identity: IdentityKey) async throws(PushClientError) -> RegistrationPlan? {
-        try await value("SELECT plan FROM registration_plan WHERE identity = ?", [identity.compressedHex])
+    /// - Parameter installationID: nil for the one that was new last.
+    func plan(of identity: IdentityKey, installationID: String?) async throws(PushClientError) -> RegistrationPlan? {
+        try await value(
+            "SELECT plan FROM registration_plan WHERE identity = ? AND installation = ifnull(?, installation) ORDER BY rowid DESC LIMIT 1",
+            [identity.compressedHex, installationID])
     }
 
     /// Of two saves that overtake each other the newer one stays.
     package func save(_ plan: RegistrationPlan, of identity: IdentityKey) async throws(PushClientError) {
         try await write(
             """
-            INSERT INTO registration_plan VALUES (?, ?, ?)
+            INSERT INTO registration_plan VALUES (?, ?, ?, ?)
             ON CONFLICT DO UPDATE SET revision = excluded.revision, plan = excluded.plan WHERE excluded.revision > revision
-            """, [identity.compressedHex, plan.revision, try json(plan)])
+            """, [identity.compressedHex, plan.installationID, plan.revision, try json(plan)])
     }
 
     /// - Parameter contact: who may use the tokens.

@@ -8,15 +8,18 @@ struct KeyOptions: ParsableArguments {
             "The client's private key: 64 hex digits, mode 0600 (else PUSHCTL_KEY_FILE, else PUSHCTL_KEY, the key).", valueName: "file"))
     var keyFile: String?
 
+    /// Where the key is, if it is in a file.
+    var filePath: String? { Setting(keyFile, option: "--key-file", variable: "PUSHCTL_KEY_FILE")?.text }
+
     /// Reads the identity.
     ///
     /// - Parameter createsIfMissing: whether to make a new one when there is no such file, and say so.
     func identity(createsIfMissing: Bool = false) throws(Failure) -> Identity {
-        guard let setting = Setting(keyFile, option: "--key-file", variable: "PUSHCTL_KEY_FILE") else {
+        guard let filePath else {
             if let identity = try Self.identityOfEnvironment() { return identity }
             throw .usage("Whose key? Name its file with --key-file or PUSHCTL_KEY_FILE; `pushctl keys --new` makes one.")
         }
-        let file = KeyFile(path: setting.text)
+        let file = KeyFile(path: filePath)
         if let identity = try file.load() { return identity }
         guard createsIfMissing else {
             throw .configuration(
@@ -30,10 +33,8 @@ struct KeyOptions: ParsableArguments {
 
     /// The identity, if there is one: for what works without it too.
     func identityIfThere() throws(Failure) -> Identity? {
-        guard let setting = Setting(keyFile, option: "--key-file", variable: "PUSHCTL_KEY_FILE") else {
-            return try Self.identityOfEnvironment()
-        }
-        return try KeyFile(path: setting.text).load()
+        guard let filePath else { return try Self.identityOfEnvironment() }
+        return try KeyFile(path: filePath).load()
     }
 
     private static func identityOfEnvironment() throws(Failure) -> Identity? {
