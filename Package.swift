@@ -138,7 +138,10 @@ let package = Package(
             ]),
         tests(
             "PushClient",
-            ["PushClient", "pushctl", "pushserver", "Relay", "Transport", "HTTPClient", "PushProtocol", "Envelope", "StatusCrypto", "Wire", logging]),
+            [
+                "PushClient", "pushctl", "pushserver", "Relay", "Transport", "HTTPClient", "PushProtocol", "Envelope", "StatusCrypto",
+                "Wire", logging, serviceLifecycle,
+            ]),
         tests("Bench", ["Bench"]),
         tests("Daemon", ["pushserver", "pushctl", "Transport", "HTTPClient", "Envelope", "StatusCrypto", "Wire", grdb]),
     ],
