@@ -64,6 +64,7 @@ let package = Package(
         // From bytes to rules. Arrows point downwards only; docs/ARCHITECTURE.md draws them.
         library("Wire"),
         library("StatusCrypto", ["CSecp256k1", "CLibCrypto"]),
+        library("KeyFiles", ["StatusCrypto"]),
         library("Envelope", ["Wire", "StatusCrypto"]),
         library("PushProtocol", ["Wire", "StatusCrypto", "Envelope"]),
 
@@ -85,7 +86,7 @@ let package = Package(
         library(
             "Daemon",
             [
-                "Engine", "Delivery", "Relay", "Transport", "Store", "HTTPClient", "PushProtocol", "Envelope", "StatusCrypto",
+                "Engine", "Delivery", "Relay", "Transport", "Store", "HTTPClient", "PushProtocol", "Envelope", "KeyFiles", "StatusCrypto",
                 hummingbird, logging, metrics, serviceLifecycle, unixSignals, yams,
             ]),
 
@@ -93,7 +94,8 @@ let package = Package(
         library("PushClient", ["Transport", "HTTPClient", "Envelope", "StatusCrypto", "Wire", grdb]),
 
         executable("pushserver", ["Daemon"]),
-        executable("pushctl", ["PushClient", "Store", "HTTPClient", "Envelope", "PushProtocol", "StatusCrypto", "Wire", logging]),
+        executable(
+            "pushctl", ["PushClient", "Store", "HTTPClient", "Envelope", "PushProtocol", "KeyFiles", "StatusCrypto", "Wire", logging]),
         executable("pushbench", ["Bench"]),
 
         // The measuring stick (docs/BENCHMARKS.md): calls every layer, and the C libraries bare for comparison.

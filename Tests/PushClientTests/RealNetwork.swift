@@ -34,8 +34,7 @@ struct RealNetwork {
     static func with(_ test: (RealNetwork) async throws -> Void) async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "pushclient-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: folder) }
-        let wallClock = WallClock { Timestamp(nanoseconds: Int64(Date().timeIntervalSince1970 * 1e9)) }
-        let bus = Bus()
+            let bus = Bus()
         let recorder = Recorder()
         let membership = bus.attach(recorder: recorder)
         defer { membership.leave() }
@@ -45,7 +44,7 @@ struct RealNetwork {
         let relays = ServiceGroup(
             services: controls.enumerated().map { index, control in
                 RelayServer(
-                    configuration: .init(pubsubTopics: [NodeAccess.defaultPubsubTopic]), bus: bus, clock: wallClock, control: control,
+                    configuration: .init(pubsubTopics: [NodeAccess.defaultPubsubTopic]), bus: bus, clock: .system, control: control,
                     logger: logger
                 ) { continuation.yield((index, $0)) }
             }, logger: logger)

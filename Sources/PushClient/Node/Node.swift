@@ -1,5 +1,4 @@
 package import Envelope
-import FoundationEssentials
 
 /// A node that carries messages, to be shared by all clients of a program: a relay cache has one reader.
 ///
@@ -43,8 +42,4 @@ public struct Node: Sendable {
             throw .requestTooLong
         }
     }
-}
-
-extension WallClock {
-    fileprivate static let system = WallClock { Timestamp(nanoseconds: Int64(Date().timeIntervalSince1970 * 1e9)) }
 }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import KeyFiles
 import PushClient
 
 /// Whose key registers. The key itself is never on a command line, where others could see it.
@@ -20,21 +21,28 @@ struct KeyOptions: ParsableArguments {
             throw .usage("Whose key? Name its file with --key-file or PUSHCTL_KEY_FILE; `pushctl keys --new` makes one.")
         }
         let file = KeyFile(path: filePath)
-        if let identity = try file.load() { return identity }
+        if let key = try Self.checked({ () throws(KeyFileError) in try file.load() }) { return Identity(key) }
         guard createsIfMissing else {
             throw .configuration(
-                "There is no key file \(file.path). It is the one that `pushctl register` was given; `pushctl keys --new` makes one.")
+                "There is no key file \(filePath). It is the one that `pushctl register` was given; `pushctl keys --new` makes one.")
         }
-        let identity = Identity.generate()
-        try file.create(identity)
-        StandardError.print("A new key is in \(file.path); its public key is \(identity.publicKey.hex).")
+        let identity = Identity(try Self.checked { () throws(KeyFileError) in try file.loadOrCreate() })
+        StandardError.print("A new key is in \(filePath); its public key is \(identity.publicKey.hex).")
         return identity
     }
 
     /// The identity, if there is one: for what works without it too.
     func identityIfThere() throws(Failure) -> Identity? {
         guard let filePath else { return try Self.identityOfEnvironment() }
-        return try KeyFile(path: filePath).load()
+        return try Self.checked { () throws(KeyFileError) in try KeyFile(path: filePath).load() }.map(Identity.init)
+    }
+
+    private static func checked<Key>(_ body: () throws(KeyFileError) -> Key) throws(Failure) -> Key {
+        do {
+            return try body()
+        } catch {
+            throw .configuration(error.description)
+        }
     }
 
     private static func identityOfEnvironment() throws(Failure) -> Identity? {
