@@ -21,6 +21,7 @@ extension PushClientError: CustomStringConvertible {
     public var description: String {
         switch self {
         case .nodeUnreachable(let reason): "The node cannot be reached: \(reason)."
+        case .nodeRefused(let status, ""): "The node refused with status \(status)."
         case .nodeRefused(let status, let text): "The node refused with status \(status): \(text)"
         case .noAnswer(let time): "The server did not answer within \(time.formattedSeconds)."
         case .registrationRefused(let refusal): refusal.description

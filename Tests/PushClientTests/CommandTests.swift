@@ -50,7 +50,7 @@ struct CommandTests {
 
             let unknown = try await pushctl("query", "--of", receipt.publicKey, "--timeout", "1ms")
             #expect(unknown.exitCode == 1)
-            #expect(unknown.standardError.contains("nobody is registered there by that key"))
+            #expect(unknown.standardError.contains("nobody is registered by that key"))
             #expect(unknown.standardOutput.isEmpty)
         }
     }

@@ -23,7 +23,7 @@ public struct DeliveryReport: Hashable, Sendable {
         case refused(DeviceReport.Outcome)
         /// No server answered; one may have taken it all the same.
         case noAnswer
-        /// No access token is to be had: the device is registered nowhere, or for contacts only.
+        /// No access token is to be had: the device is registered nowhere (any more), or for contacts only.
         case unknown
     }
 

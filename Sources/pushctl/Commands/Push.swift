@@ -75,7 +75,10 @@ struct Push: AsyncParsableCommand {
         }
         let acceptedCount = reports.count(where: \.isAccepted)
         guard acceptedCount == reports.count else {
-            throw Failure.failed("The push was accepted for \(acceptedCount) of \(reports.count) devices.")
+            let isUnknown = reports.contains { $0.outcome == .unknown }
+            throw Failure.failed(
+                "The push was accepted for \(acceptedCount) of \(reports.count) devices."
+                    + (isUnknown ? " If the person lets contacts only notify, name a contact's key with --key-file." : ""))
         }
     }
 
