@@ -147,6 +147,26 @@ struct AdvertisingTests {
         #expect(try await sender.push(message, to: [Recipient(alice.publicKey)]).map(\.outcome) == [.unknown])
     }
 
+    @Test("who follows hears once that the node is down, and goes on when it is back")
+    func followingThroughTrouble() async throws {
+        let client = try await registering()
+        try await client.register(device, with: [first.identity])
+        network.setDown(true)
+        let sender = try sending()
+        var events = sender.events.makeAsyncIterator()
+        let following = Task { await sender.follow([alice.publicKey]) }
+        defer { following.cancel() }
+        #expect(await events.next() == .troubled(.nodeUnreachable(reason: "down")))
+        // Asked often meanwhile.
+        let start = network.time.now
+        while start.duration(to: network.time.now) < .seconds(10) { await Task.yield() }
+        network.setDown(false)
+        guard case .learned(alice.publicKey, _) = await events.next() else {
+            Issue.record("told again")
+            return
+        }
+    }
+
     @Test("devices are notified in the order of their last advertisement, then those that advertise nothing, the newest registration first")
     func activity() async throws {
         let phone = try await registering("phone")

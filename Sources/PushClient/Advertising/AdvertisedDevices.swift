@@ -16,7 +16,7 @@ struct AdvertisedDevices: Equatable, Sendable {
         var lastSentAt = Timestamp(nanoseconds: .min)
     }
 
-    private let person: IdentityKey
+    let person: IdentityKey
     private var installations: [String: Installation] = [:]
 
     init(of person: IdentityKey) {

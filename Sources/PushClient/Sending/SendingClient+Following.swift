@@ -8,34 +8,37 @@ extension SendingClient {
     ///   - people: by their chat keys, or their keys of anonymous mode. The node is asked for ten of them at a time.
     ///   - interval: how often the node is asked.
     public func follow(_ people: [IdentityKey], every interval: Duration = defaultFollowingInterval) async {
-        let topics = people.map { TopicName.contactCode($0.publicKey) }
-        let followed = Dictionary(zip(topics, people)) { first, _ in first }
-        var subscription = Subscription(to: topics, since: Advertisement.start(at: node.now))
-        var advertised = Dictionary(people.map { ($0, AdvertisedDevices(of: $0)) }) { first, _ in first }
-        // What is learned, and what could not be yet.
-        var news: Set<IdentityKey> = []
+        var followed: [TopicName: AdvertisedDevices] = [:]
+        for person in people { followed[.contactCode(person.publicKey)] = AdvertisedDevices(of: person) }
+        var subscription = Subscription(to: Array(followed.keys), since: Advertisement.start(at: node.now))
+        // On which topics there was something that is not learned yet.
+        var news: Set<TopicName> = []
+        // Told once, however often it is met.
+        var trouble: PushClientError?
         while !Task.isCancelled {
             do throws(PushClientError) {
                 for arrival in try await subscription.next(from: node) {
-                    guard let person = followed[arrival.topic], var devices = advertised[person] else { continue }
-                    devices.take(arrival.message, sentAt: arrival.sentAt, to: identity?.privateKey)
-                    if devices != advertised[person] { news.insert(person) }
-                    advertised[person] = devices
+                    let before = followed[arrival.topic]
+                    followed[arrival.topic]?.take(arrival.message, sentAt: arrival.sentAt, to: identity?.privateKey)
+                    if followed[arrival.topic] != before { news.insert(arrival.topic) }
                 }
-                for person in news {
-                    if let devices = advertised[person] { try await learn(devices, of: person) }
-                    news.remove(person)
+                for topic in news {
+                    if let advertised = followed[topic] { try await learn(advertised) }
+                    news.remove(topic)
                 }
+                trouble = nil
             } catch {
-                listeners.send(.troubled(error))
+                if error != trouble { listeners.send(.troubled(error)) }
+                trouble = error
             }
             try? await node.exchange.sleep(for: interval)
         }
     }
 
     /// What an advertisement leaves open is asked for, unless it is known.
-    private func learn(_ advertised: AdvertisedDevices, of person: IdentityKey) async throws(PushClientError) {
-        let known = try await state.devices(of: person, for: publicKey)?.devices ?? []
+    private func learn(_ advertised: AdvertisedDevices) async throws(PushClientError) {
+        let person = advertised.person
+        let known = try await known(person)?.devices ?? []
         var devices = advertised.devices.map { device in
             guard device.accessToken == nil else { return device }
             return known.first { $0.registration == device.registration && $0.accessToken != nil } ?? device

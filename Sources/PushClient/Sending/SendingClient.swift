@@ -18,8 +18,8 @@ public actor SendingClient {
 
     let identity: Identity?
     let node: Node
-    let state: ClientState
     let listeners = Broadcast<SendingEvent>()
+    private let state: ClientState
     private let queryTimeout: Duration
 
     /// Makes a client. Nothing is sent.
@@ -39,9 +39,6 @@ public actor SendingClient {
     /// What the client finds out from now on. Each call gives a stream of its own, which keeps the last 100 events.
     public nonisolated var events: AsyncStream<SendingEvent> { listeners.subscribe(bufferingNewest: 100) }
 
-    /// Tokens that were encrypted for one contact are not for another: what is known is known to this key.
-    var publicKey: IdentityKey? { identity?.publicKey }
-
     // MARK: Finding
 
     /// The devices of a person: as known, as the person advertises them, or as servers tell.
@@ -55,7 +52,7 @@ public actor SendingClient {
     ///   The installation that was active last is the first, as far as advertisements tell; the others follow, the newest registration first.
     /// - Throws: ``PushClientError``; that no server answers is no error.
     public func devices(of person: IdentityKey, refreshes: Bool = false) async throws(PushClientError) -> [DeviceInfo] {
-        let known = try await state.devices(of: person, for: publicKey)
+        let known = try await known(person)
         if let known, known.isFresh(at: node.now), !refreshes { return known.devices }
         return try await lookUp(person, knownAs: known)
     }
@@ -99,9 +96,14 @@ public actor SendingClient {
         return []
     }
 
+    /// Tokens that were encrypted for one contact are not for another: what is known is known to this client's key.
+    func known(_ person: IdentityKey) async throws(PushClientError) -> KnownDevices? {
+        try await state.devices(of: person, for: identity?.publicKey)
+    }
+
     func keep(_ known: KnownDevices, of person: IdentityKey) async throws(PushClientError) -> [DeviceInfo] {
-        let before = try await state.devices(of: person, for: publicKey)?.devices
-        try await state.save(known, of: person, for: publicKey)
+        let before = try await self.known(person)?.devices
+        try await state.save(known, of: person, for: identity?.publicKey)
         if known.devices != before { listeners.send(.learned(person: person, devices: known.devices)) }
         return known.devices
     }
@@ -155,7 +157,7 @@ public actor SendingClient {
             let known = try await devices(of: recipient.person)
             // A new device of a person may be wanted, that was not there when the person was looked up.
             guard let wanted = recipient.installationIDs, !known.have(wanted),
-                let saved = try await state.devices(of: recipient.person, for: publicKey), saved.mayBeRefreshed(at: node.now)
+                let saved = try await self.known(recipient.person), saved.mayBeRefreshed(at: node.now)
             else { return .success(known) }
             return .success(try await lookUp(recipient.person, knownAs: saved, wanted: wanted))
         } catch {
@@ -234,7 +236,7 @@ public actor SendingClient {
 
     /// What a server does not know any more is not asked of it again.
     private func forget(_ person: IdentityKey, where isForgotten: (DeviceInfo) -> Bool) async throws(PushClientError) {
-        guard var known = try await state.devices(of: person, for: publicKey), known.devices.contains(where: isForgotten) else { return }
+        guard var known = try await known(person), known.devices.contains(where: isForgotten) else { return }
         known.remove(where: isForgotten)
         _ = try await keep(known, of: person)
     }
@@ -242,7 +244,7 @@ public actor SendingClient {
     /// The tokens are not what they were; what else is known of the person stays.
     private func renewed(_ person: IdentityKey) async throws(PushClientError) -> [DeviceInfo] {
         let learned = try await query(person)
-        let known = try await state.devices(of: person, for: publicKey)?.devices ?? []
+        let known = try await known(person)?.devices ?? []
         return try await keep(
             KnownDevices(learned + known, lastActiveFirst: known.map(\.installationID), learnedAt: node.now), of: person)
     }

@@ -5,7 +5,7 @@ import PushClient
 struct StateOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "Keeps version, access token and what servers know (else PUSHCTL_STATE, else the key file's name with .state).",
+            "Keeps what is known from one run to the next (else PUSHCTL_STATE; to register, else the key file's name with .state).",
             valueName: "file"))
     var state: String?
 
