@@ -35,7 +35,8 @@ package struct KeyFile: Sendable {
             throw failure("it cannot be read: \(error.localizedDescription)")
         }
         let digits = String(decoding: data, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
-        guard let secret = FixedBytes<32>(hex: digits.hasPrefix("0x") ? digits.dropFirst(2) : digits[...]), let key = try? PrivateKey(secret)
+        guard let secret = FixedBytes<32>(hex: digits.hasPrefix("0x") ? digits.dropFirst(2) : digits[...]),
+            let key = try? PrivateKey(secret)
         else {
             throw failure("it does not hold a private key: 64 hex digits, neither zero nor above the order of secp256k1")
         }

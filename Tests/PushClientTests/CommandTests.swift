@@ -124,7 +124,10 @@ struct CommandTests {
         try await withNode(subscribedTo: [FakeServer.pubsubTopic]) { url, fake in
             func register(_ server: String, _ options: String...) async throws -> Ended {
                 try await run(
-                    ["register", "--server", server, "--node", url, "--timeout", "1ms", "--device-token", "token", "--token-type", "firebase"]
+                    [
+                        "register", "--server", server, "--node", url, "--timeout", "1ms", "--device-token", "token", "--token-type",
+                        "firebase",
+                    ]
                         + options, ["PUSHCTL_KEY_FILE": keyFile])
             }
             let gone = IdentityKey(PrivateKey.test(2).publicKey).hex

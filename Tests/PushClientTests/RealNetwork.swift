@@ -34,7 +34,7 @@ struct RealNetwork {
     static func with(_ test: (RealNetwork) async throws -> Void) async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "pushclient-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: folder) }
-            let bus = Bus()
+        let bus = Bus()
         let recorder = Recorder()
         let membership = bus.attach(recorder: recorder)
         defer { membership.leave() }

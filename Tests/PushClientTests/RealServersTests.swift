@@ -100,7 +100,8 @@ struct RealTroubleTests {
             let node = Node(NodeAccess(url: network.url))
             let keys = network.servers.map(\.key)
             let state = try ClientState.inMemory()
-            let hasty = try await RegisteringClient(identity: alice, node: node, state: state, timeout: .seconds(1), advertisingInterval: nil)
+            let hasty = try await RegisteringClient(
+                identity: alice, node: node, state: state, timeout: .seconds(1), advertisingInterval: nil)
             network.setClientsDeaf(true)
             #expect(try await hasty.register(device, with: keys).map(\.phase) == [.registering, .registering])
             network.setClientsDeaf(false)

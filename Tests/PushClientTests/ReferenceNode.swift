@@ -45,7 +45,8 @@ final class ReferenceNode: MessageNode {
     func publish(_ envelope: WakuEnvelope) async throws(PushClientError) {
         let payload = envelope.message.payload
         let topic = Topic(contentTopic: envelope.message.contentTopic)
-        let frame = topic == queryTopic.topic
+        let frame =
+            topic == queryTopic.topic
             ? try? RFC26.openSymmetric(payload, with: queryTopic.key) : try? RFC26.openAsymmetric(payload, with: server)
         guard let data = frame?.data, let request = try? ApplicationMetadata.open(data) else { return }
         let step = golden.steps.first {

@@ -28,7 +28,8 @@ package struct Subscription: Sendable {
     ///   - since: the moment from which on the store is looked through.
     package init(to topics: [TopicName], own: [(topic: TopicName, key: PrivateKey)] = [], since: Timestamp) {
         self.since = since
-        let all = topics.map { Entry(name: $0, reader: MessageReader(.topic($0))) }
+        let all =
+            topics.map { Entry(name: $0, reader: MessageReader(.topic($0))) }
             + own.map { Entry(name: $0.topic, reader: MessageReader(.asymmetric($0.key))) }
         for entry in all { entries[entry.name.topic, default: []].append(entry) }
     }

@@ -35,7 +35,10 @@ struct Register: AsyncParsableCommand {
     @Option(help: ArgumentHelp("The UUID that senders have to show. Default: the one of before.", valueName: "uuid"))
     var accessToken: String?
 
-    @Option(help: ArgumentHelp("Higher than that of any earlier registration. Default: that of before plus one, or the milliseconds since 1970.", valueName: "number"))
+    @Option(
+        help: ArgumentHelp(
+            "Higher than that of any earlier registration. Default: that of before plus one, or the milliseconds since 1970.",
+            valueName: "number"))
     var version: UInt64?
 
     @Flag(help: "Register the device without having it notified.")

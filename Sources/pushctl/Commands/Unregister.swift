@@ -12,7 +12,9 @@ struct Unregister: AsyncParsableCommand {
     @Option(help: ArgumentHelp("Which of the key's devices. Default: the UUID made from the key.", valueName: "id"))
     var installation: String?
 
-    @Option(help: ArgumentHelp("Higher than that of the registration. Default: that of before plus one, or the milliseconds since 1970.", valueName: "number"))
+    @Option(
+        help: ArgumentHelp(
+            "Higher than that of the registration. Default: that of before plus one, or the milliseconds since 1970.", valueName: "number"))
     var version: UInt64?
 
     func run() async throws {
