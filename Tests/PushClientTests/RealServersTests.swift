@@ -113,7 +113,11 @@ struct RealTroubleTests {
             let found = try await SendingClient(node: node, state: .inMemory()).query(alice.publicKey)
             let token = await client.accessToken
             #expect(Set(found.map(\.server)) == Set(keys) && found.allSatisfy { $0.accessToken == token })
-            #expect(Set(found.map(\.version)) == Set(statuses.compactMap(\.version)))
+            // A late answer to the first request may have come after the second one had left.
+            for status in statuses {
+                let version = found.first { $0.server == status.server }?.version
+                #expect(try #require(version) >= #require(status.version))
+            }
         }
     }
 
