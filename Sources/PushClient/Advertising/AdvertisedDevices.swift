@@ -49,8 +49,9 @@ struct AdvertisedDevices: Equatable, Sendable {
                 (try? PublicKey(compressed: info.serverPublicKey)).flatMap { DeviceInfo(info, of: .key(person), at: $0, to: contact) }
             }
             if devices.isEmpty {
-                guard let withdrawal = infos.first(where: \.serverPublicKey.isEmpty) else { continue }
-                guard installation.versions.values.allSatisfy({ $0 <= withdrawal.version }) else { continue }
+                guard let withdrawal = infos.first(where: \.namesNoServer),
+                    installation.versions.values.allSatisfy({ $0 <= withdrawal.version })
+                else { continue }
                 installation.withdrawnVersion = max(installation.withdrawnVersion, withdrawal.version)
             } else {
                 let isOutdated = devices.contains {

@@ -49,4 +49,7 @@ extension PushNotificationQueryInfo {
         publicKey = owner.publicKey.hash.bytes
         self.version = version
     }
+
+    /// Whether it is one of these.
+    package var namesNoServer: Bool { serverPublicKey.isEmpty && accessToken.isEmpty && grant.isEmpty }
 }

@@ -42,13 +42,13 @@ package struct Subscription: Sendable {
         since = max(since, now.advanced(by: .zero - Exchange.clockTolerance))
         var arrivals: [Arrival] = []
         for envelope in envelopes {
-            guard let topic = Topic(contentTopic: envelope.message.contentTopic), var candidates = entries[topic] else { continue }
-            for index in candidates.indices {
-                guard let message = candidates[index].reader.read(envelope, now: now) else { continue }
+            guard let topic = Topic(contentTopic: envelope.message.contentTopic) else { continue }
+            for (index, name) in (entries[topic] ?? []).map(\.name).enumerated() {
+                // In its place: a reader remembers much.
+                guard let message = entries[topic]?[index].reader.read(envelope, now: now) else { continue }
                 let sentAt = Timestamp(nanoseconds: envelope.message.timestamp ?? 0)
-                arrivals.append(Arrival(topic: candidates[index].name, message: message, sentAt: sentAt))
+                arrivals.append(Arrival(topic: name, message: message, sentAt: sentAt))
             }
-            entries[topic] = candidates
         }
         return arrivals.sorted { $0.sentAt < $1.sentAt }
     }

@@ -108,7 +108,9 @@ private struct WatchedMessage: Encodable {
         let payload = message.payload
         switch message.type {
         case .contactCodeAdvertisement:
-            return (try? ContactCodeAdvertisement.decode(payload))?.pushNotificationInfo.map(line)
+            return (try? ContactCodeAdvertisement.decode(payload))?.pushNotificationInfo.map { info in
+                info.namesNoServer ? "installation \(info.installationID)  at no server any more  version \(info.version)" : line(info)
+            }
         case .pushNotificationRegistrationResponse:
             return (try? PushNotificationRegistrationResponse.decode(payload)).map {
                 [$0.success ? "success" : "error \($0.error.rawValue)", "request \(Hex.encode($0.requestID))"]
