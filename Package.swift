@@ -131,7 +131,10 @@ let package = Package(
             ["Relay", "Transport", "HTTPClient", "Envelope", "StatusCrypto", "Wire", logging, metrics, serviceLifecycle]),
         tests(
             "Delivery",
-            ["Delivery", "Store", "PushProtocol", "HTTPClient", "Envelope", "StatusCrypto", "Wire", grdb, logging, serviceLifecycle]),
+            [
+                "Delivery", "Engine", "Transport", "Store", "PushProtocol", "HTTPClient", "Envelope", "StatusCrypto", "Wire", grdb,
+                logging, serviceLifecycle,
+            ]),
         tests(
             "Engine",
             [
@@ -141,8 +144,8 @@ let package = Package(
         tests(
             "PushClient",
             [
-                "PushClient", "pushctl", "pushserver", "Relay", "Transport", "HTTPClient", "PushProtocol", "Envelope", "StatusCrypto",
-                "Wire", logging, serviceLifecycle,
+                "PushClient", "pushctl", "pushserver", "Relay", "Transport", "HTTPClient", "PushProtocol", "Envelope", "KeyFiles",
+                "StatusCrypto", "Wire", logging, serviceLifecycle,
             ]),
         tests("Bench", ["Bench"]),
         tests("Daemon", ["pushserver", "pushctl", "Transport", "HTTPClient", "Envelope", "StatusCrypto", "Wire", grdb]),

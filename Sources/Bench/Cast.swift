@@ -1,4 +1,5 @@
 import Envelope
+import Foundation
 import PushProtocol
 import StatusCrypto
 import Store
@@ -27,6 +28,17 @@ enum Cast {
     static func key(_ role: String, _ number: Int) -> PrivateKey {
         guard let key = try? PrivateKey(digest(role, number)) else { preconditionFailure("one hash in 2^128 is no key") }
         return key
+    }
+
+    /// As the server reads it.
+    ///
+    /// - Returns: the path of the file.
+    static func writeServerKey(to directory: String) throws -> String {
+        let path = directory + "/identity.key"
+        let text = server.withExposedBytes { Hex.encode([UInt8](copying: $0)) + "\n" }
+        try Data(text.utf8).write(to: URL(filePath: path))
+        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
+        return path
     }
 
     static func digest(_ role: String, _ number: Int) -> Digest32 {
@@ -132,6 +144,20 @@ struct Workload: Sendable {
         message.version = RFC26.messageVersion
         message.timestamp = 1_700_000_000_000_000_000 + Int64(number)
         return WakuEnvelope(pubsubTopic: Cast.pubsubTopic, message: message)
+    }
+}
+
+extension Workload {
+    /// Bytes without meaning, each message on another query topic whose key is not derived yet: the most expensive that there is.
+    static func junk(count: Int) -> [WakuEnvelope] {
+        (0..<count).map { number in
+            var random = SeededRandom(seed: UInt64(number))
+            var message = WakuMessage()
+            message.payload = random.bytes(400)
+            message.contentTopic = TopicName.query(Owner(number: number).keyHash, .prefixed).topic.contentTopic
+            message.version = RFC26.messageVersion
+            return WakuEnvelope(pubsubTopic: Cast.pubsubTopic, message: message)
+        }
     }
 }
 

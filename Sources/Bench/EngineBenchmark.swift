@@ -47,9 +47,23 @@ package enum EngineBenchmark {
             report.add("\(kind.rawValue), engine, processor time", results.map(\.processorTime), unit: "µs")
             report.add(
                 "\(kind.rawValue), messages a commit", results.map { Double(options.messageCount) / Double($0.commitCount) }, unit: "")
+            if kind == .push { try await addFlood(to: &report, seed: seed, workload: workload, options: options) }
             if kind == .push, withDelivery { try await addDelivery(to: &report, seed: seed, workload: workload, options: options) }
         }
         return report
+    }
+
+    /// The same while junk arrives on as many query topics as the lane for unknown keys has room for.
+    private static func addFlood(to report: inout Report, seed: SeededStore, workload: Workload, options: Options) async throws {
+        let junk = Workload.junk(count: min(1_000, seed.ownerCount))
+        var ratios: [Double] = []
+        for run in 0..<options.runCount {
+            options.progress.say("engine: \(workload.kind.rawValue) beside junk, run \(run + 1) of \(options.runCount)")
+            let calm = try await EngineRun(path: seed.copy(), workerCount: options.threadCount).measure(workload)
+            let flooded = try await EngineRun(path: seed.copy(), workerCount: options.threadCount).measure(workload, junk: junk)
+            ratios.append(flooded.rate / calm.rate)
+        }
+        report.add("\(workload.kind.rawValue) beside junk on \(junk.count) query topics ÷ without", ratios, unit: "×")
     }
 
     /// Pushes accepted while accepted ones go out, to a gorush in a process of its own.

@@ -26,9 +26,10 @@ struct EngineRun {
     /// nil: delivery is paused.
     var gorushURL: String?
 
+    /// - Parameter junk: arrives together with the workload.
     /// - Throws: `WrongReply` when a reply is not what it should be.
-    func measure(_ workload: Workload) async throws -> Result {
-        let transport = StandInTransport(workload)
+    func measure(_ workload: Workload, junk: [WakuEnvelope] = []) async throws -> Result {
+        let transport = StandInTransport(workload, junk: junk)
         let result = try await run(transport, messageCount: workload.envelopes.count) {
             (transport.elapsedSeconds, transport.elapsedProcessorSeconds)
         }

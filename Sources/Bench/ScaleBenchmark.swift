@@ -55,12 +55,7 @@ package enum ScaleBenchmark {
     private static func addStart(
         of seed: SeededStore, to report: inout Report, options: Options, isMarked: Bool
     ) async throws {
-        let keyFile = options.directory + "/identity.key"
-        try Cast.server.withExposedBytes { bytes in
-            let text = [UInt8](copying: bytes)
-            try Data((Hex.encode(text) + "\n").utf8).write(to: URL(filePath: keyFile))
-        }
-        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: keyFile)
+        let keyFile = try Cast.writeServerKey(to: options.directory)
         var seconds: [Double] = []
         var megabytes: [Double] = []
         for _ in 0..<options.runCount {

@@ -30,7 +30,8 @@ struct SeededStore {
             try await store.commit { transaction in
                 for owner in owners {
                     try transaction.register(
-                        owner.registration, topics: .init(keyHash: owner.keyHash), at: Timestamp(nanoseconds: 1_700_000_000_000_000_000))
+                        owner.registration, replacing: nil, topics: .init(keyHash: owner.keyHash),
+                        at: Timestamp(nanoseconds: 1_700_000_000_000_000_000))
                 }
             }
         }

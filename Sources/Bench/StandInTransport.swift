@@ -14,19 +14,23 @@ final class StandInTransport: MessageTransport {
     private static let callCount = 4
 
     private let workload: Workload
+    /// Handed over at the same time; nobody answers it.
+    private let junk: [WakuEnvelope]
     private let replies: ReplyBox
     private let start = Mutex<(time: ContinuousClock.Instant, processorSeconds: Double)?>(nil)
     /// The first envelope that nobody has handed over.
     private let next = Atomic<Int>(0)
 
-    init(_ workload: Workload) {
+    init(_ workload: Workload, junk: [WakuEnvelope] = []) {
         self.workload = workload
+        self.junk = junk
         replies = ReplyBox(expectedCount: workload.envelopes.count, keepsEach: 101)
     }
 
     func run(receiver: any EnvelopeReceiver) async throws {
         start.withLock { $0 = (.now, Timing.processorSeconds) }
         try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await receiver.receive(self.junk, origin: .live) }
             for _ in 0..<Self.callCount {
                 group.addTask {
                     while true {

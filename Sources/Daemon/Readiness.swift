@@ -60,8 +60,9 @@ final class Readiness: Service {
             lookCount += 1
             let current = await self.troubles()
             if let body = body, current.isEmpty {
-                logger.notice("ready")
+                // First: who reads the line finds the file.
                 if let readyFile { try Data((body.json() + "\n").utf8).write(to: URL(filePath: readyFile), options: .atomic) }
+                logger.notice("ready")
                 break
             }
             if lookCount > Self.patientLookCount, current != last, !current.isEmpty {

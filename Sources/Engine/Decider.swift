@@ -66,9 +66,10 @@ struct Decider: Sendable {
     ) throws -> Outcome {
         let facts = registration.facts
         let installation = facts.installation(keyHash: registration.keyHash)
+        let stored = try installation.flatMap { try transaction.stored($0) }
         let decision = RegistrationRules.decide(
             facts,
-            stored: try installation.flatMap { try transaction.storedVersion(of: $0) },
+            stored: stored?.version,
             liveInstallationCount: try installation.map {
                 try transaction.liveInstallationCount(of: $0.keyHash, except: $0.installationID)
             } ?? 0,
@@ -79,11 +80,11 @@ struct Decider: Sendable {
         case .register:
             let accepted = Registration(
                 keyHash: registration.keyHash, content: content, plaintextDigest: facts.plaintextDigest)
-            let row = try transaction.register(accepted, topics: registration.topics, at: now)
+            let row = try transaction.register(accepted, replacing: stored, topics: registration.topics, at: now)
             outcome.addedTopics = TopicChange(registration: row, topics: registration.topics)
         case .unregister:
             let row = try transaction.unregister(
-                installation, version: content.version, plaintextDigest: facts.plaintextDigest, at: now)
+                installation, replacing: stored, version: content.version, plaintextDigest: facts.plaintextDigest, at: now)
             outcome.removedTopics = row.map { TopicChange(registration: $0, topics: registration.topics) }
         case .discard, .refuse, .unchanged:
             break
@@ -150,7 +151,7 @@ struct Decider: Sendable {
         for push in decision.pushes {
             try transaction.enqueue(push, message: id, at: now, discarded: isDryRun)
         }
-        try transaction.count(merged: decision.mergedCount, filtered: decision.filteredCount)
+        transaction.count(merged: decision.mergedCount, filtered: decision.filteredCount)
         var reply = PendingReply(id: id, type: .pushNotificationResponse, payload: decision.response.encoded(), origin: origin)
         reply.statusMessageID = origin.messageID
         try transaction.settle(id, as: .answered(reply.stored), at: now)

@@ -11,8 +11,8 @@ extension PushStore {
 
     /// Durable when it returns. An earlier one than before is taken as well: clocks are set back.
     package func saveCheckpoint(_ checkpoint: Timestamp, of pubsubTopic: String) async throws {
-        _ = try await queue.perform { database in
-            try database.run(
+        _ = try await commit { transaction in
+            try transaction.database.run(
                 """
                 INSERT INTO checkpoint (pubsub_topic, received_until) VALUES (?1, ?2)
                 ON CONFLICT (pubsub_topic) DO UPDATE SET received_until = ?2

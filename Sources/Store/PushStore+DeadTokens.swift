@@ -55,9 +55,10 @@ extension PushStore {
                 }
                 guard let dead else { return nil }
                 try database.run("DELETE FROM dead_registration WHERE id = ?", id)
-                let stored = try transaction.storedVersion(of: dead.registration.installation)
-                guard let stored, !stored.isRegistered, stored.version == dead.registration.content.version else { return nil }
-                let row = try transaction.register(dead.registration, topics: dead.topics, at: now)
+                guard let stored = try transaction.stored(dead.registration.installation), !stored.version.isRegistered,
+                    stored.version.version == dead.registration.content.version
+                else { return nil }
+                let row = try transaction.register(dead.registration, replacing: stored, topics: dead.topics, at: now)
                 return ChangedRegistration(registration: row, topics: dead.topics)
             }
         }

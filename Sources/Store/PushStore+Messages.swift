@@ -41,7 +41,7 @@ extension PushStore {
             try database.all(
                 """
                 SELECT id, reply_type, reply, recipient, pubsub_topic, status_message_id
-                FROM message WHERE state = 3 AND id > ? ORDER BY id LIMIT ?
+                FROM reply_due JOIN message ON message.id = reply_due.message WHERE reply_due.message > ? ORDER BY 1 LIMIT ?
                 """,
                 row, Int64(limit)
             ) { row in
@@ -61,6 +61,6 @@ extension PushStore {
 
     /// How many replies wait to go out.
     package func unrepliedCount() async throws -> Int {
-        try await read { try $0.count("SELECT count(*) FROM message WHERE state = 3") }
+        try await read { try $0.count("SELECT count(*) FROM reply_due") }
     }
 }

@@ -56,7 +56,7 @@ extension PushStore {
                 UPDATE push SET state = \(OpenPushState.unknown.rawValue), next_attempt_at = 0
                 WHERE finished_at IS NULL AND state = \(OpenPushState.leased.rawValue)
                 """)
-            try transaction.count(.uncertain, by: leaseCount)
+            transaction.count(.uncertain, by: leaseCount)
             try database.run("UPDATE push SET next_attempt_at = 0 WHERE finished_at IS NULL AND next_attempt_at > ?", latest)
             let earlier = try database.all("SELECT token_type, apn_topic, name FROM route") { row in
                 RouteAssignment(

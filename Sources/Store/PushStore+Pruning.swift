@@ -45,7 +45,7 @@ extension PushStore {
                 return outcome.milestone
             }
             let pruned = Dictionary((messages + pushes).map { ($0, 1) }, uniquingKeysWith: +)
-            for (milestone, count) in pruned { try transaction.countPruned(milestone, by: count) }
+            for (milestone, count) in pruned { transaction.countPruned(milestone, by: count) }
             let suspicionCount = try database.run(
                 """
                 DELETE FROM suspect_token WHERE token_digest IN (SELECT token_digest FROM suspect_token WHERE suspected_at < ? LIMIT ?)
@@ -64,7 +64,7 @@ extension Milestone {
     /// Of a decided message.
     init(messageState: Int64, ignoreReason: Int64) throws(StoreError) {
         switch (MessageState(rawValue: messageState), IgnoreReason(rawValue: ignoreReason)) {
-        case (.silent, _), (.answered, _), (.replied, _): self = .processed
+        case (.silent, _), (.answered, _): self = .processed
         case (.ignored, .invalid): self = .invalid
         case (.ignored, .notForUs), (.ignored, .tooOld): self = .ignored
         default: throw .damaged

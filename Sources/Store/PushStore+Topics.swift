@@ -19,29 +19,41 @@ extension PushStore {
         }
     }
 
-    /// Whose registration it is; nil when there is no such row. Tombstones are found too.
-    package func keyHash(ofRegistration row: Int64) async throws -> Digest64? {
+    /// Whose query topics they are, and their derived keys as far as there are any. One read for many: it costs more than what it finds.
+    ///
+    /// - Returns: for each topic its owner and key; nil when there is no such row. Tombstones are found too.
+    package func topicKeys(
+        _ topics: [(registration: Int64, prefixed: Bool)]
+    ) async throws -> [(keyHash: Digest64, key: FixedBytes<32>?)?] {
         try await read { database in
-            try database.first("SELECT key_hash FROM registration WHERE id = ?", row) { try $0.fixedBytes(0) }
+            try topics.map { registration, prefixed in
+                let keyHash: Digest64? = try database.first("SELECT key_hash FROM registration WHERE id = ?", registration) {
+                    try $0.fixedBytes(0)
+                }
+                guard let keyHash else { return nil }
+                return (keyHash, try Self.topicKey(keyHash: keyHash, prefixed: prefixed, in: database))
+            }
         }
     }
 
     /// The derived key of a query topic; nil when it has not been saved.
     package func topicKey(keyHash: Digest64, prefixed: Bool) async throws -> FixedBytes<32>? {
-        try await read { database in
-            try database.first(
-                "SELECT topic_key FROM topic_key WHERE key_prefix = ? AND key_hash = ? AND is_prefixed = ?",
-                keyHash.prefix, keyHash, prefixed
-            ) { try $0.fixedBytes(0) }
-        }
+        try await read { try Self.topicKey(keyHash: keyHash, prefixed: prefixed, in: $0) }
+    }
+
+    private static func topicKey(keyHash: Digest64, prefixed: Bool, in database: Database) throws -> FixedBytes<32>? {
+        try database.first(
+            "SELECT topic_key FROM topic_key WHERE key_prefix = ? AND key_hash = ? AND is_prefixed = ?",
+            keyHash.prefix, keyHash, prefixed
+        ) { try $0.fixedBytes(0) }
     }
 
     /// Saves the derived key of a query topic: 13 ms of PBKDF2 that need not be spent again.
     package func saveTopicKey(_ key: FixedBytes<32>, keyHash: Digest64, prefixed: Bool) async throws {
-        try await queue.perform { database in
-            try database.run(
+        try await commit { transaction in
+            try transaction.database.run(
                 "DELETE FROM topic_key WHERE key_prefix = ? AND key_hash = ? AND is_prefixed = ?", keyHash.prefix, keyHash, prefixed)
-            try database.run(
+            try transaction.database.run(
                 "INSERT INTO topic_key (key_prefix, is_prefixed, key_hash, topic_key) VALUES (?, ?, ?, ?)",
                 keyHash.prefix, prefixed, keyHash, key)
         }

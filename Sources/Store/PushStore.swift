@@ -10,6 +10,8 @@ package import StatusCrypto
 package final class PushStore: Sendable {
     let pool: DatabasePool
     let queue: WriteQueue
+    /// nil when opened for reading only.
+    private let checkpointer: Checkpointer?
     private let logger: Logger
 
     /// Opens the database, which is made if it is not there, and brings its tables up to date.
@@ -33,10 +35,11 @@ package final class PushStore: Sendable {
                 try pool.writeWithoutTransaction { try $0.execute(sql: Self.writerSettings) }
                 try Schema.migrator(identity: identity).migrate(pool)
             }
+            checkpointer = try readOnly ? nil : Checkpointer(path: path, busyMode: configuration.busyMode, logger: logger)
         } catch {
             throw StoreError(error)
         }
-        queue = WriteQueue(pool: pool)
+        queue = WriteQueue(pool: pool, checkpointer: checkpointer)
         self.logger = logger
         logger.debug("opened the database", metadata: ["store.path": "\(path)", "store.read_only": "\(readOnly)"])
     }
@@ -47,6 +50,7 @@ package final class PushStore: Sendable {
     }
 
     private static func owner(ofDatabaseAt path: String) throws(StoreError) -> FixedBytes<33> {
+        try DatabaseFile.find(path: path)
         do {
             var configuration = Configuration()
             configuration.readonly = true
@@ -74,12 +78,13 @@ package final class PushStore: Sendable {
 
     /// Runs `body` in the next transaction of the writer, shared with others that wait, and returns when that is durable.
     ///
-    /// If `body` throws, its own changes are undone and the error is passed on. If the transaction fails (disk full, I/O error),
-    /// nothing of it is kept and all who share it get a ``StoreError``.
+    /// If `body` throws, its own changes are undone and the error is passed on. It may be run twice, its changes undone in between: it
+    /// must have no other effects. If the transaction fails (disk full, I/O error), nothing of it is kept and all who share it get a
+    /// ``StoreError``.
     package func commit<Result: Sendable>(
         _ body: @escaping @Sendable (StoreTransaction) throws -> Result
     ) async throws -> Result {
-        try await queue.perform { try body(StoreTransaction(database: $0)) }
+        try await queue.perform(body)
     }
 
     /// Writes something of no meaning: to see whether the disk takes writes again.
@@ -87,7 +92,7 @@ package final class PushStore: Sendable {
     /// It must differ each time: SQLite writes no page whose content stays the same.
     package func probe() async throws {
         _ = try await queue.perform {
-            try $0.run("INSERT INTO probe (id, count) VALUES (1, 1) ON CONFLICT DO UPDATE SET count = count + 1")
+            try $0.database.run("INSERT INTO probe (id, count) VALUES (1, 1) ON CONFLICT DO UPDATE SET count = count + 1")
         }
     }
 
@@ -101,8 +106,9 @@ package final class PushStore: Sendable {
     package func close() async {
         guard queue.close() else { return }
         await withCheckedContinuation { continuation in
-            pool.asyncWriteWithoutTransaction { [logger] database in
+            pool.asyncWriteWithoutTransaction { [checkpointer, logger] database in
                 do {
+                    try checkpointer?.close()
                     if !database.configuration.readonly { try database.checkpoint(.truncate) }
                 } catch {
                     // A reader of another process is in the way. The log stays, complete; the next start takes it over.
@@ -135,6 +141,8 @@ package final class PushStore: Sendable {
         PRAGMA synchronous = FULL;          -- fsync at each commit: an old version must not come back after a power cut
         PRAGMA secure_delete = FAST;        -- what is blanked is overwritten where that costs no further page
         PRAGMA cache_size = -65536;         -- KiB: the upper levels of the indexes of millions of registrations
+        PRAGMA temp_store = MEMORY;         -- statement journals, of a few pages
+        PRAGMA wal_autocheckpoint = 0;      -- the Checkpointer does it
         PRAGMA journal_size_limit = 67108864;
         """
 }

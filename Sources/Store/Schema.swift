@@ -57,6 +57,7 @@ enum Schema {
             version INTEGER NOT NULL,               -- the bits of a UInt64
             updated_at INTEGER NOT NULL,
             key_hash BLOB NOT NULL,
+            installation_prefix INTEGER NOT NULL,   -- of the SHA-256 of the id: the id itself makes the index three times as large
             installation_id TEXT NOT NULL,
             plaintext_digest BLOB NOT NULL,
             token_type INTEGER,
@@ -69,7 +70,7 @@ enum Schema {
             grant_signature BLOB,
             chat_lists BLOB                         -- protobuf: the three chat lists; NULL when all are empty
         ) STRICT;
-        CREATE INDEX registration_by_key ON registration (key_prefix, is_live, installation_id);
+        CREATE INDEX registration_by_key ON registration (key_prefix, is_live, installation_prefix);
         CREATE INDEX registration_by_token ON registration (substr(device_token, 1, 16)) WHERE is_live = 1;
 
         -- Apart, because a push request must not have to read it.
@@ -100,14 +101,13 @@ enum Schema {
             state INTEGER NOT NULL,
             received_at INTEGER NOT NULL,
             decided_at INTEGER,
-            replied_at INTEGER,
             hash BLOB NOT NULL,
             ignore_reason INTEGER,
             reply_type INTEGER,
             status_prefix INTEGER,
             status_message_id BLOB,
             recipient BLOB,
-            pubsub_topic TEXT,                      -- of the envelope; once answered, of the reply
+            pubsub_topic TEXT,                      -- of the envelope; once decided, of the reply
             reply BLOB,
             envelope BLOB                           -- protobuf; until decided
         ) STRICT;
@@ -115,8 +115,13 @@ enum Schema {
         CREATE INDEX message_by_status_id ON message (status_prefix) WHERE status_prefix IS NOT NULL;
         -- SQLite counts from a partial index alone only if the column of the condition is in it.
         CREATE INDEX message_undecided ON message (state) WHERE state = 0;
-        CREATE INDEX message_unreplied ON message (state) WHERE state = 3;
         CREATE INDEX message_decided ON message (decided_at) WHERE decided_at IS NOT NULL;
+
+        -- Answered messages whose reply is not known to be out. Apart, because that would be the third time that the row of a message is
+        -- written.
+        CREATE TABLE reply_due (
+            message INTEGER PRIMARY KEY
+        ) STRICT;
 
         CREATE TABLE checkpoint (
             pubsub_topic TEXT PRIMARY KEY,

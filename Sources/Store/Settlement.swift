@@ -57,5 +57,4 @@ enum MessageState: Int64 {
     case ignored = 1
     case silent = 2
     case answered = 3
-    case replied = 4
 }

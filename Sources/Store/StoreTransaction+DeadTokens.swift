@@ -51,9 +51,11 @@ extension StoreTransaction {
                 """,
                 now, reason, route, Int64(changed.topics.plain), Int64(changed.topics.prefixed), registration.keyHash,
                 registration.plaintextDigest, registration.content.encoded())
+            let version = StoredVersion(
+                version: registration.content.version, plaintextDigest: registration.plaintextDigest, isRegistered: true)
             try unregister(
-                registration.installation, version: registration.content.version, plaintextDigest: registration.plaintextDigest,
-                at: now)
+                registration.installation, replacing: StoredInstallation(row: changed.registration, version: version),
+                version: version.version, plaintextDigest: version.plaintextDigest, at: now)
         }
         return dead.map(\.changed)
     }
@@ -63,9 +65,9 @@ extension StoreTransaction {
         try database.first(
             """
             SELECT device_token FROM registration
-            WHERE key_prefix = ? AND is_live = 1 AND installation_id = ? AND key_hash = ? AND token_type = ? AND updated_at < ?
+            WHERE \(Self.isInstallation) AND is_live = 1 AND token_type = ? AND updated_at < ?
             """,
-            installation.keyHash.prefix, installation.installationID, installation.keyHash, Int64(type.rawValue), time
+            installation.keyHash.prefix, installation.prefix, installation.installationID, installation.keyHash, Int64(type.rawValue), time
         ) { $0.text(0) }
     }
 

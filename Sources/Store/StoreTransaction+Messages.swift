@@ -9,9 +9,9 @@ extension StoreTransaction {
     /// - Returns: the number of its row; nil when the hash is known.
     func record(hash: Digest32, pubsubTopic: String, envelope: [UInt8], at now: Timestamp) throws -> Int64? {
         let isKnown = try database.first("SELECT 1 FROM message WHERE hash_prefix = ? AND hash = ?", hash.prefix, hash) { _ in true }
-        try count(.received)
+        count(.received)
         guard isKnown == nil else {
-            try count(.duplicate)
+            count(.duplicate)
             return nil
         }
         try database.run(
@@ -30,35 +30,17 @@ extension StoreTransaction {
     package func settle(_ message: Int64, as settlement: Settlement, at now: Timestamp) throws {
         let changedCount =
             switch settlement {
-            case .ignored(let reason):
-                try close(message, as: .ignored, reason: reason, at: now)
-            case .silent:
-                try close(message, as: .silent, reason: nil, at: now)
-            case .answered(let reply):
-                try database.run(
-                    """
-                    UPDATE message SET
-                        state = \(MessageState.answered.rawValue), decided_at = ?, envelope = NULL, pubsub_topic = ?,
-                        reply_type = ?, reply = ?, recipient = ?, status_prefix = ?, status_message_id = ?
-                    WHERE id = ? AND state = \(MessageState.recorded.rawValue)
-                    """,
-                    now, reply.pubsubTopic, Int64(reply.type.rawValue), reply.payload, reply.recipient,
-                    reply.statusMessageID?.prefix, reply.statusMessageID, message)
+            case .ignored(let reason): try close(message, as: .ignored, reason: reason, at: now)
+            case .silent: try close(message, as: .silent, reason: nil, at: now)
+            case .answered(let reply): try answer(message, with: reply, at: now)
             }
         guard changedCount == 1 else { throw StoreError.alreadyDecided }
-        try count(settlement.milestone)
+        count(settlement.milestone)
     }
 
     /// Notes that the replies are out. Twice does no harm.
-    package func markReplied(_ messages: [Int64], at now: Timestamp) throws {
-        for message in messages {
-            try database.run(
-                """
-                UPDATE message SET state = \(MessageState.replied.rawValue), replied_at = ?
-                WHERE id = ? AND state = \(MessageState.answered.rawValue)
-                """,
-                now, message)
-        }
+    package func markReplied(_ messages: [Int64]) throws {
+        for message in messages { try database.run("DELETE FROM reply_due WHERE message = ?", message) }
     }
 
     /// The payload of the newest reply to a push request with that Status message id (PROTOCOL.md §9, "the same request again").
@@ -70,6 +52,20 @@ extension StoreTransaction {
             """,
             statusMessageID.prefix, statusMessageID, Int64(MessageType.pushNotificationResponse.rawValue)
         ) { $0.bytes(0) }
+    }
+
+    private func answer(_ message: Int64, with reply: Reply, at now: Timestamp) throws -> Int {
+        let changedCount = try database.run(
+            """
+            UPDATE message SET
+                state = \(MessageState.answered.rawValue), decided_at = ?, envelope = NULL, pubsub_topic = ?,
+                reply_type = ?, reply = ?, recipient = ?, status_prefix = ?, status_message_id = ?
+            WHERE id = ? AND state = \(MessageState.recorded.rawValue)
+            """,
+            now, reply.pubsubTopic, Int64(reply.type.rawValue), reply.payload, reply.recipient,
+            reply.statusMessageID?.prefix, reply.statusMessageID, message)
+        if changedCount == 1 { try database.run("INSERT INTO reply_due (message) VALUES (?)", message) }
+        return changedCount
     }
 
     private func close(_ message: Int64, as state: MessageState, reason: IgnoreReason?, at now: Timestamp) throws -> Int {

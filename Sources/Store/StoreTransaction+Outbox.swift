@@ -62,8 +62,8 @@ extension StoreTransaction {
             push.target.keyHash, push.target.installationID, tokenType, Int64(push.type.rawValue),
             push.apnTopic, discarded ? "" : push.deviceToken, discarded ? [] : Self.sendable(push.chatID),
             discarded ? [] : Self.sendable(push.message))
-        try count(.accepted)
-        if discarded { try count(.discarded) }
+        count(.accepted)
+        if discarded { count(.discarded) }
     }
 
     /// Marks open pushes as being attempted; one that has ended, or is leased, is left alone.
@@ -99,7 +99,7 @@ extension StoreTransaction {
                 """,
                 outcome.rawValue, now, reason, push)
         }
-        try count(outcome.milestone, by: changedCount)
+        count(outcome.milestone, by: changedCount)
         return changedCount
     }
 
@@ -109,7 +109,7 @@ extension StoreTransaction {
         let changedCount = try database.run(
             "UPDATE push SET state = ?, next_attempt_at = ?, reason = ? WHERE id = ? AND finished_at IS NULL",
             state.rawValue, next, reason, push)
-        if isUnknown { try count(.uncertain, by: changedCount) }
+        if isUnknown { count(.uncertain, by: changedCount) }
     }
 
     /// Gives a lease back unused: nothing was sent. The attempt does not count.

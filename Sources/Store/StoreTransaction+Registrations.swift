@@ -15,15 +15,24 @@ package struct QueryTopics: Hashable, Sendable {
     }
 }
 
+/// What is there of an installation, tombstones too.
+package struct StoredInstallation: Sendable, Equatable {
+    /// The number of its row: the same for ever.
+    package var row: Int64
+    package var version: StoredVersion
+}
+
 extension StoreTransaction {
-    /// The version that the next registration has to exceed; nil when the installation was never heard of.
-    package func storedVersion(of installation: Installation) throws -> StoredVersion? {
+    /// What the next registration replaces, and whose version it has to exceed; nil when the installation was never heard of.
+    package func stored(_ installation: Installation) throws -> StoredInstallation? {
         try database.first(
-            "SELECT version, plaintext_digest, is_live FROM registration WHERE \(Self.isInstallation)",
-            installation.keyHash.prefix, installation.installationID, installation.keyHash
+            "SELECT id, version, plaintext_digest, is_live FROM registration WHERE \(Self.isInstallation)",
+            installation.keyHash.prefix, installation.prefix, installation.installationID, installation.keyHash
         ) { row in
-            StoredVersion(
-                version: UInt64(bitPattern: row.integer(0)), plaintextDigest: try row.fixedBytes(1), isRegistered: row.bool(2))
+            StoredInstallation(
+                row: row.integer(0),
+                version: StoredVersion(
+                    version: UInt64(bitPattern: row.integer(1)), plaintextDigest: try row.fixedBytes(2), isRegistered: row.bool(3)))
         }
     }
 
@@ -38,20 +47,23 @@ extension StoreTransaction {
 
     /// Stores a registration in place of what was there. Whether its version is high enough is for the caller to see before.
     ///
+    /// - Parameter stored: what ``stored(_:)`` says in this transaction.
     /// - Returns: the number of the row: the same for an installation for ever.
     @discardableResult
-    package func register(_ registration: Registration, topics: QueryTopics, at now: Timestamp) throws -> Int64 {
+    package func register(
+        _ registration: Registration, replacing stored: StoredInstallation?, topics: QueryTopics, at now: Timestamp
+    ) throws -> Int64 {
         let content = registration.content
         try database.run(
             """
             INSERT OR REPLACE INTO registration (
-                id, key_prefix, is_live, version, updated_at, key_hash, installation_id, plaintext_digest,
+                id, key_prefix, is_live, version, updated_at, key_hash, installation_prefix, installation_id, plaintext_digest,
                 token_type, enabled, allow_from_contacts_only, block_mentions,
                 access_token, device_token, apn_topic, grant_signature, chat_lists)
-            VALUES (?, ?, 1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            VALUES (?, ?, 1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             """,
-            try row(of: registration.installation)?.id, registration.keyHash.prefix, Int64(bitPattern: content.version), now,
-            registration.keyHash, content.installationID, registration.plaintextDigest,
+            stored?.row, registration.keyHash.prefix, Int64(bitPattern: content.version), now,
+            registration.keyHash, registration.installation.prefix, content.installationID, registration.plaintextDigest,
             Int64(content.tokenType.rawValue), content.enabled, content.allowFromContactsOnly, content.blockMentions,
             content.accessToken, content.deviceToken, content.apnTopic, content.grant, ListColumn.chatLists(of: content))
         let id = database.lastInsertedRowID
@@ -60,7 +72,7 @@ extension StoreTransaction {
             id, Int64(topics.plain), Int64(topics.prefixed))
         if let list = ListColumn.allowedKeys(of: content) {
             try database.run("INSERT OR REPLACE INTO allowed_keys (registration, list) VALUES (?, ?)", id, list)
-        } else {
+        } else if stored != nil {
             try database.run("DELETE FROM allowed_keys WHERE registration = ?", id)
         }
         return id
@@ -69,29 +81,30 @@ extension StoreTransaction {
     /// Leaves a tombstone, which keeps key hash, installation id, version and digest (PROTOCOL.md §7 row 6): also where nothing was
     /// registered. With the last installation of a key its topic keys go too.
     ///
+    /// - Parameter stored: what ``stored(_:)`` says in this transaction.
     /// - Returns: the number of the row if the installation was registered: nobody listens for it from now on.
     @discardableResult
     package func unregister(
-        _ installation: Installation, version: UInt64, plaintextDigest: Digest32, at now: Timestamp
+        _ installation: Installation, replacing stored: StoredInstallation?, version: UInt64, plaintextDigest: Digest32,
+        at now: Timestamp
     ) throws -> Int64? {
-        let row = try row(of: installation)
         // A new row under the old number: what is not named here is gone.
         try database.run(
             """
             INSERT OR REPLACE INTO registration (
-                id, key_prefix, is_live, version, updated_at, key_hash, installation_id, plaintext_digest)
-            VALUES (?, ?, 0, ?, ?, ?, ?, ?)
+                id, key_prefix, is_live, version, updated_at, key_hash, installation_prefix, installation_id, plaintext_digest)
+            VALUES (?, ?, 0, ?, ?, ?, ?, ?, ?)
             """,
-            row?.id, installation.keyHash.prefix, Int64(bitPattern: version), now,
-            installation.keyHash, installation.installationID, plaintextDigest)
-        guard let row, row.isLive else { return nil }
-        try database.run("DELETE FROM allowed_keys WHERE registration = ?", row.id)
-        try database.run("DELETE FROM query_topic WHERE registration = ?", row.id)
+            stored?.row, installation.keyHash.prefix, Int64(bitPattern: version), now,
+            installation.keyHash, installation.prefix, installation.installationID, plaintextDigest)
+        guard let stored, stored.version.isRegistered else { return nil }
+        try database.run("DELETE FROM allowed_keys WHERE registration = ?", stored.row)
+        try database.run("DELETE FROM query_topic WHERE registration = ?", stored.row)
         if try liveInstallationCount(of: installation.keyHash, except: installation.installationID) == 0 {
             try database.run(
                 "DELETE FROM topic_key WHERE key_prefix = ? AND key_hash = ?", installation.keyHash.prefix, installation.keyHash)
         }
-        return row.id
+        return stored.row
     }
 
     /// The registrations of a key that a query is told of, by installation id.
@@ -122,7 +135,7 @@ extension StoreTransaction {
             SELECT access_token, enabled, token_type, device_token, apn_topic, block_mentions, chat_lists
             FROM registration WHERE \(Self.isInstallation) AND is_live = 1
             """,
-            installation.keyHash.prefix, installation.installationID, installation.keyHash
+            installation.keyHash.prefix, installation.prefix, installation.installationID, installation.keyHash
         ) { row in
             var target = PushTarget()
             target.accessToken = row.text(0)
@@ -139,17 +152,16 @@ extension StoreTransaction {
         }
     }
 
-    private func row(of installation: Installation) throws -> (id: Int64, isLive: Bool)? {
-        try database.first(
-            "SELECT id, is_live FROM registration WHERE \(Self.isInstallation)",
-            installation.keyHash.prefix, installation.installationID, installation.keyHash
-        ) { ($0.integer(0), $0.bool(1)) }
-    }
-
-    /// Both values of `is_live` are named, so that the index is used beyond it. Takes prefix, installation id, key hash.
-    private static let isInstallation = "key_prefix = ? AND is_live IN (0, 1) AND installation_id = ? AND key_hash = ?"
+    /// Both values of `is_live` are named, so that the index is used beyond it. Takes both prefixes, installation id, key hash.
+    static let isInstallation =
+        "key_prefix = ? AND is_live IN (0, 1) AND installation_prefix = ? AND installation_id = ? AND key_hash = ?"
     /// Takes prefix, key hash.
     private static let isLiveOfKey = "key_prefix = ? AND is_live = 1 AND key_hash = ?"
+}
+
+extension Installation {
+    /// What the index holds of its id. Hashed: a client that chooses its ids cannot make many of them fall together.
+    var prefix: Int64 { SHA256.hash([UInt8](installationID.utf8)).prefix }
 }
 
 /// The lists of a registration as stored: protobuf again, of a message with nothing but the lists. NULL when all are empty.

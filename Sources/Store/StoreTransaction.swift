@@ -4,6 +4,12 @@ import StatusCrypto
 /// What can be done inside ``PushStore/commit(_:)``: sees what the transaction has done so far. Not to be kept beyond the body.
 package struct StoreTransaction {
     let database: Database
+    /// What the ledger gains by it.
+    let ledger = LedgerChanges()
+
+    init(database: Database) {
+        self.database = database
+    }
 }
 
 extension FixedBytes {

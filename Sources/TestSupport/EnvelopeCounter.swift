@@ -1,10 +1,18 @@
+import Envelope
 import Synchronization
 
-/// Timestamps that rise: nanoseconds, from a fixed date on.
+/// Timestamps that rise: nanoseconds, not before a clock's.
 final class EnvelopeCounter: Sendable {
-    private let last = Atomic<Int64>(1_700_000_000_000_000_000)
+    private let clock: WallClock
+    private let last = Mutex<Int64>(0)
+
+    init(_ clock: WallClock) { self.clock = clock }
 
     func next() -> Int64 {
-        last.add(1, ordering: .relaxed).newValue
+        let now = clock.now().nanoseconds
+        return last.withLock { last in
+            last = max(last + 1, now)
+            return last
+        }
     }
 }

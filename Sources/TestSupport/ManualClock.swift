@@ -24,7 +24,7 @@ package final class ManualClock: Clock {
     private struct State {
         var now = Instant(offset: .zero)
         var sleepers: [UInt64: Sleeper] = [:]
-        var watchers: [Watcher] = []
+        var watchers: [UInt64: Watcher] = [:]
         var lastIdentifier: UInt64 = 0
     }
 
@@ -56,9 +56,9 @@ package final class ManualClock: Clock {
             guard !Task.isCancelled else { return ([Watcher](), true, false) }
             guard sleeper.deadline > state.now else { return ([Watcher](), false, true) }
             state.sleepers[identifier] = sleeper
-            let awake = state.watchers.filter { $0.count <= state.sleepers.count }
-            state.watchers.removeAll { $0.count <= state.sleepers.count }
-            return (awake, false, false)
+            let awake = state.watchers.filter { $0.value.count <= state.sleepers.count }
+            for identifier in awake.keys { state.watchers[identifier] = nil }
+            return (Array(awake.values), false, false)
         }
         if isCancelled { sleeper.continuation.resume(throwing: CancellationError()) }
         if isOver { sleeper.continuation.resume() }
@@ -76,15 +76,24 @@ package final class ManualClock: Clock {
         for sleeper in awake { sleeper.continuation.resume() }
     }
 
-    /// Waits until at least so many tasks sleep on this clock.
+    /// Waits until at least so many tasks sleep on this clock, or the waiting task is cancelled.
     package func sleepers(_ count: Int = 1) async {
-        await withCheckedContinuation { continuation in
-            let isThere = state.withLock { state in
-                guard state.sleepers.count < count else { return true }
-                state.watchers.append(Watcher(count: count, continuation: continuation))
-                return false
+        let identifier = state.withLock { state in
+            state.lastIdentifier += 1
+            return state.lastIdentifier
+        }
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                // Asked under the lock: a cancellation from here on finds the watcher.
+                let isOver = state.withLock { state in
+                    guard state.sleepers.count < count, !Task.isCancelled else { return true }
+                    state.watchers[identifier] = Watcher(count: count, continuation: continuation)
+                    return false
+                }
+                if isOver { continuation.resume() }
             }
-            if isThere { continuation.resume() }
+        } onCancel: {
+            state.withLock { $0.watchers.removeValue(forKey: identifier) }?.continuation.resume()
         }
     }
 }

@@ -10,17 +10,22 @@ package struct ProtocolClient: Sendable {
     package var pubsubTopic = "/waku/2/rs/16/32"
 
     /// Another timestamp for each envelope, so that no two have the same message hash.
-    private let clock = EnvelopeCounter()
+    private let timestamps: EnvelopeCounter
 
-    package init(key: PrivateKey, server: PublicKey) {
+    /// The time of a client whose messages no node has to archive.
+    package static let longAgo = WallClock { Timestamp(nanoseconds: 1_700_000_000_000_000_000) }
+
+    /// - Parameter clock: of the envelopes; archives take only those that are about now.
+    package init(key: PrivateKey, server: PublicKey, clock: WallClock = Self.longAgo) {
         self.key = key
         self.server = server
+        timestamps = EnvelopeCounter(clock)
     }
 
     /// A client under a fresh key.
-    package init(server: PublicKey) {
+    package init(server: PublicKey, clock: WallClock = Self.longAgo) {
         var random = SecureRandom()
-        self.init(key: .generate(using: &random), server: server)
+        self.init(key: .generate(using: &random), server: server, clock: clock)
     }
 
     package var keyHash: Digest64 { key.publicKey.hash }
@@ -114,7 +119,7 @@ package struct ProtocolClient: Sendable {
         message.payload = payload
         message.contentTopic = topic.contentTopic
         message.version = RFC26.messageVersion
-        message.timestamp = clock.next()
+        message.timestamp = timestamps.next()
         return WakuEnvelope(pubsubTopic: pubsubTopic, message: message)
     }
 

@@ -51,6 +51,16 @@ struct LatencyCommand: AsyncParsableCommand {
     func run() async throws { try await shared.measure { try await LatencyBenchmark.measure($0) } }
 }
 
+struct StackCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "stack",
+        abstract: "Relay, server and stub gorush as processes of their own: from a POST to the relay to the reply, and to gorush.")
+
+    @OptionGroup var shared: SharedOptions
+
+    func run() async throws { try await shared.measure { try await StackBenchmark.measure($0) } }
+}
+
 struct CodecCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "codec", abstract: "Reading and writing each message, against swift-protobuf where that was built in.")
@@ -96,6 +106,7 @@ struct AllCommand: AsyncParsableCommand {
             report.add(try await EngineBenchmark.engine(options, kinds: MessageKind.allCases))
             report.add(try await ScaleBenchmark.measure(options, sizes: [10_000, 100_000, 1_000_000]))
             report.add(try await LatencyBenchmark.measure(options))
+            report.add(try await StackBenchmark.measure(options))
             report.add(try CodecBenchmark.measure(options))
             report.add(SmallBenchmarks.keccak(options))
             report.add(SmallBenchmarks.topicFilter(options))

@@ -8,9 +8,8 @@ struct PushBench: AsyncParsableCommand {
         commandName: "pushbench",
         abstract: "Measure the server against the bare cryptography a message needs (docs/BENCHMARKS.md).",
         subcommands: [
-            FloorCommand.self, EngineCommand.self, ScaleCommand.self, LatencyCommand.self, CodecCommand.self, KeccakCommand.self,
-            TopicFilterCommand.self,
-            RFC26Command.self, AllCommand.self, PlotCommand.self,
+            FloorCommand.self, EngineCommand.self, ScaleCommand.self, LatencyCommand.self, StackCommand.self, CodecCommand.self,
+            KeccakCommand.self, TopicFilterCommand.self, RFC26Command.self, AllCommand.self, PlotCommand.self,
         ])
 }
 

@@ -20,11 +20,18 @@ struct RelayCommand: AsyncParsableCommand {
     @Option(help: "Keep the store's messages in this file; with several nodes each appends its number.", completion: .file())
     var archive: String?
 
+    @Option(help: "Messages that a node keeps between two GETs, all topics together; nwaku's --rest-relay-cache-capacity.")
+    var cacheCapacity = 50
+
     @Flag(help: "For tests: take orders to misbehave, under /faults.")
     var allowFaults = false
 
     @Option(help: "Write the addresses that were bound to this file, as JSON.", completion: .file())
     var readyFile: String?
+
+    func validate() throws {
+        guard cacheCapacity > 0 else { throw ValidationError("--cache-capacity must be at least 1") }
+    }
 
     func run() async throws {
         try await exitingWithStatus {
@@ -32,7 +39,7 @@ struct RelayCommand: AsyncParsableCommand {
             try await StandaloneRelay.run(
                 listen: listen.isEmpty ? [ListenAddress(host: "127.0.0.1", port: 8645)] : listen,
                 pubsubTopics: pubsubTopic.isEmpty ? ["/waku/2/rs/16/32"] : pubsubTopic, archive: archive,
-                allowsFaults: allowFaults, readyFile: readyFile, logger: logger)
+                cacheCapacity: cacheCapacity, allowsFaults: allowFaults, readyFile: readyFile, logger: logger)
         }
     }
 }

@@ -9,16 +9,16 @@ struct AdminTests {
     @Test func `health, identity and metrics tell about a running server`() async throws {
         let server = try await ServerProcess.start(in: TemporaryFolder())
         let network = Network(server)
-        #expect(try await network.get("/health/live").status == 200)
-        let ready = try await network.get("/health/ready")
+        #expect(try await network.admin.get("/health/live").status == 200)
+        let ready = try await network.admin.get("/health/ready")
         #expect(ready.status == 200 && ready.body.contains(#""ready":true"#))
-        #expect(try await network.get("/identity").body.contains(server.addresses.publicKey))
+        #expect(try await network.admin.get("/identity").body.contains(server.addresses.publicKey))
         let alice = ProtocolClient(server: try serverKey(of: server))
         try await network.publish(alice.envelope(alice.registration()))
         #expect(try await registrationResponse(to: alice, from: network).success)
-        #expect(try await network.metric("pushserver_registrations") == 1)
-        #expect(try await network.metric("pushserver_query_topics") == 2)
-        #expect(try await network.get("/nothing").status == 404)
+        #expect(try await network.admin.metric("pushserver_registrations") == 1)
+        #expect(try await network.admin.metric("pushserver_query_topics") == 2)
+        #expect(try await network.admin.get("/nothing").status == 404)
         #expect(await server.terminate() == 0)
         // The log says what happens, and no secret.
         let log = server.log.all.joined(separator: "\n")
@@ -38,11 +38,11 @@ struct AdminTests {
             try await network.publish(alice.envelope(alice.registration()))
             _ = try await registrationResponse(to: alice, from: network)
             try await network.publish(bob.envelope(bob.request([bob.notification(to: alice)])))
-            var readiness = try await network.get("/health/ready")
-            while readiness.status == 200 { readiness = try await network.get("/health/ready") }
+            var readiness = try await network.admin.get("/health/ready")
+            while readiness.status == 200 { readiness = try await network.admin.get("/health/ready") }
             #expect(readiness.body.contains("gorush"))
             gorush.breakDown(nil)
-            while try await network.get("/health/ready").status != 200 {}
+            while try await network.admin.get("/health/ready").status != 200 {}
             #expect(gorush.notifications.all.count == 1)
             #expect(await server.terminate() == 0)
         }

@@ -13,7 +13,7 @@ import Testing
 
     private func register(_ pushes: [AcceptedPush], at time: Timestamp, in store: PushStore) async throws {
         try await store.commit { transaction throws in
-            for push in pushes { try transaction.register(registration(of: push), topics: Self.topics, at: time) }
+            for push in pushes { try transaction.register(registration(of: push), replacing: transaction.stored(push.target), topics: Self.topics, at: time) }
         }
     }
 
@@ -39,7 +39,7 @@ import Testing
                 #expect(try await isRegistered(iosPush(3), in: running.store))
                 #expect(Set(world.unregistered.all.map(\.registration)) == [1, 2])
                 // The version stays: the next registration needs a higher one.
-                #expect(try await running.store.commit { try $0.storedVersion(of: iosPush(1).target)?.version } == 1)
+                #expect(try await running.store.commit { try $0.stored(iosPush(1).target)?.version.version } == 1)
                 #expect(try await running.audit().balances)
             }
         }

@@ -91,6 +91,8 @@ struct Running: Sendable {
     let store: PushStore
     let loop: DeliveryLoop
     let routeCount: Int
+    /// Who else sleeps on the clock.
+    var otherSleeperCount = 0
 
     func accept(_ pushes: [AcceptedPush], message: Int64 = 1) async throws {
         let now = world.wallClock.now
@@ -100,12 +102,17 @@ struct Running: Sendable {
         loop.wake()
     }
 
+    /// Returns when every worker sleeps; something may be under way.
+    func sleep() async {
+        // A pause and the wait for the next probe of each route.
+        await world.clock.sleepers(2 * routeCount + otherSleeperCount)
+    }
+
     /// Returns when nothing happens any more unless time passes: every worker sleeps and nothing is under way.
     func settle() async throws {
         var quietCount = 0
         while quietCount < 5 {
-            // A pause and the wait for the next probe of each route.
-            await world.clock.sleepers(2 * routeCount)
+            await sleep()
             quietCount = try await leasedCount() == 0 ? quietCount + 1 : 0
             for _ in 0..<20 { await Task.yield() }
         }

@@ -2,6 +2,7 @@ import Foundation
 import PushClient
 import PushProtocol
 import StatusCrypto
+import TestSupport
 import Testing
 import Wire
 
@@ -20,11 +21,11 @@ struct CommandTests {
         defer { try? FileManager.default.removeItem(at: folder) }
         try await withNode(subscribedTo: [FakeServer.pubsubTopic]) { url, _ in
             let environment = ["PUSHCTL_NODE": url, "PUSHCTL_SERVER": server, "PUSHCTL_KEY_FILE": keyFile]
-            func pushctl(_ arguments: String...) async throws -> Ended { try await run(arguments + ["--json"], environment) }
+            func pushctl(_ arguments: String...) async throws -> ChildProcess.Ended { try await run(arguments + ["--json"], environment) }
 
             let registered = try await pushctl("register", "--device-token", "token", "--token-type", "firebase")
             #expect(registered.exitCode == 0)
-            #expect(registered.standardError.contains("A new key is in \(keyFile)"))
+            #expect(registered.error.contains("A new key is in \(keyFile)"))
             let receipt = try registered.decoded(as: Receipt.self)
             let permissions = try FileManager.default.attributesOfItem(atPath: keyFile)[.posixPermissions] as? Int
             #expect(permissions == 0o600)
@@ -50,8 +51,8 @@ struct CommandTests {
 
             let unknown = try await pushctl("query", "--of", receipt.publicKey, "--timeout", "1ms")
             #expect(unknown.exitCode == 1)
-            #expect(unknown.standardError.contains("nobody is registered by that key"))
-            #expect(unknown.standardOutput.isEmpty)
+            #expect(unknown.error.contains("nobody is registered by that key"))
+            #expect(unknown.output.isEmpty)
         }
     }
 
@@ -86,7 +87,7 @@ struct CommandTests {
             func pushctl(_ arguments: [String]) async throws -> Receipt {
                 let ended = try await run(
                     arguments + ["--json"], ["PUSHCTL_NODE": url, "PUSHCTL_SERVER": server, "PUSHCTL_KEY_FILE": keyFile])
-                #expect(ended.exitCode == 0, "\(ended.standardError)")
+                #expect(ended.exitCode == 0, "\(ended.error)")
                 return try ended.decoded(as: Receipt.self)
             }
             func register(_ options: String...) async throws -> Receipt {
@@ -122,7 +123,7 @@ struct CommandTests {
     func otherServer() async throws {
         defer { try? FileManager.default.removeItem(at: folder) }
         try await withNode(subscribedTo: [FakeServer.pubsubTopic]) { url, fake in
-            func register(_ server: String, _ options: String...) async throws -> Ended {
+            func register(_ server: String, _ options: String...) async throws -> ChildProcess.Ended {
                 try await run(
                     [
                         "register", "--server", server, "--node", url, "--timeout", "1ms", "--device-token", "token", "--token-type",
@@ -138,7 +139,7 @@ struct CommandTests {
                 ["PUSHCTL_KEY_FILE": keyFile])
             #expect(registered.exitCode == 0 && fake.registrations.count == 1)
             let unusable = try await register(server, "--state", folder.appending(path: "no/such/folder").path)
-            #expect(unusable.exitCode == 78 && unusable.standardError.contains("--state"))
+            #expect(unusable.exitCode == 78 && unusable.error.contains("--state"))
         }
     }
 
@@ -149,7 +150,7 @@ struct CommandTests {
             let silent = IdentityKey(PrivateKey.test(2).publicKey).hex
             let arguments = ["--server", silent, "--server", server, "--timeout", "10ms", "--node", url, "--key-file", keyFile, "--json"]
             let registered = try await run(["register", "--device-token", "token", "--token-type", "firebase"] + arguments)
-            #expect(registered.exitCode == 1 && registered.standardError.contains("did not answer"))
+            #expect(registered.exitCode == 1 && registered.error.contains("did not answer"))
             #expect(try registered.decoded(as: Receipt.self).accessToken == fake.registrations.first?.accessToken)
             #expect(try await run(["query", "--of", server] + arguments).exitCode == 64)
             #expect(try await run(["unregister"] + arguments).exitCode == 1)
@@ -188,7 +189,7 @@ struct CommandTests {
             let checkup = try ended.decoded(as: Checkup.self)
             #expect(checkup.isHealthy && checkup.steps.map(\.name) == ["node", "register", "query", "push", "unregister"])
             #expect(fake.registrations.isEmpty && fake.pushes.isEmpty && fake.requests.count == 4)
-            #expect(try await run(["doctor", "--node", url, "--server", server]).standardOutput.contains("ok      push"))
+            #expect(try await run(["doctor", "--node", url, "--server", server]).output.contains("ok      push"))
         }
     }
 
@@ -202,7 +203,7 @@ struct CommandTests {
             ])
             #expect(ended.exitCode == 0)
             #expect(fake.pushes.map(\.deviceToken) == [token] && fake.pushes.map(\.apnTopic) == ["org.example"])
-            #expect(fake.registrations.isEmpty && !ended.standardOutput.contains(token) && !ended.standardError.contains(token))
+            #expect(fake.registrations.isEmpty && !ended.output.contains(token) && !ended.error.contains(token))
         }
     }
 
@@ -212,7 +213,7 @@ struct CommandTests {
         try await withNode(subscribedTo: [], hasStore: false) { url, fake in
             let arguments = ["doctor", "--node", url, "--server", server]
             let refused = try await run(arguments)
-            #expect(refused.exitCode == 69 && refused.standardError.contains("--own-node"))
+            #expect(refused.exitCode == 69 && refused.error.contains("--own-node"))
             let ended = try await run(arguments + ["--own-node", "--json"])
             #expect(ended.exitCode == 0)
             #expect(try ended.decoded(as: Checkup.self).steps.map(\.name) == ["node", "register", "query", "push", "unregister"])
@@ -231,7 +232,7 @@ struct CommandTests {
             let types = try await run(watch, environment).lines(as: Watched.self).map(\.type)
             #expect(
                 types == ["PUSH_NOTIFICATION_REGISTRATION_RESPONSE", "PUSH_NOTIFICATION_QUERY", "CONTACT_CODE_ADVERTISEMENT"])
-            #expect(try await run(watch, environment).standardOutput.isEmpty)
+            #expect(try await run(watch, environment).output.isEmpty)
             // What the store has is nobody's to take.
             let stored = try await run(["watch", "--since", "1m", "--for", "1ms", "--json"], environment)
             #expect(try stored.lines(as: Watched.self).count == 3)
@@ -246,20 +247,13 @@ struct CommandTests {
                 ["register", "--device-token", "token", "--token-type", "firebase", "--json"],
                 ["PUSHCTL_NODE": url, "PUSHCTL_SERVER": server, "PUSHCTL_KEY_FILE": keyFile]
             ).decoded(as: Receipt.self)
-            let files = (output: folder.appending(path: "watched"), error: folder.appending(path: "error"))
             let watching = try ChildProcess(
-                "pushctl", ["watch", "--of", receipt.publicKey, "--node", url] + options, [:], files: files)
-            func wait(for text: String, in file: URL) async throws {
-                while try !String(contentsOf: file, encoding: .utf8).contains(text), watching.exitCode() == nil {
-                    try await Task.sleep(for: .milliseconds(5))
-                }
-            }
-            try await wait(for: "Watching 3 topics", in: files.error)
+                "pushctl", ["watch", "--of", receipt.publicKey, "--node", url] + options, environment: [:])
+            #expect(await watching.standardError.wait { $0.contains("Watching 3 topics") })
             #expect(try await run(["query", "--of", receipt.publicKey, "--node", url, "--server", server]).exitCode == 0)
-            try await wait(for: "PUSH_NOTIFICATION_QUERY", in: files.output)
-            #expect(watching.exitCode() == nil)
-            kill(watching.identifier, SIGINT)
-            _ = try await watching.wait()
+            #expect(await watching.standardOutput.wait { $0.contains("PUSH_NOTIFICATION_QUERY") })
+            watching.signal(SIGINT)
+            #expect(await watching.exitCode == -SIGINT)
         }
     }
 
@@ -270,15 +264,15 @@ struct CommandTests {
             let arguments = ["doctor", "--node", url, "--server", server, "--timeout", "1ms"]
             fake.refuseRegistrations(with: [.internalError])
             let troubled = try await run(arguments)
-            #expect(troubled.exitCode == 1 && troubled.standardError.contains("database"))
+            #expect(troubled.exitCode == 1 && troubled.error.contains("database"))
             fake.fault = .isSilent
             let silent = try await run(arguments + ["--json"])
-            #expect(silent.exitCode == 1 && silent.standardError.contains("pushserver identity"))
+            #expect(silent.exitCode == 1 && silent.error.contains("pushserver identity"))
             let checkup = try silent.decoded(as: Checkup.self)
             #expect(!checkup.isHealthy && checkup.steps.map(\.name) == ["node", "register", "unregister"])
         }
         let unreachable = try await run(["doctor", "--node", "http://127.0.0.1:1", "--server", server])
-        #expect(unreachable.exitCode == 69 && unreachable.standardError.contains("--rest=true"))
+        #expect(unreachable.exitCode == 69 && unreachable.error.contains("--rest=true"))
     }
 
     @Test("keys are shown in all forms with their topics, private ones never")
@@ -288,7 +282,7 @@ struct CommandTests {
         let made = try await run(["keys", "--key-file", keyFile, "--new"])
         #expect(made.exitCode == 0)
         let secret = try String(contentsOfFile: keyFile, encoding: .utf8).trimmingCharacters(in: .whitespacesAndNewlines)
-        #expect(!made.standardOutput.contains(secret))
+        #expect(!made.output.contains(secret))
         let shown = try await run(["keys", "--of", server, "--json"]).decoded(as: Key.self)
         #expect(shown.publicKey == IdentityKey(PrivateKey.test(1).publicKey).hex)
     }
@@ -304,7 +298,7 @@ struct CommandTests {
             #expect(try await run(arguments).exitCode == 0)
             let again = try await run(arguments)
             #expect(again.exitCode == 1)
-            #expect(again.standardError.contains("VERSION_MISMATCH"))
+            #expect(again.error.contains("VERSION_MISMATCH"))
         }
     }
 
@@ -318,14 +312,14 @@ struct CommandTests {
     func usage(arguments: [String]) async throws {
         let ended = try await run(arguments)
         #expect(ended.exitCode == 64)
-        #expect(!ended.standardError.isEmpty && ended.standardOutput.isEmpty)
+        #expect(!ended.error.isEmpty && ended.output.isEmpty)
     }
 
     @Test("a node that is not there is 69, and names the address")
     func unreachable() async throws {
         let ended = try await run(["query", "--of", server, "--server", server, "--node", "http://127.0.0.1:1"])
         #expect(ended.exitCode == 69)
-        #expect(ended.standardError.contains("http://127.0.0.1:1"))
+        #expect(ended.error.contains("http://127.0.0.1:1"))
     }
 
     @Test("a bad environment and an unusable key file are 78")
@@ -342,7 +336,7 @@ struct CommandTests {
             try FileManager.default.setAttributes([.posixPermissions: permissions], ofItemAtPath: keyFile)
             let ended = try await run(unregister)
             #expect(ended.exitCode == 78)
-            #expect(ended.standardError.contains(keyFile) && !ended.standardError.contains(secret))
+            #expect(ended.error.contains(keyFile) && !ended.error.contains(secret))
         }
     }
 
@@ -387,29 +381,17 @@ struct CommandTests {
     }
 }
 
-/// What a process left behind.
-private struct Ended {
-    let exitCode: Int32
-    let standardOutput: String
-    let standardError: String
-
-    func lines<Value: Decodable>(as type: Value.Type) throws -> [Value] {
-        try standardOutput.split(separator: "\n").map { try JSONDecoder().decode(type, from: Data($0.utf8)) }
+extension ChildProcess.Ended {
+    fileprivate func lines<Value: Decodable>(as type: Value.Type) throws -> [Value] {
+        try output.split(separator: "\n").map { try JSONDecoder().decode(type, from: Data($0.utf8)) }
     }
 
-    func decoded<Value: Decodable>(as type: Value.Type) throws -> Value {
-        try JSONDecoder().decode(type, from: Data(standardOutput.utf8))
+    fileprivate func decoded<Value: Decodable>(as type: Value.Type) throws -> Value {
+        try JSONDecoder().decode(type, from: Data(output.utf8))
     }
 }
 
 /// Runs the `pushctl` that was built beside these tests, in no environment but the given one.
-private func run(_ arguments: [String], _ environment: [String: String] = [:]) async throws -> Ended {
-    let folder = FileManager.default.temporaryDirectory.appending(path: "pushctl-output-\(UUID().uuidString)")
-    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    defer { try? FileManager.default.removeItem(at: folder) }
-    let files = (output: folder.appending(path: "output"), error: folder.appending(path: "error"))
-    let exitCode = try await ChildProcess("pushctl", arguments, environment, files: files).wait()
-    return Ended(
-        exitCode: exitCode, standardOutput: String(decoding: try Data(contentsOf: files.output), as: UTF8.self),
-        standardError: String(decoding: try Data(contentsOf: files.error), as: UTF8.self))
+private func run(_ arguments: [String], _ environment: [String: String] = [:]) async throws -> ChildProcess.Ended {
+    try await ChildProcess.run("pushctl", arguments, environment: environment)
 }

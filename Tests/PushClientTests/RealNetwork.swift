@@ -1,18 +1,20 @@
 import Envelope
-import Foundation
+import KeyFiles
 import Logging
 import PushClient
 import Relay
 import ServiceLifecycle
 import StatusCrypto
 import Synchronization
+import TestSupport
+import Testing
 import Transport
 
 /// A relay with a node for the clients and one for each of two server processes, all of which can be made to misbehave.
 struct RealNetwork {
     /// What the clients talk to.
     let url: String
-    let servers: [ServerProcess]
+    let servers: [IdentityKey]
     /// The servers' private keys.
     let serverKeys: [PrivateKey]
     private let clientControl: RelayControl
@@ -27,13 +29,11 @@ struct RealNetwork {
 
     /// From now on nothing of what others publish reaches the server's node, or everything does.
     func setDeaf(_ isDeaf: Bool, _ server: IdentityKey) {
-        for (process, control) in zip(servers, serverControls) where process.key == server { control.faults.dropEvery = isDeaf ? 1 : 0 }
+        for (key, control) in zip(servers, serverControls) where key == server { control.faults.dropEvery = isDeaf ? 1 : 0 }
     }
 
     /// Runs all of it, and ends it.
     static func with(_ test: (RealNetwork) async throws -> Void) async throws {
-        let folder = FileManager.default.temporaryDirectory.appending(path: "pushclient-\(UUID().uuidString)")
-        defer { try? FileManager.default.removeItem(at: folder) }
         let bus = Bus()
         let recorder = Recorder()
         let membership = bus.attach(recorder: recorder)
@@ -58,19 +58,20 @@ struct RealNetwork {
                 urls[node] = "http://\(address)"
                 if !urls.contains("") { break }
             }
-            var servers: [ServerProcess] = []
+            var processes: [ServerProcess] = []
             var keys: [PrivateKey] = []
-            for (name, url) in zip(["first", "second"], urls.dropFirst()) {
-                servers.append(try await ServerProcess.start(in: folder.appending(path: name), node: url))
-                let text = try String(contentsOf: folder.appending(path: "\(name)/key"), encoding: .utf8)
-                keys.append(try Identity(privateKeyHex: text.trimmingCharacters(in: .whitespacesAndNewlines)).privateKey)
+            for url in urls.dropFirst() {
+                let folder = try TemporaryFolder()
+                let settings = ["transport.kind": "waku", "transport.waku.url": url, "transport.waku.pollInterval": "50ms"]
+                processes.append(try await ServerProcess.start(in: folder, settings: settings))
+                keys.append(try #require(try KeyFile(path: folder.path("identity.key")).load()))
             }
             try await test(
                 RealNetwork(
-                    url: urls[0], servers: servers, serverKeys: keys, clientControl: controls[0],
+                    url: urls[0], servers: keys.map { IdentityKey($0.publicKey) }, serverKeys: keys, clientControl: controls[0],
                     serverControls: Array(controls.dropFirst()), recorder: recorder))
             // Before their nodes: these end when nobody is connected any more.
-            for server in servers { server.kill() }
+            for process in processes { await process.kill() }
             await relays.triggerGracefulShutdown()
             try await group.waitForAll()
         }

@@ -3,7 +3,7 @@ import Foundation
 import Logging
 import PushProtocol
 import StatusCrypto
-import Store
+@testable import Store
 import Wire
 
 /// The server's key in these tests.
@@ -114,5 +114,27 @@ extension PushStore {
     @discardableResult
     func register(_ registration: Registration, topics: QueryTopics = topics, at now: Timestamp = start) async throws -> Int64 {
         try await commit { try $0.register(registration, topics: topics, at: now) }
+    }
+}
+
+extension StoreTransaction {
+    func storedVersion(of installation: Installation) throws -> StoredVersion? {
+        try stored(installation)?.version
+    }
+
+    @discardableResult
+    func register(_ registration: Registration, topics: QueryTopics, at now: Timestamp) throws -> Int64 {
+        try register(registration, replacing: stored(registration.installation), topics: topics, at: now)
+    }
+
+    @discardableResult
+    func unregister(_ installation: Installation, version: UInt64, plaintextDigest: Digest32, at now: Timestamp) throws -> Int64? {
+        try unregister(installation, replacing: stored(installation), version: version, plaintextDigest: plaintextDigest, at: now)
+    }
+}
+
+extension PushStore {
+    func keyHash(ofRegistration row: Int64) async throws -> Digest64? {
+        try await topicKeys([(row, false)]).first??.keyHash
     }
 }

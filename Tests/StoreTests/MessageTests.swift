@@ -43,7 +43,7 @@ struct MessageTests {
             for (message, reply) in zip([1, 2, 3] as [Int64], replies) {
                 try transaction.settle(message, as: .answered(reply), at: start)
             }
-            try transaction.markReplied([1, 4], at: start)
+            try transaction.markReplied([1, 4])
         }
         let store = try folder.open()
         let unreplied = try await store.unreplied(limit: 9)
@@ -87,7 +87,7 @@ struct MessageTests {
                 #expect(try transaction.earlierResponse(to: hash(7)) == reply(2).payload)
                 #expect(try transaction.earlierResponse(to: hash(8)) == reply(4).payload)
                 #expect(try transaction.earlierResponse(to: hash(9)) == nil)
-                try transaction.markReplied([2], at: start)
+                try transaction.markReplied([2])
                 #expect(try transaction.earlierResponse(to: hash(7)) == reply(2).payload)
             }
         }

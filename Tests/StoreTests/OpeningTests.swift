@@ -9,8 +9,9 @@ import Testing
 struct OpeningTests {
     @Test func `The writer syncs at every commit, on a write-ahead log`() async throws {
         try await withStore { store in
-            let settings = try await store.queue.perform { database in
-                (
+            let settings = try await store.commit { transaction in
+                let database = transaction.database
+                return (
                     synchronous: try Int.fetchOne(database, sql: "PRAGMA synchronous"),
                     secureDelete: try Int.fetchOne(database, sql: "PRAGMA secure_delete"),
                     journalMode: try String.fetchOne(database, sql: "PRAGMA journal_mode")

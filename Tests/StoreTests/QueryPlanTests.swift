@@ -27,7 +27,7 @@ struct QueryPlanTests {
                 for number in numbers.dropLast(10) {
                     try transaction.settle(Int64(number), as: .answered(reply(number, status: hash(number))), at: start)
                     _ = try transaction.earlierResponse(to: hash(number))
-                    try transaction.markReplied([Int64(number)], at: start)
+                    try transaction.markReplied([Int64(number)])
                 }
                 try transaction.unregister(installation(1, key: 1), version: 2, plaintextDigest: hash(1), at: start)
                 try transaction.bury("0123456789abcdeX", type: .apn, registeredBefore: start, reason: "", route: "", at: start)

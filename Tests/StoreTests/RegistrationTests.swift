@@ -107,9 +107,9 @@ struct RegistrationTests {
                 #expect(try transaction.registrations(of: hash(1)) == [])
                 #expect(try transaction.liveInstallationCount(of: hash(1), except: "") == 0)
                 let kept = try transaction.database.first("SELECT * FROM registration") { row in
-                    (0..<17).filter { !row.isNull($0) }
+                    (0..<18).filter { !row.isNull($0) }
                 }
-                #expect(kept == Array(0..<8))
+                #expect(kept == Array(0..<9))
                 for table in ["allowed_keys", "query_topic", "topic_key"] {
                     #expect(try transaction.database.count("SELECT count(*) FROM \(table)") == 0)
                 }

@@ -45,6 +45,32 @@ struct TopicPollTests {
         #expect(poll.action == .subscribe)
     }
 
+    @Test mutating func `learns from what it missed that the node keeps less than was said`() {
+        poll = TopicPoll(interval: .milliseconds(500), cacheShare: 4_096)
+        poll.note(.took(batch(50)))
+        #expect(poll.gap == .start)
+        poll.note(.accepted)
+        poll.note(.took(batch(50)))
+        #expect(poll.gap == nil)
+        poll.note(.accepted)
+        #expect(poll.delay == .milliseconds(500))
+        poll.note(.missed)
+        poll.note(.took(batch(49)))
+        #expect(poll.gap == nil)
+        poll.note(.accepted)
+        #expect(poll.delay == .zero)
+        poll.note(.took(batch(50)))
+        #expect(poll.gap == .overflow)
+    }
+
+    @Test mutating func `learns nothing from small batches: no cache is as small as that`() {
+        poll.note(.took(batch(20)))
+        poll.note(.accepted)
+        poll.note(.missed)
+        poll.note(.took(batch(20)))
+        #expect(poll.gap == nil)
+    }
+
     @Test mutating func `does not hurry when a subscription does not last`() {
         poll.note(.notSubscribed)
         poll.note(.subscribed)

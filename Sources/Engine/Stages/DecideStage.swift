@@ -76,7 +76,7 @@ final class DecideStage: Sendable {
                     case .message(let message, _):
                         return try decider.decide(message, at: now, in: transaction)
                     case .published(let ids, .replied):
-                        try transaction.markReplied(ids, at: now)
+                        try transaction.markReplied(ids)
                     case .published(let ids, .decided), .refused(let ids):
                         for id in ids { try transaction.settle(id, as: .silent, at: now) }
                     case .published(_, .nothing):

@@ -77,39 +77,54 @@ final class OpenStage: Sendable {
     @concurrent
     private func openRecorded() async {
         while let batch = await queue.next(maximumCount: Self.batchCount) {
-            var opened: [DecideStage.Work] = []
-            for message in batch {
-                if let message = await open(message) { opened.append(.message(message)) }
-            }
-            output.send(opened)
+            output.send(await open(batch).map { .message($0) })
         }
     }
 
-    /// - Returns: nil when the message went to the lane, or waits for other segments or for the store.
-    private func open(_ message: RecordedMessage) async -> OpenedEnvelope? {
-        guard let topic = Topic(contentTopic: message.envelope.message.contentTopic) else { return .dropped(message.id) }
-        if directory.isOwn(topic), let frame = opener.frameForIdentity(message) { return assemble(frame, of: message) }
+    /// - Returns: without those that went to the lane, or wait for other segments or for the store.
+    private func open(_ batch: [RecordedMessage]) async -> [OpenedEnvelope] {
+        let addressed = batch.map { (message: $0, addressees: addressees(of: $0)) }
+        let subscribers = addressed.flatMap(\.addressees.subscribers)
         do {
-            var keyless: [TopicKeys.Identifier] = []
-            for subscriber in directory.subscribers(of: topic) {
-                if let key = keys.cached(subscriber) {
-                    if let frame = opener.frame(message, topicKey: key) { return assemble(frame, of: message) }
-                    continue
-                }
-                guard let keyHash = try await store.keyHash(ofRegistration: subscriber.registration) else { continue }
-                let candidate = TopicKeys.Identifier(subscriber: subscriber, keyHash: keyHash)
-                if let key = try await keys.known(candidate) {
-                    if let frame = opener.frame(message, topicKey: key) { return assemble(frame, of: message) }
-                } else if !keyless.contains(where: candidate.isSameTopic) {
-                    keyless.append(candidate)
-                }
-            }
-            guard !keyless.isEmpty else { return .dropped(message.id) }
-            return enterLane(Keyless(message: message, candidates: keyless))
+            let entries = subscribers.isEmpty ? [:] : try await keys.entries(for: subscribers)
+            return addressed.compactMap { open($0.message, addressees: $0.addressees, entries: entries) }
         } catch {
-            postpone(message, error)
-            return nil
+            let (waiting, others) = (
+                addressed.filter { !$0.addressees.subscribers.isEmpty }, addressed.filter { $0.addressees.subscribers.isEmpty }
+            )
+            logger.error("reading the store failed; messages wait", metadata: ["messages": "\(waiting.count)", "error": "\(error)"])
+            unread.send(waiting.map(\.message))
+            return others.compactMap { open($0.message, addressees: $0.addressees, entries: [:]) }
         }
+    }
+
+    private struct Addressees {
+        var isIdentity = false
+        var subscribers: [TopicTable.Subscriber] = []
+    }
+
+    private func addressees(of message: RecordedMessage) -> Addressees {
+        guard let topic = Topic(contentTopic: message.envelope.message.contentTopic) else { return Addressees() }
+        return Addressees(isIdentity: directory.isOwn(topic), subscribers: directory.subscribers(of: topic))
+    }
+
+    private func open(
+        _ message: RecordedMessage, addressees: Addressees, entries: [TopicTable.Subscriber: TopicKeys.Entry]
+    ) -> OpenedEnvelope? {
+        if addressees.isIdentity, let frame = opener.frameForIdentity(message) { return assemble(frame, of: message) }
+        var keyless: [TopicKeys.Identifier] = []
+        for subscriber in addressees.subscribers {
+            switch entries[subscriber] {
+            case .known(let key):
+                if let frame = opener.frame(message, topicKey: key) { return assemble(frame, of: message) }
+            case .notDerived(let candidate):
+                if !keyless.contains(where: candidate.isSameTopic) { keyless.append(candidate) }
+            case nil:
+                break  // its owner is gone
+            }
+        }
+        guard !keyless.isEmpty else { return .dropped(message.id) }
+        return enterLane(Keyless(message: message, candidates: keyless))
     }
 
     /// A message in the lane is not counted as under way, or a flood of junk would fill the room of everybody.
@@ -143,7 +158,8 @@ final class OpenStage: Sendable {
             }
             return .dropped(keyless.message.id)
         } catch {
-            postpone(keyless.message, error)
+            logger.error("reading the store failed; a message waits", metadata: ["error": "\(error)"])
+            unread.send(keyless.message)
             return nil
         }
     }
@@ -188,12 +204,7 @@ final class OpenStage: Sendable {
 
     // MARK: Store trouble
 
-    /// The store could not be read. The message is recorded and stays under way.
-    private func postpone(_ message: RecordedMessage, _ error: any Error) {
-        logger.error("reading the store failed; a message waits", metadata: ["error": "\(error)"])
-        unread.send(message)
-    }
-
+    /// What could not be looked up is recorded and stays under way.
     private func retryUnread() async {
         while let batch = await unread.next(maximumCount: .max) {
             guard (try? await clock.sleep(for: Self.retryInterval)) != nil else { return }

@@ -1,10 +1,12 @@
 import Synchronization
 
-/// How the poll of a topic tells the topic's history: whether the node gives, and that a gap was found.
+/// What the poll of a topic and the topic's history tell each other: whether the node gives and that a gap was found; and that messages
+/// were missed of which the poll knows nothing.
 final class HistorySignal: Sendable {
     private struct State {
         var isReceiving = false
         var gapCount = 0
+        var hasMissed = false
         var waiting: CheckedContinuation<Void, Never>?
     }
 
@@ -19,6 +21,19 @@ final class HistorySignal: Sendable {
             state.isReceiving = isReceiving
             if hasGap { state.gapCount += 1 }
             return hasGap
+        }
+    }
+
+    /// Called by the history when the store had what the poll did not.
+    func noteMissed() {
+        state.withLock { $0.hasMissed = true }
+    }
+
+    /// - Returns: true once after `noteMissed`.
+    func takeMissed() -> Bool {
+        state.withLock { state in
+            defer { state.hasMissed = false }
+            return state.hasMissed
         }
     }
 

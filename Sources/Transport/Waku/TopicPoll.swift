@@ -39,16 +39,21 @@ struct TopicPoll {
         case accepted
         /// The action failed, for a reason in an operator's words.
         case failed(String)
+        /// The node's store has messages that no GET gave although no batch looked like an overflow.
+        case missed
     }
 
     /// Long enough to spare a node that is down, short enough to lose little of its cache when it is back.
     static let maximumDelay = Duration.seconds(10)
 
+    /// The smallest default that a node ever had (WAKU_REST.md §2.1). Whatever was missed while batches were smaller than that, no cache
+    /// was full.
+    static let smallestCacheCapacity = 30
+
     private let interval: Duration
     /// A batch of this size is taken for the sign of a full cache.
-    private let overflowCount: Int
-    /// From this size on the next batch is taken at once.
-    private let largeCount: Int
+    private(set) var overflowCount: Int
+    private var largestBatchCount = 0
     /// Doubles from failure to failure.
     private var retryDelay: Duration
     /// The node did not know the topic although it was just subscribed.
@@ -72,7 +77,6 @@ struct TopicPoll {
     init(interval: Duration, cacheShare: Int) {
         self.interval = interval
         overflowCount = max(1, cacheShare - 1)
-        largeCount = max(1, cacheShare / 4)
         retryDelay = interval
     }
 
@@ -87,7 +91,8 @@ struct TopicPoll {
             gap = interruption ?? (batch.hashes.count >= overflowCount ? .overflow : nil)
             interruption = nil
             hasSubscribed = false
-            lastBatchIsLarge = batch.hashes.count >= largeCount
+            largestBatchCount = max(largestBatchCount, batch.hashes.count)
+            lastBatchIsLarge = batch.hashes.count >= max(1, (overflowCount + 1) / 4)  // The next one is taken at once.
             next(batch.hashes.isEmpty ? .take : .offer(batch), after: batch.hashes.isEmpty ? interval : .zero)
         case .accepted:
             succeed()
@@ -106,6 +111,9 @@ struct TopicPoll {
             // A batch that cannot be recorded is still there; everything else is a node that does not give.
             if action == .take || action == .subscribe { interruption = interruption ?? .outage }
             fail(reason)
+        case .missed:
+            // The node keeps less than the operator says; some versions ignore what they are told (nwaku #3444).
+            if largestBatchCount >= Self.smallestCacheCapacity { overflowCount = min(overflowCount, largestBatchCount) }
         }
     }
 

@@ -20,12 +20,14 @@ extension WakuTransport {
                 guard await pause(nil, orGapOf: signal) else { return }
                 continue
             }
-            history.note(await carryOut(history, receiver, topic), at: wallClock.now())
+            history.note(await carryOut(history, receiver, topic, signal), at: wallClock.now())
             report(history, topic)
         }
     }
 
-    private func carryOut(_ history: History, _ receiver: any EnvelopeReceiver, _ topic: String) async -> History.Event {
+    private func carryOut(
+        _ history: History, _ receiver: any EnvelopeReceiver, _ topic: String, _ signal: HistorySignal
+    ) async -> History.Event {
         do {
             switch history.action {
             case .load:
@@ -39,11 +41,7 @@ extension WakuTransport {
             case .offer(let envelopes, let hashes):
                 try await offer(envelopes, hashes: hashes, to: receiver, origin: .caughtUp)
                 metrics.recovered.increment(by: envelopes.count)
-                if history.isComparing, !envelopes.isEmpty {
-                    logger.warning(
-                        "the node's store had messages that its cache did not give; is transport.waku.cacheCapacity what the node has?",
-                        metadata: ["topic": "\(topic)", "count": "\(envelopes.count)"])
-                }
+                if history.isComparing, !envelopes.isEmpty { signal.noteMissed() }
                 return .accepted
             case .save(let checkpoint):
                 try await checkpoints.saveCheckpoint(checkpoint, of: topic)

@@ -107,8 +107,20 @@ package final class WakuTransport: MessageTransport {
                 logger.notice("messages may have been missed", metadata: ["topic": "\(topic)", "cause": "\(gap)"])
             }
             signal.update(isReceiving: poll.isReceiving, hasGap: poll.gap != nil)
+            if signal.takeMissed() { learnOverflow(&poll, topic) }
         }
         if case .offer(let batch) = poll.action { await offerLast(batch, receiver) }
+    }
+
+    private func learnOverflow(_ poll: inout TopicPoll, _ topic: String) {
+        let before = poll.overflowCount
+        poll.note(.missed)
+        logger.warning(
+            """
+            the node's store had messages that its cache did not give; is transport.waku.cacheCapacity what the node has? \
+            Batches of so many are taken for an overflow from now on
+            """,
+            metadata: ["topic": "\(topic)", "before": "\(before)", "count": "\(poll.overflowCount)"])
     }
 
     private func carryOut(_ action: TopicPoll.Action, _ topic: String, _ receiver: any EnvelopeReceiver) async -> TopicPoll.Event {

@@ -100,6 +100,10 @@ struct DeadTokensCommand: ParsableCommand {
             } catch {
                 throw Failure.unavailable("The server does not answer at \(admin). Is it running? Name its admin address with --admin.")
             }
+            guard response.status != 404 || all else {
+                throw Failure.failed(
+                    "None of them can be restored: the list does not have them, or their owners have registered or unregistered since.")
+            }
             guard response.status == 200, let answer = try? JSONDecoder().decode(Answer.self, from: Data(response.body)) else {
                 throw Failure.failed("The server answered \(response.status). Does the database belong to the server at \(admin)?")
             }

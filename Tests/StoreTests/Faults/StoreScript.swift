@@ -47,7 +47,7 @@ struct StoreScript {
                 try transaction.settle(3, as: .silent, at: start)
             }
         },
-        .write { store in try await store.commit { try $0.markReplied([1, 2], at: start) } },
+        .write { store in try await store.commit { try $0.markReplied([1, 2]) } },
         .reopen,
         .write { store in
             _ = try await store.record((4...6).map { (hash($0), envelope($0)) }, at: start)

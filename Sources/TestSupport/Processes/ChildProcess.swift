@@ -1,0 +1,181 @@
+import Foundation
+import Synchronization
+
+/// A program of this package that runs beside the tests, with its output line by line. It does not outlive its handle.
+///
+/// Not Foundation's `Process`: on Linux it now and then loses the end of a child that lives for milliseconds only, and its children
+/// inherit the descriptors by which it learns of the end of others.
+package final class ChildProcess: Sendable {
+    package struct SpawnFailure: Error {
+        package var program: String
+        package var errno: Int32
+    }
+
+    /// How a program ended.
+    package struct Ended: Sendable {
+        /// What it returned; a negative number is the signal that ended it.
+        package var exitCode: Int32
+        /// Lines of standard output and error, joined.
+        package var output: String
+        package var error: String
+    }
+
+    private enum Life {
+        case running(waiting: [CheckedContinuation<Int32, Never>])
+        case ended(exitCode: Int32)
+    }
+
+    package let standardOutput = Lines()
+    package let standardError = Lines()
+    private let identifier: pid_t
+    private let life = LifeCell()
+
+    /// Apart, so that the thread that waits for the end does not keep the handle.
+    private final class LifeCell: Sendable {
+        let state = Mutex(Life.running(waiting: []))
+    }
+
+    /// Of a program that was built beside these tests; an absolute path stays as it is.
+    package static func path(of program: String) -> String {
+        guard !program.hasPrefix("/") else { return program }
+        return URL(filePath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent().appending(path: program).path()
+    }
+
+    /// Starts a program.
+    ///
+    /// - Parameters:
+    ///   - program: the name of one that was built beside these tests, or a path.
+    ///   - environment: all of it; by default that of the tests.
+    package init(
+        _ program: String, _ arguments: [String], environment: [String: String] = ProcessInfo.processInfo.environment
+    ) throws(SpawnFailure) {
+        let output = try Self.pipe(for: program)
+        let error = try Self.pipe(for: program)
+        let (status, identifier) = Self.spawn(Self.path(of: program), arguments, environment, output: output.write, error: error.write)
+        close(output.write)
+        close(error.write)
+        guard status == 0 else {
+            close(output.read)
+            close(error.read)
+            throw SpawnFailure(program: program, errno: status)
+        }
+        // Not before: a handle without a child must not send signals from its end, to number 0 least of all.
+        self.identifier = identifier
+        Self.read(output.read, into: standardOutput)
+        Self.read(error.read, into: standardError)
+        Self.wait(for: identifier, life)
+    }
+
+    deinit { signal(SIGKILL) }
+
+    // MARK: Life
+
+    /// Does nothing if it has ended: its number may be another's by then.
+    package func signal(_ number: Int32) {
+        life.state.withLock { if case .running = $0 { _ = kill(identifier, number) } }
+    }
+
+    /// Waits for the end; a negative number is the signal that caused it. A task that is cancelled kills it.
+    package var exitCode: Int32 {
+        get async {
+            await withTaskCancellationHandler {
+                await withCheckedContinuation { continuation in
+                    let exitCode = life.state.withLock { life -> Int32? in
+                        switch life {
+                        case .ended(let exitCode): return exitCode
+                        case .running(let waiting): life = .running(waiting: waiting + [continuation])
+                        }
+                        return nil
+                    }
+                    if let exitCode { continuation.resume(returning: exitCode) }
+                }
+            } onCancel: {
+                signal(SIGKILL)
+            }
+        }
+    }
+
+    /// Runs a program to its end.
+    package static func run(
+        _ program: String, _ arguments: [String], environment: [String: String] = ProcessInfo.processInfo.environment
+    ) async throws -> Ended {
+        let process = try ChildProcess(program, arguments, environment: environment)
+        let exitCode = await process.exitCode
+        await process.standardOutput.waitForEnd()
+        await process.standardError.waitForEnd()
+        return Ended(
+            exitCode: exitCode, output: process.standardOutput.all.joined(separator: "\n"),
+            error: process.standardError.all.joined(separator: "\n"))
+    }
+
+    // MARK: System
+
+    private static func pipe(for program: String) throws(SpawnFailure) -> (read: Int32, write: Int32) {
+        var ends: [Int32] = [0, 0]
+        guard unsafe Glibc.pipe(&ends) == 0 else { throw SpawnFailure(program: program, errno: errno) }
+        return (ends[0], ends[1])
+    }
+
+    private static func spawn(
+        _ path: String, _ arguments: [String], _ environment: [String: String], output: Int32, error: Int32
+    ) -> (status: Int32, identifier: pid_t) {
+        var actions = unsafe posix_spawn_file_actions_t()
+        unsafe posix_spawn_file_actions_init(&actions)
+        defer { unsafe posix_spawn_file_actions_destroy(&actions) }
+        unsafe posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
+        unsafe posix_spawn_file_actions_adddup2(&actions, output, 1)
+        unsafe posix_spawn_file_actions_adddup2(&actions, error, 2)
+        // Another child must not keep the end of this one's output open, nor a test's socket. Whether it is open or not; the tests have
+        // some hundreds.
+        for descriptor in 3..<Int32(1_024) { unsafe posix_spawn_file_actions_addclose(&actions, descriptor) }
+        // The threads of the pool block all signals, and a child would inherit that.
+        var attributes = posix_spawnattr_t()
+        unsafe posix_spawnattr_init(&attributes)
+        defer { unsafe posix_spawnattr_destroy(&attributes) }
+        var none = sigset_t()
+        var all = sigset_t()
+        unsafe sigemptyset(&none)
+        unsafe sigfillset(&all)
+        unsafe posix_spawnattr_setsigmask(&attributes, &none)
+        unsafe posix_spawnattr_setsigdefault(&attributes, &all)
+        unsafe posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
+        var texts = unsafe ([path] + arguments).map { unsafe strdup($0) } + [nil]
+        var settings = unsafe environment.map { unsafe strdup("\($0.key)=\($0.value)") } + [nil]
+        defer { unsafe (texts + settings).forEach { unsafe free($0) } }
+        var identifier: pid_t = 0
+        let status = unsafe posix_spawn(&identifier, path, &actions, &attributes, &texts, &settings)
+        return (status, identifier)
+    }
+
+    /// On a thread of its own, as all that blocks: the pool must not.
+    private static func read(_ descriptor: Int32, into lines: Lines) {
+        Thread.detachNewThread {
+            var buffer = [UInt8](repeating: 0, count: 4096)
+            while true {
+                let count = unsafe Glibc.read(descriptor, &buffer, buffer.count)
+                if count < 0, errno == EINTR { continue }
+                lines.append(buffer[..<max(count, 0)])
+                guard count > 0 else { break }
+            }
+            close(descriptor)
+        }
+    }
+
+    private static func wait(for identifier: pid_t, _ life: LifeCell) {
+        Thread.detachNewThread {
+            // Seen first and reaped under the lock: until then the number is this child's, and can be signalled.
+            var info = unsafe siginfo_t()
+            while unsafe waitid(P_PID, id_t(identifier), &info, WEXITED | WNOWAIT) < 0, errno == EINTR {}
+            var status: Int32 = 0
+            let (waiting, exitCode) = life.state.withLock { life in
+                while unsafe waitpid(identifier, &status, 0) < 0, errno == EINTR {}
+                // The low seven bits are the signal that ended it, the next byte is what it returned (wait(2)).
+                let exitCode = status & 0x7F == 0 ? status >> 8 & 0xFF : -(status & 0x7F)
+                guard case .running(let waiting) = life else { return ([CheckedContinuation<Int32, Never>](), exitCode) }
+                life = .ended(exitCode: exitCode)
+                return (waiting, exitCode)
+            }
+            for continuation in waiting { continuation.resume(returning: exitCode) }
+        }
+    }
+}

@@ -1,0 +1,89 @@
+import Foundation
+
+/// `pushserver serve` as a process of its own: for signals, restarts and exit codes nothing less will do.
+package final class ServerProcess: Sendable {
+    /// Contents of the ready file (CONTRACT.md); addresses are `HOST:PORT`.
+    package struct Addresses: Decodable, Sendable {
+        package var admin: String
+        package var relays: [String]
+        package var publicKey: String
+    }
+
+    package let addresses: Addresses
+    private let launched: Launched<Addresses>
+
+    /// What it has logged so far.
+    package var log: Lines { launched.log }
+
+    /// Starts a server and returns when it is ready.
+    package static func start(in folder: TemporaryFolder, settings: [String: String] = [:]) async throws -> ServerProcess {
+        try await ServerProcess(launch(in: folder, settings: settings))
+    }
+
+    /// Starts a server in a folder, at which it can be started again.
+    ///
+    /// - Parameter settings: in addition to the ones every test wants: files in the folder, two relays and the admin on free ports.
+    package static func launch(in folder: TemporaryFolder, settings: [String: String] = [:]) throws -> Launched<Addresses> {
+        var all = [
+            "identity.keyFile": folder.path("identity.key"),
+            "storage.path": folder.path("push.sqlite"),
+            "transport.embedded.listen": "127.0.0.1:0,127.0.0.1:0",
+            "admin.listen": "127.0.0.1:0",
+            // An echo would be one reply more, some seconds later; it has tests of its own.
+            "transport.replyEcho": "false",
+        ]
+        all.merge(settings) { $1 }
+        return try Launched(["serve"] + all.sorted { $0.key < $1.key }.flatMap { ["--set", "\($0)=\($1)"] }, in: folder)
+    }
+
+    /// - Returns: when it is ready.
+    package init(_ launched: Launched<Addresses>) async throws {
+        self.launched = launched
+        addresses = try await launched.ready()
+    }
+
+    /// SIGTERM, as an operator stops a service. Returns the exit code.
+    package func terminate() async -> Int32 { await launched.terminate() }
+
+    /// SIGKILL, as power cuts and out-of-memory killers do.
+    package func kill() async { await launched.kill() }
+}
+
+/// A `pushserver` of which nothing is known yet but that it was started.
+package final class Launched<ReadyFile: Decodable & Sendable>: Sendable {
+    package struct StartFailure: Error {
+        package var log: [String]
+    }
+
+    private let process: ChildProcess
+    private let readyFile: String
+    /// Its files stay as long as it runs.
+    private let folder: TemporaryFolder
+
+    /// What it has logged so far.
+    package var log: Lines { process.standardError }
+
+    /// - Parameter arguments: the subcommand, and what it needs beside `--ready-file`.
+    package init(_ arguments: [String], in folder: TemporaryFolder) throws {
+        readyFile = folder.path("\(arguments[0]).json")
+        process = try ChildProcess("pushserver", arguments + ["--ready-file", readyFile])
+        self.folder = folder
+    }
+
+    /// Waits until it is ready.
+    package func ready() async throws -> ReadyFile {
+        // The file comes just before the line.
+        guard await log.wait(for: { $0.hasSuffix(" ready") }) else { throw StartFailure(log: log.all) }
+        return try JSONDecoder().decode(ReadyFile.self, from: Data(contentsOf: URL(filePath: readyFile)))
+    }
+
+    package func terminate() async -> Int32 {
+        process.signal(SIGTERM)
+        return await process.exitCode
+    }
+
+    package func kill() async {
+        process.signal(SIGKILL)
+        _ = await process.exitCode
+    }
+}

@@ -1,0 +1,203 @@
+import StatusCrypto
+import TestSupport
+
+/// A node, a server beside it and clients, of whom the first two are killed and started again while the clients write.
+struct NodeCrashCampaign {
+    enum Moment: CaseIterable {
+        /// Everything is answered.
+        case idle
+        case underLoad
+        /// The server was away, and reads what came meanwhile.
+        case catchingUp
+        case justAfterStart
+        /// The node does not take them.
+        case repliesWaiting
+    }
+
+    enum Victim: CaseIterable {
+        case node
+        case server
+        case both
+    }
+
+    typealias Kind = (moment: Moment, victim: Victim)
+
+    static let allKinds = Moment.allCases.flatMap { moment in Victim.allCases.map { (moment, $0) } }
+
+    private static let publishFailures = "pushserver_waku_publish_failures_total"
+    /// As a restarted node may lose what the clients' node had for us, the store is read when so many looks have found no answer.
+    private static let patientLookCount = 100
+
+    private(set) var correspondence: Correspondence
+    private(set) var server: ServerProcess?
+    let database: String
+    private let folder: TemporaryFolder
+    private let node: NodeProcess
+    private let settings: [String: String]
+    private var launchedNode: Launched<NodeProcess.ReadyFile>?
+    private var launchedServer: Launched<ServerProcess.Addresses>?
+
+    /// - Parameter gorush: its URL.
+    init(gorush: String) throws {
+        folder = try TemporaryFolder()
+        var random = SecureRandom()
+        let identity = PrivateKey.generate(using: &random)
+        try folder.write(identity.withExposedBytes { Hex.encode([UInt8](copying: $0)) }, to: "identity.key")
+        correspondence = Correspondence(server: identity.publicKey, clientCount: 8)
+        database = folder.path("push.sqlite")
+        node = NodeProcess(in: folder)
+        settings = [
+            "gorush.url": gorush, "log.level": "notice", "transport.kind": "waku", "transport.waku.url": node.url,
+            // The stand-in's cache is as small as a real node's is by default: it overflows now and then.
+            "transport.waku.pollInterval": "20ms", "transport.waku.cacheCapacity": "50",
+        ]
+    }
+
+    /// Starts both, and registers every client.
+    mutating func begin() async throws {
+        try launchNode()
+        try launchServer()
+        try await waitUntilReady()
+        for client in correspondence.clients.indices {
+            try await node.publish(correspondence.register(client))
+        }
+        _ = try await settle()
+    }
+
+    /// Waits until all that the node holds is answered.
+    ///
+    /// - Returns: hashes of what it holds.
+    mutating func settle() async throws -> Set<Digest32> {
+        while let envelope = correspondence.nextReturned() { try await node.publish(envelope) }
+        while true {
+            if correspondence.unanswered.isEmpty { return try await readStore() }
+            let stored = try await readStore()
+            if correspondence.unanswered.isDisjoint(with: stored) { return stored }
+            for _ in 0..<Self.patientLookCount where !correspondence.unanswered.isEmpty { correspondence.read(try await node.take()) }
+        }
+    }
+
+    // MARK: Rounds
+
+    /// Waits for the moment, kills, and starts again.
+    mutating func round(_ kind: Kind, using random: inout SplitMix64) async throws {
+        try await reach(kind.moment, kind.victim, using: &random)
+        try await killWhileClientsWrite(kind.victim)
+        try await start(kind.victim, using: &random)
+        try await waitUntilReady()
+        if kind.moment == .repliesWaiting || kind.victim != .server {
+            try await node.misbehave(Bool.random(using: &random) ? .confusesOrder : .none)
+        }
+    }
+
+    private mutating func reach(_ moment: Moment, _ victim: Victim, using random: inout SplitMix64) async throws {
+        switch moment {
+        case .idle:
+            try await write(count: .max)
+            _ = try await settle()
+        case .underLoad:
+            try await converse(untilAnswers: Int.random(in: 1...60, using: &random))
+        case .catchingUp:
+            await launchedServer?.kill()
+            try await write(count: .max)
+            if Bool.random(using: &random) { try await node.forgetCache() }
+            try launchServer()
+            if Bool.random(using: &random) {
+                await launchedServer?.logs(lineCount: Int.random(in: 1...4, using: &random))
+            } else {
+                try await waitUntilReady()
+                try await converse(untilAnswers: Int.random(in: 0...40, using: &random))
+            }
+        case .justAfterStart:
+            try await converse(untilAnswers: Int.random(in: 1...10, using: &random))
+            try await killWhileClientsWrite(victim)
+            try await start(victim, using: &random)
+            let lineCount = Int.random(in: 0...3, using: &random)
+            if victim != .server { await launchedNode?.logs(lineCount: lineCount) }
+            if victim != .node { await launchedServer?.logs(lineCount: lineCount) }
+        case .repliesWaiting:
+            guard let admin = server.map({ AdminClient($0) }) else { return }
+            let before = try await admin.metric(Self.publishFailures)
+            try await node.misbehave(Bool.random(using: &random) ? .publishesNothing : .deniesPublishing)
+            try await write(count: Int.random(in: 1...48, using: &random))
+            while try await admin.metric(Self.publishFailures) == before { await Task.yield() }
+        }
+    }
+
+    // MARK: Lives
+
+    private mutating func launchNode() throws { launchedNode = try node.launch() }
+
+    private mutating func launchServer() throws {
+        server = nil
+        launchedServer = try ServerProcess.launch(in: folder, settings: settings)
+    }
+
+    /// In any order; while the server is away alone, clients may write.
+    private mutating func start(_ victim: Victim, using random: inout SplitMix64) async throws {
+        let isServerFirst = Bool.random(using: &random)
+        if victim == .both, isServerFirst { try launchServer() }
+        if victim != .server {
+            try launchNode()
+            _ = try await launchedNode?.ready()
+        }
+        if victim == .both && !isServerFirst || victim == .server {
+            if Bool.random(using: &random) { try await write(count: Int.random(in: 1...20, using: &random)) }
+            try launchServer()
+        }
+    }
+
+    private mutating func waitUntilReady() async throws {
+        _ = try await launchedNode?.ready()
+        if server == nil, let launchedServer { server = try await ServerProcess(launchedServer) }
+    }
+
+    private mutating func killWhileClientsWrite(_ victim: Victim) async throws {
+        let (node, server) = (victim == .server ? nil : launchedNode, victim == .node ? nil : launchedServer)
+        async let nodeIsGone: Void? = node?.kill()
+        async let serverIsGone: Void? = server?.kill()
+        try await write(count: 8)
+        _ = await (nodeIsGone, serverIsGone)
+    }
+
+    // MARK: Clients
+
+    /// Posts so many letters, or fewer if every client waits for answers.
+    private mutating func write(count: Int) async throws {
+        for _ in 0..<count {
+            guard let envelope = try correspondence.next() else { return }
+            do {
+                try await node.publish(envelope)
+            } catch {
+                correspondence.comesBack(envelope)
+                return
+            }
+        }
+    }
+
+    /// Writes and reads until so many answers more have come.
+    private mutating func converse(untilAnswers count: Int) async throws {
+        let goal = correspondence.answerCount + count
+        var lookCount = 0
+        while correspondence.answerCount < goal {
+            try await write(count: 2)
+            correspondence.read(try await node.take())
+            lookCount += 1
+            if lookCount.isMultiple(of: Self.patientLookCount) { _ = try await readStore() }
+        }
+    }
+
+    private mutating func readStore() async throws -> Set<Digest32> {
+        let stored = try await node.stored()
+        correspondence.read(stored.map(\.envelope))
+        return Set(stored.map(\.hash))
+    }
+}
+
+extension Launched {
+    /// Waits until it has logged so much, or is ready.
+    fileprivate func logs(lineCount: Int) async {
+        guard lineCount > 0 else { return }
+        _ = await log.wait(count: lineCount)
+    }
+}

@@ -1,0 +1,110 @@
+import Foundation
+import GRDB
+import StatusCrypto
+import TestSupport
+import Testing
+import Wire
+
+/// By default each kind once.
+private let roundCount =
+    ProcessInfo.processInfo.environment["NODE_CRASH_TEST_ROUNDS"].flatMap { Int($0) } ?? NodeCrashCampaign.allKinds.count
+
+/// SIGKILL for the node, the server, or both, in every phase, under a steady load of registrations and push requests (RELIABILITY.md T5):
+/// what the node's store still holds is processed exactly once.
+///
+/// `NODE_CRASH_TEST_ROUNDS` sets how often, `NODE_CRASH_TEST_SEED` repeats the choices of a run; `Scripts/node-crash-test` does a thousand.
+@Suite(.timeLimit(.minutes(5 + roundCount / 20)))
+struct NodeCrashTests {
+    private static let seed = ProcessInfo.processInfo.environment["NODE_CRASH_TEST_SEED"].flatMap { UInt64($0) } ?? .random(in: 0...(.max))
+    /// A node keeps 10,000 messages, and a round is some hundred.
+    private static let maximumCampaignRoundCount = 60
+
+    @Test func `what the node still holds is processed exactly once, whoever is killed`() async throws {
+        print("node crash test: \(roundCount) rounds, NODE_CRASH_TEST_SEED=\(Self.seed)")
+        var random = SplitMix64(seed: Self.seed)
+        var kinds: [NodeCrashCampaign.Kind] = []
+        for start in stride(from: 0, to: roundCount, by: Self.maximumCampaignRoundCount) {
+            try await withStubGorush { gorush in
+                var campaign = try NodeCrashCampaign(gorush: await gorush.url)
+                try await campaign.begin()
+                var kind: NodeCrashCampaign.Kind?
+                do {
+                    for _ in start..<min(start + Self.maximumCampaignRoundCount, roundCount) {
+                        if kinds.isEmpty { kinds = NodeCrashCampaign.allKinds.shuffled(using: &random) }
+                        kind = kinds.removeLast()
+                        if let kind { try await campaign.round(kind, using: &random) }
+                    }
+                    let stored = try await campaign.settle()
+                    try await check(campaign, stored, gorush)
+                } catch {
+                    // The end of the time limit, too.
+                    let unanswered = campaign.correspondence.unanswered.count
+                    Issue.record("in or after \(kind.map { "\($0)" } ?? "no round"), \(unanswered) unanswered, seed \(Self.seed): \(error)")
+                }
+            }
+        }
+    }
+
+    private struct Shown: Decodable {
+        var version: UInt64
+    }
+
+    /// - Parameter stored: hashes of what the node holds in the end.
+    private func check(_ campaign: NodeCrashCampaign, _ stored: Set<Digest32>, _ gorush: StubGorush) async throws {
+        let context: Comment = "seed \(Self.seed)"
+        let correspondence = campaign.correspondence
+        let letters = correspondence.letters
+        let held = letters.filter { stored.contains($0.key) }
+
+        // Answered, and not in two ways.
+        #expect(held.values.allSatisfy { !$0.answers.isEmpty }, context)
+        #expect(letters.values.allSatisfy { $0.answers.count <= 1 }, context)
+        // I1: whoever is asked for has registered before, so each push was accepted, and was posted.
+        var accepted: Set<String> = []
+        for letter in letters.values {
+            guard case .push(let chatID) = letter.content, let answer = letter.answers.first else { continue }
+            let reports = try PushNotificationResponse.decode(answer).reports
+            #expect(reports.map(\.success) == [true], "\(reports) \(context)")
+            accepted.insert(chatID)
+        }
+        while !accepted.isSubset(of: gorush.chatIDs) { await Task.yield() }
+        let server = try #require(campaign.server)
+        while try await AdminClient(server).get("/health/ready").status != 200 { await Task.yield() }
+        #expect(await server.terminate() == 0)
+
+        // I2, and nothing that nobody wrote.
+        let posted = gorush.chatIDs
+        let uncertainCount = try CrashTests.uncertainCount(in: campaign.database)
+        #expect(posted.count - Set(posted).count <= uncertainCount, context)
+        #expect(Set(posted).isSubset(of: correspondence.chatIDs), context)
+
+        let queue = try DatabaseQueue(path: campaign.database)
+        try await queue.read { database in
+            #expect(try String.fetchAll(database, sql: "PRAGMA integrity_check") == ["ok"])
+            let rows = try Row.fetchAll(database, sql: "SELECT hash, decided_at IS NOT NULL FROM message")
+            let decisions = Dictionary(grouping: rows) { $0[0] as Data }
+            // Each was recorded once, and decided.
+            for hash in held.keys {
+                #expect(decisions[Data(hash.bytes)]?.map { $0[1] as Bool } == [true], context)
+            }
+            #expect(try Int.fetchOne(database, sql: "SELECT count(*) FROM push") == Set(posted).count, context)
+            #expect(try Int.fetchOne(database, sql: "SELECT count(*) FROM push WHERE finished_at IS NULL") == 0, context)
+        }
+        // I3: of each client the newest version is there, whatever came after it.
+        for (index, client) in correspondence.clients.enumerated() {
+            let versions = held.values.compactMap { letter in
+                if letter.client == index, case .registration(let version) = letter.content { version } else { nil as UInt64? }
+            }
+            let shown = try await ChildProcess.run(
+                "pushctl", ["registrations", "--database", campaign.database, "--json", "--of", Hex.encode(client.keyHash.bytes)])
+            let registrations = try JSONDecoder().decode([Shown].self, from: Data(shown.output.utf8))
+            #expect(registrations.map(\.version) == [versions.max()], context)
+        }
+        // I5: the ledger balances.
+        let audit = try await ChildProcess.run("pushctl", ["audit", "--database", campaign.database])
+        #expect(audit.exitCode == 0, "\(audit.output) \(context)")
+        print(
+            "node crash test: \(letters.count) messages, \(held.count) of them in the node's store, \(accepted.count) pushes accepted, "
+                + "\(posted.count - Set(posted).count) posted twice, \(uncertainCount) attempts of unknown outcome")
+    }
+}

@@ -1,0 +1,35 @@
+import HTTPClient
+import TestSupport
+
+/// The admin endpoints of a server, as operators, their tools and gorush use them.
+struct AdminClient: Sendable {
+    typealias Answer = (status: Int, body: String)
+
+    private let http = HTTPClient(configuration: .init())
+    private let url: String
+
+    init(_ server: ServerProcess) { url = "http://\(server.addresses.admin)" }
+
+    func get(_ path: String) async throws -> Answer {
+        try await send(HTTPRequest(method: .get, url: url + path, timeout: .seconds(10), maximumResponseBodyByteCount: 1 << 20))
+    }
+
+    func post(_ path: String, _ body: String, headers: [(name: String, value: String)] = []) async throws -> Answer {
+        try await send(
+            HTTPRequest(
+                method: .post, url: url + path, headers: headers, body: Array(body.utf8), timeout: .seconds(10),
+                maximumResponseBodyByteCount: 1 << 20))
+    }
+
+    /// A sample of the server's metrics: the sum over all series of that name.
+    func metric(_ name: String) async throws -> Double {
+        let text = try await get("/metrics").body
+        return text.split(separator: "\n").filter { $0.hasPrefix(name + " ") || $0.hasPrefix(name + "{") }
+            .compactMap { $0.split(separator: " ").last.flatMap { Double($0) } }.reduce(0, +)
+    }
+
+    private func send(_ request: HTTPRequest) async throws -> Answer {
+        let response = try await http.send(request)
+        return (response.status, String(decoding: response.body, as: UTF8.self))
+    }
+}

@@ -1,0 +1,123 @@
+import Envelope
+import Foundation
+import GRDB
+import StatusCrypto
+import TestSupport
+import Testing
+import Wire
+
+/// A server, a gorush in async mode, and three clients: Alice, whose device is registered, Bob, who wakes it, and Carol, who has left.
+struct ServerWorld: Sendable {
+    let folder: TemporaryFolder
+    let gorush: StubGorush
+    let server: ServerProcess
+    let network: Network
+    let alice: ProtocolClient
+    let carol: ProtocolClient
+    private let bob: ProtocolClient
+    private let requests = Recorder<Void>()
+    private let accepted = Recorder<Void>()
+
+    init(_ server: ServerProcess, in folder: TemporaryFolder, _ gorush: StubGorush) throws {
+        self.folder = folder
+        self.gorush = gorush
+        self.server = server
+        network = Network(server)
+        let key = try serverKey(of: server)
+        (alice, bob, carol) = (ProtocolClient(server: key), ProtocolClient(server: key), ProtocolClient(server: key))
+    }
+
+    var log: String { server.log.all.joined(separator: "\n") }
+    var database: String { folder.path("push.sqlite") }
+    var adminTokenFile: String { database + ".admin-token" }
+
+    // MARK: Clients
+
+    /// Registers a device, or unregisters it.
+    ///
+    /// - Returns: why not, if it was refused.
+    func register(_ client: ProtocolClient, version: UInt64, unregisters: Bool = false) async throws -> RegistrationError? {
+        var registration = client.registration(version: version)
+        registration.unregister = unregisters
+        try await network.publish(client.envelope(registration))
+        let response = try await registrationResponse(to: client, from: network)
+        return response.success ? nil : response.error
+    }
+
+    /// Asks for a push to Alice.
+    ///
+    /// - Returns: why not, if it was refused.
+    func request() async throws -> ReportError? {
+        requests.append(())
+        let messageID = Array("message \(requests.all.count)".utf8)
+        try await network.publish(bob.envelope(bob.request([bob.notification(to: alice)], messageID: messageID)))
+        let response = try PushNotificationResponse.decode(try await network.firstReply { bob.open($0)?.payload })
+        #expect(response.messageID == messageID && response.reports.count == 1)
+        if response.reports.first?.success == true { accepted.append(()) }
+        return response.reports.first.flatMap { $0.success ? nil : $0.error }
+    }
+
+    /// Asks for a push to Alice, and waits until gorush has all of them, and the server knows.
+    func push() async throws -> StubNotification {
+        #expect(try await request() == nil)
+        let count = accepted.all.count
+        let notifications = await gorush.waitForNotifications(count: count)
+        while try await network.admin.metric("pushserver_pushes_finished_total") < Double(count) { await Task.yield() }
+        return notifications[count - 1]
+    }
+
+    // MARK: gorush and operators
+
+    func feedback(on notification: StubNotification, _ error: String) async throws -> AdminClient.Answer {
+        try await network.admin.post("/gorush/feedback", gorush.feedback(on: notification, error: error))
+    }
+
+    /// As the operator's tool does.
+    func restore(_ body: String) async throws -> AdminClient.Answer {
+        try await restore(body, authorization: "Bearer \(String(contentsOfFile: adminTokenFile, encoding: .utf8))")
+    }
+
+    func restore(_ body: String, authorization: String?) async throws -> AdminClient.Answer {
+        try await network.admin.post("/dead-tokens/restore", body, headers: authorization.map { [("Authorization", $0)] } ?? [])
+    }
+
+    /// Runs an operator's command on the server's database. Whatever it says, it says no token.
+    func pushctl(_ arguments: String...) async throws -> ChildProcess.Ended {
+        let ended = try await ChildProcess.run("pushctl", arguments + ["--database", database])
+        let registration = alice.registration()
+        for secret in [registration.deviceToken, registration.accessToken, Hex.encode(registration.grant)] {
+            #expect(!ended.output.contains(secret) && !ended.error.contains(secret))
+        }
+        return ended
+    }
+
+    /// Counts rows of the database.
+    func count(_ rows: String) throws -> Int {
+        let queue = try DatabaseQueue(path: database)
+        defer { try? queue.close() }
+        return try queue.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM \(rows)") ?? 0 }
+    }
+
+    /// Changes the database behind the server's back.
+    func execute(_ sql: String) throws {
+        let queue = try DatabaseQueue(path: database)
+        try queue.write { try $0.execute(sql: sql) }
+        try queue.close()
+    }
+}
+
+/// Runs a test in a world; in the end the server stops as it should, and its books balance.
+func withServerWorld(settings: [String: String] = [:], _ body: (ServerWorld) async throws -> Void) async throws {
+    try await withStubGorush(.init(isSync: false)) { gorush in
+        let folder = try TemporaryFolder()
+        let server = try await ServerProcess.start(in: folder, settings: settings.merging(["gorush.url": await gorush.url]) { $1 })
+        let world = try ServerWorld(server, in: folder, gorush)
+        #expect(try await world.register(world.carol, version: 1) == nil)
+        #expect(try await world.register(world.carol, version: 2, unregisters: true) == nil)
+        #expect(try await world.register(world.alice, version: 1) == nil)
+        try await body(world)
+        #expect(await server.terminate() == 0)
+        let audit = try await world.pushctl("audit")
+        #expect(audit.exitCode == 0, "\(audit.output)")
+    }
+}

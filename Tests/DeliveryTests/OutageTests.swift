@@ -1,0 +1,180 @@
+import Delivery
+import Engine
+import Envelope
+import Foundation
+import Logging
+import PushProtocol
+import ServiceLifecycle
+import StatusCrypto
+import Store
+import TestSupport
+import Testing
+import Transport
+import Wire
+
+/// Pushes a second. By hand 200, the busiest that a server is built for; the test run is content with fewer.
+private let rate = ProcessInfo.processInfo.environment["PUSHSERVER_OUTAGE_RATE"].flatMap { Int($0) } ?? 1
+
+/// An hour without gorush, as those see it who ask for pushes: from their requests to gorush, with engine, outbox and delivery in between,
+/// in simulated time.
+@Suite(.timeLimit(.minutes(5 + rate / 2)))
+struct OutageTests {
+    private static let stepSeconds = 30
+    /// Devices that one request names; ten of them for each chat.
+    private static let deviceCount = 100
+
+    @Test func `an hour without gorush loses nothing and delays no reply`() async throws {
+        try await withStubGorush(.init(isSync: false)) { stub in
+            let city = try City()
+            try await city.withServer(gorush: await stub.url) { server in
+                try await server.register(deviceCount: Self.deviceCount)
+                stub.breakDown(.answer(status: 503))
+                let start = ContinuousClock.now
+                let stepPushCount = rate * Self.stepSeconds
+                for _ in stride(from: 0, to: 3_600, by: Self.stepSeconds) {
+                    // The clock stands still: a reply that waited for anything but its own work would never come.
+                    try await server.request(max(1, stepPushCount / Self.deviceCount), of: min(Self.deviceCount, stepPushCount))
+                    await server.delivery.sleep()
+                    city.world.advance(by: .seconds(Self.stepSeconds))
+                }
+                let outage = ContinuousClock.now - start
+                let total = server.pushCount
+                #expect(try await server.delivery.store.queuedPushCount() == total)
+                #expect(server.delivery.loop.troubles.count == 2)
+
+                stub.breakDown(nil)
+                let passed = try await server.delivery.pass(step: .milliseconds(250)) { !stub.notifications.all.isEmpty }
+                #expect(passed <= .seconds(5))
+                let drained = try await server.delivery.pass(step: .milliseconds(250)) { try await server.delivery.isAllDone() }
+                #expect(server.delivery.loop.troubles == [])
+
+                // Each once: a device and a chat are a push.
+                var sent: Set<String> = []
+                var sentCount = 0
+                for notification in stub.notifications.all {
+                    guard case .string(let chatID)? = notification.data?["chat_id"] else { continue }
+                    for token in notification.tokens { sent.insert(token + chatID) }
+                    sentCount += notification.tokens.count
+                }
+                #expect(sentCount == total && sent.count == total)
+                #expect(try await server.delivery.outcomes()[.sent] == Int64(total))
+                #expect(try await server.delivery.audit().balances)
+                print(
+                    "outage: \(total) pushes in \(server.requestCount) requests, an hour in \(outage); gorush's return noticed after \(passed), "
+                        + "all sent after \(drained) of simulated time")
+            }
+        }
+    }
+}
+
+/// An engine in front of a delivery, on one database, one bus and one pair of clocks.
+private final class City: Sendable {
+    let world: World
+    private let identity: PrivateKey
+
+    init() throws {
+        world = try World()
+        var random = SecureRandom()
+        identity = .generate(using: &random)
+    }
+
+    func withServer(gorush: String, _ body: @escaping @Sendable (CityServer) async throws -> Void) async throws {
+        let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        let store = try PushStore(path: world.database, identity: identity.publicKey.compressed, logger: logger)
+        let directory = try await TopicDirectory(serverKey: identity.publicKey, store: store)
+        let bus = Bus()
+        let transport = EmbeddedTransport(bus: bus, pubsubTopics: [CityServer.pubsubTopic])
+        let loop = DeliveryLoop(
+            store: store, configuration: DeliveryConfiguration(endpoint: .init(url: gorush)), clock: world.clock,
+            wallClock: world.wallClock.clock, logger: logger, onUnregistered: { directory.remove($0) })
+        let engine = Engine(
+            configuration: .init(
+                identity: identity, registrationPolicy: RegistrationPolicy(), isDryRun: false, workerCount: 2, echoesReplies: false),
+            store: store, directory: directory, transport: transport, clock: world.clock, wallClock: world.wallClock.clock,
+            logger: logger, onAcceptedPushes: { loop.wake() })
+        let delivery = Running(world: world, store: store, loop: loop, routeCount: 2, otherSleeperCount: 1)  // the engine's pruning
+        let server = CityServer(delivery: delivery, bus: bus, key: identity.publicKey)
+        let group = ServiceGroup(configuration: .init(services: [.init(service: loop), .init(service: engine)], logger: logger))
+        do {
+            try await withThrowingTaskGroup(of: Void.self) { tasks in
+                tasks.addTask { try await group.run() }
+                while !transport.troubles.isEmpty { await Task.yield() }
+                try await body(server)
+                await group.triggerGracefulShutdown()
+                try await tasks.waitForAll()
+            }
+        } catch {
+            await store.close()
+            throw error
+        }
+        await store.close()
+    }
+}
+
+/// The server as its clients meet it: over the bus.
+private final class CityServer: Sendable {
+    static let pubsubTopic = "/waku/2/rs/16/32"
+
+    let delivery: Running
+    private let owners: [ProtocolClient]
+    private let sender: ProtocolClient
+    private let network: BusMembership
+    private let inbox: Inbox
+    private let requests = Recorder<Int>()
+
+    private final class Inbox: BusListener {
+        let envelopes = Recorder<WakuEnvelope>()
+        let topic: String
+
+        init(topic: String) { self.topic = topic }
+
+        func hear(_ envelope: WakuEnvelope) {
+            if envelope.message.contentTopic == topic { envelopes.append(envelope) }
+        }
+    }
+
+    init(delivery: Running, bus: Bus, key: PublicKey) {
+        self.delivery = delivery
+        // A key has at most 64 devices.
+        owners = (0..<4).map { _ in ProtocolClient(server: key) }
+        sender = ProtocolClient(server: key)
+        inbox = Inbox(topic: TopicName.partitioned(sender.key.publicKey).topic.contentTopic)
+        network = bus.attach(listener: inbox)
+    }
+
+    var requestCount: Int { requests.all.count }
+    var pushCount: Int { requests.all.reduce(0, +) }
+
+    private func owner(of device: Int) -> ProtocolClient { owners[device % owners.count] }
+
+    /// Half of them from Apple.
+    func register(deviceCount: Int) async throws {
+        for device in 0..<deviceCount {
+            var registration = owner(of: device).registration(installationID: "device \(device)")
+            let isApple = device.isMultiple(of: 2)
+            registration.tokenType = isApple ? .apn : .firebase
+            registration.deviceToken = isApple ? iosToken(device) : androidToken(device)
+            registration.apnTopic = isApple ? registration.apnTopic : ""
+            try await network.publish(owner(of: device).envelope(registration))
+        }
+        while try await delivery.store.registrationCount() < deviceCount { await Task.yield() }
+    }
+
+    /// Asks for a push to each of so many devices, several times, and returns when all is answered, and accepted.
+    func request(_ count: Int, of deviceCount: Int) async throws {
+        let before = requestCount
+        for number in before..<before + count {
+            let notifications = (0..<deviceCount).map { device in
+                var notification = sender.notification(to: owner(of: device), installationID: "device \(device)")
+                notification.chatID = Array("chat \(number) \(device / 10)".utf8)
+                return notification
+            }
+            requests.append(deviceCount)
+            try await network.publish(sender.envelope(sender.request(notifications, messageID: Array("message \(number)".utf8))))
+        }
+        for envelope in await inbox.envelopes.wait(for: before + count)[before...] {
+            let response = try PushNotificationResponse.decode(try #require(sender.open(envelope)).payload)
+            #expect(response.reports.count == deviceCount && response.reports.allSatisfy(\.success))
+        }
+    }
+}
