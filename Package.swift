@@ -64,6 +64,7 @@ let package = Package(
         // From bytes to rules. Arrows point downwards only; docs/ARCHITECTURE.md draws them.
         library("Wire"),
         library("StatusCrypto", ["CSecp256k1", "CLibCrypto"]),
+        library("KeyFiles", ["StatusCrypto"]),
         library("Envelope", ["Wire", "StatusCrypto"]),
         library("PushProtocol", ["Wire", "StatusCrypto", "Envelope"]),
 
@@ -85,7 +86,7 @@ let package = Package(
         library(
             "Daemon",
             [
-                "Engine", "Delivery", "Relay", "Transport", "Store", "HTTPClient", "PushProtocol", "Envelope", "StatusCrypto",
+                "Engine", "Delivery", "Relay", "Transport", "Store", "HTTPClient", "PushProtocol", "Envelope", "KeyFiles", "StatusCrypto",
                 hummingbird, logging, metrics, serviceLifecycle, unixSignals, yams,
             ]),
 
@@ -93,7 +94,8 @@ let package = Package(
         library("PushClient", ["Transport", "HTTPClient", "Envelope", "StatusCrypto", "Wire", grdb]),
 
         executable("pushserver", ["Daemon"]),
-        executable("pushctl", ["PushClient", "Store", "HTTPClient", "Envelope", "PushProtocol", "StatusCrypto", "Wire", logging]),
+        executable(
+            "pushctl", ["PushClient", "Store", "HTTPClient", "Envelope", "PushProtocol", "KeyFiles", "StatusCrypto", "Wire", logging]),
         executable("pushbench", ["Bench"]),
 
         // The measuring stick (docs/BENCHMARKS.md): calls every layer, and the C libraries bare for comparison.
@@ -111,6 +113,11 @@ let package = Package(
         .target(
             name: "CFaultyVFS", dependencies: [sqlite], cSettings: [.treatAllWarnings(as: .error)],
             linkerSettings: [.linkedLibrary("sqlite3")]),
+
+        // The example of the package in Examples, built as an app is: it sees what is public, and nothing else.
+        .executableTarget(
+            name: "Quickstart", dependencies: ["PushClient"], path: "Examples/Sources/Quickstart", packageAccess: false,
+            swiftSettings: settings),
 
         tests("Wire", ["Wire", "StatusCrypto"], exclude: ["Differential"]),
         tests("StatusCrypto", ["StatusCrypto"]),
@@ -136,7 +143,10 @@ let package = Package(
             ]),
         tests(
             "PushClient",
-            ["PushClient", "pushctl", "pushserver", "Relay", "Transport", "HTTPClient", "PushProtocol", "Envelope", "StatusCrypto", "Wire", logging]),
+            [
+                "PushClient", "pushctl", "pushserver", "Relay", "Transport", "HTTPClient", "PushProtocol", "Envelope", "KeyFiles",
+                "StatusCrypto", "Wire", logging, serviceLifecycle,
+            ]),
         tests("Bench", ["Bench"]),
         tests("Daemon", ["pushserver", "pushctl", "Transport", "HTTPClient", "Envelope", "StatusCrypto", "Wire", grdb]),
     ],

@@ -1,3 +1,4 @@
+import KeyFiles
 import Store
 
 /// Exit codes as in CONTRACT.md; the numbers are sysexits.h's.
@@ -7,7 +8,7 @@ package enum ExitStatus {
 
     package static func code(for error: any Error) -> Int32 {
         switch error {
-        case is SettingsError, is IdentityFileError, is InstanceLockError: configuration
+        case is SettingsError, is KeyFileError, is InstanceLockError: configuration
         case let error as StoreError: error.isConfigurationFault ? configuration : failed
         default: failed
         }

@@ -1,4 +1,5 @@
 import Foundation
+package import KeyFiles
 import StatusCrypto
 
 /// The JSON that leaves through commands, files and endpoints.
@@ -32,8 +33,8 @@ package struct IdentityBody: Encodable, Sendable {
     package var compressedPublicKey: String
 
     /// Of the key in the file, which is created if there is none.
-    package init(keyFile: String) throws(IdentityFileError) {
-        self.init(try IdentityFile.loadOrCreate(keyFile).publicKey)
+    package init(keyFile: String) throws(KeyFileError) {
+        self.init(try KeyFile(path: keyFile).loadOrCreate().publicKey)
     }
 
     init(_ key: PublicKey) {

@@ -1,9 +1,10 @@
 import CoreMetrics
 import Delivery
 import Engine
-package import Envelope
+import Envelope
 import Foundation
 import HTTPClient
+import KeyFiles
 package import Logging
 import Relay
 import ServiceLifecycle
@@ -19,12 +20,12 @@ package enum Server {
 
     /// Runs until SIGTERM or SIGINT, then drains. To be called once in a process: it binds the metrics.
     ///
-    /// - Throws: `IdentityFileError`, `StoreError` and `InstanceLockError` before anything started; whatever a service failed with later.
+    /// - Throws: `KeyFileError`, `StoreError` and `InstanceLockError` before anything started; whatever a service failed with later.
     package static func run(_ settings: Settings, readyFile: String?, logger: Logger) async throws {
         let registry = PrometheusRegistry()
         MetricsSystem.bootstrap(registry)
 
-        let identity = try IdentityFile.loadOrCreate(settings.identityKeyFile)
+        let identity = try KeyFile(path: settings.identityKeyFile).loadOrCreate()
         let store = try PushStore(path: settings.storagePath, identity: identity.publicKey.compressed, logger: logger)
         let lock = try InstanceLock(path: settings.storagePath + ".lock")
         defer { withExtendedLifetime(lock) {} }
@@ -124,13 +125,3 @@ package enum Server {
 }
 
 extension PushStore: CheckpointKeeper {}
-
-extension WallClock {
-    /// The system's, as set by NTP.
-    package static let system = WallClock {
-        var time = timespec()
-        // Fails for an unknown clock only.
-        _ = unsafe clock_gettime(CLOCK_REALTIME, &time)
-        return Timestamp(nanoseconds: Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec))
-    }
-}

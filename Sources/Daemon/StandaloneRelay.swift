@@ -1,3 +1,4 @@
+import Envelope
 package import Logging
 import Relay
 import ServiceLifecycle

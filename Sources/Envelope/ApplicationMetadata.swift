@@ -34,10 +34,16 @@ package enum ApplicationMetadata {
         guard let signature = Signature(message.signature), let sender = signature.recover(Keccak.keccak256(message.payload)) else {
             throw .unsigned
         }
+        return OpenedMessage(
+            sender: sender, type: message.type, payload: message.payload, messageID: messageID(sender: sender, data))
+    }
+
+    /// The Status message id: keccak256(65-byte uncompressed sender key ‖ the message's bytes) (PROTOCOL.md §5).
+    package static func messageID(sender: PublicKey, _ data: [UInt8]) -> Digest32 {
         var sponge = KeccakSponge.keccak256
         sponge.absorb(sender.uncompressed.span)
         sponge.absorb(data)
-        return OpenedMessage(sender: sender, type: message.type, payload: message.payload, messageID: sponge.squeeze())
+        return sponge.squeeze()
     }
 
     /// Signs and writes a message.

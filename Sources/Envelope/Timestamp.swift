@@ -1,3 +1,5 @@
+import Glibc
+
 /// A moment of the wall clock: nanoseconds since 1970, as Waku messages count (PROTOCOL.md §4). Holds until the year 2262.
 package struct Timestamp: Hashable, Comparable, Sendable {
     package var nanoseconds: Int64
@@ -24,4 +26,14 @@ package struct WallClock: Sendable {
     package let now: @Sendable () -> Timestamp
 
     package init(now: @escaping @Sendable () -> Timestamp) { self.now = now }
+}
+
+extension WallClock {
+    /// The system's, as set by NTP.
+    package static let system = WallClock {
+        var time = timespec()
+        // Fails for an unknown clock only.
+        _ = unsafe clock_gettime(CLOCK_REALTIME, &time)
+        return Timestamp(nanoseconds: Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec))
+    }
 }

@@ -42,6 +42,24 @@ package struct HTTPError: Error, Hashable, Sendable {
     }
 }
 
+extension HTTPError.Kind: CustomStringConvertible {
+    /// A phrase for a person, to stand after a colon.
+    package var description: String {
+        switch self {
+        case .invalidURL: "its address is no http or https URL"
+        case .invalidHeader: "a header cannot be sent"
+        case .couldNotConnect: "there is no such host, or nobody listens there"
+        case .tls: "the TLS handshake failed, or its certificate is not trusted"
+        case .timedOut: "it did not answer in time"
+        case .connectionLost: "the connection broke before the answer was complete"
+        case .malformedResponse: "what answers there does not speak HTTP"
+        case .responseTooLarge: "its answer is too large"
+        case .cancelled: "the request was cancelled"
+        case .other(let code): "libcurl's error \(code)"
+        }
+    }
+}
+
 extension HTTPError.Kind {
     fileprivate init(_ code: CURLcode, requestMayHaveArrived: Bool) {
         self =

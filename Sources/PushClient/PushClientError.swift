@@ -1,6 +1,3 @@
-import Envelope
-import StatusCrypto
-
 /// Why an operation of a client failed. None of them carries a token, a key or a message.
 public enum PushClientError: Error, Hashable, Sendable {
     /// The node does not answer; nothing is known of the request, if it was sent.
@@ -24,26 +21,13 @@ extension PushClientError: CustomStringConvertible {
     public var description: String {
         switch self {
         case .nodeUnreachable(let reason): "The node cannot be reached: \(reason)."
+        case .nodeRefused(let status, ""): "The node refused with status \(status)."
         case .nodeRefused(let status, let text): "The node refused with status \(status): \(text)"
         case .noAnswer(let time): "The server did not answer within \(time.formattedSeconds)."
         case .registrationRefused(let refusal): refusal.description
         case .requestTooLong: "The request is too long to be sent."
         case .stateUnusable(let reason): "The state file cannot be used: \(reason)."
         case .cancelled: "The operation was cancelled."
-        }
-    }
-}
-
-extension PushClientError {
-    /// Makes what is to be sent, with the system's randomness.
-    static func sealing<Sealed>(
-        _ seal: (inout SecureRandom) throws(RFC26.DataTooLong) -> Sealed
-    ) throws(PushClientError) -> Sealed {
-        var random = SecureRandom()
-        do {
-            return try seal(&random)
-        } catch {
-            throw .requestTooLong
         }
     }
 }

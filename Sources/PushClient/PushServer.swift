@@ -72,7 +72,7 @@ public struct PushServer: Sendable {
     ///   - identity: whose contact the person may be: decrypts the access token then; it does not show on the wire.
     /// - Throws: ``PushClientError``; `noAnswer` also when the server does not know the person: by design it says nothing then.
     public func query(_ person: Person, as identity: Identity? = nil) async throws(PushClientError) -> QueryAnswer {
-        let question = try PushClientError.sealing { random throws(RFC26.DataTooLong) in
+        let question = try node.sealing { random throws(RFC26.DataTooLong) in
             let ephemeral = PrivateKey.generate(using: &random)
             return try QueryQuestion(
                 about: person.keyHash, of: key.publicKey, asker: ephemeral, segmenter: node.segmenter, using: &random)
@@ -86,7 +86,7 @@ public struct PushServer: Sendable {
     /// - Returns: a report for each device, in their order.
     /// - Throws: ``PushClientError``; after `noAnswer` the push may have been accepted.
     public func push(_ message: PushMessage, to devices: [PushDevice]) async throws(PushClientError) -> [DeviceReport] {
-        let question = try PushClientError.sealing { random throws(RFC26.DataTooLong) in
+        let question = try node.sealing { random throws(RFC26.DataTooLong) in
             let ephemeral = PrivateKey.generate(using: &random)
             return try PushQuestion(
                 message, to: devices, asker: ephemeral, server: key.publicKey, segmenter: node.segmenter, using: &random)
@@ -94,10 +94,18 @@ public struct PushServer: Sendable {
         return try await node.exchange.ask(question, timeout: timeout).reports.map(DeviceReport.init)
     }
 
+    /// A client that remembers, on the same node.
+    package func client(
+        of identity: Identity, installationID: String, state: ClientState
+    ) async throws(PushClientError) -> RegisteringClient {
+        try await RegisteringClient(
+            identity: identity, installationID: installationID, node: node, state: state, timeout: timeout, advertisingInterval: nil)
+    }
+
     private func send(
         _ registration: PushNotificationRegistration, as identity: Identity
     ) async throws(PushClientError) -> RegistrationReceipt {
-        let question = try PushClientError.sealing { random throws(RFC26.DataTooLong) in
+        let question = try node.sealing { random throws(RFC26.DataTooLong) in
             try RegistrationQuestion(
                 registration, from: identity.privateKey, to: key.publicKey, segmenter: node.segmenter, using: &random)
         }

@@ -1,5 +1,6 @@
 import Foundation
 import PushClient
+import PushProtocol
 import StatusCrypto
 import TestSupport
 import Testing
@@ -50,7 +51,7 @@ struct CommandTests {
 
             let unknown = try await pushctl("query", "--of", receipt.publicKey, "--timeout", "1ms")
             #expect(unknown.exitCode == 1)
-            #expect(unknown.error.contains("nobody is registered there by that key"))
+            #expect(unknown.error.contains("nobody is registered by that key"))
             #expect(unknown.output.isEmpty)
         }
     }
@@ -75,6 +76,70 @@ struct CommandTests {
                 ])
             let told = try await run(["watch", "--of", key.publicKey, "--since", "1m", "--for", "1ms", "--json"], environment)
             #expect(try Set(told.lines(as: Watched.self).map(\.topic)) == ["contact code", "query", "query, 0x"])
+        }
+    }
+
+    @Test("what was registered is remembered: the next time with a higher version and the same access token, until a contact is missing")
+    func remembering() async throws {
+        defer { try? FileManager.default.removeItem(at: folder) }
+        try await withNode(subscribedTo: [FakeServer.pubsubTopic]) { url, fake in
+            let contact = try Identity(privateKeyHex: String(repeating: "7a", count: 32)).publicKey.hex
+            func pushctl(_ arguments: [String]) async throws -> Receipt {
+                let ended = try await run(
+                    arguments + ["--json"], ["PUSHCTL_NODE": url, "PUSHCTL_SERVER": server, "PUSHCTL_KEY_FILE": keyFile])
+                #expect(ended.exitCode == 0, "\(ended.error)")
+                return try ended.decoded(as: Receipt.self)
+            }
+            func register(_ options: String...) async throws -> Receipt {
+                try await pushctl(["register", "--device-token", "token", "--token-type", "firebase"] + options)
+            }
+            let first = try await register()
+            let again = try await register()
+            #expect(again.version > first.version && again.accessToken == first.accessToken)
+            #expect(fake.requests.count == 2)
+
+            let forContacts = try await register("--contact", contact)
+            #expect(forContacts.accessToken != first.accessToken)
+            #expect(try await register("--contact", contact).accessToken == forContacts.accessToken)
+            let forAll = try await register()
+            #expect(forAll.accessToken != forContacts.accessToken)
+
+            // Another installation of the same key is another device.
+            #expect(try await register("--installation", "tablet").accessToken != forAll.accessToken)
+            #expect(fake.registrations.count == 2)
+
+            let unregistered = try await pushctl(["unregister"])
+            #expect(unregistered.version > forAll.version && unregistered.installationID == first.installationID)
+            #expect(try await pushctl(["unregister"]).version > unregistered.version)
+            let back = try await register()
+            #expect(back.version > unregistered.version && back.accessToken == forAll.accessToken)
+
+            let permissions = try FileManager.default.attributesOfItem(atPath: keyFile + ".state")[.posixPermissions] as? Int
+            #expect(permissions == 0o600)
+        }
+    }
+
+    @Test("a server that is gone does not keep a device from another one, and a state that cannot be used is 78")
+    func otherServer() async throws {
+        defer { try? FileManager.default.removeItem(at: folder) }
+        try await withNode(subscribedTo: [FakeServer.pubsubTopic]) { url, fake in
+            func register(_ server: String, _ options: String...) async throws -> ChildProcess.Ended {
+                try await run(
+                    [
+                        "register", "--server", server, "--node", url, "--timeout", "1ms", "--device-token", "token", "--token-type",
+                        "firebase",
+                    ]
+                        + options, ["PUSHCTL_KEY_FILE": keyFile])
+            }
+            let gone = IdentityKey(PrivateKey.test(2).publicKey).hex
+            #expect(try await register(gone).exitCode == 1)
+            fake.fault = nil
+            let registered = try await run(
+                ["register", "--server", server, "--node", url, "--device-token", "token", "--token-type", "firebase"],
+                ["PUSHCTL_KEY_FILE": keyFile])
+            #expect(registered.exitCode == 0 && fake.registrations.count == 1)
+            let unusable = try await register(server, "--state", folder.appending(path: "no/such/folder").path)
+            #expect(unusable.exitCode == 78 && unusable.error.contains("--state"))
         }
     }
 
@@ -125,6 +190,70 @@ struct CommandTests {
             #expect(checkup.isHealthy && checkup.steps.map(\.name) == ["node", "register", "query", "push", "unregister"])
             #expect(fake.registrations.isEmpty && fake.pushes.isEmpty && fake.requests.count == 4)
             #expect(try await run(["doctor", "--node", url, "--server", server]).output.contains("ok      push"))
+        }
+    }
+
+    @Test("given a real device the doctor has it notified, once")
+    func doctorNotifies() async throws {
+        defer { try? FileManager.default.removeItem(at: folder) }
+        try await withNode(subscribedTo: [FakeServer.pubsubTopic]) { url, fake in
+            let token = String(repeating: "ab", count: 32)
+            let ended = try await run([
+                "doctor", "--node", url, "--server", server, "--token-type", "apn", "--apn-topic", "org.example", "--device-token", token,
+            ])
+            #expect(ended.exitCode == 0)
+            #expect(fake.pushes.map(\.deviceToken) == [token] && fake.pushes.map(\.apnTopic) == ["org.example"])
+            #expect(fake.registrations.isEmpty && !ended.output.contains(token) && !ended.error.contains(token))
+        }
+    }
+
+    @Test("at a node without a store the doctor says so, and does all with --own-node")
+    func doctorAtOwnNode() async throws {
+        defer { try? FileManager.default.removeItem(at: folder) }
+        try await withNode(subscribedTo: [], hasStore: false) { url, fake in
+            let arguments = ["doctor", "--node", url, "--server", server]
+            let refused = try await run(arguments)
+            #expect(refused.exitCode == 69 && refused.error.contains("--own-node"))
+            let ended = try await run(arguments + ["--own-node", "--json"])
+            #expect(ended.exitCode == 0)
+            #expect(try ended.decoded(as: Checkup.self).steps.map(\.name) == ["node", "register", "query", "push", "unregister"])
+            #expect(fake.requests.count == 4)
+        }
+    }
+
+    @Test("with --own-node watch shows all that is in the node's cache, and takes it")
+    func watchOwnNode() async throws {
+        defer { try? FileManager.default.removeItem(at: folder) }
+        try await withNode(subscribedTo: [FakeServer.pubsubTopic]) { url, _ in
+            let environment = ["PUSHCTL_NODE": url, "PUSHCTL_SERVER": server, "PUSHCTL_KEY_FILE": keyFile]
+            #expect(try await run(["register", "--device-token", "token", "--token-type", "firebase"], environment).exitCode == 0)
+            #expect(try await run(["advertise"], environment).exitCode == 0)
+            let watch = ["watch", "--own-node", "--for", "1ms", "--json"]
+            let types = try await run(watch, environment).lines(as: Watched.self).map(\.type)
+            #expect(
+                types == ["PUSH_NOTIFICATION_REGISTRATION_RESPONSE", "PUSH_NOTIFICATION_QUERY", "CONTACT_CODE_ADVERTISEMENT"])
+            #expect(try await run(watch, environment).output.isEmpty)
+            // What the store has is nobody's to take.
+            let stored = try await run(["watch", "--since", "1m", "--for", "1ms", "--json"], environment)
+            #expect(try stored.lines(as: Watched.self).count == 3)
+        }
+    }
+
+    @Test("watch shows what arrives when it arrives", arguments: [[], ["--own-node"]])
+    func watchLive(options: [String]) async throws {
+        defer { try? FileManager.default.removeItem(at: folder) }
+        try await withNode(subscribedTo: [FakeServer.pubsubTopic]) { url, _ in
+            let receipt = try await run(
+                ["register", "--device-token", "token", "--token-type", "firebase", "--json"],
+                ["PUSHCTL_NODE": url, "PUSHCTL_SERVER": server, "PUSHCTL_KEY_FILE": keyFile]
+            ).decoded(as: Receipt.self)
+            let watching = try ChildProcess(
+                "pushctl", ["watch", "--of", receipt.publicKey, "--node", url] + options, environment: [:])
+            #expect(await watching.standardError.wait { $0.contains("Watching 3 topics") })
+            #expect(try await run(["query", "--of", receipt.publicKey, "--node", url, "--server", server]).exitCode == 0)
+            #expect(await watching.standardOutput.wait { $0.contains("PUSH_NOTIFICATION_QUERY") })
+            watching.signal(SIGINT)
+            #expect(await watching.exitCode == -SIGINT)
         }
     }
 

@@ -61,7 +61,7 @@ final class FakeNetwork: MessageNode {
         }
     }
 
-    func messages(on pubsubTopic: String, topic: Topic, since start: Timestamp) async throws(PushClientError) -> [WakuEnvelope] {
+    func messages(on pubsubTopic: String, topics: Set<Topic>, since start: Timestamp) async throws(PushClientError) -> [WakuEnvelope] {
         try checkUp()
         let fails = state.withLock { state in
             state.failingReadCount -= state.failingReadCount > 0 ? 1 : 0
@@ -73,7 +73,7 @@ final class FakeNetwork: MessageNode {
             state.envelopes += state.delayed.filter { $0.time <= now }.map(\.envelope)
             state.delayed.removeAll { $0.time <= now }
             return state.envelopes.filter { envelope in
-                envelope.pubsubTopic == pubsubTopic && Topic(contentTopic: envelope.message.contentTopic) == topic
+                envelope.pubsubTopic == pubsubTopic && Topic(contentTopic: envelope.message.contentTopic).map(topics.contains) == true
                     && envelope.message.timestamp.map { $0 >= start.nanoseconds } == true
             }
         }

@@ -91,10 +91,10 @@ final class FakeServer: MessageNode {
         return seal(payload, type, to: request.sender)
     }
 
-    func messages(on pubsubTopic: String, topic: Topic, since start: Timestamp) async throws(PushClientError) -> [WakuEnvelope] {
+    func messages(on pubsubTopic: String, topics: Set<Topic>, since start: Timestamp) async throws(PushClientError) -> [WakuEnvelope] {
         state.withLock { state in
             state.envelopes.filter { envelope in
-                envelope.pubsubTopic == pubsubTopic && Topic(contentTopic: envelope.message.contentTopic) == topic
+                envelope.pubsubTopic == pubsubTopic && Topic(contentTopic: envelope.message.contentTopic).map(topics.contains) == true
                     && envelope.message.timestamp.map { $0 >= start.nanoseconds } == true
             }
         }

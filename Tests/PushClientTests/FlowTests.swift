@@ -309,48 +309,23 @@ struct FlowTests {
         try await client.unregister()
         #expect(pushCount == 1 && network.envelopes.count > 10)
 
-        let key = chat.publicKey.publicKey
-        let hash = key.hash.bytes
-        var forms = [key.compressed.bytes, key.uncompressed.bytes, key.x.bytes, hash, Array(key.uncompressed.bytes.dropFirst())]
-        forms += forms.map { Array(Hex.encode($0).utf8) }
-        let names = [TopicName.personal(key), .partitioned(key), .contactCode(key), .query(key.hash, .plain), .query(key.hash, .prefixed)]
-        let topics = Set(names.map(\.topic.contentTopic))
-        let keys = network.servers.map(\.key) + [anonymous.privateKey, bob.privateKey]
-        let symmetric = [TopicName.contactCode(anonymous.privateKey.publicKey), .query(anonymous.privateKey.publicKey.hash, .plain)]
-            .map { $0.deriveSymmetricKey() }
-        for envelope in network.envelopes {
-            #expect(!topics.contains(envelope.message.contentTopic))
-            // On the wire, and for all who can open something of it.
-            var layers = [envelope.encodedForScan]
-            for data in keys.compactMap({ try? RFC26.openAsymmetric(envelope.message.payload, with: $0) })
-                + symmetric.compactMap({ try? RFC26.openSymmetric(envelope.message.payload, with: $0) })
-            {
-                layers.append(data.data)
-                #expect(data.signer() != key)
-            }
-            for server in network.servers {
-                guard let message = layers.dropFirst().first.flatMap({ try? ApplicationMetadata.open($0) }) else { continue }
-                #expect(message.sender != key)
-                if let plaintext = try? AESGCM.openCombined(message.payload.span, key: server.key.sharedSecret(with: message.sender)) {
-                    layers.append(plaintext)
-                }
-            }
-            for layer in layers {
-                for form in forms { #expect(!layer.contains(form)) }
-            }
-        }
+        let scan = KeyScan(for: chat.publicKey.publicKey, opening: network.servers.map(\.key) + [anonymous.privateKey, bob.privateKey])
+        #expect(scan.traces(in: network.envelopes).isEmpty)
     }
 
-    @Test("the scan for the chat key finds it where it is not hidden")
+    @Test("the scan for the chat key finds it where it is not hidden: on the wire, and under its layers")
     func scan() async throws {
         try await registering(alice).register(device, with: [first.identity])
-        let query = try await sending().query(alice.publicKey)
-        #expect(query.count == 1)
-        let hash = alice.publicKey.hash.bytes.bytes
-        #expect(first.requests.contains { $0.payload.contains(hash) })
+        let outside = KeyScan(for: alice.publicKey.publicKey, opening: [])
+        #expect(!outside.traces(in: network.envelopes).isEmpty)
+        let count = network.envelopes.count
+        _ = try await sending().query(alice.publicKey)
+        // The server's answer says whose devices they are; that can be seen by opening it only.
+        let answer = try #require(network.envelopes[count...].last)
+        #expect(outside.traces(in: [answer]).isEmpty)
+        let registration = try #require(network.envelopes.first)
+        let inside = KeyScan(for: alice.publicKey.publicKey, opening: [first.key])
+        #expect(outside.traces(in: [registration]).isEmpty)
+        #expect(inside.traces(in: [registration]).contains("a signer"))
     }
-}
-
-extension WakuEnvelope {
-    fileprivate var encodedForScan: [UInt8] { message.encoded() + Array(pubsubTopic.utf8) }
 }

@@ -78,9 +78,11 @@ struct Golden: Decodable {
         let signer: String
         let payload: HexBytes
         let messageID: HexBytes
+        let applicationMetadata: HexBytes
 
         private enum CodingKeys: String, CodingKey {
             case payload
+            case applicationMetadata = "application_metadata"
             case signer = "app_signer"
             case messageID = "message_id"
         }

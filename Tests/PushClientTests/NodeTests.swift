@@ -62,7 +62,9 @@ struct NodeTests {
         let person = Person.key(server)
         // Port 1, tcpmux: nobody listens.
         let nowhere = PushServer(server, node: Node(NodeAccess(url: "http://127.0.0.1:1")))
-        await #expect(throws: PushClientError.nodeUnreachable(reason: "couldNotConnect")) { try await nowhere.query(person) }
+        await #expect(throws: PushClientError.nodeUnreachable(reason: "there is no such host, or nobody listens there")) {
+            try await nowhere.query(person)
+        }
 
         try await withNode(subscribedTo: []) { url, _ in
             let client = PushServer(server, node: Node(NodeAccess(url: url, pubsubTopic: "/no/shard")))

@@ -264,9 +264,9 @@ private final class SlowNode: MessageNode {
 
     func publish(_ envelope: WakuEnvelope) async throws(PushClientError) { try await server.publish(envelope) }
 
-    func messages(on pubsubTopic: String, topic: Topic, since start: Timestamp) async throws(PushClientError) -> [WakuEnvelope] {
+    func messages(on pubsubTopic: String, topics: Set<Topic>, since start: Timestamp) async throws(PushClientError) -> [WakuEnvelope] {
         guard polls.add(1, ordering: .relaxed).newValue >= firstPoll else { return [] }
-        return try await server.messages(on: pubsubTopic, topic: topic, since: start)
+        return try await server.messages(on: pubsubTopic, topics: topics, since: start)
     }
 }
 
@@ -276,7 +276,7 @@ private struct DeafNode: MessageNode {
         Issue.record("published")
     }
 
-    func messages(on pubsubTopic: String, topic: Topic, since start: Timestamp) async throws(PushClientError) -> [WakuEnvelope] {
+    func messages(on pubsubTopic: String, topics: Set<Topic>, since start: Timestamp) async throws(PushClientError) -> [WakuEnvelope] {
         throw .nodeRefused(status: 412, text: "no store")
     }
 }

@@ -69,6 +69,98 @@ extension ServerProcess {
     }
 }
 
+/// Two real servers, each at a node of its own, two people at a third: what goes wrong on the way.
+@Suite(.timeLimit(.minutes(2)), .serialized)
+struct RealTroubleTests {
+    private let alice = Identity.generate()
+    private let bob = Identity.generate()
+    private let device = Device(deviceToken: "token", service: .firebase)
+
+    private func message() -> PushMessage { PushMessage(kind: .message, messageID: PushMessage.randomMessageID()) }
+
+    @Test("a server that is silent is followed by the other; a token of before is looked up, and the push accepted in the end")
+    func silenceAndWrongToken() async throws {
+        try await RealNetwork.with { network in
+            let node = Node(NodeAccess(url: network.url))
+            let keys = network.servers
+            let registering = try await RegisteringClient(identity: alice, node: node, state: .inMemory())
+            var device = device
+            device.contacts = [bob.publicKey, Identity.generate().publicKey]
+            #expect(try await registering.register(device, with: keys).map(\.phase) == [.registered, .registered])
+
+            let sending = SendingClient(identity: bob, node: node, state: try .inMemory())
+            let devices = try await sending.devices(of: alice.publicKey)
+            let preferred = try #require(devices.max { $0.version < $1.version }).server
+            let other = keys.filter { $0 != preferred }
+            network.setDeaf(true, preferred)
+            #expect(try await sending.push(message(), to: [Recipient(alice.publicKey)]).map(\.outcome) == other.map { .accepted(by: $0) })
+            network.setDeaf(false, preferred)
+
+            let token = await registering.accessToken
+            device.contacts = [bob.publicKey]
+            #expect(try await registering.register(device, with: keys).map(\.phase) == [.registered, .registered])
+            #expect(await registering.accessToken != token)
+            #expect(try await sending.push(message(), to: [Recipient(alice.publicKey)]).map(\.outcome.isAccepted) == [true])
+            let known = try await sending.devices(of: alice.publicKey)
+            #expect(await registering.accessToken.map { token in known.contains { $0.accessToken == token } } == true)
+        }
+    }
+
+    @Test("a registration whose answer was lost is stored, and does not lock the device out")
+    func lostReply() async throws {
+        try await RealNetwork.with { network in
+            let node = Node(NodeAccess(url: network.url))
+            let keys = network.servers
+            let state = try ClientState.inMemory()
+            let hasty = try await RegisteringClient(
+                identity: alice, node: node, state: state, timeout: .seconds(1), advertisingInterval: nil)
+            network.setClientsDeaf(true)
+            #expect(try await hasty.register(device, with: keys).map(\.phase) == [.registering, .registering])
+            network.setClientsDeaf(false)
+
+            // The program was ended meanwhile.
+            let client = try await RegisteringClient(identity: alice, node: node, state: state, advertisingInterval: nil)
+            let statuses = try await client.register(device, with: keys)
+            #expect(statuses.map(\.phase) == [.registered, .registered])
+            let found = try await SendingClient(node: node, state: .inMemory()).query(alice.publicKey)
+            let token = await client.accessToken
+            #expect(Set(found.map(\.server)) == Set(keys) && found.allSatisfy { $0.accessToken == token })
+            // A late answer to the first request may have come after the second one had left.
+            for status in statuses {
+                let version = found.first { $0.server == status.server }?.version
+                #expect(try #require(version) >= #require(status.version))
+            }
+        }
+    }
+
+    @Test("in anonymous mode nothing on the wire, nor anything that the servers can open, carries the chat key")
+    func anonymous() async throws {
+        try await RealNetwork.with { network in
+            let node = Node(NodeAccess(url: network.url))
+            let keys = network.servers
+            // Has an account in the messenger, and is somebody's contact; here it must not show.
+            let chat = Identity.generate()
+            let client = try await RegisteringClient(identity: alice, node: node, state: .inMemory())
+            var device = device
+            device.isForContactsOnly = true
+            device.contacts = [bob.publicKey, chat.publicKey]
+            #expect(try await client.register(device, with: keys).map(\.phase) == [.registered, .registered])
+            for identity in [bob, chat] {
+                let sending = SendingClient(identity: identity, node: node, state: try .inMemory())
+                #expect(try await sending.push(message(), to: [Recipient(alice.publicKey)]).map(\.outcome.isAccepted) == [true])
+            }
+            try await client.unregister()
+
+            let scan = KeyScan(for: chat.publicKey.publicKey, opening: network.serverKeys + [alice.privateKey, bob.privateKey])
+            #expect(network.envelopes.count > 12)
+            #expect(scan.traces(in: network.envelopes).isEmpty)
+            // What does show is the key that was made for it.
+            let other = KeyScan(for: alice.publicKey.publicKey, opening: network.serverKeys)
+            #expect(other.traces(in: network.envelopes) == ["a topic", "a signer", "the key"])
+        }
+    }
+}
+
 extension DeliveryReport.Outcome {
     fileprivate var isAccepted: Bool {
         if case .accepted = self { return true }

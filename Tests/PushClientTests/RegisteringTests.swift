@@ -325,6 +325,24 @@ struct RegisteringTests {
         #expect(try stored(first).accessToken == stored(second).accessToken)
     }
 
+    @Test("two installations of one identity in one file are kept apart; the one that was new last is the default")
+    func installations() async throws {
+        let state = try ClientState.inMemory()
+        func client(_ installationID: String?) async throws -> RegisteringClient {
+            try await RegisteringClient(
+                identity: identity, installationID: installationID, node: network.node, state: state, advertisingInterval: nil)
+        }
+        for installationID in ["phone", "tablet"] {
+            try await client(installationID).register(device, with: [first.identity])
+        }
+        let (phone, tablet) = (try await client("phone"), try await client("tablet"))
+        let tokens = [await phone.accessToken, await tablet.accessToken].compactMap(\.self)
+        #expect(Set(tokens).count == 2)
+        #expect(try await client(nil).installationID == "tablet")
+        try await phone.register(device, with: [first.identity])
+        #expect(first.requests.count == 2 && first.registrations.count == 2)
+    }
+
     @Test("a file that is no state is refused, and left as it is")
     func noState() throws {
         let url = FileManager.default.temporaryDirectory.appending(path: "pushclient-\(UUID().uuidString)")

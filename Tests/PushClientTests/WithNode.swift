@@ -6,15 +6,16 @@ import Synchronization
 import Transport
 
 /// Runs a node on a bus with a server on it.
-func withNode(subscribedTo topics: [String], _ test: (_ url: String, FakeServer) async throws -> Void) async throws {
-    let wallClock = WallClock { Timestamp(nanoseconds: Int64(Date().timeIntervalSince1970 * 1e9)) }
-    let server = FakeServer(wallClock: wallClock)
+func withNode(subscribedTo topics: [String], hasStore: Bool = true, _ test: (_ url: String, FakeServer) async throws -> Void) async throws {
+    let server = FakeServer(wallClock: .system)
     let bus = Bus()
     let member = BusServer(server)
     member.join(bus)
     let (addresses, continuation) = AsyncStream.makeStream(of: String.self)
+    let control = RelayControl()
+    control.faults.hasNoStore = !hasStore
     let relay = RelayServer(
-        configuration: .init(pubsubTopics: topics), bus: bus, clock: wallClock,
+        configuration: .init(pubsubTopics: topics), bus: bus, clock: .system, control: control,
         logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
     ) { continuation.yield($0) }
     try await withThrowingTaskGroup { group in

@@ -67,7 +67,7 @@ struct GapTests {
             world.control.faults.losesAnswers = true
             try await world.send([1, 2])
             await world.pass(WakuWorld.interval)
-            #expect(transport.troubles == ["\(TestNode.topic): the node cannot be reached: connectionLost"])
+            #expect(transport.troubles == ["\(TestNode.topic): the node cannot be reached: \(HTTPError.Kind.connectionLost)"])
             #expect(world.receiver.numbers == [])
             world.control.faults.losesAnswers = false
             await recover(2)

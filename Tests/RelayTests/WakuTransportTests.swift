@@ -100,7 +100,7 @@ struct WakuTransportTests {
         let port = Int.random(in: 20_000..<30_000)
         let transport = world.transport("http://127.0.0.1:\(port)")
         try await world.whileRunning(transport, sleepers: 2) { () async throws in
-            #expect(transport.troubles == ["\(TestNode.topic): the node cannot be reached: couldNotConnect"])
+            #expect(transport.troubles == ["\(TestNode.topic): the node cannot be reached: \(HTTPError.Kind.couldNotConnect)"])
             for number in [1, 2] as [UInt8] {
                 try await world.withNode(.init(port: port)) { _ async throws in
                     await world.pass(.seconds(10), sleepers: 2)

@@ -6,7 +6,10 @@ import Wire
 /// (71/STATUS-PUSH-NOTIFICATION-SERVER, PROTOCOL.md §6).
 enum Advertisement {
     /// How far back to look for one: advertisers repeat theirs twice a day, and nodes keep messages for some days.
-    static let maximumAge = Duration.seconds(7 * 24 * 60 * 60)
+    private static let maximumAge = Duration.seconds(7 * 24 * 60 * 60)
+
+    /// From when on to look for advertisements.
+    static func start(at now: Timestamp) -> Timestamp { now.advanced(by: .zero - maximumAge) }
 
     /// Signs an advertisement, and encrypts it for whoever knows the key that it is about.
     static func seal(
@@ -20,32 +23,6 @@ enum Advertisement {
         wrapper.publicMessage = sealing.sign(advertisement.encoded(), type: .contactCodeAdvertisement)
         return try sealing.encrypt(wrapper.encoded(), for: .contactCode(owner.publicKey), using: &random)
     }
-
-    /// What a person's advertisements say. Of each installation the one with the newest version counts, whole: a server that is in an older
-    /// one only is not used any more.
-    ///
-    /// - Parameters:
-    ///   - messages: in the order in which they were sent; others' are passed over.
-    ///   - contact: see ``QueryAnswer``.
-    static func devices(of person: IdentityKey, in messages: [OpenedMessage], to contact: PrivateKey?) -> [DeviceInfo] {
-        var newest: [String: [DeviceInfo]] = [:]
-        for message in messages where message.sender == person.publicKey && message.type == .contactCodeAdvertisement {
-            guard let advertisement = try? ContactCodeAdvertisement.decode(message.payload) else { continue }
-            let devices = advertisement.pushNotificationInfo.compactMap { info -> DeviceInfo? in
-                guard let server = try? PublicKey(compressed: info.serverPublicKey) else { return nil }
-                return DeviceInfo(info, of: .key(person), at: server, to: contact)
-            }
-            for (installationID, infos) in Dictionary(grouping: devices, by: \.installationID)
-            where infos.newestVersion >= newest[installationID]?.newestVersion ?? 0 {
-                newest[installationID] = infos
-            }
-        }
-        return newest.sorted { $0.key < $1.key }.flatMap(\.value)
-    }
-}
-
-extension [DeviceInfo] {
-    fileprivate var newestVersion: UInt64 { map(\.version).max() ?? 0 }
 }
 
 extension PushNotificationQueryInfo {
@@ -62,4 +39,17 @@ extension PushNotificationQueryInfo {
         version = registration.version
         serverPublicKey = server.compressed.bytes
     }
+
+    /// What an owner says when no server notifies the device any more: a description that names none. Reference clients pass it over.
+    ///
+    /// - Parameter version: of all registrations of the installation the highest: what was advertised before is over.
+    init(withdrawing installationID: String, version: UInt64, of owner: PrivateKey) {
+        self.init()
+        self.installationID = installationID
+        publicKey = owner.publicKey.hash.bytes
+        self.version = version
+    }
+
+    /// Whether it is one of these.
+    package var namesNoServer: Bool { serverPublicKey.isEmpty && accessToken.isEmpty && grant.isEmpty }
 }

@@ -13,7 +13,7 @@ extension Node {
             if device.accessToken == nil { info.grant = [] }
             return info
         }
-        let payloads = try PushClientError.sealing { random throws(RFC26.DataTooLong) in
+        let payloads = try sealing { random throws(RFC26.DataTooLong) in
             try Advertisement.seal(infos, by: identity.privateKey, segmenter: segmenter, using: &random)
         }
         try await exchange.publish(payloads, on: .contactCode(identity.privateKey.publicKey))

@@ -63,9 +63,9 @@ package struct Exchange: Sendable {
         }
     }
 
-    /// What the node has on a topic from a moment on.
-    package func messages(on topic: TopicName, since start: Timestamp) async throws(PushClientError) -> [WakuEnvelope] {
-        try await node.messages(on: pubsubTopic, topic: topic.topic, since: start)
+    /// What the node has on the topics from a moment on, and perhaps more.
+    package func messages(on topics: Set<Topic>, since start: Timestamp) async throws(PushClientError) -> [WakuEnvelope] {
+        try await node.messages(on: pubsubTopic, topics: topics, since: start)
     }
 
     /// How much time passed since the call.
@@ -90,11 +90,11 @@ package struct Exchange: Sendable {
         for question: Asked, timeout: Duration, clock: some Clock<Duration>, take: (Asked.Answer) -> Bool,
         while isWanted: () -> Bool = { true }
     ) async throws(PushClientError) {
-        let answerTopic = TopicName.partitioned(question.asker.publicKey)
+        let answerTopic = TopicName.partitioned(question.asker.publicKey).topic
         let start = wallClock.now().advanced(by: .zero - Self.clockTolerance)
         var reader = MessageReader(.asymmetric(question.asker))
         func goesOn() async throws(PushClientError) -> Bool {
-            for envelope in try await messages(on: answerTopic, since: start) {
+            for envelope in try await messages(on: [answerTopic], since: start) {
                 guard let message = reader.read(envelope, now: wallClock.now()), let answer = question.answer(in: message) else { continue }
                 guard take(answer) else { return false }
             }

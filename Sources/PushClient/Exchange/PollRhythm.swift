@@ -3,6 +3,8 @@
 package struct PollRhythm: Sendable {
     package static let first = Duration.milliseconds(25)
     package static let last = Duration.milliseconds(250)
+    /// For who listens without having asked, for hours perhaps: a person does not see the difference.
+    package static let listening = Duration.milliseconds(500)
 
     private var pause = first
 

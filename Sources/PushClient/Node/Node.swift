@@ -1,5 +1,4 @@
 package import Envelope
-import FoundationEssentials
 
 /// A node that carries messages, to be shared by all clients of a program: a relay cache has one reader.
 ///
@@ -7,6 +6,8 @@ import FoundationEssentials
 public struct Node: Sendable {
     package let exchange: Exchange
     package let segmenter: Segmenter
+    /// A generator for each operation.
+    let makeRandom: @Sendable () -> Randomness
 
     /// Describes the connection. Nothing is sent before the first call of a client.
     ///
@@ -20,15 +21,25 @@ public struct Node: Sendable {
     }
 
     package init(
-        _ node: any MessageNode, pubsubTopic: String, segmenter: Segmenter = Segmenter(), clock: any Clock<Duration>, wallClock: WallClock
+        _ node: any MessageNode, pubsubTopic: String, segmenter: Segmenter = Segmenter(), clock: any Clock<Duration>,
+        wallClock: WallClock, makeRandom: @escaping @Sendable () -> Randomness = { Randomness() }
     ) {
         exchange = Exchange(node: node, pubsubTopic: pubsubTopic, clock: clock, wallClock: wallClock)
         self.segmenter = segmenter
+        self.makeRandom = makeRandom
     }
 
     package var now: Timestamp { exchange.wallClock.now() }
-}
 
-extension WallClock {
-    fileprivate static let system = WallClock { Timestamp(nanoseconds: Int64(Date().timeIntervalSince1970 * 1e9)) }
+    /// Makes what is to be sent.
+    func sealing<Sealed>(
+        _ seal: (inout Randomness) throws(RFC26.DataTooLong) -> Sealed
+    ) throws(PushClientError) -> Sealed {
+        var random = makeRandom()
+        do {
+            return try seal(&random)
+        } catch {
+            throw .requestTooLong
+        }
+    }
 }

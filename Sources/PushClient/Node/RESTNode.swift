@@ -5,6 +5,9 @@ import Transport
 
 /// A Waku node behind its REST API.
 final class RESTNode: MessageNode {
+    /// More are refused when the answer has several pages (WAKU_REST.md §1.5).
+    private static let maximumTopicCountPerQuery = 10
+
     private let node: WakuNode
     private let reception: NodeAccess.Reception
     private let inbox = Mutex(RelayInbox())
@@ -28,28 +31,34 @@ final class RESTNode: MessageNode {
         }
     }
 
-    func messages(on pubsubTopic: String, topic: Topic, since start: Timestamp) async throws(PushClientError) -> [WakuEnvelope] {
+    func messages(on pubsubTopic: String, topics: Set<Topic>, since start: Timestamp) async throws(PushClientError) -> [WakuEnvelope] {
         try await asked { () async throws(TransportError) in
             switch reception {
-            case .store: try await stored(on: pubsubTopic, topic: topic, since: start)
-            case .relayCache: try await cached(on: pubsubTopic, topic: topic)
+            case .store: try await stored(on: pubsubTopic, topics: topics, since: start)
+            case .relayCache: try await cached(on: pubsubTopic, topics: topics)
             }
         }
     }
 
-    private func stored(on pubsubTopic: String, topic: Topic, since start: Timestamp) async throws(TransportError) -> [WakuEnvelope] {
+    private func stored(on pubsubTopic: String, topics: Set<Topic>, since start: Timestamp) async throws(TransportError) -> [WakuEnvelope] {
         var query = StoreQuery()
         query.pubsubTopic = pubsubTopic
-        query.contentTopics = [topic.contentTopic]
         query.startTime = start
+        var remaining = topics.map(\.contentTopic)[...]
         var envelopes: [WakuEnvelope] = []
-        try await node.storeMessages(query) { page in envelopes += page.rows.compactMap(\.envelope) }
+        while !remaining.isEmpty {
+            query.contentTopics = Array(remaining.prefix(Self.maximumTopicCountPerQuery))
+            remaining = remaining.dropFirst(Self.maximumTopicCountPerQuery)
+            try await node.storeMessages(query) { page in envelopes += page.rows.compactMap(\.envelope) }
+        }
         return envelopes
     }
 
     /// Subscribes when the node is not: a second subscription at go-waku is another cache (WAKU_REST.md §1.2).
-    private func cached(on pubsubTopic: String, topic: Topic) async throws(TransportError) -> [WakuEnvelope] {
-        inbox.withLock { $0.open(topic) }
+    private func cached(on pubsubTopic: String, topics: Set<Topic>) async throws(TransportError) -> [WakuEnvelope] {
+        inbox.withLock { inbox in
+            for topic in topics { inbox.open(topic) }
+        }
         if let envelopes = try await node.takeMessages(on: pubsubTopic, where: { text in inbox.withLock { $0.wants(text) } }) {
             inbox.withLock { inbox in
                 for envelope in envelopes { inbox.add(envelope) }
@@ -57,7 +66,7 @@ final class RESTNode: MessageNode {
         } else {
             try await node.subscribe(to: [pubsubTopic])
         }
-        return inbox.withLock { $0.envelopes(on: topic) }
+        return inbox.withLock { inbox in topics.flatMap { inbox.envelopes(on: $0) } }
     }
 
     private func asked<Answer>(_ body: () async throws(TransportError) -> Answer) async throws(PushClientError) -> Answer {

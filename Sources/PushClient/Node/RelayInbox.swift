@@ -6,7 +6,7 @@ import Wire
 /// Keeps only what is on a topic that was asked for before, so that the traffic of a shard cannot drive out an answer.
 struct RelayInbox: Sendable {
     /// Topics that are kept: those of the requests under way, and of the contacts that are watched.
-    static let maximumTopicCount = 256
+    static let maximumTopicCount = 1_024
     /// Envelopes kept of one topic: far more than come in while an answer is waited for.
     static let maximumEnvelopeCountPerTopic = 256
 

@@ -44,16 +44,6 @@ package struct QueryQuestion: Question {
     }
 }
 
-extension ApplicationMetadata {
-    /// The Status message id: keccak256(65-byte sender key ‖ the message's bytes) (PROTOCOL.md §5).
-    fileprivate static func messageID(sender: PublicKey, _ data: [UInt8]) -> Digest32 {
-        var sponge = KeccakSponge.keccak256
-        sponge.absorb(sender.uncompressed.span)
-        sponge.absorb(data)
-        return sponge.squeeze()
-    }
-}
-
 extension QueryAnswer {
     /// Believes what is about the person and authorised by it.
     ///

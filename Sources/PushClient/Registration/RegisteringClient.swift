@@ -27,7 +27,7 @@ public actor RegisteringClient {
     private let state: ClientState
     private let timeout: Duration
     var plan: RegistrationPlan
-    private var random = SecureRandom()
+    private var random: Randomness
     /// Servers that are being written to.
     private var underWay: Set<IdentityKey> = []
     private let listeners = Broadcast<RegistrationEvent>()
@@ -54,11 +54,10 @@ public actor RegisteringClient {
         self.timeout = timeout
         self.advertisingInterval = advertisingInterval
         publicKey = identity.publicKey
-        let saved = try await state.plan(of: identity.publicKey)
-        if let saved, installationID == nil || installationID == saved.installationID {
+        random = Randomness()
+        if let saved = try await state.plan(of: identity.publicKey, installationID: installationID) {
             plan = saved
         } else {
-            var random = SecureRandom()
             plan = RegistrationPlan(installationID: installationID ?? UniversallyUniqueID.random(using: &random))
         }
     }
@@ -110,7 +109,7 @@ public actor RegisteringClient {
     }
 
     private func change(
-        _ body: (inout RegistrationPlan, inout SecureRandom) -> Void
+        _ body: (inout RegistrationPlan, inout Randomness) -> Void
     ) async throws(PushClientError) -> [ServerStatus] {
         var changed = plan
         body(&changed, &random)
@@ -127,6 +126,28 @@ public actor RegisteringClient {
         }
         changes.send(())
         return statuses
+    }
+
+    /// Tells one server, whatever it is known to know, and no other. For tools, whose users want to see an answer.
+    ///
+    /// - Parameter device: nil: the server is to forget it.
+    /// - Throws: what the server or the node did.
+    package func tell(_ device: Device?, to server: IdentityKey) async throws(PushClientError) -> RegistrationReceipt {
+        if let device {
+            plan.register(device, with: plan.wantedServers + [server], using: &random)
+        } else {
+            plan.unregister(from: server)
+        }
+        plan.repeatOrder(to: server)
+        try await save()
+        while let attempt = try await write(to: server) {
+            switch attempt.event {
+            case .retrying(_, let reason, _), .stopped(_, let reason): throw reason
+            case .registered, .unregistered: return attempt.receipt
+            default: continue
+            }
+        }
+        throw .cancelled
     }
 
     // MARK: What is done
@@ -182,36 +203,50 @@ public actor RegisteringClient {
     private func writeAsLongAsDue(to server: IdentityKey) async -> PushClientError? {
         defer { underWay.remove(server) }
         do throws(PushClientError) {
-            while plan.due(at: node.now).contains(server), !Task.isCancelled { try await write(to: server) }
+            while plan.due(at: node.now).contains(server), !Task.isCancelled { _ = try await write(to: server) }
             return nil
         } catch {
             return error
         }
     }
 
+    /// What came of one request.
+    private struct Attempt {
+        let event: RegistrationEvent?
+        /// What the server confirmed, if it did.
+        let receipt: RegistrationReceipt
+    }
+
     /// One request and its answer.
-    private func write(to server: IdentityKey) async throws(PushClientError) {
-        guard let order = plan.order(to: server, now: node.now) else { return }
-        let question: OrderQuestion
-        do {
-            question = try seal(order)
-        } catch {
-            report(plan.failed(error, to: server, now: node.now, using: &random))
-            return try await save()
-        }
-        // What leaves unsaved could be forgotten, and its version used again.
-        plan.note(question.requestID, of: order)
-        try await save()
+    ///
+    /// - Returns: nil if there is nothing to tell the server, or the task was cancelled.
+    private func write(to server: IdentityKey) async throws(PushClientError) -> Attempt? {
+        guard let order = plan.order(to: server, now: node.now) else { return nil }
+        var requestID = ""
+        let event: RegistrationEvent?
         do throws(PushClientError) {
+            let question = try seal(order)
+            requestID = question.requestID
+            // What leaves unsaved could be forgotten, and its version used again.
+            plan.note(requestID, of: order)
+            try await save()
             let answer = try await node.exchange.ask(question, timeout: timeout)
-            report(plan.answered(answer.response, requestID: answer.requestID, by: server, now: node.now, using: &random))
+            event = plan.answered(answer.response, requestID: answer.requestID, by: server, now: node.now, using: &random)
         } catch .cancelled {
             // Not the server's fault; an answer still counts if somebody looks.
-            return
+            return nil
+        } catch .stateUnusable(let reason) {
+            throw .stateUnusable(reason: reason)
         } catch {
-            report(plan.failed(error, to: server, now: node.now, using: &random))
+            event = plan.failed(error, to: server, now: node.now, using: &random)
         }
+        report(event)
         try await save()
+        return Attempt(
+            event: event,
+            receipt: RegistrationReceipt(
+                installationID: plan.installationID, version: order.version,
+                accessToken: order.device == nil ? nil : plan.accessToken, requestID: requestID))
     }
 
     private func seal(_ order: RegistrationOrder) throws(PushClientError) -> OrderQuestion {
@@ -224,7 +259,7 @@ public actor RegisteringClient {
                 PushNotificationRegistration(unregistering: plan.installationID, version: order.version)
             }
         let earlier = plan.requestIDs(waitingFor: order.server)
-        return try PushClientError.sealing { random throws(RFC26.DataTooLong) in
+        return try node.sealing { random throws(RFC26.DataTooLong) in
             OrderQuestion(
                 try RegistrationQuestion(
                     registration, from: identity.privateKey, to: order.server.publicKey, segmenter: node.segmenter, using: &random),

@@ -16,14 +16,19 @@ package struct RegistrationPlan: Codable, Equatable, Sendable {
     /// The highest version that any request carried, to any server.
     package private(set) var version: UInt64 = 0
     private var entries: [ServerEntry] = []
-    /// What was advertised last.
-    private var advertisement: Advertised?
+    /// What was advertised last; put back if it could not be sent.
+    var advertisement: Advertised?
     /// Tells which of two saved plans is the newer one.
     package private(set) var revision = 0
 
-    package init(installationID: String) {
+    /// - Parameter accessToken: one that senders know already; empty for a new one.
+    package init(installationID: String, accessToken: String = "") {
         self.installationID = installationID
+        self.accessToken = accessToken
     }
+
+    /// The servers that are to know the installation.
+    package var wantedServers: [IdentityKey] { entries.filter(\.isWanted).map(\.server) }
 
     /// In the order in which they were named.
     package var statuses: [ServerStatus] { entries.map { $0.status(generation: generation) } }
@@ -49,7 +54,7 @@ extension RegistrationPlan {
         }
         forgetUntold()
         for server in servers where !entries.contains(where: { $0.server == server }) {
-            entries.append(ServerEntry(server: server))
+            entries.append(ServerEntry(server: server, isWanted: true))
         }
     }
 
@@ -59,6 +64,12 @@ extension RegistrationPlan {
         entries[index].startOver()
         entries[index].isWanted = false
         forgetUntold()
+    }
+
+    /// The server is told once more, whatever it is known to know; one that nothing is known of is told to forget.
+    package mutating func repeatOrder(to server: IdentityKey) {
+        if index(of: server) == nil { entries.append(ServerEntry(server: server, isWanted: false)) }
+        for index in entries.indices where entries[index].server == server { entries[index].forgetConfirmation() }
     }
 
     /// A server that was never written to has nothing to forget.
@@ -147,7 +158,7 @@ extension RegistrationPlan {
 // MARK: - What is advertised
 
 /// What an advertisement said, and when.
-private struct Advertised: Codable, Equatable, Sendable {
+struct Advertised: Codable, Equatable, Sendable {
     let servers: [AdvertisedServer]
     let accessToken: String?
     let time: Timestamp
@@ -161,12 +172,15 @@ package struct AdvertisedServer: Codable, Equatable, Sendable {
 }
 
 extension RegistrationPlan {
-    /// The servers that know all they are to know: these are advertised.
-    package var advertisedServers: [AdvertisedServer] {
-        entries.compactMap { entry in
+    /// The servers that know all they are to know; none when servers were advertised and none is wanted any more; nil when there is nothing
+    /// to advertise.
+    package var serversToAdvertise: [AdvertisedServer]? {
+        guard entries.contains(where: \.isWanted) else { return advertisement?.servers.isEmpty == false ? [] : nil }
+        let servers = entries.compactMap { entry -> AdvertisedServer? in
             guard entry.isUpToDate(generation), let version = entry.confirmedVersion else { return nil }
             return AdvertisedServer(server: entry.server, version: version)
         }
+        return servers.isEmpty ? nil : servers
     }
 
     /// What everybody may know; nil when only contacts may.
@@ -174,20 +188,17 @@ extension RegistrationPlan {
 
     /// When to advertise: at once when there is news, otherwise when it was so long ago; nil if there is nothing to advertise.
     package func nextAdvertisement(after now: Timestamp, interval: Duration) -> Timestamp? {
-        guard !advertisedServers.isEmpty else { return nil }
-        guard let advertisement, advertisement.servers == advertisedServers, advertisement.accessToken == advertisedToken else {
+        guard let serversToAdvertise else { return nil }
+        guard let advertisement, advertisement.servers == serversToAdvertise, advertisement.accessToken == advertisedToken else {
             return now
         }
         return min(max(advertisement.time.advanced(by: interval), now), now.advanced(by: interval))
     }
 
-    /// Notes that everything was advertised.
-    package mutating func noteAdvertisement(at now: Timestamp) {
-        advertisement = Advertised(servers: advertisedServers, accessToken: advertisedToken, time: now)
+    /// Notes what is being advertised.
+    package mutating func noteAdvertisement(of servers: [AdvertisedServer], at now: Timestamp) {
+        advertisement = Advertised(servers: servers, accessToken: advertisedToken, time: now)
     }
-
-    /// Notes that it is to be done again.
-    package mutating func forgetAdvertisement() { advertisement = nil }
 }
 
 // MARK: - What came of it

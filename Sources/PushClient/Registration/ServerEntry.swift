@@ -22,7 +22,7 @@ struct ServerEntry: Codable, Equatable, Sendable {
 
     let server: IdentityKey
     /// Whether the server is to know the installation, or to forget it.
-    var isWanted = true
+    var isWanted: Bool
     /// The newest request that the server confirmed: what it knows.
     private(set) var confirmedGeneration: Int?
     private(set) var confirmedVersion: UInt64?
@@ -36,8 +36,9 @@ struct ServerEntry: Codable, Equatable, Sendable {
     var nextAttempt: Timestamp?
     var stop: Stop?
 
-    init(server: IdentityKey) {
+    init(server: IdentityKey, isWanted: Bool) {
         self.server = server
+        self.isWanted = isWanted
     }
 
     /// Whether nothing was ever sent to it.
@@ -68,10 +69,13 @@ struct ServerEntry: Codable, Equatable, Sendable {
 
     mutating func note(_ request: Request) {
         // From here on the server may know nothing.
-        if request.generation == nil { confirmedGeneration = nil }
+        if request.generation == nil { forgetConfirmation() }
         requests.append(request)
         if requests.count > Self.maximumRequestCount { requests.removeFirst() }
     }
+
+    /// The server may know something else than it confirmed.
+    mutating func forgetConfirmation() { confirmedGeneration = nil }
 
     /// The server confirmed a request, and so refuses all earlier ones.
     mutating func confirm(_ request: Request) {
@@ -91,16 +95,5 @@ struct ServerEntry: Codable, Equatable, Sendable {
             case nil: isWanted ? .registering : .unregistering
             }
         return ServerStatus(server: server, phase: phase, version: confirmedVersion, failureCount: failureCount)
-    }
-}
-
-extension Timestamp: Codable {
-    package init(from decoder: any Decoder) throws {
-        self.init(nanoseconds: try decoder.singleValueContainer().decode(Int64.self))
-    }
-
-    package func encode(to encoder: any Encoder) throws {
-        var container = encoder.singleValueContainer()
-        try container.encode(nanoseconds)
     }
 }

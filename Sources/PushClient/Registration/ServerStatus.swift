@@ -35,7 +35,7 @@ public enum RegistrationEvent: Hashable, Sendable {
     case retrying(server: IdentityKey, reason: PushClientError, after: Duration)
     /// Nothing more is tried with this server; its status says why.
     case stopped(server: IdentityKey, reason: PushClientError)
-    /// The servers were advertised on the contact-code topic: so many.
+    /// The servers were advertised on the contact-code topic: so many; 0: that there is none any more.
     case advertised(serverCount: Int)
     /// Something is wrong with the node or the state file; it is tried again.
     case troubled(PushClientError)

@@ -2,7 +2,8 @@
 public struct Recipient: Hashable, Sendable {
     /// The person's chat key, or the key that the person registers with in anonymous mode.
     public var person: IdentityKey
-    /// The devices that the message is for, the one that was active last first; nil for all that are known, the newest registration first.
+    /// The devices that the message is for, the one that was active last first: a messenger knows from which of them it heard last. Nil for
+    /// all that are known, in the order of ``SendingClient/devices(of:refreshes:)``.
     public var installationIDs: [String]?
 
     /// Names a person, and the devices if they are known.
@@ -22,7 +23,7 @@ public struct DeliveryReport: Hashable, Sendable {
         case refused(DeviceReport.Outcome)
         /// No server answered; one may have taken it all the same.
         case noAnswer
-        /// No access token is to be had: the device is registered nowhere, or for contacts only.
+        /// No access token is to be had: the device is registered nowhere (any more), or for contacts only.
         case unknown
     }
 

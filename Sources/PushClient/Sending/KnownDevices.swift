@@ -9,13 +9,15 @@ package struct KnownDevices: Codable, Equatable, Sendable {
     /// After that a person with no known device, or with a new one, is looked up again. Looking costs seconds.
     package static let minimumAge = Duration.seconds(10 * 60)
 
-    /// Of one installation at one server at most one.
+    /// Of one installation at one server at most one. The installation that was active last is the first; then comes what was registered last.
     package private(set) var devices: [DeviceInfo]
     /// When servers or advertisements were asked last.
     package let learnedAt: Timestamp
 
-    /// Of one installation at one server the newest version counts.
-    package init(_ devices: [DeviceInfo], learnedAt: Timestamp) {
+    /// Of one installation at one server the newest version counts, and of the same versions the first.
+    ///
+    /// - Parameter lastActiveFirst: installations whose activity is known; the others follow.
+    package init(_ devices: [DeviceInfo], lastActiveFirst: [String], learnedAt: Timestamp) {
         self.devices = []
         self.learnedAt = learnedAt
         for device in devices {
@@ -25,6 +27,14 @@ package struct KnownDevices: Codable, Equatable, Sendable {
                 self.devices.append(device)
             }
         }
+        let ranks = Dictionary(lastActiveFirst.enumerated().map { ($1, -$0) }) { first, _ in first }
+        self.devices.sort {
+            (ranks[$0.installationID] ?? .min, $0.version) > (ranks[$1.installationID] ?? .min, $1.version)
+        }
+    }
+
+    package mutating func remove(where isGone: (DeviceInfo) -> Bool) {
+        devices.removeAll(where: isGone)
     }
 
     package func isFresh(at now: Timestamp) -> Bool {

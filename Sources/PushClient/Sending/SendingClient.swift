@@ -13,12 +13,14 @@ public actor SendingClient {
     public static let defaultMaximumDeviceCount = 3
     /// How long servers have to answer a query; what reference clients wait.
     public static let defaultQueryTimeout = Duration.seconds(3)
+    /// How often the node is asked for new advertisements.
+    public static let defaultFollowingInterval = PollRhythm.listening
 
-    private let identity: Identity?
-    private let node: Node
+    let identity: Identity?
+    let node: Node
+    let listeners = Broadcast<SendingEvent>()
     private let state: ClientState
     private let queryTimeout: Duration
-    private let listeners = Broadcast<SendingEvent>()
 
     /// Makes a client. Nothing is sent.
     ///
@@ -41,25 +43,38 @@ public actor SendingClient {
 
     /// The devices of a person: as known, as the person advertises them, or as servers tell.
     ///
-    /// What was learned in the last day is taken as it is. Otherwise the node's store is looked through for the person's advertisement, and
-    /// if that leaves a token open, every server that knows the person is asked.
+    /// What was learned in the last day is taken as it is. Otherwise the node's store is looked through for the person's advertisements, and
+    /// if they leave a token open, every server that knows the person is asked.
     /// - Parameters:
     ///   - person: the chat key, or the key of anonymous mode.
     ///   - refreshes: whether to look even if something is known.
     /// - Returns: one for each installation and server, those without a token that this client may use too; empty if nothing is to be found.
+    ///   The installation that was active last is the first, as far as advertisements tell; the others follow, the newest registration first.
     /// - Throws: ``PushClientError``; that no server answers is no error.
     public func devices(of person: IdentityKey, refreshes: Bool = false) async throws(PushClientError) -> [DeviceInfo] {
-        let known = try await state.devices(of: person)
+        let known = try await known(person)
         if let known, known.isFresh(at: node.now), !refreshes { return known.devices }
+        return try await lookUp(person, knownAs: known)
+    }
 
-        let advertised = try await readAdvertisements(of: person)
-        var learned = advertised
-        if advertised.isEmpty || advertised.contains(where: { $0.accessToken == nil }) {
-            learned = try await query(person) + advertised
+    /// - Parameter wanted: installations that are asked for if they are not advertised.
+    private func lookUp(
+        _ person: IdentityKey, knownAs known: KnownDevices?, wanted: [String] = []
+    ) async throws(PushClientError) -> [DeviceInfo] {
+        var subscription = Subscription(to: [.contactCode(person.publicKey)], since: Advertisement.start(at: node.now))
+        var advertised = AdvertisedDevices(of: person)
+        for arrival in try await subscription.next(from: node) {
+            advertised.take(arrival.message, sentAt: arrival.sentAt, to: identity?.privateKey)
         }
-        // Nobody answers: what was known is better than nothing.
-        if learned.isEmpty, let known, !known.devices.isEmpty { return known.devices }
-        return try await keep(KnownDevices(learned, learnedAt: node.now), of: person)
+        var learned = advertised.devices
+        let isOpen = learned.isEmpty || learned.contains { $0.accessToken == nil } || !learned.have(wanted)
+        if isOpen, !advertised.isWithdrawn {
+            learned = try await query(person) + learned
+            // Nobody answers: what was known is better than nothing.
+            if learned.isEmpty, let known, !known.devices.isEmpty { return known.devices }
+        }
+        return try await keep(
+            KnownDevices(learned, lastActiveFirst: advertised.installationIDs, learnedAt: node.now), of: person)
     }
 
     /// Asks every server that knows the person; what is known is not looked at.
@@ -68,7 +83,7 @@ public actor SendingClient {
     /// - Returns: what is authorised by the person; empty also if no server answers.
     public func query(_ person: IdentityKey) async throws(PushClientError) -> [DeviceInfo] {
         for form in TopicName.QueryForm.allCases {
-            let question = try PushClientError.sealing { random throws(RFC26.DataTooLong) in
+            let question = try node.sealing { random throws(RFC26.DataTooLong) in
                 let ephemeral = PrivateKey.generate(using: &random)
                 return try QueryQuestion(
                     about: person.hash, of: nil, form: form, asker: ephemeral, segmenter: node.segmenter, using: &random)
@@ -81,54 +96,14 @@ public actor SendingClient {
         return []
     }
 
-    /// Reads what people advertise, now and whenever they advertise anew, until the task is cancelled. For contacts with whom messages are
-    /// exchanged: their devices are then known before a push is due.
-    ///
-    /// - Parameters:
-    ///   - people: by their chat keys, or their keys of anonymous mode.
-    ///   - interval: how often the node is asked.
-    public func follow(_ people: [IdentityKey], every interval: Duration = .seconds(60)) async {
-        while !Task.isCancelled {
-            do throws(PushClientError) {
-                for person in people { try await follow(person) }
-            } catch {
-                listeners.send(.troubled(error))
-            }
-            try? await node.exchange.sleep(for: interval)
-        }
+    /// Tokens that were encrypted for one contact are not for another: what is known is known to this client's key.
+    func known(_ person: IdentityKey) async throws(PushClientError) -> KnownDevices? {
+        try await state.devices(of: person, for: identity?.publicKey)
     }
 
-    private func follow(_ person: IdentityKey) async throws(PushClientError) {
-        let advertised = try await readAdvertisements(of: person)
-        guard !advertised.isEmpty else { return }
-        let known = try await state.devices(of: person)
-        let isNews = advertised.contains { device in
-            known?.devices.contains {
-                $0.server == device.server && $0.installationID == device.installationID && $0.version >= device.version
-            } != true
-        }
-        guard isNews else { return }
-        // Tokens for contacts only are asked for when they are needed.
-        guard advertised.allSatisfy({ $0.accessToken != nil }) else {
-            _ = try await devices(of: person, refreshes: true)
-            return
-        }
-        _ = try await keep(KnownDevices(advertised, learnedAt: node.now), of: person)
-    }
-
-    private func readAdvertisements(of person: IdentityKey) async throws(PushClientError) -> [DeviceInfo] {
-        let topic = TopicName.contactCode(person.publicKey)
-        let envelopes = try await node.exchange.messages(on: topic, since: node.now.advanced(by: .zero - Advertisement.maximumAge))
-        guard !envelopes.isEmpty else { return [] }
-        var reader = MessageReader(.symmetric(topic.deriveSymmetricKey()))
-        let messages = envelopes.sorted { $0.message.timestamp ?? 0 < $1.message.timestamp ?? 0 }
-            .compactMap { reader.read($0, now: node.now) }
-        return Advertisement.devices(of: person, in: messages, to: identity?.privateKey)
-    }
-
-    private func keep(_ known: KnownDevices, of person: IdentityKey) async throws(PushClientError) -> [DeviceInfo] {
-        let before = try await state.devices(of: person)?.devices
-        try await state.save(known, of: person)
+    func keep(_ known: KnownDevices, of person: IdentityKey) async throws(PushClientError) -> [DeviceInfo] {
+        let before = try await self.known(person)?.devices
+        try await state.save(known, of: person, for: identity?.publicKey)
         if known.devices != before { listeners.send(.learned(person: person, devices: known.devices)) }
         return known.devices
     }
@@ -180,33 +155,29 @@ public actor SendingClient {
     private func result(for recipient: Recipient) async -> Result<[DeviceInfo], PushClientError> {
         do throws(PushClientError) {
             let known = try await devices(of: recipient.person)
-            guard try await mayBeOutdated(known, for: recipient) else { return .success(known) }
-            return .success(try await devices(of: recipient.person, refreshes: true))
+            // A new device of a person may be wanted, that was not there when the person was looked up.
+            guard let wanted = recipient.installationIDs, !known.have(wanted),
+                let saved = try await self.known(recipient.person), saved.mayBeRefreshed(at: node.now)
+            else { return .success(known) }
+            return .success(try await lookUp(recipient.person, knownAs: saved, wanted: wanted))
         } catch {
             return .failure(error)
         }
     }
 
-    /// A new device of a person is wanted that was not there when the person was looked up.
-    private func mayBeOutdated(_ devices: [DeviceInfo], for recipient: Recipient) async throws(PushClientError) -> Bool {
-        guard let wanted = recipient.installationIDs, !Set(wanted).isSubset(of: devices.map(\.installationID)) else { return false }
-        return try await state.devices(of: recipient.person)?.mayBeRefreshed(at: node.now) ?? false
-    }
-
-    /// The wanted devices in their order, or all, the newest registration first.
-    static func choose(_ recipient: Recipient, among devices: [DeviceInfo]) -> [String] {
+    /// The wanted devices, or all that can be notified, each in the order in which they are given.
+    private static func choose(_ recipient: Recipient, among devices: [DeviceInfo]) -> [String] {
         if let wanted = recipient.installationIDs { return wanted }
         var seen: Set<String> = []
-        return devices.filter { $0.accessToken != nil }.sorted { $0.version > $1.version }.map(\.installationID)
-            .filter { seen.insert($0).inserted }
+        return devices.filter { $0.accessToken != nil }.map(\.installationID).filter { seen.insert($0).inserted }
     }
 
     private func deliver(_ message: PushMessage, _ delivery: PushDelivery) async throws(PushClientError) -> [DeliveryReport] {
         var delivery = delivery
-        var random = SecureRandom()
+        var random = node.makeRandom()
         // Servers that know of the same message learn nothing more by the same key.
         let asker = PrivateKey.generate(using: &random)
-        let answerTopic = TopicName.partitioned(asker.publicKey)
+        let answerTopic = TopicName.partitioned(asker.publicKey).topic
         let start = node.now.advanced(by: .zero - Exchange.clockTolerance)
         let elapsed = node.exchange.stopwatch()
         var reader = MessageReader(.asymmetric(asker))
@@ -218,7 +189,7 @@ public actor SendingClient {
                 rhythm = PollRhythm()
                 switch action {
                 case .request(let server, let devices):
-                    let question = try PushClientError.sealing { random throws(RFC26.DataTooLong) in
+                    let question = try node.sealing { random throws(RFC26.DataTooLong) in
                         try PushQuestion(
                             message, to: devices, asker: asker, server: server.publicKey, segmenter: node.segmenter, using: &random)
                     }
@@ -235,7 +206,7 @@ public actor SendingClient {
             }
             var envelopes: [WakuEnvelope] = []
             try await tolerating(true) { () async throws(PushClientError) in
-                envelopes = try await node.exchange.messages(on: answerTopic, since: start)
+                envelopes = try await node.exchange.messages(on: [answerTopic], since: start)
             }
             for envelope in envelopes {
                 guard let opened = reader.read(envelope, now: node.now) else { continue }
@@ -265,15 +236,23 @@ public actor SendingClient {
 
     /// What a server does not know any more is not asked of it again.
     private func forget(_ person: IdentityKey, where isForgotten: (DeviceInfo) -> Bool) async throws(PushClientError) {
-        guard let known = try await state.devices(of: person), known.devices.contains(where: isForgotten) else { return }
-        _ = try await keep(KnownDevices(known.devices.filter { !isForgotten($0) }, learnedAt: known.learnedAt), of: person)
+        guard var known = try await known(person), known.devices.contains(where: isForgotten) else { return }
+        known.remove(where: isForgotten)
+        _ = try await keep(known, of: person)
     }
 
     /// The tokens are not what they were; what else is known of the person stays.
     private func renewed(_ person: IdentityKey) async throws(PushClientError) -> [DeviceInfo] {
         let learned = try await query(person)
-        let known = try await state.devices(of: person)?.devices ?? []
-        return try await keep(KnownDevices(learned + known, learnedAt: node.now), of: person)
+        let known = try await known(person)?.devices ?? []
+        return try await keep(
+            KnownDevices(learned + known, lastActiveFirst: known.map(\.installationID), learnedAt: node.now), of: person)
+    }
+}
+
+extension [DeviceInfo] {
+    fileprivate func have(_ installationIDs: [String]) -> Bool {
+        Set(installationIDs).isSubset(of: map(\.installationID))
     }
 }
 

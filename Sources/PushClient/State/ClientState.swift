@@ -18,6 +18,8 @@ public final class ClientState: Sendable {
         database = try Self.attempt {
             var configuration = Configuration()
             configuration.label = "PushClient"
+            // `pushctl` may be at it.
+            configuration.busyMode = .timeout(5)
             return try DatabaseQueue(path: path, configuration: configuration)
         }
         try prepare()
@@ -78,13 +80,17 @@ public final class ClientState: Sendable {
             try database.execute(
                 sql: """
                     CREATE TABLE registration_plan (
-                        identity TEXT PRIMARY KEY,          -- compressed public key, hex
+                        identity TEXT NOT NULL,             -- compressed public key, hex
+                        installation TEXT NOT NULL,
                         revision INTEGER NOT NULL,          -- rises with each save
-                        plan TEXT NOT NULL                  -- JSON
+                        plan TEXT NOT NULL,                 -- JSON
+                        PRIMARY KEY (identity, installation)
                     ) STRICT;
                     CREATE TABLE known_devices (
-                        person TEXT PRIMARY KEY,            -- compressed public key, hex
-                        devices TEXT NOT NULL               -- JSON
+                        contact TEXT NOT NULL,              -- whose contact the person is: compressed public key, hex; empty: nobody's
+                        person TEXT NOT NULL,               -- compressed public key, hex
+                        devices TEXT NOT NULL,              -- JSON
+                        PRIMARY KEY (contact, person)
                     ) STRICT;
                     """)
         }
@@ -95,33 +101,40 @@ public final class ClientState: Sendable {
 // MARK: - Values
 
 extension ClientState {
-    func plan(of identity: IdentityKey) async throws(PushClientError) -> RegistrationPlan? {
-        try await value("SELECT plan FROM registration_plan WHERE identity = ?", identity)
+    /// - Parameter installationID: nil for the one that was new last.
+    func plan(of identity: IdentityKey, installationID: String?) async throws(PushClientError) -> RegistrationPlan? {
+        try await value(
+            "SELECT plan FROM registration_plan WHERE identity = ? AND installation = ifnull(?, installation) ORDER BY rowid DESC LIMIT 1",
+            [identity.compressedHex, installationID])
     }
 
     /// Of two saves that overtake each other the newer one stays.
-    func save(_ plan: RegistrationPlan, of identity: IdentityKey) async throws(PushClientError) {
+    package func save(_ plan: RegistrationPlan, of identity: IdentityKey) async throws(PushClientError) {
         try await write(
             """
-            INSERT INTO registration_plan VALUES (?, ?, ?)
+            INSERT INTO registration_plan VALUES (?, ?, ?, ?)
             ON CONFLICT DO UPDATE SET revision = excluded.revision, plan = excluded.plan WHERE excluded.revision > revision
-            """, [identity.compressedHex, plan.revision, try json(plan)])
+            """, [identity.compressedHex, plan.installationID, plan.revision, try json(plan)])
     }
 
-    func devices(of person: IdentityKey) async throws(PushClientError) -> KnownDevices? {
-        try await value("SELECT devices FROM known_devices WHERE person = ?", person)
+    /// - Parameter contact: who may use the tokens.
+    func devices(of person: IdentityKey, for contact: IdentityKey?) async throws(PushClientError) -> KnownDevices? {
+        try await value(
+            "SELECT devices FROM known_devices WHERE contact = ? AND person = ?", [contact?.compressedHex ?? "", person.compressedHex])
     }
 
-    func save(_ devices: KnownDevices, of person: IdentityKey) async throws(PushClientError) {
+    func save(_ devices: KnownDevices, of person: IdentityKey, for contact: IdentityKey?) async throws(PushClientError) {
         try await write(
-            "INSERT INTO known_devices VALUES (?, ?) ON CONFLICT DO UPDATE SET devices = excluded.devices",
-            [person.compressedHex, try json(devices)])
+            "INSERT INTO known_devices VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET devices = excluded.devices",
+            [contact?.compressedHex ?? "", person.compressedHex, try json(devices)])
     }
 
-    private func value<Value: Decodable & Sendable>(_ sql: String, _ key: IdentityKey) async throws(PushClientError) -> Value? {
+    private func value<Value: Decodable & Sendable>(
+        _ sql: String, _ arguments: StatementArguments
+    ) async throws(PushClientError) -> Value? {
         do {
             return try await database.read { database in
-                guard let text = try String.fetchOne(database, sql: sql, arguments: [key.compressedHex]) else { return nil }
+                guard let text = try String.fetchOne(database, sql: sql, arguments: arguments) else { return nil }
                 return try JSONDecoder().decode(Value.self, from: Data(text.utf8))
             }
         } catch {

@@ -36,10 +36,10 @@ struct Doctor: AsyncParsableCommand {
         }
         if output.json { try output.print(DoctorOutput(steps: steps)) { [] } }
         guard let failed = steps.first(where: { $0.problem != nil }) else { return }
-        if let problem = failed.problem, case .error(let error) = problem {
+        if case .error(let error) = failed.problem {
             let failure = Failure(error, node: access, silence: "")
             if failure.exitCode != .failure {
-                throw Failure(message: "\(problem.description)\n\(failed.advice)", exitCode: failure.exitCode)
+                throw Failure(message: "\(failure.message)\n\(failed.advice)", exitCode: failure.exitCode)
             }
         }
         throw Failure.failed("\(failed.problem?.description ?? "")\n\(failed.advice)")

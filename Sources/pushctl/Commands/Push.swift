@@ -8,7 +8,7 @@ struct Push: AsyncParsableCommand {
         discussion: """
             With --server that server alone is asked: to notify the device of --access-token, or else all that it knows of. Without, the person's \
             advertisement is looked for and all servers are asked, as an app does it: at most three devices, one server each, another one if \
-            that is silent. A server that accepted a push has it delivered, unless the receiver filters it, which is not told. Exit code 0 if \
+            that is silent; with --state what was learned in the last day is used again. A server that accepted a push has it delivered, unless the receiver filters it, which is not told. Exit code 0 if \
             the push was accepted for every device.
             """)
 
@@ -20,6 +20,7 @@ struct Push: AsyncParsableCommand {
 
     @OptionGroup var server: ServerOptions
     @OptionGroup var key: KeyOptions
+    @OptionGroup var state: StateOptions
     @OptionGroup var output: OutputOptions
 
     @Option(help: ArgumentHelp("The person's public key, or its hash.", valueName: "key"), transform: HexArgument.person)
@@ -64,16 +65,20 @@ struct Push: AsyncParsableCommand {
         }
         guard accessToken == nil else { throw Failure.usage("An access token is good at one server: name it with --server.") }
         let identity = try key.identityIfThere()
+        let state = try state.openIfNamed()
         let recipient = Recipient(person, installationIDs: installation.map { [$0] })
         let reports = try await server.node.withNode(silence: "") { node throws(PushClientError) in
-            try await SendingClient(identity: identity, node: node, state: .inMemory()).push(message, to: [recipient])
+            try await SendingClient(identity: identity, node: node, state: state).push(message, to: [recipient])
         }
         try output.print(PushOutput(messageID: messageID, reports: reports)) {
             reports.map { "\($0.installationID ?? "no device")  \($0.outcome)" }
         }
         let acceptedCount = reports.count(where: \.isAccepted)
         guard acceptedCount == reports.count else {
-            throw Failure.failed("The push was accepted for \(acceptedCount) of \(reports.count) devices.")
+            let isUnknown = reports.contains { $0.outcome == .unknown }
+            throw Failure.failed(
+                "The push was accepted for \(acceptedCount) of \(reports.count) devices."
+                    + (isUnknown ? " If the person lets contacts only notify, name a contact's key with --key-file." : ""))
         }
     }
 

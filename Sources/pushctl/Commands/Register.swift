@@ -3,7 +3,12 @@ import Foundation
 import PushClient
 
 struct Register: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "Registers a device with servers, or replaces its registration.")
+    static let configuration = CommandConfiguration(
+        abstract: "Registers a device with servers, or replaces its registration.",
+        discussion: """
+            As an app does it: each time with a higher version, and with the access token of before, unless a contact is missing or the device \
+            is now for contacts only: then with a new one. With --version or --access-token exactly that is sent once, and nothing remembered.
+            """)
 
     enum TokenType: String, CaseIterable, ExpressibleByArgument {
         case apn
@@ -12,6 +17,7 @@ struct Register: AsyncParsableCommand {
 
     @OptionGroup var server: ServerOptions
     @OptionGroup var key: KeyOptions
+    @OptionGroup var state: StateOptions
     @OptionGroup var output: OutputOptions
 
     @Option(help: ArgumentHelp("What Apple or Google know the device by.", valueName: "token"))
@@ -26,10 +32,13 @@ struct Register: AsyncParsableCommand {
     @Option(help: ArgumentHelp("Tells the devices of one key apart. Default: a UUID made from the key, always the same.", valueName: "id"))
     var installation: String?
 
-    @Option(help: ArgumentHelp("The UUID that senders have to show. Default: a new one each time.", valueName: "uuid"))
+    @Option(help: ArgumentHelp("The UUID that senders have to show. Default: the one of before.", valueName: "uuid"))
     var accessToken: String?
 
-    @Option(help: ArgumentHelp("Higher than that of any earlier registration. Default: milliseconds since 1970.", valueName: "number"))
+    @Option(
+        help: ArgumentHelp(
+            "Higher than that of any earlier registration. Default: that of before plus one, or the milliseconds since 1970.",
+            valueName: "number"))
     var version: UInt64?
 
     @Flag(help: "Register the device without having it notified.")
@@ -60,15 +69,21 @@ struct Register: AsyncParsableCommand {
 
     func run() async throws {
         let identity = try key.identity(createsIfMissing: true)
+        let installationID = installation ?? identity.derivedInstallationID
         // All servers are to know the same.
-        let accessToken = accessToken ?? UUID().uuidString.lowercased()
+        let exactToken = accessToken ?? UUID().uuidString.lowercased()
+        let state = accessToken == nil && version == nil ? try state.open(beside: key) : nil
         let (registered, failure) = try await server.withServers(
             silence: "Check the server's key and that it listens on this shard. The registration may have been stored all the same."
         ) { server throws(PushClientError) in
-            RegistrationOutput(
-                try await server.register(
-                    device, installationID: installation ?? identity.derivedInstallationID, accessToken: accessToken, version: version,
-                    as: identity), identity, server)
+            let receipt =
+                if let state {
+                    try await server.client(of: identity, installationID: installationID, state: state).tell(device, to: server.key)
+                } else {
+                    try await server.register(
+                        device, installationID: installationID, accessToken: exactToken, version: version, as: identity)
+                }
+            return RegistrationOutput(receipt, identity, server)
         }
         try output.print(oneOrMore: registered) { registered.flatMap { $0.lines("registered") } }
         if let failure { throw failure }

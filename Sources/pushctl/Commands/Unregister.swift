@@ -6,22 +6,31 @@ struct Unregister: AsyncParsableCommand {
 
     @OptionGroup var server: ServerOptions
     @OptionGroup var key: KeyOptions
+    @OptionGroup var state: StateOptions
     @OptionGroup var output: OutputOptions
 
     @Option(help: ArgumentHelp("Which of the key's devices. Default: the UUID made from the key.", valueName: "id"))
     var installation: String?
 
-    @Option(help: ArgumentHelp("Higher than that of the registration. Default: milliseconds since 1970.", valueName: "number"))
+    @Option(
+        help: ArgumentHelp(
+            "Higher than that of the registration. Default: that of before plus one, or the milliseconds since 1970.", valueName: "number"))
     var version: UInt64?
 
     func run() async throws {
         let identity = try key.identity()
+        let installationID = installation ?? identity.derivedInstallationID
+        let state = version == nil ? try state.open(beside: key) : nil
         let (unregistered, failure) = try await server.withServers(
             silence: "Check the server's key and that it listens on this shard. The device may have been forgotten all the same."
         ) { server throws(PushClientError) in
-            RegistrationOutput(
-                try await server.unregister(
-                    installationID: installation ?? identity.derivedInstallationID, version: version, as: identity), identity, server)
+            let receipt =
+                if let state {
+                    try await server.client(of: identity, installationID: installationID, state: state).tell(nil, to: server.key)
+                } else {
+                    try await server.unregister(installationID: installationID, version: version, as: identity)
+                }
+            return RegistrationOutput(receipt, identity, server)
         }
         try output.print(oneOrMore: unregistered) { unregistered.flatMap { $0.lines("unregistered") } }
         if let failure { throw failure }

@@ -13,9 +13,6 @@ struct Watch: AsyncParsableCommand {
             about it. With --of, a public key: only what is told (advertisements) and asked (queries) about it. Ends with Ctrl-C or --for.
             """)
 
-    /// A person at a terminal does not see the difference.
-    private static let pollInterval = Duration.milliseconds(500)
-
     @OptionGroup var node: NodeOptions
     @OptionGroup var key: KeyOptions
 
@@ -34,34 +31,32 @@ struct Watch: AsyncParsableCommand {
     func run() async throws {
         let identity = try of == nil ? key.identity() : nil
         guard let key = of ?? identity?.publicKey else { return }
-        var readers = Self.readers(of: key, identity)
-        StandardError.print("Watching \(readers.count) topics of \(key.compressedHex); Ctrl-C ends it.")
+        let topics = Self.topics(of: key, identity)
+        StandardError.print("Watching \(topics.count) topics of \(key.compressedHex); Ctrl-C ends it.")
         try await node.withNode(silence: "") { node throws(PushClientError) in
-            let start = node.now.advanced(by: .zero - (since ?? .zero))
+            var subscription = Subscription(
+                to: topics.filter { !$0.isOwn }.map(\.name),
+                own: identity.map { identity in topics.filter(\.isOwn).map { ($0.name, identity.privateKey) } } ?? [],
+                since: node.now.advanced(by: .zero - (since ?? .zero)))
             let end = duration.map { ContinuousClock.now.advanced(by: $0) }
             repeat {
-                for index in readers.indices {
-                    for envelope in try await node.exchange.messages(on: readers[index].topic, since: start) {
-                        guard let message = readers[index].reader.read(envelope, now: node.now) else { continue }
-                        show(WatchedMessage(message, on: readers[index].name, sentAt: envelope.message.timestamp))
-                    }
+                for arrival in try await subscription.next(from: node) {
+                    let label = topics.first { $0.name == arrival.topic }?.label ?? ""
+                    show(WatchedMessage(arrival.message, on: label, sentAt: arrival.sentAt))
                 }
-                try await node.exchange.sleep(for: Self.pollInterval)
+                try await node.exchange.sleep(for: PollRhythm.listening)
             } while end.map { ContinuousClock.now < $0 } ?? true
         }
     }
 
-    private typealias TopicReader = (name: String, topic: TopicName, reader: MessageReader)
-
-    private static func readers(of key: IdentityKey, _ identity: Identity?) -> [TopicReader] {
-        let told: [(String, TopicName)] = [
-            ("contact code", .contactCode(key.publicKey)), ("query", .query(key.hash.bytes, .plain)),
-            ("query, 0x", .query(key.hash.bytes, .prefixed)),
+    /// What is on `isOwn` topics is encrypted to the key.
+    private static func topics(of key: IdentityKey, _ identity: Identity?) -> [(label: String, name: TopicName, isOwn: Bool)] {
+        let told = [
+            ("contact code", TopicName.contactCode(key.publicKey), false), ("query", .query(key.hash.bytes, .plain), false),
+            ("query, 0x", .query(key.hash.bytes, .prefixed), false),
         ]
-        let readers: [TopicReader] = told.map { ($0, $1, MessageReader(.symmetric($1.deriveSymmetricKey()))) }
-        guard let identity else { return readers }
-        let written: [(String, TopicName)] = [("partitioned", .partitioned(key.publicKey)), ("personal", .personal(key.publicKey))]
-        return readers + written.map { ($0, $1, MessageReader(.asymmetric(identity.privateKey))) }
+        let written = [("partitioned", TopicName.partitioned(key.publicKey), true), ("personal", .personal(key.publicKey), true)]
+        return identity == nil ? told : told + written
     }
 
     private func show(_ message: WatchedMessage) {
@@ -87,8 +82,8 @@ private struct WatchedMessage: Encodable {
     let messageID: String
     let content: [String]
 
-    init(_ message: OpenedMessage, on topic: String, sentAt: Int64?) {
-        time = Date(timeIntervalSince1970: Double(sentAt ?? 0) / 1e9).formatted(.iso8601.time(includingFractionalSeconds: true))
+    init(_ message: OpenedMessage, on topic: String, sentAt: Timestamp) {
+        time = Date(timeIntervalSince1970: Double(sentAt.nanoseconds) / 1e9).formatted(.iso8601.time(includingFractionalSeconds: true))
         self.topic = topic
         sender = "0x\(message.sender.compressed)"
         messageID = message.messageID.description
@@ -113,7 +108,9 @@ private struct WatchedMessage: Encodable {
         let payload = message.payload
         switch message.type {
         case .contactCodeAdvertisement:
-            return (try? ContactCodeAdvertisement.decode(payload))?.pushNotificationInfo.map(line)
+            return (try? ContactCodeAdvertisement.decode(payload))?.pushNotificationInfo.map { info in
+                info.namesNoServer ? "installation \(info.installationID)  at no server any more  version \(info.version)" : line(info)
+            }
         case .pushNotificationRegistrationResponse:
             return (try? PushNotificationRegistrationResponse.decode(payload)).map {
                 [$0.success ? "success" : "error \($0.error.rawValue)", "request \(Hex.encode($0.requestID))"]

@@ -86,7 +86,7 @@ struct Checkup {
     }
 
     private func checkNode() async throws(PushClientError) -> Problem? {
-        _ = try await node.exchange.messages(on: .partitioned(identity.publicKey.publicKey), since: node.now)
+        _ = try await node.exchange.messages(on: [TopicName.partitioned(identity.publicKey.publicKey).topic], since: node.now)
         return nil
     }
 
@@ -115,12 +115,9 @@ extension Checkup.Step {
     var advice: String {
         switch (kind, problem) {
         case (_, .error(.nodeUnreachable)):
-            "Is the node running, and is its REST API on (nwaku: --rest=true)? Choose another with --node or PUSHCTL_NODE."
+            "nwaku has a REST API with --rest=true; `pushserver serve` has a node inside, unless it is set to use another one."
         case (.node, .error(.nodeRefused)):
-            """
-            Answers are looked for in the node's store (nwaku: --store=true). If it has none and serves nobody else, try --own-node. \
-            Check the shard too (--pubsub-topic).
-            """
+            "nwaku has a store with --store=true. Check the shard too (--pubsub-topic)."
         case (_, .error(.nodeRefused)):
             "Is the node subscribed to the shard (--pubsub-topic), and does it take messages of this size (nwaku: --max-msg-size=1024KiB)?"
         case (.register, .error(.noAnswer)):

@@ -28,7 +28,7 @@ extension Failure {
                 .unavailable(
                     """
                     \(error.description)
-                    Answers are looked for in the node's store. If it has none and serves nobody else, try --own-node.
+                    Is \(node.url) a node's REST API? Answers are looked for in its store; if it has none and serves nobody else, try --own-node.
                     """)
             case .nodeRefused: .unavailable(error.description)
             case .noAnswer: .failed("\(error.description) \(silence)")

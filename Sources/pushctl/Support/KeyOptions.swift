@@ -1,4 +1,5 @@
 import ArgumentParser
+import KeyFiles
 import PushClient
 
 /// Whose key registers. The key itself is never on a command line, where others could see it.
@@ -8,32 +9,40 @@ struct KeyOptions: ParsableArguments {
             "The client's private key: 64 hex digits, mode 0600 (else PUSHCTL_KEY_FILE, else PUSHCTL_KEY, the key).", valueName: "file"))
     var keyFile: String?
 
+    /// Where the key is, if it is in a file.
+    var filePath: String? { Setting(keyFile, option: "--key-file", variable: "PUSHCTL_KEY_FILE")?.text }
+
     /// Reads the identity.
     ///
     /// - Parameter createsIfMissing: whether to make a new one when there is no such file, and say so.
     func identity(createsIfMissing: Bool = false) throws(Failure) -> Identity {
-        guard let setting = Setting(keyFile, option: "--key-file", variable: "PUSHCTL_KEY_FILE") else {
+        guard let filePath else {
             if let identity = try Self.identityOfEnvironment() { return identity }
             throw .usage("Whose key? Name its file with --key-file or PUSHCTL_KEY_FILE; `pushctl keys --new` makes one.")
         }
-        let file = KeyFile(path: setting.text)
-        if let identity = try file.load() { return identity }
+        let file = KeyFile(path: filePath)
+        if let key = try Self.checked({ () throws(KeyFileError) in try file.load() }) { return Identity(key) }
         guard createsIfMissing else {
             throw .configuration(
-                "There is no key file \(file.path). It is the one that `pushctl register` was given; `pushctl keys --new` makes one.")
+                "There is no key file \(filePath). It is the one that `pushctl register` was given; `pushctl keys --new` makes one.")
         }
-        let identity = Identity.generate()
-        try file.create(identity)
-        StandardError.print("A new key is in \(file.path); its public key is \(identity.publicKey.hex).")
+        let identity = Identity(try Self.checked { () throws(KeyFileError) in try file.loadOrCreate() })
+        StandardError.print("A new key is in \(filePath); its public key is \(identity.publicKey.hex).")
         return identity
     }
 
     /// The identity, if there is one: for what works without it too.
     func identityIfThere() throws(Failure) -> Identity? {
-        guard let setting = Setting(keyFile, option: "--key-file", variable: "PUSHCTL_KEY_FILE") else {
-            return try Self.identityOfEnvironment()
+        guard let filePath else { return try Self.identityOfEnvironment() }
+        return try Self.checked { () throws(KeyFileError) in try KeyFile(path: filePath).load() }.map(Identity.init)
+    }
+
+    private static func checked<Key>(_ body: () throws(KeyFileError) -> Key) throws(Failure) -> Key {
+        do {
+            return try body()
+        } catch {
+            throw .configuration(error.description)
         }
-        return try KeyFile(path: setting.text).load()
     }
 
     private static func identityOfEnvironment() throws(Failure) -> Identity? {

@@ -1,0 +1,261 @@
+import Envelope
+import PushClient
+import StatusCrypto
+import Synchronization
+import Testing
+import Wire
+
+/// What a person advertises of her devices, and what others make of it.
+@Suite(.timeLimit(.minutes(1)))
+struct AdvertisingTests {
+    private let network = FakeNetwork()
+    private let alice = Identity(.test(7))
+    private var first: FakeServer { network.servers[0] }
+    private var second: FakeServer { network.servers[1] }
+    private var both: [IdentityKey] { network.servers.map(\.identity) }
+    private let device = Device(deviceToken: "token", service: .firebase)
+    private let message = PushMessage(kind: .message, messageID: [1, 2, 3])
+
+    private func registering(_ installationID: String = "phone", advertises: Bool = true) async throws -> RegisteringClient {
+        try await RegisteringClient(
+            identity: alice, installationID: installationID, node: network.node, state: .inMemory(),
+            advertisingInterval: advertises ? RegisteringClient.defaultAdvertisingInterval : nil)
+    }
+
+    private func sending() throws -> SendingClient {
+        SendingClient(node: network.node, state: try .inMemory())
+    }
+
+    private var advertisements: [WakuEnvelope] {
+        let topic = TopicName.contactCode(alice.publicKey.publicKey).topic.contentTopic
+        return network.envelopes.filter { $0.message.contentTopic == topic }
+    }
+
+    /// Somebody says again what Alice said once.
+    private func `repeat`(_ advertisement: WakuEnvelope) async throws {
+        network.time.advance(by: .seconds(1))
+        var again = advertisement
+        again.message.timestamp = network.time.wallClock.now().nanoseconds
+        try await network.publish(again)
+    }
+
+    private func servers(_ client: SendingClient) async throws -> Set<IdentityKey> {
+        try await Set(client.devices(of: alice.publicKey, refreshes: true).map(\.server))
+    }
+
+    @Test("a server that is not advertised any more is not used any more, whichever of the two had the higher version", arguments: [0, 1])
+    func droppedServer(kept: Int) async throws {
+        let client = try await registering()
+        try await client.register(device, with: both)
+        network.time.advance(by: .seconds(1))
+        try await client.unregister(from: both[1 - kept])
+        #expect(try await servers(sending()) == [both[kept]])
+    }
+
+    @Test("an old advertisement that somebody repeats is passed over")
+    func repeated() async throws {
+        let client = try await registering()
+        try await client.register(device, with: [first.identity])
+        let old = try #require(advertisements.last)
+        network.time.advance(by: .seconds(1))
+        var changed = device
+        changed.deviceToken = "another"
+        try await client.register(changed, with: both)
+        try await `repeat`(old)
+        #expect(try await servers(sending()) == Set(both))
+    }
+
+    @Test("who unregisters everywhere tells it once, and nobody asks any server any more")
+    func withdrawn() async throws {
+        let client = try await registering()
+        try await client.register(device, with: both)
+        let old = try #require(advertisements.last)
+        let sender = try sending()
+        #expect(try await sender.devices(of: alice.publicKey).count == 2)
+
+        network.time.advance(by: .seconds(1))
+        try await client.unregister()
+        #expect(advertisements.count == 2)
+        try await client.advertise()
+        #expect(advertisements.count == 2)
+        try await `repeat`(old)
+
+        let count = network.envelopes.count
+        #expect(try await sender.devices(of: alice.publicKey, refreshes: true).isEmpty)
+        #expect(try await sender.push(message, to: [Recipient(alice.publicKey)]).map(\.outcome) == [.unknown])
+        #expect(network.envelopes.count == count)
+
+        network.time.advance(by: .seconds(1))
+        try await client.register(device, with: [first.identity])
+        #expect(try await servers(sender) == [first.identity])
+    }
+
+    @Test("who unregisters one device of two does not take the other along")
+    func withdrawnDevice() async throws {
+        let phone = try await registering("phone")
+        try await phone.register(device, with: both)
+        try await registering("tablet").register(device, with: both)
+        network.time.advance(by: .seconds(1))
+        try await phone.unregister()
+        #expect(try await sending().devices(of: alice.publicKey).map(\.installationID) == ["tablet", "tablet"])
+    }
+
+    @Test("the end is advertised although the node was down when it came")
+    func withdrawnLater() async throws {
+        let client = try await registering()
+        try await client.register(device, with: [first.identity])
+        network.setDown(true)
+        try await client.unregister()
+        #expect(advertisements.count == 1)
+        network.setDown(false)
+        try await client.advertise()
+        #expect(advertisements.count == 2)
+    }
+
+    @Test("who never advertised has no end to advertise")
+    func neverAdvertised() async throws {
+        let client = try await registering()
+        first.fault = .isSilent
+        try await client.register(device, with: [first.identity])
+        try await client.unregister()
+        #expect(advertisements.isEmpty)
+    }
+
+    @Test("followers hear of a new server, and of the end, live; the tokens of contacts are asked for")
+    func following() async throws {
+        let bob = Identity(.test(8))
+        let client = try await registering()
+        let sender = SendingClient(identity: bob, node: network.node, state: try .inMemory())
+        let events = sender.events
+        let following = Task { await sender.follow([alice.publicKey, bob.publicKey]) }
+        defer { following.cancel() }
+        func wait(for isExpected: ([DeviceInfo]) -> Bool) async {
+            for await event in events {
+                if case .learned(alice.publicKey, let devices) = event, isExpected(devices) { return }
+            }
+        }
+
+        try await client.register(device, with: [first.identity])
+        await wait { $0.map(\.server) == [first.identity] && $0.allSatisfy { $0.accessToken != nil } }
+        var forContacts = device
+        forContacts.isForContactsOnly = true
+        forContacts.contacts = [bob.publicKey]
+        try await client.register(forContacts, with: both)
+        await wait { Set($0.map(\.server)) == Set(both) && $0.allSatisfy { $0.accessToken != nil } }
+        try await client.unregister()
+        await wait(for: \.isEmpty)
+        #expect(try await sender.push(message, to: [Recipient(alice.publicKey)]).map(\.outcome) == [.unknown])
+    }
+
+    @Test("who follows hears once that the node is down, and goes on when it is back")
+    func followingThroughTrouble() async throws {
+        let client = try await registering()
+        try await client.register(device, with: [first.identity])
+        network.setDown(true)
+        let sender = try sending()
+        var events = sender.events.makeAsyncIterator()
+        let following = Task { await sender.follow([alice.publicKey]) }
+        defer { following.cancel() }
+        #expect(await events.next() == .troubled(.nodeUnreachable(reason: "down")))
+        // Asked often meanwhile.
+        let start = network.time.now
+        while start.duration(to: network.time.now) < .seconds(10) { await Task.yield() }
+        network.setDown(false)
+        guard case .learned(alice.publicKey, _) = await events.next() else {
+            Issue.record("told again")
+            return
+        }
+    }
+
+    @Test("devices are notified in the order of their last advertisement, then those that advertise nothing, the newest registration first")
+    func activity() async throws {
+        let phone = try await registering("phone")
+        for (name, advertises) in [("silent", false), ("newer silent", false), ("desktop", true)] {
+            try await registering(name, advertises: advertises).register(device, with: [first.identity])
+            network.time.advance(by: .seconds(60))
+            if name == "silent" { try await phone.register(device, with: [first.identity]) }
+            network.time.advance(by: .seconds(60))
+        }
+        // Half a day later, so that it is not new; the desktop was switched off.
+        network.time.advance(by: .seconds(12 * 60 * 60))
+        try await phone.register(device, with: [first.identity])
+        let client = try sending()
+        #expect(try await client.devices(of: alice.publicKey).map(\.installationID) == ["phone", "desktop"])
+        // One that is wanted by name is looked up; the order stays.
+        network.time.advance(by: .seconds(10 * 60))
+        let wanted = Recipient(alice.publicKey, installationIDs: ["newer silent", "silent"])
+        #expect(try await client.push(message, to: [wanted]).map(\.installationID) == ["newer silent", "silent"])
+    }
+
+    @Test("two contacts that share a state file do not share the tokens that were encrypted for one of them")
+    func sharedState() async throws {
+        let (bob, carol) = (Identity(.test(8)), Identity(.test(9)))
+        var device = device
+        device.isForContactsOnly = true
+        device.contacts = [bob.publicKey]
+        try await registering().register(device, with: [first.identity])
+        let state = try ClientState.inMemory()
+        func push(_ identity: Identity?) async throws -> [DeliveryReport.Outcome] {
+            try await SendingClient(identity: identity, node: network.node, state: state)
+                .push(message, to: [Recipient(alice.publicKey)]).map(\.outcome)
+        }
+        #expect(try await push(bob) == [.accepted(by: first.identity)])
+        #expect(try await push(carol) == [.unknown])
+        #expect(try await push(nil) == [.unknown])
+    }
+}
+
+/// What is listened to.
+struct SubscriptionTests {
+    private let network = FakeNetwork(serverCount: 1)
+    private let topics = [TopicName("one"), TopicName("other")]
+
+    private func publish(_ text: String, on topic: TopicName) async throws {
+        var random = SecureRandom()
+        let signer = PrivateKey.test(7)
+        let data = ApplicationMetadata.seal(Array(text.utf8), type: .contactCodeAdvertisement, signer: signer)
+        let payload = try RFC26.sealSymmetric(data, key: topic.deriveSymmetricKey(), signer: signer, using: &random)
+        try await network.node.exchange.publish([payload], on: topic)
+    }
+
+    @Test("what the store has comes first, then what is new, each once; the node is asked only for what may be new")
+    func liveAfterStore() async throws {
+        let recorder = StartRecorder(network)
+        let node = network.time.node(recorder)
+        for (index, topic) in topics.enumerated() {
+            try await publish("old \(index)", on: topic)
+            network.time.advance(by: .seconds(100))
+        }
+        try await publish("not listened to", on: TopicName("third"))
+        var subscription = Subscription(to: topics, since: testTime)
+        func next() async throws -> [String] {
+            try await subscription.next(from: node).map { String(decoding: $0.message.payload, as: UTF8.self) }
+        }
+        #expect(try await next() == ["old 0", "old 1"])
+        #expect(try await next().isEmpty)
+        try await publish("new", on: topics[0])
+        #expect(try await next() == ["new"])
+        #expect(try await next().isEmpty)
+        let live = network.time.wallClock.now().advanced(by: .zero - Exchange.clockTolerance)
+        #expect(recorder.starts == [testTime, live, live, live])
+    }
+}
+
+/// Remembers from when on it was asked.
+private final class StartRecorder: MessageNode {
+    private let network: FakeNetwork
+    private let recorded = Mutex<[Timestamp]>([])
+
+    init(_ network: FakeNetwork) {
+        self.network = network
+    }
+
+    var starts: [Timestamp] { recorded.withLock { $0 } }
+
+    func publish(_ envelope: WakuEnvelope) async throws(PushClientError) { try await network.publish(envelope) }
+
+    func messages(on pubsubTopic: String, topics: Set<Topic>, since start: Timestamp) async throws(PushClientError) -> [WakuEnvelope] {
+        recorded.withLock { $0.append(start) }
+        return try await network.messages(on: pubsubTopic, topics: topics, since: start)
+    }
+}

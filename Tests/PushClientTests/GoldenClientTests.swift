@@ -1,0 +1,118 @@
+import Envelope
+import PushClient
+import StatusCrypto
+import TestSupport
+import Testing
+import Wire
+
+/// The two clients whole, against the reference server's own bytes (golden vectors 08).
+@Suite(.timeLimit(.minutes(1)))
+struct GoldenClientTests {
+    private let golden: Golden
+    private let alice: PrivateKey
+    private let firstInstallation = "c6ae4fde-bb65-11ea-b3de-0242ac130004"
+    private let secondInstallation = "d6ae4fde-bb65-11ea-b3de-0242ac130004"
+
+    init() throws {
+        golden = try Golden.load()
+        alice = try golden.key("alice")
+    }
+
+    private var server: IdentityKey { get throws { IdentityKey(try golden.server) } }
+
+    // MARK: Registering
+
+    /// A client that is about to send what the reference's client sent.
+    private func registering(as note: String) async throws -> (client: RegisteringClient, device: Device, node: ReferenceNode, UInt64) {
+        let step = try golden.step(note)
+        let sent = try PushNotificationRegistration.decode(try #require(step.registration).bytes)
+        let nonce = Array(step.in.decoded.payload.bytes.prefix(12))
+        let node = try ReferenceNode(golden, owner: alice.publicKey, scripts: [nonce])
+        let state = try ClientState.inMemory()
+        let identity = Identity(alice)
+        try await state.save(
+            RegistrationPlan(installationID: sent.installationID, accessToken: sent.accessToken), of: identity.publicKey)
+        let client = try await RegisteringClient(
+            identity: identity, node: node.node(version: sent.version), state: state, advertisingInterval: nil)
+        let device = Device(deviceToken: sent.deviceToken, service: sent.apnTopic.isEmpty ? .firebase : .apn(topic: sent.apnTopic))
+        return (client, device, node, sent.version)
+    }
+
+    @Test(
+        "a registering client takes the reference's confirmation",
+        arguments: [
+            "valid registration", "re-registration", "second installation", "register again with a higher version",
+        ])
+    func registered(note: String) async throws {
+        let (client, device, node, version) = try await registering(as: note)
+        let statuses = try await client.register(device, with: [server])
+        #expect(statuses.map(\.phase) == [.registered] && statuses.map(\.version) == [version])
+        #expect(node.requests.count == 1)
+    }
+
+    @Test(
+        "a registering client that the reference tells of a version mismatch goes on with a higher version",
+        arguments: ["same version", "lower version", "register again with the version used to unregister"])
+    func mismatch(note: String) async throws {
+        let (client, device, node, version) = try await registering(as: note)
+        // The reference was not asked what it says to the second request.
+        #expect(try await client.register(device, with: [server]).map(\.phase) == [.registering])
+        let secret = alice.sharedSecret(with: try golden.server)
+        let versions = try node.requests.map {
+            try PushNotificationRegistration.decode(try AESGCM.openCombined($0.payload.span, key: secret)).version
+        }
+        #expect(versions.count == 2 && versions.first == version)
+        #expect(try #require(versions.last) > version)
+    }
+
+    // MARK: Sending
+
+    /// The message of the reference's sender, under a message id.
+    private func message(as note: String) throws -> PushMessage {
+        let request = try PushNotificationRequest.decode(try golden.step(note).in.decoded.payload.bytes)
+        let notification = try #require(request.requests.first)
+        let author = try #require(
+            golden.keys.lazy.compactMap { try? IdentityKey(golden.key($0.name).publicKey) }
+                .first { Keccak.shake256(Array($0.hex.utf8)).bytes == notification.author })
+        var message = PushMessage(kind: .message, messageID: request.messageID)
+        message.author = author
+        message.chat = ChatID(author.hex)
+        message.ciphertext = notification.message
+        return message
+    }
+
+    /// A sender whose query goes out under the first key, and whose push under the second.
+    private func sending(_ keys: String...) throws -> SendingClient {
+        let scripts = try keys.map { try golden.key($0).withExposedBytes { [UInt8](copying: $0) } }
+        let node = try ReferenceNode(golden, owner: alice.publicKey, scripts: scripts)
+        return SendingClient(node: node.node(), state: try .inMemory())
+    }
+
+    @Test("a sending client finds both devices in the reference's answer, and takes its reports on a push to both")
+    func accepted() async throws {
+        let client = try sending("eph1", "eph1")
+        let reports = try await client.push(
+            message(as: "push request to the server's"), to: [Recipient(IdentityKey(alice.publicKey))])
+        #expect(reports.map(\.installationID) == [firstInstallation, secondInstallation])
+        #expect(try reports.map(\.outcome) == [.accepted(by: server), .accepted(by: server)])
+    }
+
+    @Test(
+        "a sending client takes the reference's report on one device",
+        arguments: [("same request content, other", "eph2", true), ("push request to the unregistered", "eph1", false)])
+    func oneDevice(note: String, key: String, isAccepted: Bool) async throws {
+        let client = try sending("eph1", key)
+        let recipient = Recipient(IdentityKey(alice.publicKey), installationIDs: [firstInstallation])
+        let reports = try await client.push(message(as: note), to: [recipient])
+        #expect(try reports.map(\.outcome) == [isAccepted ? .accepted(by: server) : .refused(.notRegistered)])
+        // What the server does not know any more is not asked for again.
+        let known = try await client.devices(of: IdentityKey(alice.publicKey)).map(\.installationID)
+        #expect(known == (isAccepted ? [firstInstallation, secondInstallation] : [secondInstallation]))
+    }
+
+    @Test("a device that unregistered is not in the reference's answer, and not found")
+    func unregistered() async throws {
+        let devices = try await sending("eph2").query(IdentityKey(alice.publicKey))
+        #expect(devices.map(\.installationID) == [secondInstallation] && devices.allSatisfy { $0.authorization == .verified })
+    }
+}

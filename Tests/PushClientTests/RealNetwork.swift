@@ -1,0 +1,87 @@
+import Envelope
+import KeyFiles
+import Logging
+import PushClient
+import Relay
+import ServiceLifecycle
+import StatusCrypto
+import Synchronization
+import TestSupport
+import Testing
+import Transport
+
+/// A relay with a node for the clients and one for each of two server processes, all of which can be made to misbehave.
+struct RealNetwork {
+    /// What the clients talk to.
+    let url: String
+    let servers: [IdentityKey]
+    /// The servers' private keys.
+    let serverKeys: [PrivateKey]
+    private let clientControl: RelayControl
+    private let serverControls: [RelayControl]
+    private let recorder: Recorder
+
+    /// All that was published, by clients and servers.
+    var envelopes: [WakuEnvelope] { recorder.envelopes }
+
+    /// From now on nothing of what others publish reaches the clients' node, or everything does.
+    func setClientsDeaf(_ isDeaf: Bool) { clientControl.faults.dropEvery = isDeaf ? 1 : 0 }
+
+    /// From now on nothing of what others publish reaches the server's node, or everything does.
+    func setDeaf(_ isDeaf: Bool, _ server: IdentityKey) {
+        for (key, control) in zip(servers, serverControls) where key == server { control.faults.dropEvery = isDeaf ? 1 : 0 }
+    }
+
+    /// Runs all of it, and ends it.
+    static func with(_ test: (RealNetwork) async throws -> Void) async throws {
+        let bus = Bus()
+        let recorder = Recorder()
+        let membership = bus.attach(recorder: recorder)
+        defer { membership.leave() }
+        let controls = (0..<3).map { _ in RelayControl() }
+        let (addresses, continuation) = AsyncStream.makeStream(of: (node: Int, address: String).self)
+        let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        let relays = ServiceGroup(
+            services: controls.enumerated().map { index, control in
+                RelayServer(
+                    configuration: .init(pubsubTopics: [NodeAccess.defaultPubsubTopic]), bus: bus, clock: .system, control: control,
+                    logger: logger
+                ) { continuation.yield((index, $0)) }
+            }, logger: logger)
+        try await withThrowingTaskGroup { group in
+            group.addTask {
+                defer { continuation.finish() }
+                try await relays.run()
+            }
+            var urls = Array(repeating: "", count: controls.count)
+            for await (node, address) in addresses {
+                urls[node] = "http://\(address)"
+                if !urls.contains("") { break }
+            }
+            var processes: [ServerProcess] = []
+            var keys: [PrivateKey] = []
+            for url in urls.dropFirst() {
+                let folder = try TemporaryFolder()
+                let settings = ["transport.kind": "waku", "transport.waku.url": url, "transport.waku.pollInterval": "50ms"]
+                processes.append(try await ServerProcess.start(in: folder, settings: settings))
+                keys.append(try #require(try KeyFile(path: folder.path("identity.key")).load()))
+            }
+            try await test(
+                RealNetwork(
+                    url: urls[0], servers: keys.map { IdentityKey($0.publicKey) }, serverKeys: keys, clientControl: controls[0],
+                    serverControls: Array(controls.dropFirst()), recorder: recorder))
+            // Before their nodes: these end when nobody is connected any more.
+            for process in processes { await process.kill() }
+            await relays.triggerGracefulShutdown()
+            try await group.waitForAll()
+        }
+    }
+
+    private final class Recorder: BusRecorder {
+        private let recorded = Mutex<[WakuEnvelope]>([])
+
+        var envelopes: [WakuEnvelope] { recorded.withLock { $0 } }
+
+        func record(_ envelope: WakuEnvelope) async throws { recorded.withLock { $0.append(envelope) } }
+    }
+}

@@ -1,0 +1,67 @@
+import Envelope
+import PushClient
+import StatusCrypto
+import Synchronization
+import TestSupport
+import Wire
+
+/// A node with the reference's server behind it: a request that is one of the golden vectors', byte for byte, is answered with what the
+/// reference answered; any other with silence.
+final class ReferenceNode: MessageNode {
+    /// What was published, opened.
+    var requests: [OpenedMessage] { state.withLock(\.requests) }
+
+    private let golden: Golden
+    private let server: PrivateKey
+    private let queryTopic: (topic: Topic, key: SymmetricKey)
+    private let state = Mutex(State())
+    private let scripts: Mutex<[[UInt8]]>
+
+    private struct State {
+        var requests: [OpenedMessage] = []
+        var answers: [WakuEnvelope] = []
+    }
+
+    /// - Parameters:
+    ///   - owner: whose query topic the server listens to.
+    ///   - scripts: what the client's operations draw at random, one after the other; later ones draw really.
+    init(_ golden: Golden, owner: PublicKey, scripts: [[UInt8]]) throws {
+        self.golden = golden
+        server = try golden.key("server")
+        let name = TopicName.query(owner.hash, .plain)
+        queryTopic = (name.topic, name.deriveSymmetricKey())
+        self.scripts = Mutex(scripts)
+    }
+
+    /// A node at a time that makes `version` the next version.
+    func node(version: UInt64 = 1) -> Node {
+        let now = Timestamp(nanoseconds: Int64(version) * 1_000_000)
+        return Node(self, pubsubTopic: FakeServer.pubsubTopic, clock: TestTime(), wallClock: WallClock { now }) {
+            let script = self.scripts.withLock { $0.isEmpty ? [] : $0.removeFirst() }
+            return Randomness(ScriptedRandom(script))
+        }
+    }
+
+    func publish(_ envelope: WakuEnvelope) async throws(PushClientError) {
+        let payload = envelope.message.payload
+        let topic = Topic(contentTopic: envelope.message.contentTopic)
+        let frame =
+            topic == queryTopic.topic
+            ? try? RFC26.openSymmetric(payload, with: queryTopic.key) : try? RFC26.openAsymmetric(payload, with: server)
+        guard let data = frame?.data, let request = try? ApplicationMetadata.open(data) else { return }
+        let step = golden.steps.first {
+            $0.in.decoded.applicationMetadata.bytes == data && $0.in.contentTopic == envelope.message.contentTopic
+        }
+        state.withLock { state in
+            state.requests.append(request)
+            state.answers += step?.responses.map(\.envelope) ?? []
+        }
+    }
+
+    /// The reference's answers have the times of then.
+    func messages(on pubsubTopic: String, topics: Set<Topic>, since start: Timestamp) async throws(PushClientError) -> [WakuEnvelope] {
+        state.withLock { state in
+            state.answers.filter { Topic(contentTopic: $0.message.contentTopic).map(topics.contains) == true }
+        }
+    }
+}
