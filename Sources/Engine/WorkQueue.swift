@@ -6,7 +6,8 @@ import Synchronization
 /// The queue is unbounded; what may be under way at all is bounded once, at the entrance, by `Admission`.
 final class WorkQueue<Element: Sendable>: Sendable {
     private struct State {
-        var elements: [Element] = []
+        /// Optionals, so that elements are moved out and not copied: they hold a dozen references each.
+        var elements: [Element?] = []
         var head = 0
         var takers: [CheckedContinuation<Void, Never>] = []
         var isFinished = false
@@ -14,8 +15,13 @@ final class WorkQueue<Element: Sendable>: Sendable {
         var isEmpty: Bool { head == elements.count }
 
         mutating func take(_ maximumCount: Int) -> [Element] {
-            let batch = Array(elements[head...].prefix(maximumCount))
-            head += batch.count
+            let end = head + min(maximumCount, elements.count - head)
+            var batch: [Element] = []
+            batch.reserveCapacity(end - head)
+            for index in head..<end {
+                if let element = elements[index].take() { batch.append(element) }
+            }
+            head = end
             if isEmpty {
                 elements.removeAll(keepingCapacity: true)
                 head = 0
@@ -38,7 +44,7 @@ final class WorkQueue<Element: Sendable>: Sendable {
         guard !elements.isEmpty else { return }
         let woken = state.withLock { state -> [CheckedContinuation<Void, Never>] in
             guard !state.isFinished else { return [] }
-            state.elements.append(contentsOf: elements)
+            for element in elements { state.elements.append(element) }
             let woken = Array(state.takers.prefix(elements.count))
             state.takers.removeFirst(woken.count)
             return woken

@@ -40,10 +40,7 @@ package enum ApplicationMetadata {
 
     /// The Status message id: keccak256(65-byte uncompressed sender key ‖ the message's bytes) (PROTOCOL.md §5).
     package static func messageID(sender: PublicKey, _ data: [UInt8]) -> Digest32 {
-        var sponge = KeccakSponge.keccak256
-        sponge.absorb(sender.uncompressed.span)
-        sponge.absorb(data)
-        return sponge.squeeze()
+        Keccak.keccak256(sender.uncompressed.span, data.span)
     }
 
     /// Signs and writes a message.

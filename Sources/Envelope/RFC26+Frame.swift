@@ -45,7 +45,7 @@ extension RFC26.Frame {
         data = Array(frame[dataStart..<dataStart + dataByteCount])
 
         if isSigned {
-            guard let signature = Signature(frame[end...]), signature.isWellFormed else { throw .malformedSignature }
+            guard let signature = Signature(frame.span.extracting(end...)), signature.isWellFormed else { throw .malformedSignature }
             self.signature = signature
             signedBytes = Array(frame[..<end])
         } else {

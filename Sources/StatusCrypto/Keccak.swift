@@ -11,6 +11,14 @@ package enum Keccak {
         return sponge.squeeze()
     }
 
+    /// The same of two parts, one after the other.
+    package static func keccak256(_ first: Span<UInt8>, _ second: Span<UInt8>) -> Digest32 {
+        var sponge = KeccakSponge.keccak256
+        sponge.absorb(first)
+        sponge.absorb(second)
+        return sponge.squeeze()
+    }
+
     /// SHAKE-256 (FIPS 202) with 64 bytes of output.
     package static func shake256(_ bytes: [UInt8]) -> Digest64 { shake256(bytes.span) }
 

@@ -6,9 +6,14 @@ package struct Signature: Hashable, Sendable {
     package let bytes: FixedBytes<65>
 
     /// - Returns: nil unless there are 65 bytes and V is 0 or 1. R and S may still be out of range.
-    package init?(_ bytes: some Collection<UInt8>) {
+    package init?(_ bytes: Span<UInt8>) {
         guard let bytes = FixedBytes<65>(bytes), bytes[64] <= 1 else { return nil }
         self.bytes = bytes
+    }
+
+    /// - Returns: nil unless there are 65 bytes and V is 0 or 1. R and S may still be out of range.
+    package init?(_ bytes: [UInt8]) {
+        self.init(bytes.span)
     }
 
     init(_ compact: FixedBytes<64>, v: UInt8) {

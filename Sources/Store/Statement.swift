@@ -121,9 +121,10 @@ extension Database {
     /// - Returns: the number of rows it changed.
     @discardableResult
     func run<each Value: StatementValue>(_ sql: String, _ values: repeat each Value) throws -> Int {
-        guard isInsideTransaction else { throw StoreError.failed(code: SQLITE_ABORT) }
+        // As GRDB's properties of the same meaning, without its look at which queue it is called on, three times a statement.
+        guard unsafe sqlite3_get_autocommit(sqliteConnection) == 0 else { throw StoreError.failed(code: SQLITE_ABORT) }
         try forEach(sql, repeat each values) { _ in }
-        return changesCount
+        return unsafe Int(sqlite3_changes(sqliteConnection))
     }
 
     /// Reads the first row of a query.

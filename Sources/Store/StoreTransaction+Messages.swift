@@ -14,12 +14,7 @@ extension StoreTransaction {
             count(.duplicate)
             return nil
         }
-        try database.run(
-            """
-            INSERT INTO message (hash_prefix, state, received_at, hash, pubsub_topic, envelope)
-            VALUES (?, \(MessageState.recorded.rawValue), ?, ?, ?, ?)
-            """,
-            hash.prefix, now, hash, pubsubTopic, envelope)
+        try database.run(Self.insertMessage, hash.prefix, now, hash, pubsubTopic, envelope)
         return database.lastInsertedRowID
     }
 
@@ -56,24 +51,30 @@ extension StoreTransaction {
 
     private func answer(_ message: Int64, with reply: Reply, at now: Timestamp) throws -> Int {
         let changedCount = try database.run(
-            """
-            UPDATE message SET
-                state = \(MessageState.answered.rawValue), decided_at = ?, envelope = NULL, pubsub_topic = ?,
-                reply_type = ?, reply = ?, recipient = ?, status_prefix = ?, status_message_id = ?
-            WHERE id = ? AND state = \(MessageState.recorded.rawValue)
-            """,
-            now, reply.pubsubTopic, Int64(reply.type.rawValue), reply.payload, reply.recipient,
+            Self.answerMessage, now, reply.pubsubTopic, Int64(reply.type.rawValue), reply.payload, reply.recipient,
             reply.statusMessageID?.prefix, reply.statusMessageID, message)
         if changedCount == 1 { try database.run("INSERT INTO reply_due (message) VALUES (?)", message) }
         return changedCount
     }
 
     private func close(_ message: Int64, as state: MessageState, reason: IgnoreReason?, at now: Timestamp) throws -> Int {
-        try database.run(
-            """
-            UPDATE message SET state = ?, decided_at = ?, ignore_reason = ?, envelope = NULL, pubsub_topic = NULL
-            WHERE id = ? AND state = \(MessageState.recorded.rawValue)
-            """,
-            state.rawValue, now, reason?.rawValue, message)
+        try database.run(Self.closeMessage, state.rawValue, now, reason?.rawValue, message)
     }
+
+    // Made once: putting a text together for each call costs as much as a small statement.
+
+    private static let insertMessage = """
+        INSERT INTO message (hash_prefix, state, received_at, hash, pubsub_topic, envelope)
+        VALUES (?, \(MessageState.recorded.rawValue), ?, ?, ?, ?)
+        """
+    private static let answerMessage = """
+        UPDATE message SET
+            state = \(MessageState.answered.rawValue), decided_at = ?, envelope = NULL, pubsub_topic = ?,
+            reply_type = ?, reply = ?, recipient = ?, status_prefix = ?, status_message_id = ?
+        WHERE id = ? AND state = \(MessageState.recorded.rawValue)
+        """
+    private static let closeMessage = """
+        UPDATE message SET state = ?, decided_at = ?, ignore_reason = ?, envelope = NULL, pubsub_topic = NULL
+        WHERE id = ? AND state = \(MessageState.recorded.rawValue)
+        """
 }

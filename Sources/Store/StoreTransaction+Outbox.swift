@@ -51,13 +51,7 @@ extension StoreTransaction {
     package func enqueue(_ push: AcceptedPush, message: Int64, at now: Timestamp, discarded: Bool = false) throws {
         let tokenType = Int64(push.tokenType.rawValue)
         try database.run(
-            """
-            INSERT INTO push (
-                message, state, route, accepted_at, next_attempt_at, finished_at, attempts, triple_prefix, triple,
-                key_hash, installation_id, token_type, type, apn_topic, device_token, chat_id, ciphertext)
-            VALUES (?, ?, \(Self.route(tokenType: "?", apnTopic: "?")), ?, 0, ?, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-            """,
-            message, discarded ? PushOutcome.discarded.rawValue : OpenPushState.queued.rawValue, tokenType, push.apnTopic, tokenType,
+            Self.insertPush, message, discarded ? PushOutcome.discarded.rawValue : OpenPushState.queued.rawValue, tokenType, push.apnTopic, tokenType,
             now, discarded ? now : nil, push.triple.prefix, push.triple,
             push.target.keyHash, push.target.installationID, tokenType, Int64(push.type.rawValue),
             push.apnTopic, discarded ? "" : push.deviceToken, discarded ? [] : Self.sendable(push.chatID),
@@ -65,6 +59,14 @@ extension StoreTransaction {
         count(.accepted)
         if discarded { count(.discarded) }
     }
+
+    /// Made once: putting it together for each call would cost more than running it.
+    private static let insertPush = """
+        INSERT INTO push (
+            message, state, route, accepted_at, next_attempt_at, finished_at, attempts, triple_prefix, triple,
+            key_hash, installation_id, token_type, type, apn_topic, device_token, chat_id, ciphertext)
+        VALUES (?, ?, \(route(tokenType: "?", apnTopic: "?")), ?, 0, ?, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        """
 
     /// Marks open pushes as being attempted; one that has ended, or is leased, is left alone.
     ///

@@ -26,7 +26,7 @@ extension StoreTransaction {
     /// What the next registration replaces, and whose version it has to exceed; nil when the installation was never heard of.
     package func stored(_ installation: Installation) throws -> StoredInstallation? {
         try database.first(
-            "SELECT id, version, plaintext_digest, is_live FROM registration WHERE \(Self.isInstallation)",
+            Self.selectVersion,
             installation.keyHash.prefix, installation.prefix, installation.installationID, installation.keyHash
         ) { row in
             StoredInstallation(
@@ -39,7 +39,7 @@ extension StoreTransaction {
     /// How many other installations of the key are registered.
     package func liveInstallationCount(of keyHash: Digest64, except installationID: String) throws -> Int {
         let count = try database.first(
-            "SELECT count(*) FROM registration WHERE \(Self.isLiveOfKey) AND installation_id <> ?",
+            Self.countOthers,
             keyHash.prefix, keyHash, installationID
         ) { $0.integer(0) }
         return Int(count ?? 0)
@@ -110,11 +110,7 @@ extension StoreTransaction {
     /// The registrations of a key that a query is told of, by installation id.
     package func registrations(of keyHash: Digest64) throws -> [QueryableRegistration] {
         try database.all(
-            """
-            SELECT installation_id, access_token, grant_signature, version, allow_from_contacts_only, list
-            FROM registration LEFT JOIN allowed_keys ON allowed_keys.registration = registration.id
-            WHERE \(Self.isLiveOfKey) ORDER BY installation_id
-            """,
+            Self.selectQueryable,
             keyHash.prefix, keyHash
         ) { row in
             var registration = QueryableRegistration()
@@ -131,10 +127,7 @@ extension StoreTransaction {
     /// What a push request needs of a registration; nil when there is none, or a tombstone. Does not read the allowed keys.
     package func pushTarget(_ installation: Installation) throws -> PushTarget? {
         try database.first(
-            """
-            SELECT access_token, enabled, token_type, device_token, apn_topic, block_mentions, chat_lists
-            FROM registration WHERE \(Self.isInstallation) AND is_live = 1
-            """,
+            Self.selectTarget,
             installation.keyHash.prefix, installation.prefix, installation.installationID, installation.keyHash
         ) { row in
             var target = PushTarget()
@@ -157,6 +150,20 @@ extension StoreTransaction {
         "key_prefix = ? AND is_live IN (0, 1) AND installation_prefix = ? AND installation_id = ? AND key_hash = ?"
     /// Takes prefix, key hash.
     private static let isLiveOfKey = "key_prefix = ? AND is_live = 1 AND key_hash = ?"
+
+    // Made once: putting a text together for each call costs as much as a small statement.
+
+    private static let selectVersion = "SELECT id, version, plaintext_digest, is_live FROM registration WHERE \(isInstallation)"
+    private static let countOthers = "SELECT count(*) FROM registration WHERE \(isLiveOfKey) AND installation_id <> ?"
+    private static let selectQueryable = """
+        SELECT installation_id, access_token, grant_signature, version, allow_from_contacts_only, list
+        FROM registration LEFT JOIN allowed_keys ON allowed_keys.registration = registration.id
+        WHERE \(isLiveOfKey) ORDER BY installation_id
+        """
+    private static let selectTarget = """
+        SELECT access_token, enabled, token_type, device_token, apn_topic, block_mentions, chat_lists
+        FROM registration WHERE \(isInstallation) AND is_live = 1
+        """
 }
 
 extension Installation {

@@ -66,15 +66,20 @@ final class ReplyStage: Sendable {
         var random = SecureRandom()
         await withDiscardingTaskGroup { retries in
             while let batch = await queue.next(maximumCount: Self.batchCount) {
+                var marks: [DecideStage.Work] = []
                 for item in batch {
-                    await publish(item, using: &random, retries: &retries)
+                    if let mark = await publish(item, using: &random, retries: &retries) { marks.append(mark) }
                 }
+                output.send(marks)
             }
             retries.cancelAll()
         }
     }
 
-    private func publish(_ item: Item, using random: inout SecureRandom, retries: inout DiscardingTaskGroup) async {
+    /// - Returns: what is to be written down about it.
+    private func publish(
+        _ item: Item, using random: inout SecureRandom, retries: inout DiscardingTaskGroup
+    ) async -> DecideStage.Work? {
         var item = item
         do {
             var envelopes = try item.envelopes ?? sealer.seal(item.reply, at: wallClock.now(), using: &random)
@@ -86,11 +91,9 @@ final class ReplyStage: Sendable {
             }
             metrics.repliesPublished.increment()
             echo?.add(item.reply)
-            if item.reply.mark == .nothing {
-                admission.leave()
-            } else {
-                output.send(.published(ids: [item.reply.id] + item.reply.segments, item.reply.mark))
-            }
+            if item.reply.mark != .nothing { return .published(ids: [item.reply.id] + item.reply.segments, item.reply.mark) }
+            admission.leave()
+            return nil
         } catch {
             metrics.replyFailures.increment()
             if case TransportError.outdated = error { item.envelopes = nil }  // no archive would keep it: sealed anew next time
@@ -99,7 +102,7 @@ final class ReplyStage: Sendable {
             guard item.refusalCount < Self.maximumRefusalCount else {
                 logger.error("the node refuses a reply; it waits for the next start", metadata: ["error": "\(error)"])
                 admission.leave()
-                return
+                return nil
             }
             let delay = min(Self.longestBackOff, .seconds(1) * (1 << min(item.attemptCount - 1, 5)))
             let clock = self.clock
@@ -108,6 +111,7 @@ final class ReplyStage: Sendable {
                 try? await clock.sleep(for: delay)
                 queue.send(item)
             }
+            return nil
         }
     }
 }
