@@ -54,8 +54,9 @@ extension RFC26.Frame {
         }
     }
 
-    static func encode(
-        _ data: [UInt8], signer: PrivateKey?, using random: inout some RandomNumberGenerator
+    @specialized(where Random == SecureRandom)
+    static func encode<Random: RandomNumberGenerator>(
+        _ data: [UInt8], signer: PrivateKey?, using random: inout Random
     ) throws(RFC26.DataTooLong) -> [UInt8] {
         try encode(data, signer: signer) { random.bytes($0) }
     }

@@ -23,8 +23,9 @@ package enum RFC26 {
     /// - Parameters:
     ///   - data: less than 16 MiB.
     ///   - signer: reference clients drop what is not signed: nil is for tests.
-    package static func sealAsymmetric(
-        _ data: [UInt8], to recipient: PublicKey, signer: PrivateKey?, using random: inout some RandomNumberGenerator
+    @specialized(where Random == SecureRandom)
+    package static func sealAsymmetric<Random: RandomNumberGenerator>(
+        _ data: [UInt8], to recipient: PublicKey, signer: PrivateKey?, using random: inout Random
     ) throws(DataTooLong) -> [UInt8] {
         let frame = try Frame.encode(data, signer: signer, using: &random)
         return ECIES.seal(frame.span, to: recipient, using: &random)

@@ -8,8 +8,9 @@ package enum ECIES {
     /// Encrypts to the owner of a key.
     ///
     /// - Returns: ephemeral key `R` (65 bytes, uncompressed) ‖ IV (16) ‖ ciphertext, as long as the plaintext, ‖ HMAC (32).
-    package static func seal(
-        _ plaintext: Span<UInt8>, to recipient: PublicKey, using random: inout some RandomNumberGenerator
+    @specialized(where Random == SecureRandom)
+    package static func seal<Random: RandomNumberGenerator>(
+        _ plaintext: Span<UInt8>, to recipient: PublicKey, using random: inout Random
     ) -> [UInt8] {
         let ephemeral = PrivateKey.generate(using: &random)
         return seal(

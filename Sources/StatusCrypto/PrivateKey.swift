@@ -21,7 +21,8 @@ package final class PrivateKey: Sendable {
     }
 
     /// Draws until the bytes are a key: the first ones are, but for one in 2^128.
-    package static func generate(using random: inout some RandomNumberGenerator) -> PrivateKey {
+    @specialized(where Random == SecureRandom)
+    package static func generate<Random: RandomNumberGenerator>(using random: inout Random) -> PrivateKey {
         while true {
             var bytes: FixedBytes<32> = random.fixedBytes()
             defer { bytes.wipe() }

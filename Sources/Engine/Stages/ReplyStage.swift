@@ -7,7 +7,7 @@ import Transport
 /// Signs, encrypts and publishes what was decided.
 final class ReplyStage: Sendable {
     /// Replies a worker takes at once: one reply must not wait long for the sealing of others.
-    private static let batchCount = 4
+    private static let batchCount = 8
     /// For a reply that the node refuses: with the back-off below, about eight minutes, after which it is taken to be at fault itself and
     /// left to the next start. Everything else is the node's trouble, and lasts as long as it lasts.
     private static let maximumRefusalCount = 20
