@@ -3,7 +3,7 @@ import Synchronization
 
 /// The stub gorush as a process, found beside this program.
 final class GorushProcess: Sendable {
-    /// A device token, and when the stub said that it had its push.
+    /// A device token, and when the stub had read the request with its push.
     typealias Arrival = (token: String, time: ContinuousClock.Instant)
 
     let url: String
@@ -33,19 +33,28 @@ final class GorushProcess: Sendable {
         var all: [Arrival] { state.withLock { $0.all } }
 
         func read(_ data: Data) {
-            let time = ContinuousClock.now
+            // Both programs read the same clock; what it says is turned into the time that latencies are counted in.
+            let (now, wallTime) = (ContinuousClock.now, Date.now.timeIntervalSince1970)
             state.withLock { state in
                 state.rest += data
-                while let end = state.rest.firstIndex(of: UInt8(ascii: "\n")) {
-                    let line = String(decoding: state.rest[..<end], as: UTF8.self)
-                    state.rest.removeFirst(end + 1)
+                guard let end = state.rest.lastIndex(of: UInt8(ascii: "\n")) else { return }
+                let lines = String(decoding: state.rest[..<end], as: UTF8.self)
+                state.rest.removeFirst(end + 1)
+                for line in lines.split(separator: "\n") {
+                    guard let arrival = Self.arrival(in: line) else { continue }
+                    let time = now - .seconds(wallTime - arrival)
                     for token in Self.tokens(in: line) { state.all.append((token, time)) }
                 }
             }
         }
 
+        /// `…"arrived":1700000000.123}`
+        private static func arrival(in line: Substring) -> Double? {
+            line.range(of: "\"arrived\":").flatMap { Double(line[$0.upperBound...].dropLast()) }
+        }
+
         /// `…"tokens":["…","…"]…`
-        private static func tokens(in line: String) -> [String] {
+        private static func tokens(in line: Substring) -> [String] {
             guard let start = line.range(of: "\"tokens\":["), let end = line[start.upperBound...].firstIndex(of: "]") else { return [] }
             return line[start.upperBound..<end].split(separator: ",").map { String($0.dropFirst().dropLast()) }
         }

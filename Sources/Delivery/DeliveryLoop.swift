@@ -85,7 +85,8 @@ package final class DeliveryLoop: Service {
         await withDiscardingTaskGroup { group in
             for worker in workers { group.addTask { await worker.keepProbing() } }
             await withDiscardingTaskGroup { group in
-                for worker in workers { group.addTask { await worker.run() } }
+                // On Linux another priority is another set of threads: a push does not wait behind batches of cryptography.
+                for worker in workers { group.addTask(priority: .high) { await worker.run() } }
             }
             group.cancelAll()
         }

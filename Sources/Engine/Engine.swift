@@ -106,7 +106,9 @@ package final class Engine: Service, EnvelopeReceiver {
     package func run() async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { await self.openStage.run(workerCount: self.configuration.workerCount) }
-            group.addTask { await self.decideStage.run() }
+            // On Linux another priority is another set of threads: the one task that everybody waits for does not queue behind batches
+            // of cryptography, which keep the others for milliseconds.
+            group.addTask(priority: .high) { await self.decideStage.run() }
             group.addTask { await self.replyStage.run(workerCount: self.configuration.workerCount) }
             group.addTask { await self.prune() }
             group.addTask { await self.storeHealth.run(probing: self.store, clock: self.clock) }

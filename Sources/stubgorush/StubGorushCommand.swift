@@ -42,9 +42,7 @@ struct StubGorushCommand: AsyncParsableCommand {
         var count = 0
         while !Task.isCancelled {
             let all = await stub.waitForNotifications(count: count + 1)
-            for notification in all[count...] {
-                FileHandle.standardOutput.write(Data("\(notification.line)\n".utf8))
-            }
+            FileHandle.standardOutput.write(Data(all[count...].map { $0.line + "\n" }.joined().utf8))
             count = all.count
         }
     }
@@ -53,6 +51,9 @@ struct StubGorushCommand: AsyncParsableCommand {
 extension StubNotification {
     fileprivate var line: String {
         let tokens = tokens.map { "\"\($0)\"" }.joined(separator: ",")
-        return "{\"platform\":\(platform),\"tokens\":[\(tokens)],\"topic\":\"\(topic ?? "")\",\"message\":\"\(message ?? "")\"}"
+        return """
+            {"platform":\(platform),"tokens":[\(tokens)],"topic":"\(topic ?? "")","message":"\(message ?? "")",\
+            "arrived":\(arrivedAt.timeIntervalSince1970)}
+            """
     }
 }

@@ -34,11 +34,12 @@ extension StubGorush {
 
     private func push(_ request: Request, channel: any Channel) async throws -> Response {
         let body = String(buffer: try await request.body.collect(upTo: Self.maximumBodyByteCount))
+        let arrivedAt = Date.now
         posts.append(Post(headers: request.headers.map { ($0.name.rawName, $0.value) }, body: body))
         if let outage = outage(of: body) { return try await respond(.empty, but: outage, channel: channel) }
         let scripted = state.withLock { $0.script.isEmpty ? nil : $0.script.removeFirst() }
         if let scripted, !scripted.takesBatch { return try await respond(.empty, but: scripted.misbehaviour, channel: channel) }
-        let answer = take(body)
+        let answer = take(body, arrivedAt: arrivedAt)
         guard let scripted else { return response(answer) }
         return try await respond(answer, but: scripted.misbehaviour, channel: channel)
     }
@@ -54,7 +55,7 @@ extension StubGorush {
         return isMeant ? outage.misbehaviour : nil
     }
 
-    private func take(_ body: String) -> StubGorushAnswer {
+    private func take(_ body: String, arrivedAt: Date) -> StubGorushAnswer {
         let (configuration, failures, poison) = state.withLock { ($0.configuration, $0.failures, $0.poison) }
         guard let batch = try? JSONDecoder().decode(Batch.self, from: Data(body.utf8)).notifications,
             poison.isDisjoint(with: batch.compactMap(\.self).flatMap(\.tokens))
@@ -65,7 +66,8 @@ extension StubGorush {
         guard batch.count <= configuration.maximumNotificationCount else {
             return .refused("Number of notifications(\(batch.count)) over limit(\(configuration.maximumNotificationCount))")
         }
-        let taken = batch.compactMap(\.self).filter { configuration.enabledPlatforms.contains($0.platform) }
+        var taken = batch.compactMap(\.self).filter { configuration.enabledPlatforms.contains($0.platform) }
+        for index in taken.indices { taken[index].arrivedAt = arrivedAt }
         notifications.append(contentsOf: taken)
         let logs = taken.flatMap { notification in
             notification.tokens.compactMap { token in

@@ -1,4 +1,4 @@
-import Foundation
+package import Foundation
 
 /// One notification that the stub took, as it was posted.
 package struct StubNotification: Sendable, Equatable, Decodable {
@@ -15,6 +15,8 @@ package struct StubNotification: Sendable, Equatable, Decodable {
     package var expiration: Int?
     /// Android: as FCM writes it, `"3600s"`.
     package var timeToLive: String?
+    /// When the request that brought it had been read, before anything was made of it.
+    package var arrivedAt = Date.distantPast
 
     /// Every key that gorush v1.22 declares with a type of its own (GORUSH.md §3): a wrong type anywhere makes it refuse the whole
     /// batch. `sound` may be anything; Huawei and Live Activities are left out.
