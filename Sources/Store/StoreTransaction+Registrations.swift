@@ -109,10 +109,7 @@ extension StoreTransaction {
 
     /// The registrations of a key that a query is told of, by installation id.
     package func registrations(of keyHash: Digest64) throws -> [QueryableRegistration] {
-        try database.all(
-            Self.selectQueryable,
-            keyHash.prefix, keyHash
-        ) { row in
+        let registrations = try database.all(Self.selectQueryable, keyHash.prefix, keyHash) { row in
             var registration = QueryableRegistration()
             registration.installationID = row.text(0)
             registration.accessToken = row.text(1)
@@ -122,6 +119,8 @@ extension StoreTransaction {
             registration.allowedKeyList = try ListColumn.read(row, 5).allowedKeyList
             return registration
         }
+        // Nearly always one: SQLite would set up a sorter for it.
+        return registrations.sorted { $0.installationID.utf8.lexicographicallyPrecedes($1.installationID.utf8) }
     }
 
     /// What a push request needs of a registration; nil when there is none, or a tombstone. Does not read the allowed keys.
@@ -158,7 +157,7 @@ extension StoreTransaction {
     private static let selectQueryable = """
         SELECT installation_id, access_token, grant_signature, version, allow_from_contacts_only, list
         FROM registration LEFT JOIN allowed_keys ON allowed_keys.registration = registration.id
-        WHERE \(isLiveOfKey) ORDER BY installation_id
+        WHERE \(isLiveOfKey)
         """
     private static let selectTarget = """
         SELECT access_token, enabled, token_type, device_token, apn_topic, block_mentions, chat_lists
