@@ -4,6 +4,7 @@ import CLibCrypto
 ///
 /// Safe to share: a fetched algorithm never changes, and its reference count, which contexts raise and drop, is atomic.
 enum LibCrypto {
+    // Each is set once, before anybody can read it, and what it points to never changes: see above.
     nonisolated(unsafe) static let sha256 = unsafe fetchDigest("SHA2-256")
     nonisolated(unsafe) static let aes256GCM = unsafe fetchCipher("AES-256-GCM")
     nonisolated(unsafe) static let aes128CTR = unsafe fetchCipher("AES-128-CTR")
@@ -13,6 +14,7 @@ enum LibCrypto {
         guard status == 1 else { fatalError("libcrypto failed") }
     }
 
+    /// The same for calls that return an object: nil only without memory.
     static func require(_ handle: OpaquePointer?) -> OpaquePointer {
         guard let handle = unsafe handle else { fatalError("libcrypto has no memory") }
         return unsafe handle
@@ -24,6 +26,7 @@ enum LibCrypto {
         return unsafe digest
     }
 
+    // As above.
     private static func fetchCipher(_ name: String) -> OpaquePointer {
         guard let cipher = unsafe EVP_CIPHER_fetch(nil, name, nil) else { fatalError("libcrypto lacks \(name)") }
         return unsafe cipher

@@ -9,6 +9,7 @@ enum Secp256k1 {
     /// (a static is initialised once); the second never runs.
     nonisolated(unsafe) static let context: OpaquePointer = {
         guard let context = unsafe secp256k1_context_create(UInt32(SECP256K1_CONTEXT_NONE)) else {
+            // Nil only without memory (secp256k1.h), which ends the process as it does in Swift's own allocations.
             fatalError("no memory for the context of libsecp256k1")
         }
         var random = SecureRandom()
