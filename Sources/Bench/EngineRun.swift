@@ -42,7 +42,7 @@ struct EngineRun {
         _ transport: some MessageTransport, messageCount: Int, elapsed: () -> (seconds: Double, processorSeconds: Double)
     ) async throws -> Result {
         let store = try SeededStore.open(path)
-        let wallClock = WallClock { Timestamp(nanoseconds: Int64(Date().timeIntervalSince1970 * 1e9)) }
+        let wallClock = WallClock.system
         let directory = try await TopicDirectory(serverKey: Cast.server.publicKey, store: store)
         let delivery = gorushURL.map {
             DeliveryLoop(

@@ -91,7 +91,7 @@ private final class Stack: Sendable {
                 group.addTask {
                     for number in stride(from: sender, to: envelopes.count, by: senderCount) {
                         var envelope = envelopes[number]
-                        envelope.message.timestamp = Int64(Date().timeIntervalSince1970 * 1e9)
+                        envelope.message.timestamp = WallClock.system.now().nanoseconds
                         try await self.node.publish(envelope)
                     }
                 }

@@ -6,7 +6,7 @@ import Synchronization
 /// The symmetric keys of query topics, derived when the first message arrives on one and kept from then on.
 ///
 /// A derivation costs about 13 ms of a core (PBKDF2 with 65,356 iterations, PROTOCOL.md §2), so anybody could buy a second of ours with
-/// a few messages on topics not used yet. Derivations therefore run one at a time on a thread of the lowest priority, beside the pipeline,
+/// a few messages on topics not used yet. Derivations therefore run one at a time on a thread of low priority, beside the pipeline,
 /// and the number that may wait is bounded.
 final class TopicKeys: Sendable {
     /// A query topic by name: whose it is, and in which form.

@@ -27,7 +27,6 @@ final class OpenStage: Sendable {
     private let opener: Opener
     private let directory: TopicDirectory
     private let keys: TopicKeys
-    private let store: PushStore
     private let admission: Admission
     private let metrics: EngineMetrics
     private let clock: any Clock<Duration>
@@ -50,7 +49,6 @@ final class OpenStage: Sendable {
         opener = Opener(identity: identity)
         self.directory = directory
         keys = TopicKeys(store: store)
-        self.store = store
         self.admission = admission
         self.metrics = metrics
         self.clock = clock

@@ -37,8 +37,7 @@ struct Correspondence {
     private var sequence: UInt64 = 0
 
     init(server: PublicKey, clientCount: Int) {
-        let clock = WallClock { Timestamp(nanoseconds: Int64(Date().timeIntervalSince1970 * 1e9)) }
-        clients = (0..<clientCount).map { _ in ProtocolClient(server: server, clock: clock) }
+        clients = (0..<clientCount).map { _ in ProtocolClient(server: server, clock: .system) }
         openCounts = Array(repeating: 0, count: clientCount)
     }
 
