@@ -36,7 +36,7 @@ struct Decider: Sendable {
         if outcome.reply?.mark == .decided {
             outcome.reply?.segments = message.segments
         } else {
-            for segment in message.segments { try transaction.settle(segment, as: .silent, at: now) }
+            try transaction.settleSilently(message.segments, at: now)
         }
         return outcome
     }

@@ -12,11 +12,10 @@ extension PushStore {
             }
             try Self.readMessages(database, into: &facts)
             try Self.readPushes(database, into: &facts)
-            // AUTOINCREMENT keeps the greatest number ever given; none is given twice, and none to a row that was rolled back
-            // (https://www.sqlite.org/autoinc.html).
-            try database.forEach("SELECT name, seq FROM sqlite_sequence WHERE name IN ('message', 'push')") { row in
-                if row.text(0) == "push" { facts.pushRowsEver = row.integer(1) } else { facts.messageRowsEver = row.integer(1) }
-            }
+            // Each row's number is that of the newest one before it and one (https://www.sqlite.org/autoinc.html, section 2), and the newest
+            // is never deleted: its number says how many there ever were.
+            facts.messageRowsEver = try database.first("SELECT max(id) FROM message") { $0.integer(0) } ?? 0
+            facts.pushRowsEver = try database.first("SELECT max(id) FROM push") { $0.integer(0) } ?? 0
             return facts
         }
     }

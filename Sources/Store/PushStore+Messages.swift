@@ -8,12 +8,8 @@ extension PushStore {
     ///
     /// - Returns: for each message the number of its row, which rises; nil where the hash is known or stood earlier in the list.
     package func record(_ envelopes: [(hash: Digest32, envelope: WakuEnvelope)], at now: Timestamp) async throws -> [Int64?] {
-        let encoded = envelopes.map { ($0.hash, $0.envelope.pubsubTopic, $0.envelope.message.encoded()) }
-        return try await commit { transaction in
-            try encoded.map { hash, pubsubTopic, envelope in
-                try transaction.record(hash: hash, pubsubTopic: pubsubTopic, envelope: envelope, at: now)
-            }
-        }
+        let messages = envelopes.map { RecordableMessage($0.envelope, hash: $0.hash) }
+        return try await commit { try $0.record(messages, at: now) }
     }
 
     /// Messages that were recorded and not decided, oldest first: for the start after a crash.
@@ -24,7 +20,10 @@ extension PushStore {
     ) async throws -> [(id: Int64, receivedAt: Timestamp, envelope: WakuEnvelope)] {
         try await read { database in
             try database.all(
-                "SELECT id, received_at, pubsub_topic, envelope FROM message WHERE state = 0 AND id > ? ORDER BY id LIMIT ?",
+                """
+                SELECT id, received_at, pubsub_topic, envelope FROM unfinished_message JOIN message ON id = unfinished_message.message
+                WHERE unfinished_message.message > ? AND state = 0 ORDER BY unfinished_message.message LIMIT ?
+                """,
                 row, Int64(limit)
             ) { row in
                 guard let message = try? WakuMessage.decode(row.bytes(3)) else { throw StoreError.damaged }
@@ -41,7 +40,8 @@ extension PushStore {
             try database.all(
                 """
                 SELECT id, reply_type, reply, recipient, pubsub_topic, status_message_id
-                FROM reply_due JOIN message ON message.id = reply_due.message WHERE reply_due.message > ? ORDER BY 1 LIMIT ?
+                FROM unfinished_message JOIN message ON id = unfinished_message.message
+                WHERE unfinished_message.message > ? AND state <> 0 ORDER BY unfinished_message.message LIMIT ?
                 """,
                 row, Int64(limit)
             ) { row in
@@ -56,11 +56,14 @@ extension PushStore {
 
     /// How many messages wait for their decision.
     package func undecidedCount() async throws -> Int {
-        try await read { try $0.count("SELECT count(*) FROM message WHERE state = 0") }
+        try await read { try $0.count("\(Self.countUnfinished) state = 0") }
     }
 
     /// How many replies wait to go out.
     package func unrepliedCount() async throws -> Int {
-        try await read { try $0.count("SELECT count(*) FROM reply_due") }
+        try await read { try $0.count("\(Self.countUnfinished) state <> 0") }
     }
+
+    private static let countUnfinished =
+        "SELECT count(*) FROM unfinished_message JOIN message ON id = unfinished_message.message WHERE"
 }

@@ -120,13 +120,10 @@ extension PushStore {
     /// - Returns: how many ended.
     package func expirePushes(route: String, acceptedBefore oldest: Timestamp, limit: Int, at now: Timestamp) async throws -> Int {
         let expired = try await read { database in
-            try database.all(
-                """
-                SELECT id FROM push WHERE finished_at IS NULL AND accepted_at < ? AND route = ?
-                    AND state <> \(OpenPushState.leased.rawValue) ORDER BY accepted_at LIMIT ?
-                """,
-                oldest, route, Int64(limit)
-            ) { $0.integer(0) }
+            try database.oldest(
+                limit: limit, before: oldest, at: now,
+                of: "SELECT id, accepted_at, route, state FROM push WHERE finished_at IS NULL ORDER BY id"
+            ) { $0.text(2) == route && $0.integer(3) != OpenPushState.leased.rawValue }
         }
         guard !expired.isEmpty else { return 0 }
         return try await commit { try $0.finish(expired, as: .expired, reason: "lifetime", at: now) }
@@ -184,7 +181,7 @@ extension PushStore {
     /// When the push was accepted that has waited longest; nil when none waits.
     package func oldestQueuedPush() async throws -> Timestamp? {
         try await read { database in
-            try database.first("SELECT accepted_at FROM push WHERE finished_at IS NULL ORDER BY accepted_at LIMIT 1") {
+            try database.first("SELECT accepted_at FROM push WHERE finished_at IS NULL ORDER BY id LIMIT 1") {
                 $0.timestamp(0)
             }
         }

@@ -96,10 +96,10 @@ enum Schema {
         CREATE INDEX topic_key_by_key ON topic_key (key_prefix);
 
         CREATE TABLE message (
-            id INTEGER PRIMARY KEY AUTOINCREMENT,   -- pushes outlive messages: no number is given twice
-            hash_prefix INTEGER NOT NULL,
+            id INTEGER PRIMARY KEY,                 -- rises, and is never given twice: the newest row is not deleted
             state INTEGER NOT NULL,
             received_at INTEGER NOT NULL,
+            sent_at INTEGER NOT NULL,               -- as its sender says; 0 when it does not
             decided_at INTEGER,
             hash BLOB NOT NULL,
             ignore_reason INTEGER,
@@ -111,15 +111,14 @@ enum Schema {
             reply BLOB,
             envelope BLOB                           -- protobuf; until decided
         ) STRICT;
-        CREATE INDEX message_by_hash ON message (hash_prefix);
+        -- The hash covers the time, so both find the same row; and with the time first, rows that arrive together stand together. By the
+        -- hash alone each would be written to an index page of its own.
+        CREATE UNIQUE INDEX message_by_hash ON message (sent_at, hash);
         CREATE INDEX message_by_status_id ON message (status_prefix) WHERE status_prefix IS NOT NULL;
-        -- SQLite counts from a partial index alone only if the column of the condition is in it.
-        CREATE INDEX message_undecided ON message (state) WHERE state = 0;
-        CREATE INDEX message_decided ON message (decided_at) WHERE decided_at IS NOT NULL;
 
-        -- Answered messages whose reply is not known to be out. Apart, because that would be the third time that the row of a message is
-        -- written.
-        CREATE TABLE reply_due (
+        -- Messages that wait for their decision, or whose reply is not known to be out. A table and no index on the state: to mark a
+        -- reply would write the row of its message a third time.
+        CREATE TABLE unfinished_message (
             message INTEGER PRIMARY KEY
         ) STRICT;
 
@@ -129,7 +128,7 @@ enum Schema {
         ) STRICT;
 
         CREATE TABLE push (
-            id INTEGER PRIMARY KEY AUTOINCREMENT,
+            id INTEGER PRIMARY KEY,                 -- as that of messages
             message INTEGER NOT NULL,               -- the request
             state INTEGER NOT NULL,
             route TEXT NOT NULL,                    -- in whose queue it stands
@@ -153,9 +152,10 @@ enum Schema {
         ) STRICT;
         CREATE INDEX push_by_triple ON push (triple_prefix);
         CREATE INDEX push_by_notification ON push (notification_id) WHERE notification_id IS NOT NULL;
-        -- Open pushes: by route and time, and by age.
+        -- Open pushes: by route and time, and in the order of acceptance, which is that of the rows. SQLite counts from a partial index
+        -- alone only if the column of the condition is in it.
         CREATE INDEX push_due ON push (route, next_attempt_at, id, finished_at) WHERE finished_at IS NULL;
-        CREATE INDEX push_open ON push (accepted_at, state, route, finished_at) WHERE finished_at IS NULL;
+        CREATE INDEX push_open ON push (finished_at) WHERE finished_at IS NULL;
         CREATE INDEX push_finished ON push (finished_at) WHERE finished_at IS NOT NULL;
 
         -- In which queue a push is put: that of its type and topic, else that of its type ('').

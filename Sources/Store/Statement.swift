@@ -154,9 +154,19 @@ extension Database {
     func forEach<each Value: StatementValue>(
         _ sql: String, _ values: repeat each Value, read: (BoundStatement) throws -> Void
     ) throws {
+        try step(sql, repeat each values) {
+            try read($0)
+            return true
+        }
+    }
+
+    /// Steps through the rows of a query as long as `read` returns true.
+    func step<each Value: StatementValue>(
+        _ sql: String, _ values: repeat each Value, read: (BoundStatement) throws -> Bool
+    ) throws {
         let statement = try prepare(sql, repeat each values)
         defer { statement.reset() }
-        while try statement.step() { try read(statement) }
+        while try statement.step(), try read(statement) {}
     }
 
     private func prepare<each Value: StatementValue>(_ sql: String, _ values: repeat each Value) throws -> BoundStatement {

@@ -49,11 +49,10 @@ extension StoreTransaction {
     ///
     /// - Parameter message: the row of the push request.
     package func enqueue(_ push: AcceptedPush, message: Int64, at now: Timestamp, discarded: Bool = false) throws {
-        let tokenType = Int64(push.tokenType.rawValue)
         try database.run(
-            Self.insertPush, message, discarded ? PushOutcome.discarded.rawValue : OpenPushState.queued.rawValue, tokenType, push.apnTopic, tokenType,
-            now, discarded ? now : nil, push.triple.prefix, push.triple,
-            push.target.keyHash, push.target.installationID, tokenType, Int64(push.type.rawValue),
+            Self.insertPush, message, discarded ? PushOutcome.discarded.rawValue : OpenPushState.queued.rawValue,
+            try route(of: push.tokenType, apnTopic: push.apnTopic), now, discarded ? now : nil, push.triple.prefix, push.triple,
+            push.target.keyHash, push.target.installationID, Int64(push.tokenType.rawValue), Int64(push.type.rawValue),
             push.apnTopic, discarded ? "" : push.deviceToken, discarded ? [] : Self.sendable(push.chatID),
             discarded ? [] : Self.sendable(push.message))
         count(.accepted)
@@ -65,7 +64,7 @@ extension StoreTransaction {
         INSERT INTO push (
             message, state, route, accepted_at, next_attempt_at, finished_at, attempts, triple_prefix, triple,
             key_hash, installation_id, token_type, type, apn_topic, device_token, chat_id, ciphertext)
-        VALUES (?, ?, \(route(tokenType: "?", apnTopic: "?")), ?, 0, ?, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        VALUES (?, ?, ?, ?, 0, ?, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         """
 
     /// Marks open pushes as being attempted; one that has ended, or is leased, is left alone.
@@ -136,6 +135,14 @@ extension StoreTransaction {
         2 * bytes.count <= Limits.maximumPayloadByteCount ? bytes : []
     }
 
+    /// In which queue a push is put. All of a transaction go to a handful of queues: each is looked up once.
+    private func route(of tokenType: TokenType, apnTopic: String) throws -> String {
+        try routes.name(of: tokenType, apnTopic: apnTopic) {
+            let type = Int64(tokenType.rawValue)
+            return try database.first("SELECT \(Self.route(tokenType: "?", apnTopic: "?"))", type, apnTopic, type) { $0.text(0) } ?? ""
+        }
+    }
+
     /// The name of the queue, as SQL; takes the type, the topic and the type again.
     static func route(tokenType: String, apnTopic: String) -> String {
         """
@@ -143,5 +150,23 @@ extension StoreTransaction {
             (SELECT name FROM route WHERE token_type = \(tokenType) AND apn_topic = \(apnTopic)),
             (SELECT name FROM route WHERE token_type = \(tokenType) AND apn_topic = ''), '')
         """
+    }
+}
+
+/// The names of queues that a transaction has looked up.
+final class RouteNames {
+    private struct Key: Hashable {
+        var tokenType: TokenType
+        var apnTopic: String
+    }
+
+    private var names: [Key: String] = [:]
+
+    fileprivate func name(of tokenType: TokenType, apnTopic: String, lookUp: () throws -> String) rethrows -> String {
+        let key = Key(tokenType: tokenType, apnTopic: apnTopic)
+        if let name = names[key] { return name }
+        let name = try lookUp()
+        names[key] = name
+        return name
     }
 }

@@ -6,6 +6,7 @@ package struct StoreTransaction {
     let database: Database
     /// What the ledger gains by it.
     let ledger = LedgerChanges()
+    let routes = RouteNames()
 
     init(database: Database) {
         self.database = database

@@ -144,7 +144,7 @@ struct OperatorToolTests {
                 }
             }
             // While it runs: the log of what is not yet in the database is as long as before, and the server goes on.
-            while try world.count("reply_due") > 0 { await Task.yield() }  // replies that are out and not yet marked
+            while try world.count("unfinished_message") > 0 { await Task.yield() }  // replies that are out and not yet marked
             let log = try Data(contentsOf: URL(filePath: database + "-wal"))
             try await look()
             #expect(try Data(contentsOf: URL(filePath: database + "-wal")) == log)

@@ -43,7 +43,7 @@ struct PruningTests {
 
     @Test func `One call deletes so many rows at most and tells that there may be more`() async throws {
         try await withStore { store in
-            let count = PushStore.maximumPrunedRowCount + 1
+            let count = PushStore.maximumPrunedRowCount + 2
             try await store.commit { transaction throws in
                 for number in 1...count { try transaction.enqueue(push(number), message: 1, at: start, discarded: true) }
             }
@@ -53,6 +53,7 @@ struct PruningTests {
             let second = try await store.prune(at: due)
             #expect(second.pushCount == 1)
             #expect(!second.isBounded)
+            #expect(try await store.prune(at: due).pushCount == 0)  // the newest stays
         }
     }
 

@@ -71,19 +71,20 @@ final class DecideStage: Sendable {
         let decider = self.decider
         do {
             let outcomes = try await store.commit { transaction in
-                try batch.map { work -> Decider.Outcome? in
+                var replied: [Int64] = []
+                var ended: [Int64] = []
+                let outcomes = try batch.map { work -> Decider.Outcome? in
                     switch work {
-                    case .message(let message, _):
-                        return try decider.decide(message, at: now, in: transaction)
-                    case .published(let ids, .replied):
-                        try transaction.markReplied(ids)
-                    case .published(let ids, .decided), .refused(let ids):
-                        for id in ids { try transaction.settle(id, as: .silent, at: now) }
-                    case .published(_, .nothing):
-                        break  // ends with the reply
+                    case .message(let message, _): return try decider.decide(message, at: now, in: transaction)
+                    case .published(let ids, .replied): replied += ids
+                    case .published(let ids, .decided), .refused(let ids): ended += ids
+                    case .published(_, .nothing): break  // ends with the reply
                     }
                     return nil
                 }
+                try transaction.markReplied(replied)
+                try transaction.settleSilently(ended, at: now)
+                return outcomes
             }
             // An answered query writes nothing before its reply is out.
             if outcomes.contains(where: { $0?.ending != .queryAnswered }) { storeHealth.succeeded() }

@@ -1,0 +1,23 @@
+/// Row numbers as ranges without gaps: messages that arrive together are numbered and finished together, and a statement for a range costs
+/// as much as one for a row.
+struct RowRanges: Sequence, IteratorProtocol {
+    private let rows: [Int64]
+    private var index = 0
+
+    /// - Parameter rows: in any order. One that is given twice is in two ranges.
+    init(_ rows: [Int64]) {
+        self.rows = rows.sorted()
+    }
+
+    mutating func next() -> ClosedRange<Int64>? {
+        guard index < rows.count else { return nil }
+        let first = rows[index]
+        var last = first
+        index += 1
+        while index < rows.count, rows[index] == last + 1 {
+            last += 1
+            index += 1
+        }
+        return first...last
+    }
+}
