@@ -52,10 +52,13 @@ struct SeededStore {
 
     var byteCount: Int { Self.byteCount(path) }
 
-    /// The database in the state of the beginning.
+    /// The database in the state of the beginning, on the disk: the kernel would write it back some seconds later, in the midst of a run.
     func copy() throws -> String {
         Self.remove(copyPath)
         try FileManager.default.copyItem(atPath: path, toPath: copyPath)
+        let file = try FileHandle(forUpdating: URL(filePath: copyPath))
+        try file.synchronize()
+        try file.close()
         return copyPath
     }
 

@@ -41,9 +41,9 @@ struct StubGorushCommand: AsyncParsableCommand {
     private func printNotifications(of stub: StubGorush) async throws {
         var count = 0
         while !Task.isCancelled {
-            let all = await stub.waitForNotifications(count: count + 1)
-            FileHandle.standardOutput.write(Data(all[count...].map { $0.line + "\n" }.joined().utf8))
-            count = all.count
+            let new = await stub.notifications.next(after: count)
+            FileHandle.standardOutput.write(Data(new.map { $0.line + "\n" }.joined().utf8))
+            count += new.count
         }
     }
 }

@@ -43,6 +43,19 @@ package final class Recorder<Element: Sendable>: Sendable {
     /// - Returns: all there are by then.
     @discardableResult
     package func wait(for count: Int) async -> [Element] {
+        await reach(count)
+        return all
+    }
+
+    /// Returns when there are more than so many elements, or the task is cancelled.
+    ///
+    /// - Returns: those beyond, and no others: whoever holds all makes the next to be added copy all.
+    package func next(after count: Int) async -> [Element] {
+        await reach(count + 1)
+        return state.withLock { Array($0.elements.dropFirst(count)) }
+    }
+
+    private func reach(_ count: Int) async {
         let key = state.withLock { state in
             state.lastWaiter += 1
             return state.lastWaiter
@@ -59,6 +72,5 @@ package final class Recorder<Element: Sendable>: Sendable {
         } onCancel: {
             state.withLock { $0.waiters.removeValue(forKey: key) }?.continuation.resume()
         }
-        return all
     }
 }
