@@ -56,7 +56,7 @@ struct BatchPlanner: Sendable {
                 from: pushes.map(\.push), format: dataFormat, texts: texts, oneTokenEach: batchCount == nil)
             for group in groups {
                 items.append(
-                    item(group.notification, group.indexes.map { pushes[$0] }, identifier: random.fixedBytes(), at: now))
+                    item(group.notification, group.indexes.map { pushes[$0] }, identifier: NotificationID(at: now, using: &random), at: now))
             }
         }
         let size = batchCount ?? 1

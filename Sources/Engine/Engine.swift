@@ -141,9 +141,11 @@ package final class Engine: Service, EnvelopeReceiver {
         metrics.received.increment(by: envelopes.count)
         guard !wanted.isEmpty else { return }
         let now = wallClock.now()
+        async let keysAreReady: Void = openStage.prepareKeys(for: wanted)
         let ids = try await storeHealth.observing {
             try await store.record(wanted.map { (hash: $0.hash, envelope: $0) }, at: now)
         }
+        await keysAreReady
         let new = zip(ids, wanted).compactMap { id, envelope in
             id.map { RecordedMessage(id: $0, receivedAt: now, envelope: envelope, origin: origin) }
         }

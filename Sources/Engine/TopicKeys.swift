@@ -39,6 +39,15 @@ final class TopicKeys: Sendable {
         self.store = store
     }
 
+    /// Brings into memory what the store has of the keys of these topics. What cannot be read is left to ``entries(for:)``.
+    func load(_ subscribers: [TopicTable.Subscriber]) async {
+        let missing = cache.withLock { cache in subscribers.filter { cache[$0] == nil } }
+        guard !missing.isEmpty, let stored = try? await store.topicKeys(missing.map { ($0.registration, $0.isPrefixed) }) else { return }
+        for case (let subscriber, let stored?) in zip(missing, stored) {
+            if let key = stored.key { _ = remember(key, of: subscriber) }
+        }
+    }
+
     /// What there is of the keys of these topics, from memory and, in one read for all of them, from the store. Topics whose owner is gone
     /// are not in it.
     func entries(for subscribers: [TopicTable.Subscriber]) async throws -> [TopicTable.Subscriber: Entry] {
@@ -53,7 +62,7 @@ final class TopicKeys: Sendable {
         let stored = try await store.topicKeys(missing.map { ($0.registration, $0.isPrefixed) })
         for case (let subscriber, let stored?) in zip(missing, stored) {
             let topic = Identifier(subscriber: subscriber, keyHash: stored.keyHash)
-            entries[subscriber] = stored.key.map { .known(remember($0, of: topic)) } ?? .notDerived(topic)
+            entries[subscriber] = stored.key.map { .known(remember($0, of: subscriber)) } ?? .notDerived(topic)
         }
         return entries
     }
@@ -62,21 +71,21 @@ final class TopicKeys: Sendable {
     func derive(_ topic: Identifier) async throws -> SymmetricKey {
         if let key = cache.withLock({ $0[topic.subscriber] }) { return key }
         if let key = try await store.topicKey(keyHash: topic.keyHash, prefixed: topic.subscriber.isPrefixed) {
-            return remember(key, of: topic)
+            return remember(key, of: topic.subscriber)
         }
         let name = TopicName.query(topic.keyHash, topic.subscriber.isPrefixed ? .prefixed : .plain)
         let key = await derivations.run { name.deriveSymmetricKey() }
         // The database is as secret as the key file, and mode 0600 like it.
         let bytes = key.withExposedBytes { FixedBytes<32>($0) ?? FixedBytes() }
         try await store.saveTopicKey(bytes, keyHash: topic.keyHash, prefixed: topic.subscriber.isPrefixed)
-        return remember(bytes, of: topic)
+        return remember(bytes, of: topic.subscriber)
     }
 
-    private func remember(_ bytes: FixedBytes<32>, of topic: Identifier) -> SymmetricKey {
+    private func remember(_ bytes: FixedBytes<32>, of subscriber: TopicTable.Subscriber) -> SymmetricKey {
         let key = SymmetricKey(bytes)
         cache.withLock { cache in
             if cache.count >= Self.maximumCachedCount { cache.removeAll(keepingCapacity: true) }
-            cache[topic.subscriber] = key
+            cache[subscriber] = key
         }
         return key
     }

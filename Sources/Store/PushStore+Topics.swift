@@ -41,25 +41,25 @@ extension PushStore {
     ) async throws -> [(keyHash: Digest64, key: FixedBytes<32>?)?] {
         try await read { database in
             try topics.map { registration, prefixed in
-                let keyHash: Digest64? = try database.first("SELECT key_hash FROM registration WHERE id = ?", registration) {
-                    try $0.fixedBytes(0)
-                }
-                guard let keyHash else { return nil }
-                return (keyHash, try Self.topicKey(keyHash: keyHash, prefixed: prefixed, in: database))
+                try database.first(
+                    """
+                    SELECT registration.key_hash, topic_key FROM registration LEFT JOIN topic_key
+                    ON topic_key.key_prefix = registration.key_prefix AND topic_key.key_hash = registration.key_hash AND is_prefixed = ?
+                    WHERE registration.id = ?
+                    """,
+                    prefixed, registration
+                ) { (keyHash: try $0.fixedBytes(0), key: $0.isNull(1) ? nil : try $0.fixedBytes(1)) }
             }
         }
     }
 
     /// The derived key of a query topic; nil when it has not been saved.
     package func topicKey(keyHash: Digest64, prefixed: Bool) async throws -> FixedBytes<32>? {
-        try await read { try Self.topicKey(keyHash: keyHash, prefixed: prefixed, in: $0) }
-    }
-
-    private static func topicKey(keyHash: Digest64, prefixed: Bool, in database: Database) throws -> FixedBytes<32>? {
-        try database.first(
-            "SELECT topic_key FROM topic_key WHERE key_prefix = ? AND key_hash = ? AND is_prefixed = ?",
-            keyHash.prefix, keyHash, prefixed
-        ) { try $0.fixedBytes(0) }
+        try await read { database in
+            try database.first(
+                "SELECT topic_key FROM topic_key WHERE key_prefix = ? AND key_hash = ? AND is_prefixed = ?", keyHash.prefix, keyHash, prefixed
+            ) { try $0.fixedBytes(0) }
+        }
     }
 
     /// Saves the derived key of a query topic: 13 ms of PBKDF2 that need not be spent again.

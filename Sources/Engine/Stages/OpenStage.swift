@@ -73,6 +73,11 @@ final class OpenStage: Sendable {
         }
     }
 
+    /// Reads the keys that these messages need and that are not in memory yet: while they are being recorded, which takes longer.
+    func prepareKeys(for envelopes: [WakuEnvelope]) async {
+        await keys.load(envelopes.flatMap { addressees(of: $0).subscribers })
+    }
+
     @concurrent
     private func openRecorded() async {
         while let batch = await queue.next(maximumCount: Self.batchCount) {
@@ -82,7 +87,7 @@ final class OpenStage: Sendable {
 
     /// - Returns: without those that went to the lane, or wait for other segments or for the store.
     private func open(_ batch: [RecordedMessage]) async -> [OpenedEnvelope] {
-        let addressed = batch.map { (message: $0, addressees: addressees(of: $0)) }
+        let addressed = batch.map { (message: $0, addressees: addressees(of: $0.envelope)) }
         let subscribers = addressed.flatMap(\.addressees.subscribers)
         do {
             let entries = subscribers.isEmpty ? [:] : try await keys.entries(for: subscribers)
@@ -102,8 +107,8 @@ final class OpenStage: Sendable {
         var subscribers: [TopicTable.Subscriber] = []
     }
 
-    private func addressees(of message: RecordedMessage) -> Addressees {
-        guard let topic = Topic(contentTopic: message.envelope.message.contentTopic) else { return Addressees() }
+    private func addressees(of envelope: WakuEnvelope) -> Addressees {
+        guard let topic = Topic(contentTopic: envelope.message.contentTopic) else { return Addressees() }
         return Addressees(isIdentity: directory.isOwn(topic), subscribers: directory.subscribers(of: topic))
     }
 
