@@ -142,8 +142,13 @@ struct Workload: Sendable {
                 : try? RFC26.sealAsymmetric(data, to: server, signer: sender, using: &random)) ?? []
         message.contentTopic = topic.contentTopic
         message.version = RFC26.messageVersion
-        message.timestamp = 1_700_000_000_000_000_000 + Int64(number)
+        message.timestamp = timestamp(number)
         return WakuEnvelope(pubsubTopic: Cast.pubsubTopic, message: message)
+    }
+
+    /// As if 10,000 had been sent each second, and a network had put them up to 0.2 s out of order.
+    private static func timestamp(_ number: Int) -> Int64 {
+        1_700_000_000_000_000_000 + Int64(number + number * 7_919 % 2_000) * 100_000
     }
 }
 

@@ -88,7 +88,7 @@ package final class Engine: Service, EnvelopeReceiver {
             directory: directory, store: store, storeHealth: storeHealth, admission: admission, metrics: metrics, clock: clock,
             wallClock: wallClock, logger: logger, onAcceptedPushes: onAcceptedPushes, queue: deciding, output: replying)
         openStage = OpenStage(
-            identity: configuration.identity, directory: directory, store: store, admission: admission, metrics: metrics, clock: clock,
+            identity: configuration.identity, store: store, admission: admission, metrics: metrics, clock: clock,
             logger: logger, queue: opening, output: deciding)
         echoStage =
             configuration.echoesReplies
@@ -133,21 +133,24 @@ package final class Engine: Service, EnvelopeReceiver {
     }
 
     package func receive(_ envelopes: [WakuEnvelope], origin: EnvelopeOrigin) async throws {
-        let wanted = envelopes.filter { envelope in
+        let wanted = envelopes.compactMap { envelope -> (envelope: WakuEnvelope, addressees: TopicDirectory.Addressees)? in
             let message = envelope.message
-            return message.version == RFC26.messageVersion && message.payload.count <= Self.maximumPayloadByteCount
-                && wants(contentTopic: message.contentTopic)
+            guard message.version == RFC26.messageVersion, message.payload.count <= Self.maximumPayloadByteCount else { return nil }
+            return directory.addressees(of: message.contentTopic).map { (envelope, $0) }
         }
         metrics.received.increment(by: envelopes.count)
         guard !wanted.isEmpty else { return }
         let now = wallClock.now()
-        async let keysAreReady: Void = openStage.prepareKeys(for: wanted)
+        async let keysAreReady: Void = openStage.prepareKeys(for: wanted.map(\.addressees))
         let ids = try await storeHealth.observing {
-            try await store.record(wanted.map { (hash: $0.hash, envelope: $0) }, at: now)
+            try await store.record(wanted.map { (hash: $0.envelope.hash, envelope: $0.envelope) }, at: now)
         }
         await keysAreReady
-        let new = zip(ids, wanted).compactMap { id, envelope in
-            id.map { RecordedMessage(id: $0, receivedAt: now, envelope: envelope, origin: origin) }
+        let new = zip(ids, wanted).compactMap { id, wanted in
+            id.map {
+                RecordedMessage(
+                    id: $0, receivedAt: now, envelope: wanted.envelope, addressees: wanted.addressees, origin: origin)
+            }
         }
         metrics.recorded.increment(by: new.count)
         metrics.duplicates.increment(by: wanted.count - new.count)
@@ -192,7 +195,12 @@ package final class Engine: Service, EnvelopeReceiver {
             guard let last = rows.last else { break }
             lastID = last.id
             await admission.enter(rows.count)
-            opening.send(rows.map { RecordedMessage(id: $0.id, receivedAt: $0.receivedAt, envelope: $0.envelope) })
+            opening.send(
+                rows.map { row in
+                    RecordedMessage(
+                        id: row.id, receivedAt: row.receivedAt, envelope: row.envelope,
+                        addressees: directory.addressees(of: row.envelope.message.contentTopic) ?? .init())
+                })
             count += rows.count
         }
         if count > 0 { logger.notice("working off what the last run left", metadata: ["messages": "\(count)"]) }

@@ -11,6 +11,8 @@ struct RecordedMessage: Sendable {
     var id: Int64
     var receivedAt: Timestamp
     var envelope: WakuEnvelope
+    /// As they were when it came.
+    var addressees: TopicDirectory.Addressees
     /// After a crash nobody knows any more: then it counts as live, which loses nothing.
     var origin = EnvelopeOrigin.live
 }

@@ -35,14 +35,21 @@ package final class TopicDirectory: Sendable {
         own.contains(topic) || table.withLock { $0.contains(topic.rawValue) }
     }
 
-    /// Whether the topic is one on which messages are encrypted to the server's key.
-    package func isOwn(_ topic: Topic) -> Bool {
-        own.contains(topic)
+    /// Whose key a message on a topic may be encrypted with.
+    struct Addressees: Sendable {
+        /// The server's, on its own topics.
+        var isIdentity = false
+        /// The clients whose query topic this may be.
+        var subscribers: [TopicTable.Subscriber] = []
     }
 
-    /// The clients whose query topic this may be.
-    package func subscribers(of topic: Topic) -> [TopicTable.Subscriber] {
-        table.withLock { $0.subscribers(of: topic.rawValue) }
+    /// - Returns: nil for a topic that nobody listens on.
+    func addressees(of contentTopic: String) -> Addressees? {
+        guard let topic = Topic(contentTopic: contentTopic) else { return nil }
+        let isIdentity = own.contains(topic)
+        let subscribers = table.withLock { $0.contains(topic.rawValue) ? $0.subscribers(of: topic.rawValue) : nil }
+        guard isIdentity || subscribers != nil else { return nil }
+        return Addressees(isIdentity: isIdentity, subscribers: subscribers ?? [])
     }
 
     package func add(registration: Int64, topics: QueryTopics) {

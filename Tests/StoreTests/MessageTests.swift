@@ -75,6 +75,30 @@ struct MessageTests {
         }
     }
 
+    @Test func `Messages of the same time are told apart by their hash`() async throws {
+        try await withStore { store in
+            let first = try await store.record([(hash(1), envelope(9)), (hash(2), envelope(9))], at: start)
+            let second = try await store.record([(hash(3), envelope(9)), (hash(2), envelope(9))], at: start)
+            #expect(first == [1, 2] && second == [3, nil])
+        }
+    }
+
+    @Test func `Silent ends come for many messages at once, wherever their rows are`() async throws {
+        try await withStore { store in
+            for number in 1...9 { _ = try await store.record(number) }
+            try await store.commit { try $0.settleSilently([9, 2, 1, 3, 6], at: start) }
+            #expect(try await store.undecided(limit: 9).map(\.id) == [4, 5, 7, 8])
+            #expect(try await store.auditFacts().rowCounts[.processed] == 5)
+            // One of them is decided already: nothing happens to the others.
+            for again in [[4, 5, 6, 7], [8, 8]] as [[Int64]] {
+                await #expect(throws: StoreError.alreadyDecided) {
+                    try await store.commit { transaction throws in try transaction.settleSilently(again, at: start) }
+                }
+            }
+            #expect(try await store.undecidedCount() == 4)
+        }
+    }
+
     @Test func `The newest answer to a push request is found by its Status message id`() async throws {
         try await withStore { store in
             for number in 1...4 { _ = try await store.record(number) }

@@ -41,6 +41,39 @@ struct PruningTests {
         }
     }
 
+    @Test func `A row of a time to come keeps nothing else from going`() async throws {
+        try await withStore { store in
+            // The clock was a year fast for a while.
+            let future = start.advanced(by: .seconds(365 * 86_400))
+            let message = try await store.record(1, at: future)
+            try await store.commit { transaction throws in
+                try transaction.settle(message, as: .silent, at: future)
+                try transaction.enqueue(push(1), message: message, at: future)
+            }
+            for number in 2...4 {
+                let message = try await store.record(number)
+                try await store.commit { transaction throws in
+                    try transaction.settle(message, as: .silent, at: start)
+                    try transaction.enqueue(push(number), message: message, at: start)
+                }
+            }
+            #expect(try await store.prune(at: due).messageCount == 2)
+            #expect(try await store.expirePushes(route: "", acceptedBefore: due, limit: 9, at: due) == 3)
+            #expect(try await store.queuedPushCount() == 1)
+        }
+    }
+
+    @Test func `A reply that never went out is given up with its message`() async throws {
+        try await withStore { store in
+            for number in 1...2 { _ = try await store.record(number) }
+            try await store.commit { try $0.settle(1, as: .answered(reply()), at: start) }
+            #expect(try await store.unrepliedCount() == 1)
+            #expect(try await store.prune(at: due).messageCount == 1)
+            #expect(try await store.unrepliedCount() == 0)
+            #expect(try await store.undecidedCount() == 1)
+        }
+    }
+
     @Test func `One call deletes so many rows at most and tells that there may be more`() async throws {
         try await withStore { store in
             let count = PushStore.maximumPrunedRowCount + 2

@@ -25,7 +25,6 @@ final class OpenStage: Sendable {
     }
 
     private let opener: Opener
-    private let directory: TopicDirectory
     private let keys: TopicKeys
     private let admission: Admission
     private let metrics: EngineMetrics
@@ -43,11 +42,10 @@ final class OpenStage: Sendable {
 
     /// - Parameter queue: messages that were admitted.
     init(
-        identity: PrivateKey, directory: TopicDirectory, store: PushStore, admission: Admission, metrics: EngineMetrics,
+        identity: PrivateKey, store: PushStore, admission: Admission, metrics: EngineMetrics,
         clock: any Clock<Duration>, logger: Logger, queue: WorkQueue<RecordedMessage>, output: WorkQueue<DecideStage.Work>
     ) {
         opener = Opener(identity: identity)
-        self.directory = directory
         keys = TopicKeys(store: store)
         self.admission = admission
         self.metrics = metrics
@@ -74,8 +72,8 @@ final class OpenStage: Sendable {
     }
 
     /// Reads the keys that these messages need and that are not in memory yet: while they are being recorded, which takes longer.
-    func prepareKeys(for envelopes: [WakuEnvelope]) async {
-        await keys.load(envelopes.flatMap { addressees(of: $0).subscribers })
+    func prepareKeys(for addressees: [TopicDirectory.Addressees]) async {
+        await keys.load(addressees.flatMap(\.subscribers))
     }
 
     @concurrent
@@ -87,37 +85,22 @@ final class OpenStage: Sendable {
 
     /// - Returns: without those that went to the lane, or wait for other segments or for the store.
     private func open(_ batch: [RecordedMessage]) async -> [OpenedEnvelope] {
-        let addressed = batch.map { (message: $0, addressees: addressees(of: $0.envelope)) }
-        let subscribers = addressed.flatMap(\.addressees.subscribers)
+        let subscribers = batch.flatMap(\.addressees.subscribers)
         do {
             let entries = subscribers.isEmpty ? [:] : try await keys.entries(for: subscribers)
-            return addressed.compactMap { open($0.message, addressees: $0.addressees, entries: entries) }
+            return batch.compactMap { open($0, entries: entries) }
         } catch {
-            let (waiting, others) = (
-                addressed.filter { !$0.addressees.subscribers.isEmpty }, addressed.filter { $0.addressees.subscribers.isEmpty }
-            )
+            let waiting = batch.filter { !$0.addressees.subscribers.isEmpty }
             logger.error("reading the store failed; messages wait", metadata: ["messages": "\(waiting.count)", "error": "\(error)"])
-            unread.send(waiting.map(\.message))
-            return others.compactMap { open($0.message, addressees: $0.addressees, entries: [:]) }
+            unread.send(waiting)
+            return batch.filter(\.addressees.subscribers.isEmpty).compactMap { open($0, entries: [:]) }
         }
     }
 
-    private struct Addressees {
-        var isIdentity = false
-        var subscribers: [TopicTable.Subscriber] = []
-    }
-
-    private func addressees(of envelope: WakuEnvelope) -> Addressees {
-        guard let topic = Topic(contentTopic: envelope.message.contentTopic) else { return Addressees() }
-        return Addressees(isIdentity: directory.isOwn(topic), subscribers: directory.subscribers(of: topic))
-    }
-
-    private func open(
-        _ message: RecordedMessage, addressees: Addressees, entries: [TopicTable.Subscriber: TopicKeys.Entry]
-    ) -> OpenedEnvelope? {
-        if addressees.isIdentity, let frame = opener.frameForIdentity(message) { return assemble(frame, of: message) }
+    private func open(_ message: RecordedMessage, entries: [TopicTable.Subscriber: TopicKeys.Entry]) -> OpenedEnvelope? {
+        if message.addressees.isIdentity, let frame = opener.frameForIdentity(message) { return assemble(frame, of: message) }
         var keyless: [TopicKeys.Identifier] = []
-        for subscriber in addressees.subscribers {
+        for subscriber in message.addressees.subscribers {
             switch entries[subscriber] {
             case .known(let key):
                 if let frame = opener.frame(message, topicKey: key) { return assemble(frame, of: message) }
