@@ -70,7 +70,7 @@ struct ReplySealer: Sendable {
         _ reply: PendingReply, at now: Timestamp, using random: inout some RandomNumberGenerator
     ) throws -> [WakuEnvelope] {
         let metadata = ApplicationMetadata.seal(reply.payload, type: reply.type, signer: identity)
-        let contentTopic = TopicName.partitioned(reply.recipient).topic.contentTopic
+        let contentTopic = TopicName.partitionedTopic(of: reply.recipient).contentTopic
         var envelopes: [WakuEnvelope] = []
         for piece in segmenter.segment(metadata) {
             var message = WakuMessage()

@@ -15,7 +15,19 @@ package struct TopicName: Hashable, Sendable {
 
     /// Where a key is addressed together with one in 5,000 others.
     package static func partitioned(_ key: PublicKey) -> TopicName {
-        TopicName("contact-discovery-\(partition(of: key))")
+        partitioned(partition(of: key))
+    }
+
+    private static func partitioned(_ partition: Int) -> TopicName {
+        TopicName("contact-discovery-\(partition)")
+    }
+
+    private static let partitionCount = 5_000
+    private static let partitionTopics = (0..<partitionCount).map { partitioned($0).topic }
+
+    /// The topic of ``partitioned(_:)``, without hashing its name: every reply needs it.
+    package static func partitionedTopic(of key: PublicKey) -> Topic {
+        partitionTopics[partition(of: key)]
     }
 
     /// Where a client's registrations are asked for.
@@ -48,6 +60,6 @@ package struct TopicName: Hashable, Sendable {
 
     /// X mod 5000.
     package static func partition(of key: PublicKey) -> Int {
-        key.x.bytes.reduce(0) { ($0 << 8 | Int($1)) % 5000 }
+        key.x.bytes.reduce(0) { ($0 << 8 | Int($1)) % partitionCount }
     }
 }

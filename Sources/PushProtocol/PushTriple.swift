@@ -4,16 +4,17 @@ package import StatusCrypto
 package enum PushTriple {
     /// SHA-256 over the parts, each after its length in 8 bytes: no two triples run together to the same bytes.
     package static func digest(messageID: [UInt8], publicKey: Digest64, installationID: String) -> Digest32 {
-        var material: [UInt8] = []
-        append(messageID, to: &material)
-        append(publicKey.bytes, to: &material)
-        append(Array(installationID.utf8), to: &material)
-        return SHA256.hash(material)
+        var hash = SHA256()
+        append(messageID.span, to: &hash)
+        append(publicKey.span, to: &hash)
+        append(installationID.utf8Span.span, to: &hash)
+        return hash.finalize()
     }
 
-    private static func append(_ part: [UInt8], to material: inout [UInt8]) {
-        let length = UInt64(part.count)
-        for shift in stride(from: 56, through: 0, by: -8) { material.append(UInt8(truncatingIfNeeded: length >> UInt64(shift))) }
-        material += part
+    private static func append(_ part: Span<UInt8>, to hash: inout SHA256) {
+        var length = FixedBytes<8>()
+        for index in 0..<8 { length[index] = UInt8(truncatingIfNeeded: part.count >> (56 - 8 * index)) }
+        hash.update(length.span)
+        hash.update(part)
     }
 }

@@ -167,7 +167,7 @@ extension StoreTransaction {
 
 extension Installation {
     /// What the index holds of its id. Hashed: a client that chooses its ids cannot make many of them fall together.
-    var prefix: Int64 { SHA256.hash([UInt8](installationID.utf8)).prefix }
+    var prefix: Int64 { SHA256.hash(installationID.utf8Span.span).prefix }
 }
 
 /// The lists of a registration as stored: protobuf again, of a message with nothing but the lists. NULL when all are empty.
