@@ -12,7 +12,8 @@ enum Schema {
 
     static func migrator(identity: FixedBytes<33>) -> DatabaseMigrator {
         var migrator = DatabaseMigrator()
-        migrator.registerMigration("1") { database in
+        // Before the first release the tables changed under the name "1": a database of that time is refused, not misread.
+        migrator.registerMigration("first-release") { database in
             try database.execute(sql: version1)
             try database.run("INSERT INTO identity (id, public_key) VALUES (1, ?)", identity)
         }
@@ -30,7 +31,7 @@ enum Schema {
         guard try database.first("PRAGMA application_id", read: { $0.integer(0) }) == applicationID else {
             throw StoreError.notADatabase
         }
-        guard try !migrator(identity: identity).hasBeenSuperseded(database) else { throw StoreError.newerSchema }
+        guard try !migrator(identity: identity).hasBeenSuperseded(database) else { throw StoreError.unknownSchema }
         let owner = try database.first("SELECT public_key FROM identity") { try $0.fixedBytes(0, as: FixedBytes<33>.self) }
         guard owner == identity else { throw StoreError.otherIdentity }
     }

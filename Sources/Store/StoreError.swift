@@ -6,8 +6,8 @@ package enum StoreError: Error, Hashable, Sendable {
     case notADatabase
     /// The database belongs to another identity key.
     case otherIdentity
-    /// The database was written by a newer version of the program.
-    case newerSchema
+    /// The database was written by a newer version of the program, or before its first release.
+    case unknownSchema
     /// Opened for reading only, and the server has not yet set the database up.
     case notSetUp
     /// The file or its folder cannot be made or read: `errno`.
@@ -24,7 +24,7 @@ package enum StoreError: Error, Hashable, Sendable {
     /// True for what only an operator can put right: the program exits with code 78 (`EX_CONFIG`).
     package var isConfigurationFault: Bool {
         switch self {
-        case .notADatabase, .otherIdentity, .newerSchema, .notSetUp, .inaccessible: true
+        case .notADatabase, .otherIdentity, .unknownSchema, .notSetUp, .inaccessible: true
         case .failed, .damaged, .alreadyDecided, .closed: false
         }
     }
@@ -45,7 +45,7 @@ extension StoreError: CustomStringConvertible {
         switch self {
         case .notADatabase: "the file is not a database of this program"
         case .otherIdentity: "the database belongs to another identity key; a database serves one identity for ever"
-        case .newerSchema: "the database was written by a newer version of this program"
+        case .unknownSchema: "the database was written by another version of this program, which this one does not know"
         case .notSetUp: "the database has not been set up: start the server once"
         case .inaccessible(let errno): "the database file or its folder is not accessible (errno \(errno))"
         case .failed(let code): "SQLite error \(code): \(DatabaseError(resultCode: ResultCode(rawValue: code)).message ?? "")"
