@@ -47,9 +47,8 @@ package final class TopicDirectory: Sendable {
     func addressees(of contentTopic: String) -> Addressees? {
         guard let topic = Topic(contentTopic: contentTopic) else { return nil }
         let isIdentity = own.contains(topic)
-        let subscribers = table.withLock { $0.contains(topic.rawValue) ? $0.subscribers(of: topic.rawValue) : nil }
-        guard isIdentity || subscribers != nil else { return nil }
-        return Addressees(isIdentity: isIdentity, subscribers: subscribers ?? [])
+        let subscribers = table.withLock { $0.subscribers(of: topic.rawValue) }
+        return isIdentity || !subscribers.isEmpty ? Addressees(isIdentity: isIdentity, subscribers: subscribers) : nil
     }
 
     package func add(registration: Int64, topics: QueryTopics) {
