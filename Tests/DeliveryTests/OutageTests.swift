@@ -34,7 +34,7 @@ struct OutageTests {
                 for _ in stride(from: 0, to: 3_600, by: Self.stepSeconds) {
                     // The clock stands still: a reply that waited for anything but its own work would never come.
                     try await server.request(max(1, stepPushCount / Self.deviceCount), of: min(Self.deviceCount, stepPushCount))
-                    await server.delivery.sleep()
+                    await server.delivery.waitForSleepers()
                     city.world.advance(by: .seconds(Self.stepSeconds))
                 }
                 let outage = ContinuousClock.now - start

@@ -103,7 +103,7 @@ struct Running: Sendable {
     }
 
     /// Returns when every worker sleeps; something may be under way.
-    func sleep() async {
+    func waitForSleepers() async {
         // A pause and the wait for the next probe of each route.
         await world.clock.sleepers(2 * routeCount + otherSleeperCount)
     }
@@ -112,7 +112,7 @@ struct Running: Sendable {
     func settle() async throws {
         var quietCount = 0
         while quietCount < 5 {
-            await sleep()
+            await waitForSleepers()
             quietCount = try await leasedCount() == 0 ? quietCount + 1 : 0
             for _ in 0..<20 { await Task.yield() }
         }
