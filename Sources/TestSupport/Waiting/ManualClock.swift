@@ -1,10 +1,11 @@
 package import Envelope
 import Synchronization
 
-/// A clock that stands still until it is advanced by hand: tests with time, without waiting.
+/// A clock that stands still until it is advanced by hand, and that says who waits until when: tests with time, without waiting.
 package final class ManualClock: Clock {
     package struct Instant: InstantProtocol {
-        var offset: Duration
+        /// Since the clock was made.
+        package var offset: Duration
 
         package func advanced(by duration: Duration) -> Instant { Instant(offset: offset + duration) }
         package func duration(to other: Instant) -> Duration { other.offset - offset }
@@ -16,29 +17,26 @@ package final class ManualClock: Clock {
         var continuation: CheckedContinuation<Void, any Error>
     }
 
-    private struct Watcher {
-        var count: Int
-        var continuation: CheckedContinuation<Void, Never>
-    }
-
     private struct State {
         var now = Instant(offset: .zero)
         var sleepers: [UInt64: Sleeper] = [:]
-        var watchers: [UInt64: Watcher] = [:]
         var lastIdentifier: UInt64 = 0
+
+        /// How long each sleeper has still to wait, the shortest first.
+        var remaining: [Duration] { sleepers.values.map { now.duration(to: $0.deadline) }.sorted() }
     }
 
-    private let state = Mutex(State())
+    private let state = Condition(State())
 
     package init() {}
 
-    package var now: Instant { state.withLock(\.now) }
-    /// Tasks that sleep on this clock at the moment.
-    package var sleeperCount: Int { state.withLock(\.sleepers.count) }
+    package var now: Instant { state.read(\.now) }
     package var minimumResolution: Duration { .zero }
 
+    // MARK: Sleeping
+
     package func sleep(until deadline: Instant, tolerance: Duration?) async throws {
-        let identifier = state.withLock { state in
+        let identifier = state.change { state in
             state.lastIdentifier += 1
             return state.lastIdentifier
         }
@@ -47,29 +45,28 @@ package final class ManualClock: Clock {
                 fallAsleep(identifier, Sleeper(deadline: deadline, continuation: continuation))
             }
         } onCancel: {
-            let sleeper = state.withLock { $0.sleepers.removeValue(forKey: identifier) }
+            let sleeper = state.change { $0.sleepers.removeValue(forKey: identifier) }
             sleeper?.continuation.resume(throwing: CancellationError())
         }
     }
 
     private func fallAsleep(_ identifier: UInt64, _ sleeper: Sleeper) {
         // Asked under the lock: a cancellation from here on finds the sleeper.
-        let (watchers, isCancelled, isOver) = state.withLock { state in
-            guard !Task.isCancelled else { return ([Watcher](), true, false) }
-            guard sleeper.deadline > state.now else { return ([Watcher](), false, true) }
+        let (isCancelled, isOver) = state.change { state in
+            guard !Task.isCancelled else { return (true, false) }
+            guard sleeper.deadline > state.now else { return (false, true) }
             state.sleepers[identifier] = sleeper
-            let awake = state.watchers.filter { $0.value.count <= state.sleepers.count }
-            for identifier in awake.keys { state.watchers[identifier] = nil }
-            return (Array(awake.values), false, false)
+            return (false, false)
         }
         if isCancelled { sleeper.continuation.resume(throwing: CancellationError()) }
         if isOver { sleeper.continuation.resume() }
-        for watcher in watchers { watcher.continuation.resume() }
     }
+
+    // MARK: Passing
 
     /// Moves the time and wakes whoever has slept long enough, in the order of their deadlines.
     package func advance(by duration: Duration) {
-        let awake = state.withLock { state in
+        let awake = state.change { state in
             state.now = state.now.advanced(by: duration)
             let due = state.sleepers.filter { $0.value.deadline <= state.now }
             for identifier in due.keys { state.sleepers[identifier] = nil }
@@ -78,25 +75,38 @@ package final class ManualClock: Clock {
         for sleeper in awake { sleeper.continuation.resume() }
     }
 
-    /// Waits until at least so many tasks sleep on this clock, or the waiting task is cancelled.
-    package func sleepers(_ count: Int = 1) async {
-        let identifier = state.withLock { state in
-            state.lastIdentifier += 1
-            return state.lastIdentifier
-        }
-        await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                // Asked under the lock: a cancellation from here on finds the watcher.
-                let isOver = state.withLock { state in
-                    guard state.sleepers.count < count, !Task.isCancelled else { return true }
-                    state.watchers[identifier] = Watcher(count: count, continuation: continuation)
-                    return false
-                }
-                if isOver { continuation.resume() }
+    // MARK: Who waits
+
+    /// How long each task that sleeps on this clock has still to wait, the shortest first.
+    package var sleepers: [Duration] { state.read(\.remaining) }
+
+    /// Returns when for each of these durations another task sleeps that is due after exactly so long, or when the waiting task is
+    /// cancelled. Others may sleep too.
+    package func sleepers(dueIn durations: Duration...) async {
+        await sleepers(dueIn: durations)
+    }
+
+    /// The same for a list.
+    package func sleepers(dueIn durations: [Duration]) async {
+        await sleepers { remaining in
+            var remaining = remaining
+            return durations.allSatisfy { duration in
+                guard let index = remaining.firstIndex(of: duration) else { return false }
+                remaining.remove(at: index)
+                return true
             }
-        } onCancel: {
-            state.withLock { $0.watchers.removeValue(forKey: identifier) }?.continuation.resume()
         }
+    }
+
+    // Going away: counts say nothing about who sleeps.
+    package var sleeperCount: Int { sleepers.count }
+    package func sleepers(_ count: Int) async { await sleepers { $0.count >= count } }
+
+    /// Returns when those who sleep on this clock are as wanted, or the waiting task is cancelled: for delays that are drawn by chance.
+    ///
+    /// - Parameter isSo: gets what ``sleepers`` has.
+    package func sleepers(until isSo: @escaping @Sendable ([Duration]) -> Bool) async {
+        await state.wait { isSo($0.remaining) }
     }
 }
 

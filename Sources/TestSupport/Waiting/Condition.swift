@@ -1,0 +1,65 @@
+import Synchronization
+
+/// A value that changes, and that tests wait on: until it is so, and not until some time has passed.
+package final class Condition<Value: Sendable>: Sendable {
+    private struct Waiter {
+        let isMet: @Sendable (Value) -> Bool
+        let continuation: CheckedContinuation<Void, Never>
+    }
+
+    private struct State {
+        var value: Value
+        var waiters: [Int: Waiter] = [:]
+        var lastWaiter = 0
+    }
+
+    private let state: Mutex<State>
+
+    package init(_ value: Value) {
+        state = Mutex(State(value: value))
+    }
+
+    package var value: Value { state.withLock { $0.value } }
+
+    /// Reads the value in place: a copy that somebody keeps makes the next change copy all of it.
+    package func read<Result: Sendable>(_ body: (Value) -> Result) -> Result {
+        state.withLock { body($0.value) }
+    }
+
+    @discardableResult
+    package func change<Result: Sendable>(_ change: (inout Value) -> Result) -> Result {
+        let (result, met) = state.withLock { state in
+            let result = change(&state.value)
+            let met = state.waiters.filter { $0.value.isMet(state.value) }
+            for number in met.keys { state.waiters[number] = nil }
+            return (result, met)
+        }
+        for waiter in met.values { waiter.continuation.resume() }
+        return result
+    }
+
+    /// Returns when the value is so.
+    ///
+    /// - Returns: false if the task was cancelled before.
+    @discardableResult
+    package func wait(until isMet: @escaping @Sendable (Value) -> Bool) async -> Bool {
+        let number = state.withLock { state in
+            state.lastWaiter += 1
+            return state.lastWaiter
+        }
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                // Asked under the lock: a cancellation from here on finds the waiter.
+                let isOver = state.withLock { state in
+                    guard !isMet(state.value), !Task.isCancelled else { return true }
+                    state.waiters[number] = Waiter(isMet: isMet, continuation: continuation)
+                    return false
+                }
+                if isOver { continuation.resume() }
+            }
+        } onCancel: {
+            state.withLock { $0.waiters.removeValue(forKey: number) }?.continuation.resume()
+        }
+        return state.withLock { isMet($0.value) }
+    }
+}

@@ -1,0 +1,74 @@
+import Foundation
+import Synchronization
+
+/// Waits for what another process, or another connection, does to the files of a folder: a row in a database, a ready file.
+///
+/// The kernel tells of each write (inotify(7)), so nothing is asked again before something has changed.
+package final class FolderWatch: Sendable {
+    package struct Unavailable: Error {
+        package var errno: Int32
+    }
+
+    private static let events = UInt32(IN_MODIFY | IN_CREATE | IN_MOVED_TO | IN_DELETE | IN_CLOSE_WRITE)
+
+    private let descriptor: Int32
+    /// Rises with each change that was seen.
+    private let changes: Condition<Int>
+
+    package init(_ folder: String) throws(Unavailable) {
+        let descriptor = inotify_init1(Int32(IN_CLOEXEC))
+        guard descriptor >= 0 else { throw Unavailable(errno: errno) }
+        guard unsafe inotify_add_watch(descriptor, folder, Self.events) >= 0 else {
+            let reason = errno
+            close(descriptor)
+            throw Unavailable(errno: reason)
+        }
+        self.descriptor = descriptor
+        changes = Condition(0)
+        Self.read(descriptor, into: changes)
+    }
+
+    deinit {
+        // Removing the watch is itself an event, which ends the thread; closing the descriptor would leave it in its read.
+        inotify_rm_watch(descriptor, 1)
+    }
+
+    /// Returns when it is so, asking at once and after each change in the folder; or when the task is cancelled, then with a
+    /// `CancellationError`.
+    package func wait(until isSo: () async throws -> Bool) async throws {
+        while true {
+            let seen = changes.value
+            if try await isSo() { return }
+            guard await changes.wait(until: { $0 > seen }) else { throw CancellationError() }
+        }
+    }
+
+    /// On a thread of its own, as all that blocks: the pool must not.
+    private static func read(_ descriptor: Int32, into changes: Condition<Int>) {
+        Thread.detachNewThread {
+            var buffer = [UInt8](repeating: 0, count: 4096)
+            while true {
+                let count = unsafe Glibc.read(descriptor, &buffer, buffer.count)
+                if count < 0, errno == EINTR { continue }
+                guard count > 0, !isEnd(buffer[..<count]) else { break }
+                changes.change { $0 += 1 }
+            }
+            close(descriptor)
+        }
+    }
+
+    /// Whether one of the events is that the watch was removed.
+    ///
+    /// - Parameter events: an inotify_event is four 32-bit words, the second its mask and the fourth the length of the name behind it.
+    private static func isEnd(_ events: ArraySlice<UInt8>) -> Bool {
+        func word(_ index: Int, of event: ArraySlice<UInt8>) -> UInt32 {
+            event.dropFirst(4 * index).prefix(4).reversed().reduce(0) { $0 << 8 | UInt32($1) }
+        }
+        var rest = events
+        while rest.count >= 16 {
+            if word(1, of: rest) & UInt32(IN_IGNORED) != 0 { return true }
+            rest = rest.dropFirst(16 + Int(word(3, of: rest)))
+        }
+        return false
+    }
+}
