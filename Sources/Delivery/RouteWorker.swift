@@ -142,9 +142,7 @@ final class RouteWorker: Sendable {
                     note(storeTrouble: "\(error)")
                     pause = Self.storeRetryInterval
                 }
-                let end = surroundings.steadyTime.elapsed() + pause
-                state.withLock { $0.worker.rest(until: end) }
-                await bell.wait(atMost: pause, clock: surroundings.clock)
+                await rest(\.worker, for: pause, unless: bell)
             }
         }
         http.shutdown()
@@ -153,17 +151,23 @@ final class RouteWorker: Sendable {
     /// Asks gorush now and then how it is set up; ends when cancelled.
     func keepProbing() async {
         while !Task.isCancelled {
-            let elapsed = surroundings.steadyTime.elapsed()
-            let interval = state.withLock { state in
-                let interval = state.isUnreachable ? Self.searchInterval : Self.probeInterval
-                state.prober.rest(until: elapsed + interval)
-                return interval
-            }
-            await probeBell.wait(atMost: interval, clock: surroundings.clock)
+            let interval = state.withLock(\.isUnreachable) ? Self.searchInterval : Self.probeInterval
+            await rest(\.prober, for: interval, unless: probeBell)
             guard !Task.isCancelled else { return }
             state.withLock { $0.prober.begin() }
             await probe()
         }
+    }
+
+    /// Returns when there was a call, the time is over, or the task is cancelled. A ring of the bell that was heeded before is none.
+    private func rest(_ rest: WritableKeyPath<State, Rest>, for pause: Duration, unless bell: Bell) async {
+        var elapsed = surroundings.steadyTime.elapsed()
+        let end = elapsed + pause
+        state.withLock { $0[keyPath: rest].rest(until: end) }
+        repeat {
+            await bell.wait(atMost: end - elapsed, clock: surroundings.clock)
+            elapsed = surroundings.steadyTime.elapsed()
+        } while !Task.isCancelled && elapsed < end && state.withLock { $0[keyPath: rest].end != nil }
     }
 
     private func wakeProber() {
