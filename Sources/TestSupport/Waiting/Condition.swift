@@ -38,7 +38,7 @@ package final class Condition<Value: Sendable>: Sendable {
         return result
     }
 
-    /// Returns when the value is so; by then somebody else may have changed it again.
+    /// Returns when the value is so; by the time the task goes on, it may have changed again.
     ///
     /// - Returns: false if the task was cancelled before.
     @discardableResult
@@ -50,13 +50,13 @@ package final class Condition<Value: Sendable>: Sendable {
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 // Asked under the lock: a cancellation from here on finds the waiter.
-                let result: Bool? = state.withLock { state in
+                let answer: Bool? = state.withLock { state in
                     if isMet(state.value) { return true }
                     if Task.isCancelled { return false }
                     state.waiters[number] = Waiter(isMet: isMet, continuation: continuation)
                     return nil
                 }
-                if let result { continuation.resume(returning: result) }
+                if let answer { continuation.resume(returning: answer) }
             }
         } onCancel: {
             state.withLock { $0.waiters.removeValue(forKey: number) }?.continuation.resume(returning: false)

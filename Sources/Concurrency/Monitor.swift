@@ -1,0 +1,83 @@
+import Synchronization
+
+/// State behind a lock, and the tasks that wait for it to let them go on.
+///
+/// Every primitive of this target is one of these with a few lines of rules, so all agree about cancellation: a wait ends at once when
+/// its task is cancelled, and has then taken nothing. Waiters are asked in the order in which they came.
+final class Monitor<State: Sendable>: Sendable {
+    private struct Waiter {
+        var number: UInt64
+        /// Tries to go on; what it returns resumes the task, outside the lock.
+        var attempt: @Sendable (inout State) -> (@Sendable () -> Void)?
+        var cancel: @Sendable () -> Void
+    }
+
+    private struct Content {
+        var state: State
+        var waiters: [Waiter] = []
+        var lastNumber: UInt64 = 0
+    }
+
+    private let content: Mutex<Content>
+
+    init(_ state: State) {
+        content = Mutex(Content(state: state))
+    }
+
+    /// Reads the state.
+    func read<Result: Sendable>(_ body: (State) -> Result) -> Result {
+        content.withLock { body($0.state) }
+    }
+
+    /// Changes the state, and lets whoever can go on do so.
+    func update<Result: Sendable>(_ change: (inout State) -> Result) -> Result {
+        let (result, resumptions) = content.withLock { content in
+            let result = change(&content.state)
+            var resumptions: [@Sendable () -> Void] = []
+            content.waiters.removeAll { waiter in
+                guard let resume = waiter.attempt(&content.state) else { return false }
+                resumptions.append(resume)
+                return true
+            }
+            return (result, resumptions)
+        }
+        for resume in resumptions { resume() }
+        return result
+    }
+
+    /// Waits until an attempt succeeds, which is made now and after each change.
+    ///
+    /// - Parameter attempt: takes from the state what it wants and returns what it took; nil when that is not there.
+    /// - Returns: nil when the task was cancelled first: nothing was taken then.
+    func wait<Result: Sendable>(for attempt: @escaping @Sendable (inout State) -> Result?) async -> Result? {
+        let (taken, number) = content.withLock { content -> (Result?, UInt64) in
+            content.lastNumber += 1
+            return (attempt(&content.state), content.lastNumber)
+        }
+        if let taken { return taken }
+        return await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let (isOver, taken) = content.withLock { content -> (Bool, Result?) in
+                    // Asked under the lock: a cancellation from here on finds the waiter.
+                    guard !Task.isCancelled else { return (true, nil) }
+                    if let taken = attempt(&content.state) { return (true, taken) }
+                    content.waiters.append(
+                        Waiter(
+                            number: number,
+                            attempt: { state in
+                                guard let taken = attempt(&state) else { return nil }
+                                return { continuation.resume(returning: taken) }
+                            },
+                            cancel: { continuation.resume(returning: nil) }))
+                    return (false, nil)
+                }
+                if isOver { continuation.resume(returning: taken) }
+            }
+        } onCancel: {
+            let waiter = content.withLock { content in
+                content.waiters.firstIndex { $0.number == number }.map { content.waiters.remove(at: $0) }
+            }
+            waiter?.cancel()
+        }
+    }
+}
