@@ -1,4 +1,4 @@
-package import PushProtocol
+import PushProtocol
 import Store
 import Wire
 

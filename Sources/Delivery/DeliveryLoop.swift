@@ -51,6 +51,13 @@ package final class DeliveryLoop: Service {
         for worker in workers { worker.wake() }
     }
 
+    /// Until when nothing happens unless ``wake()`` is called, by the clock, since the delivery was made; nil while something is under
+    /// way.
+    package var idleUntil: Duration? {
+        let ends = workers.map(\.idleUntil)
+        return ends.contains(nil) ? nil : ends.compactMap(\.self).min()
+    }
+
     /// What keeps pushes from being delivered, in words for an operator; empty when all routes work.
     package var troubles: [String] { workers.flatMap(\.troubles) }
 

@@ -29,6 +29,8 @@ package enum Limits {
     /// How long a triple is remembered from the moment its push entered the outbox. Longer would hurt: the message_id of a
     /// REQUEST_TO_JOIN_COMMUNITY is constant for a user and a community (PROTOCOL.md §9).
     package static let tripleLifetime = Duration.seconds(10 * 60)
+    /// Of a chat id or a ciphertext. Apple and Google take payloads of 4 KB, in which it stands in hex: what is longer is not kept.
+    package static let maximumPushContentByteCount = 2_048
     /// After a day a "new message" wakes nobody for a good reason; the push expires.
     package static let pushLifetime = Duration.seconds(24 * 60 * 60)
 
@@ -38,11 +40,4 @@ package enum Limits {
     package static let decidedMessageLifetime = Duration.seconds(48 * 60 * 60)
     /// Finished pushes stay as long as the messages that ordered them, so that `audit` can balance the two.
     package static let finishedPushLifetime = Duration.seconds(48 * 60 * 60)
-
-    // MARK: Notifications to gorush
-
-    /// FCM refuses a whole notification that has more (GORUSH.md §2.4 a).
-    package static let maximumTokensPerNotification = 500
-    /// APNs and FCM both refuse a larger payload, and the push would be lost (GORUSH.md §4).
-    package static let maximumPayloadByteCount = 4_096
 }

@@ -130,9 +130,8 @@ extension StoreTransaction {
         try database.run("UPDATE push SET ciphertext = x'' WHERE id = ? AND finished_at IS NULL", push)
     }
 
-    /// In hex it has to fit (GORUSH.md §4).
     private static func sendable(_ bytes: [UInt8]) -> [UInt8] {
-        2 * bytes.count <= Limits.maximumPayloadByteCount ? bytes : []
+        bytes.count <= Limits.maximumPushContentByteCount ? bytes : []
     }
 
     /// In which queue a push is put. All of a transaction go to a handful of queues: each is looked up once.

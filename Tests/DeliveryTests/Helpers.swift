@@ -3,23 +3,19 @@ import HTTPClient
 import PushProtocol
 import TestSupport
 
-extension IdentifiedNotification {
+extension GorushNotification {
     static func ios(
         _ identifier: String = "n-1", tokens: [String] = [String(repeating: "a1", count: 32)], topic: String? = "im.status.ethereum"
-    ) -> IdentifiedNotification {
-        IdentifiedNotification(
-            identifier: identifier,
-            notification: GorushNotification(
-                tokens: tokens, platform: .ios, topic: topic, message: "You have a new message",
-                data: .rfc71(chatID: "0x01", message: "0x", installationIDs: ["i"])))
+    ) -> GorushNotification {
+        GorushNotification(
+            identifier: identifier, tokens: tokens, platform: .ios, topic: topic, message: "You have a new message",
+            data: .rfc71(chatID: "0x01", message: "0x", installationIDs: ["i"]))
     }
 
-    static func android(_ identifier: String = "n-2", tokens: [String] = ["fcm-token-of-a-device"]) -> IdentifiedNotification {
-        IdentifiedNotification(
-            identifier: identifier,
-            notification: GorushNotification(
-                tokens: tokens, platform: .android, topic: nil, message: "Someone mentioned you",
-                data: .statusGo(encryptedMessage: "0x", chatID: "0x01", publicKey: "0x02")))
+    static func android(_ identifier: String = "n-2", tokens: [String] = ["fcm-token-of-a-device"]) -> GorushNotification {
+        GorushNotification(
+            identifier: identifier, tokens: tokens, platform: .android, topic: nil, message: "Someone mentioned you",
+            data: .statusGo(encryptedMessage: "0x", chatID: "0x01", publicKey: "0x02"))
     }
 }
 

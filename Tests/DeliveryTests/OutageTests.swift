@@ -17,9 +17,9 @@ private let rate = ProcessInfo.processInfo.environment["PUSHSERVER_OUTAGE_RATE"]
 
 /// An hour without gorush, as those see it who ask for pushes: from their requests to gorush, with engine, outbox and delivery in between,
 /// in simulated time.
-@Suite(.timeLimit(.minutes(5 + rate / 2)))
+@Suite(.timeLimit(.minutes(20 + rate / 2)))
 struct OutageTests {
-    private static let stepSeconds = 30
+    private static let stepSeconds = 120
     /// Devices that one request names; ten of them for each chat.
     private static let deviceCount = 100
 
@@ -34,7 +34,7 @@ struct OutageTests {
                 for _ in stride(from: 0, to: 3_600, by: Self.stepSeconds) {
                     // The clock stands still: a reply that waited for anything but its own work would never come.
                     try await server.request(max(1, stepPushCount / Self.deviceCount), of: min(Self.deviceCount, stepPushCount))
-                    await server.delivery.waitForSleepers()
+                    try await server.delivery.settle()
                     city.world.advance(by: .seconds(Self.stepSeconds))
                 }
                 let outage = ContinuousClock.now - start
@@ -43,9 +43,9 @@ struct OutageTests {
                 #expect(server.delivery.loop.troubles.count == 2)
 
                 stub.breakDown(nil)
-                let passed = try await server.delivery.pass(step: .milliseconds(250)) { !stub.notifications.all.isEmpty }
+                let passed = try await server.delivery.pass { !stub.notifications.all.isEmpty }
                 #expect(passed <= .seconds(5))
-                let drained = try await server.delivery.pass(step: .milliseconds(250)) { try await server.delivery.isAllDone() }
+                let drained = try await server.delivery.pass { try await server.delivery.isAllDone() }
                 #expect(server.delivery.loop.troubles == [])
 
                 // Each once: a device and a chat are a push.
@@ -67,7 +67,7 @@ struct OutageTests {
     }
 }
 
-/// An engine in front of a delivery, on one database, one bus and one pair of clocks.
+/// An engine in front of a delivery, on one database and one pair of clocks.
 private final class City: Sendable {
     let world: World
     private let identity: PrivateKey
@@ -82,23 +82,24 @@ private final class City: Sendable {
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         let store = try PushStore(path: world.database, identity: identity.publicKey.compressed, logger: logger)
         let directory = try await TopicDirectory(serverKey: identity.publicKey, store: store)
-        let bus = Bus()
-        let transport = EmbeddedTransport(bus: bus, pubsubTopics: [CityServer.pubsubTopic])
+        let network = Network()
         let loop = DeliveryLoop(
             store: store, configuration: DeliveryConfiguration(endpoint: .init(url: gorush)), clock: world.clock,
             wallClock: world.wallClock.clock, logger: logger, onUnregistered: { await directory.remove($0, unlessLiveIn: store) })
         let engine = Engine(
             configuration: .init(
                 identity: identity, registrationPolicy: RegistrationPolicy(), isDryRun: false, workerCount: 2, echoesReplies: false),
-            store: store, directory: directory, transport: transport, clock: world.clock, wallClock: world.wallClock.clock,
+            store: store, directory: directory, transport: network, clock: world.clock, wallClock: world.wallClock.clock,
             logger: logger, onAcceptedPushes: { loop.wake() })
-        let delivery = Running(world: world, store: store, loop: loop, routeCount: 2, otherSleeperCount: 1)  // the engine's pruning
-        let server = CityServer(delivery: delivery, bus: bus, key: identity.publicKey)
+        let delivery = Running(world: world, store: store, loop: loop)
+        let server = CityServer(delivery: delivery, network: network, key: identity.publicKey)
         let group = ServiceGroup(configuration: .init(services: [.init(service: loop), .init(service: engine)], logger: logger))
         do {
             try await withThrowingTaskGroup(of: Void.self) { tasks in
                 tasks.addTask { try await group.run() }
-                while !transport.troubles.isEmpty { await Task.yield() }
+                tasks.addTask { await network.receiver.wait { $0 != nil } }
+                // It receives, or has failed to start.
+                try await tasks.next()
                 try await body(server)
                 await group.triggerGracefulShutdown()
                 try await tasks.waitForAll()
@@ -111,35 +112,51 @@ private final class City: Sendable {
     }
 }
 
-/// The server as its clients meet it: over the bus.
-private final class CityServer: Sendable {
-    static let pubsubTopic = "/waku/2/rs/16/32"
+/// A network of the server and its clients alone.
+private final class Network: MessageTransport {
+    /// The engine while it receives.
+    let receiver = Condition<(any EnvelopeReceiver)?>(nil)
+    /// What the server said.
+    let replies = Recorder<WakuEnvelope>()
 
+    func run(receiver: any EnvelopeReceiver) async throws {
+        self.receiver.change { $0 = receiver }
+        try? await gracefulShutdown()  // throws only when cancelled, which ends this just as well
+    }
+
+    func publish(_ envelope: WakuEnvelope) async throws {
+        replies.append(envelope)
+    }
+
+    var troubles: [String] { [] }
+
+    /// Returns when the server has recorded it.
+    func send(_ envelope: WakuEnvelope) async throws {
+        try await receiver.value?.receive([envelope], origin: .live)
+    }
+
+    /// Returns when the server has said so many things to a client.
+    func replies(to client: ProtocolClient, count: Int) async -> ArraySlice<WakuEnvelope> {
+        let topic = TopicName.partitioned(client.key.publicKey).topic.contentTopic
+        await replies.wait { $0.count { $0.message.contentTopic == topic } >= count }
+        return replies.all.filter { $0.message.contentTopic == topic }[...]
+    }
+}
+
+/// The server as its clients meet it.
+private final class CityServer: Sendable {
     let delivery: Running
     private let owners: [ProtocolClient]
     private let sender: ProtocolClient
-    private let network: BusMembership
-    private let inbox: Inbox
+    private let network: Network
     private let requests = Recorder<Int>()
 
-    private final class Inbox: BusListener {
-        let envelopes = Recorder<WakuEnvelope>()
-        let topic: String
-
-        init(topic: String) { self.topic = topic }
-
-        func hear(_ envelope: WakuEnvelope) {
-            if envelope.message.contentTopic == topic { envelopes.append(envelope) }
-        }
-    }
-
-    init(delivery: Running, bus: Bus, key: PublicKey) {
+    init(delivery: Running, network: Network, key: PublicKey) {
         self.delivery = delivery
+        self.network = network
         // A key has at most 64 devices.
         owners = (0..<4).map { _ in ProtocolClient(server: key) }
         sender = ProtocolClient(server: key)
-        inbox = Inbox(topic: TopicName.partitioned(sender.key.publicKey).topic.contentTopic)
-        network = bus.attach(listener: inbox)
     }
 
     var requestCount: Int { requests.all.count }
@@ -155,9 +172,11 @@ private final class CityServer: Sendable {
             registration.tokenType = isApple ? .apn : .firebase
             registration.deviceToken = isApple ? iosToken(device) : androidToken(device)
             registration.apnTopic = isApple ? registration.apnTopic : ""
-            try await network.publish(owner(of: device).envelope(registration))
+            try await network.send(owner(of: device).envelope(registration))
         }
-        while try await delivery.store.registrationCount() < deviceCount { await Task.yield() }
+        // Each has its reply, which follows the commit.
+        await network.replies.wait(for: deviceCount)
+        #expect(try await delivery.store.registrationCount() == deviceCount)
     }
 
     /// Asks for a push to each of so many devices, several times, and returns when all is answered, and accepted.
@@ -170,9 +189,9 @@ private final class CityServer: Sendable {
                 return notification
             }
             requests.append(deviceCount)
-            try await network.publish(sender.envelope(sender.request(notifications, messageID: Array("message \(number)".utf8))))
+            try await network.send(sender.envelope(sender.request(notifications, messageID: Array("message \(number)".utf8))))
         }
-        for envelope in await inbox.envelopes.wait(for: before + count)[before...] {
+        for envelope in await network.replies(to: sender, count: before + count)[before...] {
             let response = try PushNotificationResponse.decode(try #require(sender.open(envelope)).payload)
             #expect(response.reports.count == deviceCount && response.reports.allSatisfy(\.success))
         }

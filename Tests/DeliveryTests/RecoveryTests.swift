@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 
 /// Outages, crashes and clocks that jump (RELIABILITY.md I1, I2, I5, T6).
-@Suite(.timeLimit(.minutes(2))) struct RecoveryTests {
+@Suite(.safetyNet) struct RecoveryTests {
     @Test(
         "An hour without gorush loses nothing, and its return is noticed within 5 seconds",
         arguments: [
@@ -19,22 +19,22 @@ import Testing
             let world = try World()
             try await world.withDelivery(to: await stub.url) { running in
                 stub.breakDown(misbehaviour)
-                for second in stride(from: 0, to: 3_600, by: 30) {
+                for second in stride(from: 0, to: 3_600, by: 120) {
                     try await running.accept([iosPush(second), androidPush(second)], message: Int64(second))
                     try await running.settle()
-                    world.advance(by: .seconds(30))
+                    world.advance(by: .seconds(120))
                 }
-                #expect(try await running.store.queuedPushCount() == 240)
+                #expect(try await running.store.queuedPushCount() == 60)
                 #expect(running.loop.troubles.count == 2)
                 stub.breakDown(nil)
-                let passed = try await running.pass(step: .milliseconds(250)) { stub.notifications.all.contains { $0.platform == 1 } }
+                let passed = try await running.pass { stub.notifications.all.contains { $0.platform == 1 } }
                 #expect(passed <= .seconds(5))
-                try await running.pass(step: .milliseconds(250)) { try await running.isAllDone() }
+                try await running.pass { try await running.isAllDone() }
                 #expect(running.loop.troubles == [])
 
-                #expect(stub.notifications.all.count == 240)
-                #expect(Set(stub.notifications.all.map(\.tokens)).count == 240)
-                #expect(try await running.outcomes() == [.sent: 240])
+                #expect(stub.notifications.all.count == 60)
+                #expect(Set(stub.notifications.all.map(\.tokens)).count == 60)
+                #expect(try await running.outcomes() == [.sent: 60])
                 #expect(try await running.audit().balances)
             }
         }
@@ -45,7 +45,8 @@ import Testing
         let world = try World()
         try await world.withDelivery(to: "http://127.0.0.1:\(port)") { running in
             // Also before there is anything to deliver.
-            try await running.eventually { running.loop.troubles.count == 2 }
+            try await running.settle()
+            #expect(running.loop.troubles.count == 2)
             try await running.accept([androidPush(1)])
             for _ in 0..<20 {
                 world.advance(by: .seconds(10))
@@ -76,7 +77,7 @@ import Testing
             let crashed = try #require(crashes.all.first)
             #expect(try await crashed.count("state = 6") == 2)
             try await crashed.withDelivery(to: url) { running in
-                try await running.eventually { try await running.isAllDone() }
+                try await running.settle()
                 #expect(try await running.outcomes() == [.sent: 2])
                 #expect(try await running.audit().balances)
                 #expect(try await running.store.auditFacts().counts[.uncertain] == 2)
@@ -98,7 +99,8 @@ import Testing
             let crashes = Recorder<World>()
             try await world.withDelivery(to: url) { running in
                 try await running.accept((0..<20).map { iosPush($0) })
-                try await running.eventually { try await running.isAllDone() }
+                try await running.settle()
+                #expect(try await running.isAllDone())
                 crashes.append(try world.crashed())
             }
             try await crashes.all[0].withDelivery(to: url) { running in try await running.settle() }
@@ -136,7 +138,8 @@ import Testing
                 world.wallClock.advance(by: jump)
                 // New ones are not held up, whatever time they were accepted at.
                 try await running.accept([iosPush(2)], message: 2)
-                try await running.eventually { try await running.outcomes() == [.sent: 1] }
+                try await running.settle()
+                #expect(try await running.outcomes() == [.sent: 1])
                 let passed = try await running.pass { try await running.isAllDone() }
                 #expect(passed <= .seconds(61))
                 #expect(try await running.outcomes() == [.sent: 2])
@@ -153,7 +156,7 @@ import Testing
                 try await running.settle()
                 world.wallClock.advance(by: .seconds(86_401))
                 try await running.accept([iosPush(2)], message: 2)
-                let passed = try await running.pass(step: .seconds(1)) { try await running.store.queuedPushCount() == 1 }
+                let passed = try await running.pass { try await running.store.queuedPushCount() == 1 }
                 #expect(passed <= .seconds(31))
                 #expect(try await running.outcomes() == [.expired: 2])
                 stub.breakDown(nil)
@@ -166,12 +169,10 @@ import Testing
     @Test func `A delay that a clock gone wrong has set ends at the next start`() async throws {
         try await withStubGorush { stub in
             let world = try World()
-            let store = try world.open()
-            try await store.commit { transaction throws in
-                try transaction.enqueue(iosPush(1), message: 1, at: World.start)
-                try transaction.postpone(1, until: World.start.advanced(by: .seconds(86_400)))
+            try await world.withStore { store in
+                try await world.accept([iosPush(1)], in: store)
+                try await store.commit { try $0.postpone(1, until: World.start.advanced(by: .seconds(86_400))) }
             }
-            await store.close()
             try await world.withDelivery(to: await stub.url) { running in
                 await stub.waitForNotifications(count: 1)
             }

@@ -33,6 +33,20 @@ final class World: Sendable {
         try PushStore(path: database, identity: FixedBytes(repeating: 2), logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
     }
 
+    func accept(_ pushes: [AcceptedPush], message: Int64 = 1, in store: PushStore) async throws {
+        let now = wallClock.now
+        try await store.commit { transaction throws in
+            for push in pushes { try transaction.enqueue(push, message: message, at: now) }
+        }
+    }
+
+    /// Does something to the database while no delivery runs on it.
+    func withStore(_ body: (PushStore) async throws -> Void) async throws {
+        let store = try open()
+        try await body(store)
+        await store.close()
+    }
+
     /// The world as a machine finds it that was switched off now.
     func crashed() throws -> World {
         let world = try World()
@@ -46,13 +60,6 @@ final class World: Sendable {
     func advance(by duration: Duration) {
         wallClock.advance(by: duration)
         clock.advance(by: duration)
-    }
-
-    /// Changes the database behind the server's back.
-    func execute(sql: String) throws {
-        let queue = try DatabaseQueue(path: database)
-        try queue.write { try $0.execute(sql: sql) }
-        try queue.close()
     }
 
     /// Runs a delivery, then shuts it down as SIGTERM would.
@@ -69,7 +76,7 @@ final class World: Sendable {
             store: store, configuration: configuration, clock: clock, wallClock: wallClock.clock, logger: logger,
             onUnregistered: { self.unregistered.append(contentsOf: $0) })
         let group = ServiceGroup(configuration: .init(services: [.init(service: loop)], logger: logger))
-        let running = Running(world: self, store: store, loop: loop, routeCount: 2 + configuration.routes.count)
+        let running = Running(world: self, store: store, loop: loop)
         do {
             try await withThrowingTaskGroup(of: Void.self) { tasks in
                 tasks.addTask { try await group.run() }
@@ -90,55 +97,43 @@ struct Running: Sendable {
     let world: World
     let store: PushStore
     let loop: DeliveryLoop
-    let routeCount: Int
-    /// Who else sleeps on the clock.
-    var otherSleeperCount = 0
+    /// What the clock showed when the delivery was made.
+    private let origin: Duration
+
+    init(world: World, store: PushStore, loop: DeliveryLoop) {
+        self.world = world
+        self.store = store
+        self.loop = loop
+        origin = world.clock.now.offset
+    }
 
     func accept(_ pushes: [AcceptedPush], message: Int64 = 1) async throws {
-        let now = world.wallClock.now
-        try await store.commit { transaction throws in
-            for push in pushes { try transaction.enqueue(push, message: message, at: now) }
-        }
+        try await world.accept(pushes, message: message, in: store)
         loop.wake()
     }
 
-    /// Returns when every worker sleeps; something may be under way.
-    func waitForSleepers() async {
-        // A pause and the wait for the next probe of each route.
-        await world.clock.sleepers(2 * routeCount + otherSleeperCount)
+    /// Returns when nothing happens any more unless time passes, and says how much.
+    @discardableResult
+    func settle() async throws -> Duration {
+        let elapsed = world.clock.now.offset - origin
+        // Whoever becomes idle falls asleep: that changes the clock.
+        await world.clock.sleepers { _ in loop.idleUntil.map { $0 > elapsed } ?? false }
+        guard let end = loop.idleUntil else { throw CancellationError() }
+        return end - elapsed
     }
 
-    /// Returns when nothing happens any more unless time passes: every worker sleeps and nothing is under way.
-    func settle() async throws {
-        var quietCount = 0
-        while quietCount < 5 {
-            await waitForSleepers()
-            quietCount = try await leasedCount() == 0 ? quietCount + 1 : 0
-            for _ in 0..<20 { await Task.yield() }
-        }
-    }
-
-    /// Lets time pass in steps until it is so.
+    /// Lets time pass, from one thing that happens to the next, until it is so.
     ///
     /// - Returns: how long it took.
     @discardableResult
-    func pass(step: Duration = .milliseconds(500), until isSo: () async throws -> Bool) async throws -> Duration {
+    func pass(until isSo: () async throws -> Bool) async throws -> Duration {
         var passed = Duration.zero
         while true {
-            try await settle()
+            let idle = try await settle()
             if try await isSo() { return passed }
-            world.advance(by: step)
-            passed += step
+            world.advance(by: idle)
+            passed += idle
         }
-    }
-
-    /// Returns when it is so, without time.
-    func eventually(_ isSo: () async throws -> Bool) async throws {
-        while try await !isSo() { await Task.yield() }
-    }
-
-    func leasedCount() async throws -> Int {
-        try await world.count("state = 6")
     }
 
     func outcomes() async throws -> [Milestone: Int64] {
@@ -155,7 +150,7 @@ struct Running: Sendable {
 }
 
 extension World {
-    /// Counts pushes past the store.
+    /// Counts pushes behind the server's back.
     func count(_ condition: String) async throws -> Int {
         let queue = try DatabaseQueue(path: database)
         defer { try? queue.close() }

@@ -53,13 +53,4 @@ enum Fixture {
         change(&notification)
         return notification
     }
-
-    static func push(_ change: (inout AcceptedPush) -> Void = { _ in }) -> AcceptedPush {
-        var push = AcceptedPush(
-            target: Installation(keyHash: keyHash, installationID: installationID), triple: Digest32(repeating: 9), tokenType: .apn,
-            deviceToken: String(repeating: "ab", count: 32), apnTopic: "im.status.ethereum", type: .message, chatID: chat,
-            message: [1, 2, 3])
-        change(&push)
-        return push
-    }
 }

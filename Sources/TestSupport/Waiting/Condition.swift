@@ -4,7 +4,6 @@ import Synchronization
 package final class Condition<Value: Sendable>: Sendable {
     private struct Waiter {
         let isMet: @Sendable (Value) -> Bool
-        /// Gets false if the task was cancelled.
         let continuation: CheckedContinuation<Bool, Never>
     }
 
@@ -39,9 +38,9 @@ package final class Condition<Value: Sendable>: Sendable {
         return result
     }
 
-    /// Returns when the value is so.
+    /// Returns when the value is so; by the time the task goes on, it may have changed again.
     ///
-    /// - Returns: false if the task was cancelled before; otherwise it was so, and may have changed again by now.
+    /// - Returns: false if the task was cancelled before.
     @discardableResult
     package func wait(until isMet: @escaping @Sendable (Value) -> Bool) async -> Bool {
         let number = state.withLock { state in

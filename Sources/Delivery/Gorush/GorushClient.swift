@@ -37,9 +37,9 @@ package struct GorushClient: Sendable {
     /// Posts one batch, once. An empty one is accepted without asking.
     ///
     /// - Parameter notifications: at most gorush's `core.max_notification`; a larger batch is refused whole.
-    package func post(_ notifications: [IdentifiedNotification]) async -> GorushAnswer {
+    package func post(_ notifications: [GorushNotification]) async -> GorushAnswer {
         guard !notifications.isEmpty else { return .accepted(failures: []) }
-        guard let body = try? GorushRequestBody.encode(notifications) else { return .refused(message: nil) }
+        guard let body = try? GorushNotification.body(notifications) else { return .refused(message: nil) }
         let request = HTTPRequest(
             method: .post,
             url: baseURL + "/api/push",

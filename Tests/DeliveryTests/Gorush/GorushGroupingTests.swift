@@ -1,12 +1,13 @@
 import Foundation
 import PushProtocol
 import StatusCrypto
-import TestSupport
 import Testing
 import Wire
 
-/// PROTOCOL.md §10.
-struct GorushNotificationTests {
+@testable import Delivery
+
+/// Which devices share a notification, and what is in it (PROTOCOL.md §10).
+struct GorushGroupingTests {
     private func make(
         _ pushes: [AcceptedPush], _ format: GorushDataFormat = .rfc71, texts: PushTexts = PushTexts(), oneTokenEach: Bool = false
     ) -> [GorushGroup] {
@@ -14,7 +15,7 @@ struct GorushNotificationTests {
     }
 
     private func push(_ name: String, _ change: (inout AcceptedPush) -> Void = { _ in }) -> AcceptedPush {
-        Fixture.push {
+        somePush {
             $0.target.installationID = name
             $0.deviceToken = "token-" + name
             change(&$0)
@@ -119,7 +120,7 @@ struct GorushNotificationTests {
 
     @Test(arguments: GorushDataFormat.allCases)
     func `a thousand devices are split so that no payload is refused, and each is in exactly one`(format: GorushDataFormat) throws {
-        let pushes = (0..<1_000).map { number in push(Fixture.installationID + "-\(number)") }
+        let pushes = (0..<1_000).map { number in push("c6ae4fde-bb65-11ea-b3de-0242ac130004" + "-\(number)") }
         let groups = make(pushes, format)
         #expect(groups.flatMap(\.indexes).sorted() == Array(0..<1_000))
         for group in groups {
@@ -159,10 +160,19 @@ struct GorushNotificationTests {
     private func expect(
         _ groups: [GorushGroup], encodedAs json: String, sourceLocation: SourceLocation = #_sourceLocation
     ) throws {
-        let encoded = try JSONEncoder().encode(["notifications": groups.map(\.notification)])
+        let encoded = Data(try GorushNotification.body(groups.map(\.notification)))
         let expected = try JSONSerialization.jsonObject(with: Data(json.utf8)) as? NSDictionary
         #expect(try JSONSerialization.jsonObject(with: encoded) as? NSDictionary == expected, sourceLocation: sourceLocation)
     }
+}
+
+private func somePush(_ change: (inout AcceptedPush) -> Void = { _ in }) -> AcceptedPush {
+    var push = AcceptedPush(
+        target: Installation(keyHash: Digest64(repeating: 0x77), installationID: "c6ae4fde-bb65-11ea-b3de-0242ac130004"),
+        triple: Digest32(repeating: 9), tokenType: .apn, deviceToken: String(repeating: "ab", count: 32), apnTopic: "im.status.ethereum",
+        type: .message, chatID: Array(repeating: 0xC4, count: 64), message: [1, 2, 3])
+    change(&push)
+    return push
 }
 
 /// What gorush cannot be given (GORUSH.md §3, §4).
@@ -184,7 +194,7 @@ struct UnsendablePushTests {
             (.unknown, digits, "a", .platform), (TokenType(rawValue: 3), digits, "a", .platform),
         ])
     func obstacle(type: TokenType, token: String, topic: String, obstacle: UnsendablePush?) {
-        let push = Fixture.push {
+        let push = somePush {
             $0.tokenType = type
             $0.deviceToken = token
             $0.apnTopic = topic
@@ -195,14 +205,14 @@ struct UnsendablePushTests {
     @Test(arguments: GorushDataFormat.allCases)
     func `No payload is too long: the ciphertext goes first, then the chat id`(format: GorushDataFormat) throws {
         for (chatByteCount, messageByteCount) in [(64, 100), (64, 4_000), (1_500, 1_500), (1_800, 10), (3_000, 10), (1 << 20, 1 << 20)] {
-            let push = Fixture.push {
+            let push = somePush {
                 $0.chatID = [UInt8](repeating: 1, count: chatByteCount)
                 $0.message = [UInt8](repeating: 2, count: messageByteCount)
             }
             let made = GorushNotification.make(from: [push], format: format, texts: PushTexts(), oneTokenEach: true)
             let notification = try #require(made.first?.notification)
             let data = try JSONEncoder().encode(notification.data)
-            #expect(data.count + notification.message.utf8.count <= Limits.maximumPayloadByteCount)
+            #expect(data.count + notification.message.utf8.count <= GorushPayload.maximumByteCount)
             let (chat, message) =
                 switch notification.data {
                 case .rfc71(let chatID, let message, _): (chatID, message)
@@ -215,7 +225,7 @@ struct UnsendablePushTests {
 
     @Test(arguments: GorushDataFormat.allCases)
     func `No key is one that Apple or Google keeps to itself`(format: GorushDataFormat) throws {
-        let made = GorushNotification.make(from: [Fixture.push { _ in }], format: format, texts: PushTexts(), oneTokenEach: true)
+        let made = GorushNotification.make(from: [somePush()], format: format, texts: PushTexts(), oneTokenEach: true)
         let json = try JSONSerialization.jsonObject(with: JSONEncoder().encode(made[0].notification.data)) as? [String: Any]
         for key in try #require(json).keys {
             #expect(!["aps", "from", "message_type", "notification"].contains(key) && !key.hasPrefix("google") && !key.hasPrefix("gcm"))

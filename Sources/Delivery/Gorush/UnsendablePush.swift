@@ -1,3 +1,4 @@
+package import PushProtocol
 import Wire
 
 /// Why gorush cannot be given a push: it would fail there without a word, and a whole batch with it (GORUSH.md §2.4, §3).

@@ -1,3 +1,4 @@
+package import PushProtocol
 import StatusCrypto
 import Wire
 
@@ -15,10 +16,12 @@ package struct GorushGroup: Sendable, Equatable {
 }
 
 extension GorushNotification {
+    /// FCM refuses a whole notification that has more (GORUSH.md §2.4 a).
+    static let maximumTokenCount = 500
+
     /// Groups the pushes of one request: in `rfc71` devices that share platform, topic, text, chat and ciphertext become one notification.
     ///
-    /// A group stays within `Limits.maximumTokensPerNotification`, and within `Limits.maximumPayloadByteCount` because each device is sent
-    /// all of `data`. A ciphertext that is too long for any payload is left out (`"0x"`), and so is a chat id: better a notification without
+    /// A group stays within ``maximumTokenCount``, and within ``GorushPayload/maximumByteCount`` because each device is sent all of `data`. A ciphertext that is too long for any payload is left out (`"0x"`), and so is a chat id: better a notification without
     /// them than none (GORUSH.md §4).
     ///
     /// - Parameter oneTokenEach: whether delivery must know about each device by itself (GORUSH.md §2.4 d); in `status-go` it always can.
@@ -55,9 +58,10 @@ private struct SharedParts: Hashable {
         platform = push.tokenType == .apn ? .ios : .android  // no other is ever registered (PROTOCOL.md §7 row 10)
         topic = platform == .ios ? push.apnTopic : nil
         text = texts.text(for: push.type)
-        let target = Payload.byteCount(of: push.target)
+        let target = GorushPayload.byteCount(of: push.target)
         func fits(chatID: [UInt8], message: [UInt8]) -> Bool {
-            target + Payload.byteCount(text: texts.text(for: push.type), chatID: chatID, message: message) <= Limits.maximumPayloadByteCount
+            target + GorushPayload.byteCount(text: texts.text(for: push.type), chatID: chatID, message: message)
+                <= GorushPayload.maximumByteCount
         }
         chatID = fits(chatID: push.chatID, message: []) ? push.chatID : []
         message = fits(chatID: chatID, message: push.message) ? push.message : []
@@ -75,18 +79,19 @@ private struct Group {
         pushes = [push]
         indexes = [index]
         payloadByteCount =
-            Payload.byteCount(text: parts.text, chatID: parts.chatID, message: parts.message) + Payload.byteCount(of: push.target)
+            GorushPayload.byteCount(text: parts.text, chatID: parts.chatID, message: parts.message)
+            + GorushPayload.byteCount(of: push.target)
     }
 
     func hasRoom(for push: AcceptedPush) -> Bool {
-        pushes.count < Limits.maximumTokensPerNotification
-            && payloadByteCount + Payload.byteCount(of: push.target) <= Limits.maximumPayloadByteCount
+        pushes.count < GorushNotification.maximumTokenCount
+            && payloadByteCount + GorushPayload.byteCount(of: push.target) <= GorushPayload.maximumByteCount
     }
 
     mutating func add(_ push: AcceptedPush, index: Int) {
         pushes.append(push)
         indexes.append(index)
-        payloadByteCount += Payload.byteCount(of: push.target)
+        payloadByteCount += GorushPayload.byteCount(of: push.target)
     }
 
     func notification(format: GorushDataFormat) -> GorushNotification {
@@ -102,33 +107,5 @@ private struct Group {
             }
         return GorushNotification(
             tokens: pushes.map(\.deviceToken), platform: parts.platform, topic: parts.topic, message: parts.text, data: data)
-    }
-}
-
-/// An upper bound for the payload that reaches APNs or FCM. It need not be exact, for ciphertexts are far below the limit or far above.
-private enum Payload {
-    /// Names and brackets, the 130 bytes of `publicKey` in `status-go`, and what Android's tag takes.
-    private static let wrapperByteCount = 320
-
-    static func byteCount(text: String, chatID: [UInt8], message: [UInt8]) -> Int {
-        wrapperByteCount + escapedByteCount(text) + 2 * chatID.count + 2 * message.count
-    }
-
-    /// What one device adds: its installation id, which for Android is in a string within a string.
-    static func byteCount(of target: Installation) -> Int {
-        escapedByteCount(target.installationID) + #"\"\","#.utf8.count
-    }
-
-    /// Go writes `<`, `>`, `&` and control characters as `\u00xx`.
-    private static func escapedByteCount(_ text: String) -> Int {
-        text.utf8.reduce(0) { count, character in
-            switch character {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"),
-                UInt8(ascii: "-"), UInt8(ascii: " "):
-                count + 1
-            case 0x80...: count + 2  // U+2028 is 3 bytes, and 6 escaped
-            default: count + 6
-            }
-        }
     }
 }

@@ -7,7 +7,7 @@ import Wire
 /// A notification and the pushes that it carries: in the order of its tokens, if there are several.
 struct DeliveryItem: Sendable {
     var identifier: NotificationID
-    var notification: IdentifiedNotification
+    var notification: GorushNotification
     var pushes: [QueuedPush]
 }
 
@@ -56,7 +56,8 @@ struct BatchPlanner: Sendable {
                 from: pushes.map(\.push), format: dataFormat, texts: texts, oneTokenEach: batchCount == nil)
             for group in groups {
                 items.append(
-                    item(group.notification, group.indexes.map { pushes[$0] }, identifier: NotificationID(at: now, using: &random), at: now))
+                    item(group.notification, group.indexes.map { pushes[$0] }, identifier: NotificationID(at: now, using: &random), at: now)
+                )
             }
         }
         let size = batchCount ?? 1
@@ -88,13 +89,11 @@ struct BatchPlanner: Sendable {
         // The shortest that is left: the pushes of one request were accepted together.
         let end = pushes.map { $0.acceptedAt.advanced(by: lifetime) }.min() ?? now
         let secondsLeft = max(1, (end.nanoseconds - now.nanoseconds) / 1_000_000_000)
-        return DeliveryItem(
-            identifier: identifier,
-            notification: IdentifiedNotification(
-                identifier: Hex.encode(identifier.bytes), notification: notification,
-                collapseIdentifier: pushes.first.map(Self.collapseIdentifier),
-                expiry: (unixSeconds: end.nanoseconds / 1_000_000_000, secondsLeft: secondsLeft)),
-            pushes: pushes)
+        var notification = notification
+        notification.identifier = Hex.encode(identifier.bytes)
+        notification.collapseIdentifier = pushes.first.map(Self.collapseIdentifier)
+        notification.expiry = .init(unixSeconds: end.nanoseconds / 1_000_000_000, secondsLeft: secondsLeft)
+        return DeliveryItem(identifier: identifier, notification: notification, pushes: pushes)
     }
 
     /// The same at every attempt, also after a crash and whatever else is in the batch, and another for every request of every server:

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// The client against a gorush that is as strict as the real one.
-@Suite(.timeLimit(.minutes(1))) struct GorushClientTests {
+@Suite(.safetyNet) struct GorushClientTests {
     @Test("A batch arrives as it was meant", arguments: ["", "/", "//"])
     func batch(suffix: String) async throws {
         try await withStubGorush { stub in

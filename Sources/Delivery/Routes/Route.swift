@@ -36,6 +36,29 @@ final class RouteWorker: Sendable {
         var isStopping = false
         /// When the queue was last looked through for what is too old.
         var expiredAt: Duration?
+        var worker = Rest()
+        var prober = Rest()
+    }
+
+    /// Until when a task waits for time alone, having looked at all that it was called for.
+    private struct Rest {
+        private(set) var end: Duration?
+        private var isCalled = false
+
+        mutating func call() {
+            isCalled = true
+            end = nil
+        }
+
+        /// Begins to look: calls from here on are new ones.
+        mutating func begin() {
+            isCalled = false
+            end = nil
+        }
+
+        mutating func rest(until end: Duration) {
+            if !isCalled { self.end = end }
+        }
     }
 
     /// However quiet, a worker looks at its queue so often.
@@ -85,23 +108,33 @@ final class RouteWorker: Sendable {
 
     /// There may be something to do.
     func wake() {
+        state.withLock { $0.worker.call() }
         bell.ring()
     }
 
     /// Takes nothing new; ``run()`` returns when what is under way has ended.
     func stop() {
         state.withLock { $0.isStopping = true }
-        bell.ring()
+        wake()
+    }
+
+    /// Until when nothing happens if nobody calls, by the clock, since the delivery was made; nil while something is under way.
+    var idleUntil: Duration? {
+        state.withLock { state in
+            guard state.requestsInFlight == 0, let worker = state.worker.end, let prober = state.prober.end else { return nil }
+            return min(worker, prober)
+        }
     }
 
     /// Delivers until stopped. A cancellation gives up what is under way: its outcome is unknown then, and written so.
     func run() async {
         await probe()
         // Who keeps probing may have begun to wait for long before that was known.
-        if state.withLock(\.isUnreachable) { probeBell.ring() }
+        if state.withLock(\.isUnreachable) { wakeProber() }
         await withDiscardingTaskGroup { group in
             while !Task.isCancelled, !state.withLock(\.isStopping) {
                 let pause: Duration
+                state.withLock { $0.worker.begin() }
                 do {
                     pause = try await round(in: &group)
                     note(storeTrouble: nil)
@@ -109,7 +142,7 @@ final class RouteWorker: Sendable {
                     note(storeTrouble: "\(error)")
                     pause = Self.storeRetryInterval
                 }
-                await bell.wait(atMost: pause, clock: surroundings.clock)
+                await rest(\.worker, for: pause, unless: bell)
             }
         }
         http.shutdown()
@@ -119,9 +152,27 @@ final class RouteWorker: Sendable {
     func keepProbing() async {
         while !Task.isCancelled {
             let interval = state.withLock(\.isUnreachable) ? Self.searchInterval : Self.probeInterval
-            await probeBell.wait(atMost: interval, clock: surroundings.clock)
-            if !Task.isCancelled { await probe() }
+            await rest(\.prober, for: interval, unless: probeBell)
+            guard !Task.isCancelled else { return }
+            state.withLock { $0.prober.begin() }
+            await probe()
         }
+    }
+
+    /// Returns when there was a call, the time is over, or the task is cancelled. A ring of the bell that was heeded before is none.
+    private func rest(_ rest: WritableKeyPath<State, Rest>, for pause: Duration, unless bell: Bell) async {
+        var elapsed = surroundings.steadyTime.elapsed()
+        let end = elapsed + pause
+        state.withLock { $0[keyPath: rest].rest(until: end) }
+        repeat {
+            await bell.wait(atMost: end - elapsed, clock: surroundings.clock)
+            elapsed = surroundings.steadyTime.elapsed()
+        } while !Task.isCancelled && elapsed < end && state.withLock { $0[keyPath: rest].end != nil }
+    }
+
+    private func wakeProber() {
+        state.withLock { $0.prober.call() }
+        probeBell.ring()
     }
 
     private func probe() async {
@@ -254,6 +305,7 @@ final class RouteWorker: Sendable {
         state.withLock { state in
             state.requestsInFlight -= 1
             state.notificationsInFlight -= batch.count
+            state.worker.call()
         }
         bell.ring()
     }
@@ -357,7 +409,7 @@ final class RouteWorker: Sendable {
             logger.warning("pushes are not delivered", metadata: ["reason": "\(now)"])
         } else {
             logger.notice("pushes are delivered again")
-            probeBell.ring()
+            wakeProber()
         }
     }
 

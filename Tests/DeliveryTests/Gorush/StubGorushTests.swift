@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// The stub says what gorush v1.22.0 was seen to say (GORUSH.md §1, §2).
-@Suite(.timeLimit(.minutes(1))) struct StubGorushTests {
+@Suite(.safetyNet) struct StubGorushTests {
     private let http = HTTPClient()
 
     private func send(_ stub: StubGorush, _ method: HTTPRequest.Method = .post, _ path: String = "/api/push", _ body: String? = nil)
@@ -131,7 +131,7 @@ import Testing
     }
 }
 
-@Suite(.timeLimit(.minutes(1))) struct StubGorushServiceTests {
+@Suite(.safetyNet) struct StubGorushServiceTests {
     @Test("As a service it ends when told to, though a request hangs")
     func shutdown() async throws {
         let stub = StubGorush()

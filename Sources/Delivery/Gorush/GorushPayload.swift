@@ -1,0 +1,32 @@
+import PushProtocol
+
+/// An upper bound for the payload that reaches APNs or FCM. It need not be exact, for ciphertexts are far below the limit or far above.
+enum GorushPayload {
+    /// APNs and FCM both refuse a larger payload, and the push would be lost (GORUSH.md §4).
+    static let maximumByteCount = 4_096
+
+    /// Names and brackets, the 130 bytes of `publicKey` in `status-go`, and what Android's tag takes.
+    private static let wrapperByteCount = 320
+
+    static func byteCount(text: String, chatID: [UInt8], message: [UInt8]) -> Int {
+        wrapperByteCount + escapedByteCount(text) + 2 * chatID.count + 2 * message.count
+    }
+
+    /// What one device adds: its installation id, which for Android is in a string within a string.
+    static func byteCount(of target: Installation) -> Int {
+        escapedByteCount(target.installationID) + #"\"\","#.utf8.count
+    }
+
+    /// Go writes `<`, `>`, `&` and control characters as `\u00xx`.
+    private static func escapedByteCount(_ text: String) -> Int {
+        text.utf8.reduce(0) { count, character in
+            switch character {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"),
+                UInt8(ascii: "-"), UInt8(ascii: " "):
+                count + 1
+            case 0x80...: count + 2  // U+2028 is 3 bytes, and 6 escaped
+            default: count + 6
+            }
+        }
+    }
+}

@@ -1,0 +1,79 @@
+import Foundation
+import PushProtocol
+import StatusCrypto
+import TestSupport
+import Testing
+import Wire
+
+@testable import Delivery
+
+/// The JSON that is posted (PROTOCOL.md §10), against what the reference posted.
+struct GorushBodyTests {
+    @Test func `The body of RFC 71, with all that delivery adds`() throws {
+        let ios = GorushNotification(
+            identifier: "n", tokens: ["a", "b"], platform: .ios, topic: "im.status.ethereum", message: "You have a new message",
+            data: .rfc71(chatID: "0x01", message: "0x02", installationIDs: ["i", "j"]), collapseIdentifier: "c",
+            expiry: .init(unixSeconds: 1_800_000_000, secondsLeft: 60))
+        var android = ios
+        android.platform = .android
+        android.topic = nil
+        let common = #""data":{"chat_id":"0x01","installation_ids":["i","j"],"message":"0x02"}"#
+        let rest = #""message":"You have a new message","notif_id":"n""#
+        #expect(
+            String(decoding: try GorushNotification.body([ios, android]), as: UTF8.self) == #"""
+                {"notifications":[{"collapse_id":"c",\#(common),"expiration":1800000000,\#(rest),\#
+                "platform":1,"tokens":["a","b"],"topic":"im.status.ethereum"},\#
+                {"android":{"notification":{"tag":"c"},"ttl":"60s"},\#(common),\#(rest),"platform":2,"tokens":["a","b"]}]}
+                """#)
+    }
+
+    @Test func `The pushes of the main flow are posted as the reference posts them`() throws {
+        let bodies = try GoldenFlow.load().mainFlow.steps.flatMap { $0.gorush ?? [] }.map(\.body)
+        #expect(!bodies.isEmpty)
+        for body in bodies {
+            let references = try PostedNotification.parse(body)
+            let pushes = try references.map(push)
+            let groups = GorushNotification.make(from: pushes, format: .statusGo, texts: PushTexts(), oneTokenEach: true)
+            #expect(try posted(groups.map(\.notification)) == references)
+        }
+    }
+
+    /// What the device of a notification was accepted with.
+    private func push(_ reference: PostedNotification) throws -> AcceptedPush {
+        func bytes(_ key: String) throws -> [UInt8] {
+            try #require(reference.data[key].flatMap { Hex.decode(String($0.dropFirst(2))) })
+        }
+        let types = [
+            "You have a new message": PushNotificationType.message, "Someone mentioned you": .mention,
+            "Someone requested to join a community you are an admin of": .requestToJoinCommunity,
+        ]
+        return AcceptedPush(
+            target: Installation(keyHash: try #require(Digest64(bytes("publicKey"))), installationID: "i"), triple: Digest32(repeating: 9),
+            tokenType: TokenType(rawValue: Int32(reference.platform)), deviceToken: reference.tokens.joined(),
+            apnTopic: reference.topic ?? "not for Firebase", type: try #require(types[reference.message]), chatID: try bytes("chatId"),
+            message: try bytes("encryptedMessage"))
+    }
+
+    @Test func `Bodies are written as the reference writes them, whatever is in a token`() throws {
+        let bodies = try GoldenFlow.load().gorushBodies
+        #expect(!bodies.isEmpty)
+        for body in bodies {
+            // A platform that gorush drops is one that we never send.
+            let references = try PostedNotification.parse(body.body).filter { $0.platform != 0 }
+            let notifications = try references.map { reference in
+                GorushNotification(
+                    tokens: reference.tokens, platform: try #require(.init(rawValue: reference.platform)), topic: reference.topic,
+                    message: reference.message,
+                    data: .statusGo(
+                        encryptedMessage: try #require(reference.data["encryptedMessage"]), chatID: try #require(reference.data["chatId"]),
+                        publicKey: try #require(reference.data["publicKey"])))
+            }
+            #expect(try posted(notifications) == references)
+        }
+    }
+
+    /// The notifications as a reader of the body gets them.
+    private func posted(_ notifications: [GorushNotification]) throws -> [PostedNotification] {
+        try PostedNotification.parse(String(decoding: GorushNotification.body(notifications), as: UTF8.self))
+    }
+}
