@@ -112,7 +112,7 @@ let package = Package(
             ]),
 
         // Clock, stub gorush, vectors, keys: shared by all tests and the demo.
-        library("TestSupport", ["CFaultyVFS", "Envelope", "StatusCrypto", "Wire", hummingbird, logging, serviceLifecycle]),
+        library("TestSupport", ["CFaultyVFS", "Concurrency", "Envelope", "StatusCrypto", "Wire", hummingbird, logging, serviceLifecycle]),
         executable("stubgorush", ["TestSupport", logging, serviceLifecycle, unixSignals]),
         // A disk that fails on purpose, under SQLite.
         .target(

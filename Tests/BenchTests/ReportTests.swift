@@ -1,8 +1,9 @@
 import Bench
 import Foundation
+import TestSupport
 import Testing
 
-struct StatisticsTests {
+@Suite(.safetyNet) struct StatisticsTests {
     @Test(arguments: [([3], 3), ([1, 9], 5), ([5, 1, 3], 3), ([4, 1, 3, 2], 2.5)] as [([Double], Double)])
     func `the median is the middle, or between the two middle ones`(values: [Double], median: Double) {
         #expect(Sample(values).median == median)
@@ -25,7 +26,7 @@ struct StatisticsTests {
     }
 }
 
-struct ReportTests {
+@Suite(.safetyNet) struct ReportTests {
     private static let machine = Machine(processor: "a processor", coreCount: 2, memoryGigabytes: 8, system: "a system")
 
     private func report() -> Report {

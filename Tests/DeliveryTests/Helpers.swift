@@ -20,7 +20,7 @@ extension GorushNotification {
 }
 
 extension GorushClient {
-    init(_ stub: StubGorush, prefix: String = "", timeout: Duration = .seconds(30)) async {
+    init(_ stub: StubGorush, prefix: String = "", timeout: Duration = .seconds(600)) async {
         self.init(http: HTTPClient(), configuration: .init(url: await stub.url + prefix, timeout: timeout))
     }
 }

@@ -2,13 +2,14 @@ import Envelope
 import PushProtocol
 import StatusCrypto
 import Store
+import TestSupport
 import Testing
 import Wire
 
 @testable import Delivery
 
 /// What is decided without a clock, a network or a database.
-@Suite struct BackOffTests {
+@Suite(.safetyNet) struct BackOffTests {
     @Test("Delays grow to the longest and lie anywhere between nothing and that", arguments: [BackOff.push, .patient, .route])
     func bounds(backOff: BackOff) {
         var random = SecureRandom()
@@ -32,7 +33,7 @@ import Wire
     }
 }
 
-@Suite struct BreakerTests {
+@Suite(.safetyNet) struct BreakerTests {
     private var random = SecureRandom()
 
     private func open(_ breaker: Breaker) throws -> Duration {
@@ -95,7 +96,7 @@ import Wire
     }
 }
 
-@Suite struct WaveDetectorTests {
+@Suite(.safetyNet) struct WaveDetectorTests {
     @Test(
         "A share of the verdicts of a minute makes a wave",
         arguments: [
@@ -138,7 +139,7 @@ import Wire
     }
 }
 
-@Suite struct FailureTaxonomyTests {
+@Suite(.safetyNet) struct FailureTaxonomyTests {
     @Test(
         "Every text of GORUSH.md §6, and what stands around it",
         arguments: [
@@ -188,7 +189,7 @@ import Wire
     }
 }
 
-@Suite struct OutcomeRulesTests {
+@Suite(.safetyNet) struct OutcomeRulesTests {
     private let now = Timestamp(nanoseconds: 1_800_000_000_000_000_000)
 
     private func decide(
@@ -243,7 +244,7 @@ import Wire
     }
 }
 
-@Suite struct RouteTests {
+@Suite(.safetyNet) struct RouteTests {
     @Test func `Every push has one route, whatever the names and topics`() {
         var configuration = DeliveryConfiguration(endpoint: .init(url: "http://x"))
         #expect(configuration.allRoutes.map(\.name) == ["ios", "android"])
@@ -264,7 +265,7 @@ import Wire
     }
 }
 
-@Suite struct GorushInstanceTests {
+@Suite(.safetyNet) struct GorushInstanceTests {
     private func read(_ yaml: String) -> GorushInstance? { GorushInstance(yaml: Array(yaml.utf8)) }
 
     @Test func `Its configuration is read`() throws {

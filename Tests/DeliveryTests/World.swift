@@ -70,7 +70,7 @@ final class World: Sendable {
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         let store = try open()
         var configuration = DeliveryConfiguration(endpoint: .init(url: url))
-        configuration.timeout = .seconds(20)
+        configuration.timeout = .seconds(600)
         configure(&configuration)
         let loop = DeliveryLoop(
             store: store, configuration: configuration, clock: clock, wallClock: wallClock.clock, logger: logger,

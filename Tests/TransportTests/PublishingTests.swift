@@ -1,12 +1,13 @@
 import Envelope
 import StatusCrypto
+import TestSupport
 import Testing
 import Wire
 
 @testable import Transport
 
 /// The rules of publishing, and what is remembered of it.
-struct PublishingTests {
+@Suite(.safetyNet) struct PublishingTests {
     static let now = Timestamp(nanoseconds: 1_700_000_000_000_000_000)
 
     @Test(arguments: [
