@@ -1,5 +1,4 @@
 import Bench
-import Foundation
 import Testing
 
 struct StatisticsTests {
@@ -8,10 +7,9 @@ struct StatisticsTests {
         #expect(Sample(values).median == median)
     }
 
-    @Test func `one disturbed run moves neither the median nor its deviation much`() {
+    @Test func `one disturbed run moves the median not at all`() {
         let sample = Sample([100, 101, 99, 100, 5])
         #expect(sample.median == 100)
-        #expect(sample.medianAbsoluteDeviation == 1)
         #expect(sample.minimum == 5)
         #expect(sample.maximum == 101)
     }
@@ -42,19 +40,5 @@ struct ReportTests {
             lines.contains { $0.contains("fast enough") && $0.contains("0.85") && $0.contains("0.80 … 0.90") && $0.contains("≥ 0.80, met") }
         )
         #expect(lines.contains { $0.contains("too slow") && $0.contains("25.0") && $0.contains("≤ 20.0, NOT met") })
-    }
-
-    @Test func `JSON gives the same report back`() throws {
-        #expect(try Report(json: Data(report().json.utf8)) == report())
-    }
-
-    @Test func `a plot has a bar for each figure of a unit, and text that is safe in XML`() throws {
-        var report = report()
-        report.add("a < b & c", [1], unit: "ms")
-        let plots = Plot.plots(of: report)
-        #expect(plots.map(\.unit) == ["ms"])
-        let svg = try #require(plots.first?.plot.svg)
-        #expect(svg.components(separatedBy: "fill=\"#").count - 1 == 2)
-        #expect(svg.contains("a &lt; b &amp; c"))
     }
 }
