@@ -93,7 +93,7 @@ let package = Package(
             ]),
 
         // The client side: the only public API.
-        library("PushClient", ["Transport", "HTTPClient", "Envelope", "StatusCrypto", "Wire", grdb]),
+        library("PushClient", ["Transport", "Concurrency", "HTTPClient", "Envelope", "StatusCrypto", "Wire", grdb]),
 
         executable("pushserver", ["Daemon"]),
         executable(
