@@ -36,9 +36,6 @@ func tests(_ name: String, _ dependencies: [Target.Dependency], exclude: [String
         name: name + "Tests", dependencies: dependencies + ["TestSupport"], exclude: exclude, swiftSettings: settings)
 }
 
-// `pushbench codec` compares with swift-protobuf, which nothing else needs: PUSHSERVER_BENCH_PROTOBUF=1 swift build …
-let comparesWithProtobuf = Context.environment["PUSHSERVER_BENCH_PROTOBUF"] == "1"
-
 let package = Package(
     name: "pushserver",
     products: [
@@ -96,7 +93,7 @@ let package = Package(
             ]),
 
         // The client side: the only public API.
-        library("PushClient", ["Transport", "HTTPClient", "Envelope", "StatusCrypto", "Wire", grdb]),
+        library("PushClient", ["Transport", "Concurrency", "HTTPClient", "Envelope", "StatusCrypto", "Wire", grdb]),
 
         executable("pushserver", ["Daemon"]),
         executable(
@@ -107,7 +104,7 @@ let package = Package(
         library(
             "Bench",
             [
-                "Engine", "Delivery", "Transport", "HTTPClient", "Store", "PushProtocol", "Envelope", "StatusCrypto", "Wire",
+                "Engine", "Delivery", "Transport", "Store", "PushProtocol", "Envelope", "StatusCrypto", "Wire", "TestSupport",
                 "CSecp256k1", "CLibCrypto", logging,
             ]),
 
@@ -158,14 +155,3 @@ let package = Package(
     ],
     cLanguageStandard: .c11
 )
-
-if comparesWithProtobuf {
-    let generated = "GeneratedMessages"
-    package.dependencies.append(.package(url: "https://github.com/apple/swift-protobuf", exact: "1.39.0"))
-    // Generated code keeps its own rules.
-    package.targets.append(.target(name: generated, dependencies: [.product(name: "SwiftProtobuf", package: "swift-protobuf")]))
-    for target in package.targets where target.name == "Bench" {
-        target.dependencies += [.target(name: generated), .product(name: "SwiftProtobuf", package: "swift-protobuf")]
-        target.swiftSettings?.append(.define("COMPARES_WITH_PROTOBUF"))
-    }
-}

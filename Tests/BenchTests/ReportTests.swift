@@ -1,5 +1,4 @@
 import Bench
-import Foundation
 import TestSupport
 import Testing
 
@@ -9,10 +8,9 @@ import Testing
         #expect(Sample(values).median == median)
     }
 
-    @Test func `one disturbed run moves neither the median nor its deviation much`() {
+    @Test func `one disturbed run moves the median not at all`() {
         let sample = Sample([100, 101, 99, 100, 5])
         #expect(sample.median == 100)
-        #expect(sample.medianAbsoluteDeviation == 1)
         #expect(sample.minimum == 5)
         #expect(sample.maximum == 101)
     }
@@ -43,19 +41,5 @@ import Testing
             lines.contains { $0.contains("fast enough") && $0.contains("0.85") && $0.contains("0.80 … 0.90") && $0.contains("≥ 0.80, met") }
         )
         #expect(lines.contains { $0.contains("too slow") && $0.contains("25.0") && $0.contains("≤ 20.0, NOT met") })
-    }
-
-    @Test func `JSON gives the same report back`() throws {
-        #expect(try Report(json: Data(report().json.utf8)) == report())
-    }
-
-    @Test func `a plot has a bar for each figure of a unit, and text that is safe in XML`() throws {
-        var report = report()
-        report.add("a < b & c", [1], unit: "ms")
-        let plots = Plot.plots(of: report)
-        #expect(plots.map(\.unit) == ["ms"])
-        let svg = try #require(plots.first?.plot.svg)
-        #expect(svg.components(separatedBy: "fill=\"#").count - 1 == 2)
-        #expect(svg.contains("a &lt; b &amp; c"))
     }
 }

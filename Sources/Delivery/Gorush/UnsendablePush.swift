@@ -1,4 +1,5 @@
 package import PushProtocol
+import StatusCrypto
 import Wire
 
 /// Why gorush cannot be given a push: it would fail there without a word, and a whole batch with it (GORUSH.md §2.4, §3).
@@ -15,7 +16,7 @@ extension AcceptedPush {
         switch tokenType {
         case .apn:
             // Goes unescaped into a URL path.
-            guard Limits.apnDeviceTokenDigitCounts.contains(token.count), token.count.isMultiple(of: 2), token.allSatisfy(\.isHexDigit)
+            guard Limits.apnDeviceTokenDigitCounts.contains(token.count), token.count.isMultiple(of: 2), token.allSatisfy(Hex.isDigit)
             else { return .deviceToken }
             // Ends in an HTTP header.
             guard apnTopic.utf8.count <= Limits.maximumAPNTopicByteCount, apnTopic.utf8.allSatisfy(\.isOfBundleID) else { return .apnTopic }
@@ -30,13 +31,6 @@ extension AcceptedPush {
 }
 
 extension UInt8 {
-    fileprivate var isHexDigit: Bool {
-        switch self {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"), UInt8(ascii: "A")...UInt8(ascii: "F"): true
-        default: false
-        }
-    }
-
     private var isLetterOrDigit: Bool {
         switch self {
         case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true

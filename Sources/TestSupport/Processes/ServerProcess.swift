@@ -15,6 +15,8 @@ package final class ServerProcess: Sendable {
     /// What it has logged so far.
     package var log: Lines { launched.log }
 
+    package var processIdentifier: Int32 { launched.process.identifier }
+
     /// The files of the server, which stay as long as it runs.
     package var folder: TemporaryFolder { launched.folder }
 
@@ -58,7 +60,7 @@ package final class Launched<ReadyFile: Decodable & Sendable>: Sendable {
         package var log: [String]
     }
 
-    private let process: ChildProcess
+    fileprivate let process: ChildProcess
     private let readyFile: String
     fileprivate let folder: TemporaryFolder
 
