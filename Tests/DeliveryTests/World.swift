@@ -1,4 +1,3 @@
-import Delivery
 import Envelope
 import Foundation
 import GRDB
@@ -10,6 +9,8 @@ import Store
 import Synchronization
 import TestSupport
 import Wire
+
+@testable import Delivery
 
 /// A database and two clocks that stand still until they are advanced.
 final class World: Sendable {

@@ -60,6 +60,8 @@ struct Outbox: Sendable {
     struct Attempt: Sendable {
         var push: QueuedPush
         var outcome: DeliveryOutcome
+
+        fileprivate var token: Digest32 { Outbox.digest(push.push.deviceToken, push.push.tokenType) }
     }
 
     /// What attempts have in common.
@@ -79,9 +81,9 @@ struct Outbox: Sendable {
     func settle(
         _ attempts: [Attempt], in context: Context, jitter: () -> Double
     ) async throws -> (decisions: [PushDecision], unregistered: [ChangedRegistration]) {
-        let suspicions = try await suspicions(against: attempts.filter(\.outcome.isAmbiguous).map { Token($0.push) })
+        let suspicions = try await suspicions(against: attempts.filter(\.outcome.isAmbiguous).map(\.token))
         let decided = attempts.map { attempt in
-            let suspectedAt = attempt.outcome.isAmbiguous ? suspicions[Token(attempt.push).digest] : nil
+            let suspectedAt = attempt.outcome.isAmbiguous ? suspicions[attempt.token] : nil
             let decision = context.rules.decide(
                 attempt.outcome, attempts: attempt.push.attempts + 1, hasCiphertext: !attempt.push.push.message.isEmpty,
                 suspectedAt: suspectedAt, jitter: jitter())
@@ -100,7 +102,7 @@ struct Outbox: Sendable {
                 case .release:
                     try transaction.release(push.id, to: push.state)
                 }
-                unregistered += try Self.apply(decision, to: Token(push), in: context, transaction)
+                unregistered += try Self.apply(decision, to: push.push.deviceToken, push.push.tokenType, in: context, transaction)
             }
             return unregistered
         }
@@ -110,11 +112,14 @@ struct Outbox: Sendable {
     /// Writes what a verdict means that comes after its push has ended: the device hears of it, the push does not.
     ///
     /// - Returns: the registrations that went with the token.
-    func settleFeedback(_ failure: Failure, on token: Token, in context: Context) async throws -> [ChangedRegistration] {
-        let suspicions = try await suspicions(against: [token])
+    func settleFeedback(
+        _ failure: Failure, on token: String, _ type: TokenType, in context: Context
+    ) async throws -> [ChangedRegistration] {
+        let digest = Self.digest(token, type)
+        let suspicions = try await suspicions(against: [digest])
         let decision = context.rules.decide(
-            .failed(failure), attempts: 1, hasCiphertext: false, suspectedAt: suspicions[token.digest], jitter: 0)
-        return try await store.commit { try Self.apply(decision, to: token, in: context, $0) }
+            .failed(failure), attempts: 1, hasCiphertext: false, suspectedAt: suspicions[digest], jitter: 0)
+        return try await store.commit { try Self.apply(decision, to: token, type, in: context, $0) }
     }
 
     /// The pushes that went out under a name: what a feedback can be about.
@@ -129,50 +134,34 @@ struct Outbox: Sendable {
 
     // MARK: Device tokens
 
-    struct Token: Sendable {
-        var text: String
-        var type: TokenType
-
-        init(text: String, type: TokenType) {
-            self.text = text
-            self.type = type
-        }
-
-        init(_ push: QueuedPush) {
-            self.init(text: push.push.deviceToken, type: push.push.tokenType)
-        }
-
-        /// Under which it is suspected.
-        var digest: Digest32 { SHA256.hash(Array("\(type.rawValue) \(text)".utf8)) }
+    /// Under which a device token is suspected.
+    private static func digest(_ token: String, _ type: TokenType) -> Digest32 {
+        SHA256.hash(Array("\(type.rawValue) \(token)".utf8))
     }
 
     /// Since when which of them are suspected.
-    private func suspicions(against tokens: [Token]) async throws -> [Digest32: Timestamp] {
+    private func suspicions(against tokens: [Digest32]) async throws -> [Digest32: Timestamp] {
         guard !tokens.isEmpty else { return [:] }
         return try await store.commit { transaction in
             var suspicions: [Digest32: Timestamp] = [:]
-            for digest in tokens.map(\.digest) { suspicions[digest] = try transaction.suspicion(against: digest) }
+            for token in tokens { suspicions[token] = try transaction.suspicion(against: token) }
             return suspicions
         }
     }
 
     private static func apply(
-        _ decision: PushDecision, to token: Token, in context: Context, _ transaction: StoreTransaction
+        _ decision: PushDecision, to token: String, _ type: TokenType, in context: Context, _ transaction: StoreTransaction
     ) throws -> [ChangedRegistration] {
-        switch decision.token {
-        case .none:
-            return []
-        case .suspect:
-            try transaction.suspect(token.digest, at: context.rules.now)
-            return []
-        case .clearSuspicion:
-            try transaction.clearSuspicion(against: token.digest)
-            return []
-        case .unregister:
-            try transaction.clearSuspicion(against: token.digest)
-            return try transaction.bury(
-                token.text, type: token.type, registeredBefore: context.attemptedAt, reason: decision.reason ?? "", route: context.route,
-                at: context.rules.now)
+        guard decision.token != .none else { return [] }
+        let digest = digest(token, type)
+        if decision.token == .suspect {
+            try transaction.suspect(digest, at: context.rules.now)
+        } else {
+            try transaction.clearSuspicion(against: digest)
         }
+        guard decision.token == .unregister else { return [] }
+        return try transaction.bury(
+            token, type: type, registeredBefore: context.attemptedAt, reason: decision.reason ?? "", route: context.route,
+            at: context.rules.now)
     }
 }

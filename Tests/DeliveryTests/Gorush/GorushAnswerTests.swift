@@ -1,7 +1,8 @@
-import Delivery
 import Foundation
 import HTTPClient
 import Testing
+
+@testable import Delivery
 
 /// What an answer of gorush, or of something in front of it, means for the batch (GORUSH.md §2).
 @Suite struct GorushAnswerTests {
