@@ -135,7 +135,7 @@ let package = Package(
         tests("Transport", ["Transport", "Relay", "HTTPClient", "Envelope", "StatusCrypto", "Wire", logging, serviceLifecycle]),
         tests(
             "Relay",
-            ["Relay", "Transport", "HTTPClient", "Envelope", "StatusCrypto", "Wire", logging, metrics, serviceLifecycle]),
+            ["Relay", "Transport", "Concurrency", "HTTPClient", "Envelope", "StatusCrypto", "Wire", logging, metrics, serviceLifecycle]),
         tests(
             "Delivery",
             [

@@ -5,7 +5,8 @@ final class Admission: Sendable {
     private struct State {
         var count = 0
         var waiting: [CheckedContinuation<Void, Never>] = []
-        var idlers: [CheckedContinuation<Void, Never>] = []
+        var idlers: [Int: CheckedContinuation<Void, Never>] = [:]
+        var lastIdler = 0
     }
 
     private let maximumCount: Int
@@ -49,8 +50,8 @@ final class Admission: Sendable {
                 state.waiting = []
             }
             if state.count == 0 {
-                woken += state.idlers
-                state.idlers = []
+                woken += state.idlers.values
+                state.idlers = [:]
             }
             return woken
         }
@@ -59,24 +60,24 @@ final class Admission: Sendable {
 
     var count: Int { state.withLock { $0.count } }
 
-    /// Lets go of whoever waits for nothing to be under way.
-    func releaseIdlers() {
-        let idlers = state.withLock { state in
-            defer { state.idlers = [] }
-            return state.idlers
-        }
-        for continuation in idlers { continuation.resume() }
-    }
-
-    /// Returns when nothing is under way, or when `releaseIdlers` is called.
+    /// Returns when nothing is under way, or when the task is cancelled.
     func waitUntilIdle() async {
-        await withCheckedContinuation { continuation in
-            let isIdle = state.withLock { state in
-                guard state.count > 0 else { return true }
-                state.idlers.append(continuation)
-                return false
+        let idler = state.withLock { state in
+            state.lastIdler += 1
+            return state.lastIdler
+        }
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                // Asked under the lock: a cancellation from here on finds the waiter.
+                let isOver = state.withLock { state in
+                    guard state.count > 0, !Task.isCancelled else { return true }
+                    state.idlers[idler] = continuation
+                    return false
+                }
+                if isOver { continuation.resume() }
             }
-            if isIdle { continuation.resume() }
+        } onCancel: {
+            state.withLock { $0.idlers.removeValue(forKey: idler) }?.resume()
         }
     }
 }

@@ -24,10 +24,13 @@ package final class Engine: Service, EnvelopeReceiver {
         package var echoesReplies: Bool
         /// How long a shutdown waits for what is under way; what is left stays recorded.
         package var drainLimit: Duration
+        /// Derives the key of a query topic, on a thread of its own.
+        package var deriveTopicKey: @Sendable (TopicName) -> SymmetricKey
 
         package init(
             identity: PrivateKey, registrationPolicy: RegistrationPolicy, isDryRun: Bool, workerCount: Int,
-            echoesReplies: Bool = true, drainLimit: Duration = .seconds(10)
+            echoesReplies: Bool = true, drainLimit: Duration = .seconds(10),
+            deriveTopicKey: @escaping @Sendable (TopicName) -> SymmetricKey = { $0.deriveSymmetricKey() }
         ) {
             self.identity = identity
             self.registrationPolicy = registrationPolicy
@@ -35,6 +38,7 @@ package final class Engine: Service, EnvelopeReceiver {
             self.workerCount = workerCount
             self.echoesReplies = echoesReplies
             self.drainLimit = drainLimit
+            self.deriveTopicKey = deriveTopicKey
         }
     }
 
@@ -53,7 +57,7 @@ package final class Engine: Service, EnvelopeReceiver {
     private let wallClock: WallClock
     private let logger: Logger
     private let metrics = EngineMetrics()
-    private let storeHealth = StoreHealth()
+    private let storeHealth: StoreHealth
     private let admission = Admission(maximumCount: Engine.maximumUnderWayCount)
     private let directory: TopicDirectory
     private let transport: any MessageTransport
@@ -81,6 +85,7 @@ package final class Engine: Service, EnvelopeReceiver {
         self.wallClock = wallClock
         self.logger = logger
 
+        storeHealth = StoreHealth(logger: logger)
         decideStage = DecideStage(
             decider: Decider(
                 serverKey: configuration.identity.publicKey.compressed, registrationPolicy: configuration.registrationPolicy,
@@ -88,8 +93,8 @@ package final class Engine: Service, EnvelopeReceiver {
             directory: directory, store: store, storeHealth: storeHealth, admission: admission, metrics: metrics, clock: clock,
             wallClock: wallClock, logger: logger, onAcceptedPushes: onAcceptedPushes, queue: deciding, output: replying)
         openStage = OpenStage(
-            identity: configuration.identity, store: store, admission: admission, metrics: metrics, clock: clock,
-            logger: logger, queue: opening, output: deciding)
+            identity: configuration.identity, keys: TopicKeys(store: store, derive: configuration.deriveTopicKey), admission: admission,
+            metrics: metrics, clock: clock, logger: logger, queue: opening, output: deciding)
         echoStage =
             configuration.echoesReplies
             ? EchoStage(
@@ -211,10 +216,7 @@ package final class Engine: Service, EnvelopeReceiver {
         openStage.closeLane()
         await withTaskGroup(of: Void.self) { group in
             group.addTask { await self.admission.waitUntilIdle() }
-            group.addTask {
-                try? await self.clock.sleep(for: self.configuration.drainLimit)
-                self.admission.releaseIdlers()
-            }
+            group.addTask { try? await self.clock.sleep(for: self.configuration.drainLimit) }
             _ = await group.next()
             group.cancelAll()
         }

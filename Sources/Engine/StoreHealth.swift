@@ -1,3 +1,4 @@
+import Logging
 import Store
 import Synchronization
 
@@ -6,18 +7,23 @@ final class StoreHealth: Sendable {
     /// Between two probes: an operator who made room sees the server ready within seconds (RELIABILITY.md T3).
     private static let probeInterval = Duration.seconds(1)
 
+    private let logger: Logger
     private let failing = Atomic<Bool>(false)
     private let failures: AsyncStream<Void>
     private let failure: AsyncStream<Void>.Continuation
 
-    init() {
+    init(logger: Logger) {
+        self.logger = logger
         (failures, failure) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
     var isFailing: Bool { failing.load(ordering: .relaxed) }
 
     /// To be called for what was really written: a transaction without a change succeeds on a full disk, too.
-    func succeeded() { failing.store(false, ordering: .relaxed) }
+    func succeeded() {
+        guard isFailing, failing.exchange(false, ordering: .relaxed) else { return }
+        logger.notice("the store can be written again")
+    }
 
     func failed() {
         failing.store(true, ordering: .relaxed)

@@ -34,9 +34,11 @@ final class TopicKeys: Sendable {
     /// By registration, not by key hash: to learn that takes a read of the store, 60 µs a message. A row is one installation's for ever.
     private let cache = Mutex<[TopicTable.Subscriber: SymmetricKey]>([:])
     private let derivations = BackgroundThread(name: "topic-keys")
+    private let compute: @Sendable (TopicName) -> SymmetricKey
 
-    init(store: PushStore) {
+    init(store: PushStore, derive: @escaping @Sendable (TopicName) -> SymmetricKey) {
         self.store = store
+        compute = derive
     }
 
     /// Brings into memory what the store has of the keys of these topics. What cannot be read is left to ``entries(for:)``.
@@ -74,7 +76,7 @@ final class TopicKeys: Sendable {
             return remember(key, of: topic.subscriber)
         }
         let name = TopicName.query(topic.keyHash, topic.subscriber.isPrefixed ? .prefixed : .plain)
-        let key = await derivations.run { name.deriveSymmetricKey() }
+        let key = await derivations.run { [compute] in compute(name) }
         // The database is as secret as the key file, and mode 0600 like it.
         let bytes = key.withExposedBytes { FixedBytes<32>($0) ?? FixedBytes() }
         try await store.saveTopicKey(bytes, keyHash: topic.keyHash, prefixed: topic.subscriber.isPrefixed)

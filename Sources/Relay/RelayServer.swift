@@ -131,7 +131,7 @@ package struct RelayServer: Service {
         }
         let question = RelayRequest(
             method: request.method.rawValue, target: request.head.path ?? "", contentType: request.headers[.contentType],
-            body: Array(body.readableBytesView))
+            body: Array(buffer: body))
         if configuration.allowsFaults, question.target.hasPrefix(FaultsRequest.path) { return FaultsRequest.handle(question, control) }
         switch member.handle(question) {
         case .answer(let response): return response

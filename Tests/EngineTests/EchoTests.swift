@@ -5,7 +5,7 @@ import Testing
 import Wire
 
 /// Clients were seen to listen for their answer only after it had come: it is said again.
-struct EchoTests {
+@Suite(.safetyNet) struct EchoTests {
     @Test func `a reply is said again after 1.5 and after 4 seconds, the same in other bytes`() async throws {
         let harness = try Harness()
         let alice = ProtocolClient(server: harness.server)
@@ -14,7 +14,7 @@ struct EchoTests {
             _ = try await alice.reply(1, from: harness)
             await server.engine.waitUntilIdle()
             for tick in 1...20 {
-                await harness.clock.sleepers(2)  // the next tick and the next pruning
+                await harness.clock.sleepers(dueIn: .milliseconds(250))  // the next tick
                 // Said at the end of the sixth tick and of the sixteenth, which is over when the stage sleeps again.
                 #expect(harness.replyCount(to: alice) == (tick <= 6 ? 1 : tick <= 16 ? 2 : 3), "tick \(tick)")
                 harness.clock.advance(by: .milliseconds(250))

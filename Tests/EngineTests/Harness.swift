@@ -16,7 +16,10 @@ import Wire
 final class Harness: Sendable {
     let identity: PrivateKey
     let clock = ManualClock()
-    let replies = Inbox()
+    /// What the server published.
+    let replies = Recorder<WakuEnvelope>()
+    /// What the server logged.
+    let log = Recorder<String>()
     private let folder: URL
     private let now = Mutex(Timestamp(nanoseconds: 1_800_000_000_000_000_000))
 
@@ -42,49 +45,85 @@ final class Harness: Sendable {
     struct Running: Sendable {
         let engine: Engine
         let store: PushStore
-        fileprivate let network: BusMembership
+        fileprivate let transport: TestTransport
 
         /// Publishes on the network; returns when the server recorded it.
         func publish(_ envelope: WakuEnvelope) async throws {
-            try await network.publish(envelope)
+            guard let receiver = transport.receiver.value else { throw TransportError.notRunning }
+            guard receiver.wants(contentTopic: envelope.message.contentTopic) else { return }
+            try await receiver.receive([envelope], origin: .live)
+        }
+
+        /// Returns when the server has been told to end and receives no more.
+        func stopsReceiving() async {
+            await transport.receiver.wait { $0 == nil }
         }
     }
 
     /// Runs the server, then shuts it down as SIGTERM would, on the same database each time.
+    ///
+    /// - Parameter prepare: called when the store is open and the server does not run yet.
     func withServer(
         policy: RegistrationPolicy = RegistrationPolicy(), isDryRun: Bool = false, publishing: FailingPublisher = FailingPublisher(),
         echoesReplies: Bool = false, drainLimit: Duration = .seconds(10),
+        deriveTopicKey: @escaping @Sendable (TopicName) -> SymmetricKey = { $0.deriveSymmetricKey() },
+        prepare: (PushStore) async throws -> Void = { _ in },
         _ body: @escaping @Sendable (Running) async throws -> Void
     ) async throws {
-        let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        let logger = Logger(label: "test") { _ in LogRecorder(messages: self.log) }
+        let transport = TestTransport(replies: replies, publishing: publishing)
         let store = try PushStore(path: database, identity: identity.publicKey.compressed, logger: logger)
-        let bus = Bus()
-        let listener = bus.attach(listener: replies)
-        let transport = TestTransport(base: EmbeddedTransport(bus: bus, pubsubTopics: ["/waku/2/rs/16/32"]), publishing: publishing)
         let engine = Engine(
             configuration: .init(
                 identity: identity, registrationPolicy: policy, isDryRun: isDryRun, workerCount: 2, echoesReplies: echoesReplies,
-                drainLimit: drainLimit),
+                drainLimit: drainLimit, deriveTopicKey: deriveTopicKey),
             store: store, directory: try await TopicDirectory(serverKey: server, store: store), transport: transport, clock: clock,
             wallClock: WallClock { self.now.withLock { $0 } }, logger: logger,
             onAcceptedPushes: {})
-        let running = Running(engine: engine, store: store, network: bus.attach(listener: Deaf()))
+        let running = Running(engine: engine, store: store, transport: transport)
         let group = ServiceGroup(configuration: .init(services: [.init(service: engine)], logger: logger))
         do {
+            try await prepare(store)
             try await withThrowingTaskGroup(of: Void.self) { tasks in
                 tasks.addTask { try await group.run() }
-                await transport.started.wait()
+                tasks.addTask { await transport.receiver.wait { $0 != nil } }
+                // It receives, or has failed to start.
+                try await tasks.next()
                 try await body(running)
                 await group.triggerGracefulShutdown()
                 try await tasks.waitForAll()
             }
         } catch {
-            listener.leave()
             await store.close()
             throw error
         }
-        listener.leave()
         await store.close()
+    }
+
+    /// Registers a client without asking the server, which must not be running.
+    func register(_ owners: [ProtocolClient]) async throws {
+        try await withStore { store in
+            try await store.commit { transaction in
+                for owner in owners {
+                    let registration = Registration(
+                        keyHash: owner.keyHash, content: owner.registration(), plaintextDigest: Digest32())
+                    try transaction.register(
+                        registration, replacing: nil, topics: QueryTopics(keyHash: owner.keyHash), at: self.wallTime)
+                }
+            }
+        }
+    }
+
+    /// Lets the two seconds pass in which a message is tried again that the store does not take.
+    ///
+    /// - Parameter check: called before each attempt.
+    func passAttempts(_ check: () -> Void) async {
+        for _ in 1...20 {
+            await clock.sleepers(dueIn: .milliseconds(100))
+            check()
+            // Some more: the probing of the store sleeps too, and in this step is never due after a tenth of a second.
+            clock.advance(by: .milliseconds(110))
+        }
     }
 
     /// Replies to the client so far.
@@ -108,60 +147,18 @@ final class Harness: Sendable {
     }
 }
 
-/// What the server published, in the order of arrival.
-final class Inbox: BusListener {
-    private struct State {
-        var envelopes: [WakuEnvelope] = []
-        var waiting: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
-    }
-
-    private let state = Mutex(State())
-
-    var all: [WakuEnvelope] { state.withLock { $0.envelopes } }
-
-    func hear(_ envelope: WakuEnvelope) {
-        let woken = state.withLock { state in
-            state.envelopes.append(envelope)
-            let count = state.envelopes.count
-            let woken = state.waiting.filter { $0.count <= count }
-            state.waiting.removeAll { $0.count <= count }
-            return woken
-        }
-        for waiter in woken { waiter.continuation.resume() }
-    }
-
-    /// Returns when that many envelopes have arrived since the beginning, own ones included.
-    func wait(for count: Int) async -> [WakuEnvelope] {
-        await withCheckedContinuation { continuation in
-            let isThere = state.withLock { state in
-                guard state.envelopes.count < count else { return true }
-                state.waiting.append((count, continuation))
-                return false
-            }
-            if isThere { continuation.resume() }
-        }
-        return all
-    }
-}
-
-/// A flag that can be waited for.
-final class Signal: Sendable {
-    private let inbox = Inbox()
-
-    func set() { inbox.hear(WakuEnvelope(pubsubTopic: "", message: WakuMessage())) }
-    func wait() async { _ = await inbox.wait(for: 1) }
-}
-
 /// Refuses the next publications.
 final class FailingPublisher: Sendable {
+    private let willPublish: @Sendable () -> Void
     private let remaining = Mutex((count: 0, error: TransportError.queueFull))
-    private let refused = Mutex<[WakuEnvelope]>([])
+    /// What was refused, in order.
+    let refused = Recorder<WakuEnvelope>()
+
+    init(willPublish: @escaping @Sendable () -> Void = {}) { self.willPublish = willPublish }
 
     func fail(_ count: Int, with error: TransportError = .refused(status: 500, text: "on purpose")) {
         remaining.withLock { $0 = (count, error) }
     }
-
-    var refusedEnvelopes: [WakuEnvelope] { refused.withLock { $0 } }
 
     func check(_ envelope: WakuEnvelope) throws {
         let error = remaining.withLock { remaining -> TransportError? in
@@ -169,40 +166,48 @@ final class FailingPublisher: Sendable {
             remaining.count -= 1
             return remaining.error
         }
-        guard let error else { return }
-        refused.withLock { $0.append(envelope) }
+        guard let error else { return willPublish() }
+        refused.append(envelope)
         throw error
     }
 }
 
-/// The embedded transport, with a way to fail.
+/// A network of the server and the test alone.
 private final class TestTransport: MessageTransport {
-    let started = Signal()
-    private let base: EmbeddedTransport
+    /// The engine while it receives.
+    let receiver = Condition<(any EnvelopeReceiver)?>(nil)
+    private let replies: Recorder<WakuEnvelope>
     private let publishing: FailingPublisher
 
-    init(base: EmbeddedTransport, publishing: FailingPublisher) {
-        self.base = base
+    init(replies: Recorder<WakuEnvelope>, publishing: FailingPublisher) {
+        self.replies = replies
         self.publishing = publishing
     }
 
     func run(receiver: any EnvelopeReceiver) async throws {
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { try await self.base.run(receiver: receiver) }
-            while !base.troubles.isEmpty { await Task.yield() }
-            started.set()
-            try await group.waitForAll()
-        }
+        self.receiver.change { $0 = receiver }
+        defer { self.receiver.change { $0 = nil } }
+        try? await gracefulShutdown()  // throws only when cancelled, which ends this just as well
     }
 
     func publish(_ envelope: WakuEnvelope) async throws {
         try publishing.check(envelope)
-        try await base.publish(envelope)
+        replies.append(envelope)
     }
 
-    var troubles: [String] { base.troubles }
+    var troubles: [String] { [] }
 }
 
-private struct Deaf: BusListener {
-    func hear(_ envelope: WakuEnvelope) {}
+/// The texts of what was logged.
+struct LogRecorder: LogHandler {
+    let messages: Recorder<String>
+    var metadata: Logger.Metadata = [:]
+    var logLevel = Logger.Level.info
+
+    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { metadata[key] }
+        set { metadata[key] = newValue }
+    }
+
+    func log(event: LogEvent) { messages.append(event.message.description) }
 }

@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 import Wire
 
-struct TopicDirectoryTests {
+@Suite(.safetyNet) struct TopicDirectoryTests {
     /// A device token turns out to be dead while its owner registers anew: both say so to the directory, in either order.
     @Test(arguments: [false, true])
     func `topics go with a registration that died, and stay with one that is live again`(isLiveAgain: Bool) async throws {

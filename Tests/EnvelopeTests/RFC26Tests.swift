@@ -90,7 +90,7 @@ struct RFC26Tests {
     /// Around each change of the length's size and of the number of blocks.
     @Test("What is sealed opens", arguments: [0, 1, 188, 189, 190, 253, 254, 255, 256, 65_535, 65_536])
     func roundTrip(dataByteCount: Int) throws {
-        var random = SeededRandom(seed: UInt64(dataByteCount))
+        var random = SplitMix64(seed: UInt64(dataByteCount))
         let recipient = PrivateKey.generate(using: &random)
         let key = SymmetricKey(random.fixedBytes())
         let data = random.bytes(dataByteCount)
@@ -108,7 +108,7 @@ struct RFC26Tests {
 
     @Test("Data of 16 MiB is refused")
     func tooLong() {
-        var random = SeededRandom(seed: 1)
+        var random = SplitMix64(seed: 1)
         let key = SymmetricKey(random.fixedBytes())
         #expect(throws: RFC26.DataTooLong.self) {
             try RFC26.sealSymmetric([UInt8](repeating: 0, count: 1 << 24), key: key, signer: nil, using: &random)
@@ -117,7 +117,7 @@ struct RFC26Tests {
 
     @Test("Another key opens nothing")
     func wrongKeys() throws {
-        var random = SeededRandom(seed: 2)
+        var random = SplitMix64(seed: 2)
         let recipient = PrivateKey.generate(using: &random)
         let key = SymmetricKey(random.fixedBytes())
         let asymmetric = try RFC26.sealAsymmetric([1], to: recipient.publicKey, signer: nil, using: &random)
@@ -130,7 +130,7 @@ struct RFC26Tests {
 
     @Test("Cut at any byte, a payload is rejected")
     func truncation() throws {
-        var random = SeededRandom(seed: 3)
+        var random = SplitMix64(seed: 3)
         let recipient = PrivateKey.generate(using: &random)
         let key = SymmetricKey(random.fixedBytes())
         let asymmetric = try RFC26.sealAsymmetric([1, 2, 3], to: recipient.publicKey, signer: recipient, using: &random)
@@ -145,7 +145,7 @@ struct RFC26Tests {
 
     @Test("Random bytes are rejected, whatever their length")
     func noise() {
-        var random = SeededRandom(seed: 4)
+        var random = SplitMix64(seed: 4)
         let recipient = PrivateKey.generate(using: &random)
         let key = SymmetricKey(random.fixedBytes())
         for count in 0..<400 {
@@ -158,7 +158,7 @@ struct RFC26Tests {
     /// Behind a key that anybody has, a frame is any bytes.
     @Test("A frame of any bytes is read or rejected, and what is read was in it")
     func anyFrame() {
-        var random = SeededRandom(seed: 5)
+        var random = SplitMix64(seed: 5)
         for count in 0..<600 {
             var bytes = random.bytes(count)
             // All eight values of the flags that matter, in turn; short lengths, so that some frames are whole.

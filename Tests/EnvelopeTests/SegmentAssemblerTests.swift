@@ -1,5 +1,6 @@
 import Envelope
 import StatusCrypto
+import TestSupport
 import Testing
 import Wire
 
@@ -8,7 +9,7 @@ struct SegmentAssemblerTests {
     private let segments: [[UInt8]]
 
     init() {
-        var random = SeededRandom(seed: 9)
+        var random = SplitMix64(seed: 9)
         message = random.message(30)
         segments = Segmenter(segmentByteCount: 10).segment(message)
     }
@@ -82,7 +83,7 @@ struct SegmentAssemblerTests {
         var limits = SegmentAssembler.Limits()
         limits.maximumCompletedSetCount = 2
         var assembler = SegmentAssembler(limits: limits)
-        var random = SeededRandom(seed: 10)
+        var random = SplitMix64(seed: 10)
         let sets = (0..<3).map { _ in Segmenter(segmentByteCount: 10).segment(random.message(20)) }
         for set in sets { #expect(assembler.add(set).last?.message != nil) }
         #expect(assembler.add([sets[1][0]]) == [.late])

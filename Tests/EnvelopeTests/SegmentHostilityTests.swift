@@ -1,5 +1,6 @@
 import Envelope
 import StatusCrypto
+import TestSupport
 import Testing
 import Wire
 
@@ -59,7 +60,7 @@ struct SegmentHostilityTests {
     }
 
     @Test func `After a contradiction the set can still be completed`() {
-        var random = SeededRandom(seed: 1)
+        var random = SplitMix64(seed: 1)
         let message = random.message(20)
         let segments = Segmenter(segmentByteCount: 10).segment(message)
         var assembler = SegmentAssembler()
@@ -71,7 +72,7 @@ struct SegmentHostilityTests {
     }
 
     @Test func `Bytes cut or altered anywhere do no harm`() {
-        var random = SeededRandom(seed: 2)
+        var random = SplitMix64(seed: 2)
         let segments = Segmenter(segmentByteCount: 10).segment(random.message(85))
         var assembler = SegmentAssembler()
         for segment in segments {

@@ -1,5 +1,6 @@
 import Envelope
 import StatusCrypto
+import TestSupport
 import Testing
 import Wire
 
@@ -17,7 +18,7 @@ enum Signers {
     }
 }
 
-extension SeededRandom {
+extension SplitMix64 {
     mutating func bytes(_ count: Int) -> [UInt8] {
         (0..<count).map { _ in UInt8(truncatingIfNeeded: next()) }
     }

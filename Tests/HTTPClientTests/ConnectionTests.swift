@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// The pool of kept connections.
-@Suite(.timeLimit(.minutes(1))) struct ConnectionTests {
+@Suite(.safetyNet) struct ConnectionTests {
     /// Answers every request with what it was asked for.
     private func echoServer() throws -> RawServer {
         try RawServer { connection in

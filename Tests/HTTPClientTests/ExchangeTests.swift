@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Requests and answers, as seen on the bare socket.
-@Suite(.timeLimit(.minutes(1))) struct ExchangeTests {
+@Suite(.safetyNet) struct ExchangeTests {
     let client = HTTPClient()
 
     @Test("A request arrives with method, headers and body as given", arguments: [HTTPRequest.Method.get, .post, .put, .delete])

@@ -2,8 +2,8 @@ import HTTPClient
 import TestSupport
 import Testing
 
-/// Long enough for any test that is to succeed.
-let generousTimeout = Duration.seconds(30)
+/// A safety net: on no machine does a test that is to succeed come near it.
+let generousTimeout = Duration.seconds(600)
 let oneMebibyte = 1 << 20
 
 extension HTTPRequest {
@@ -17,12 +17,26 @@ extension HTTPRequest {
     ) -> HTTPRequest {
         HTTPRequest(
             method: method, url: url, headers: headers, body: body.map { Array($0.utf8) }, timeout: timeout,
-            maximumResponseBodyByteCount: maximumResponseBodyByteCount)
+            connectTimeout: generousTimeout, maximumResponseBodyByteCount: maximumResponseBodyByteCount)
     }
 }
 
 extension HTTPResponse {
     var text: String { String(decoding: body, as: UTF8.self) }
+}
+
+/// The error of a request to a peer that never answers. The patience doubles until the peer has what the test is about: how long that
+/// takes is the machine's business.
+func failure(_ client: HTTPClient, _ request: HTTPRequest, once hasArrived: () -> Bool) async -> HTTPError? {
+    var request = request
+    request.timeout = .milliseconds(100)
+    while request.timeout < generousTimeout {
+        let error = await failure(client, request)
+        if hasArrived() { return error }
+        request.timeout *= 2
+    }
+    Issue.record("nothing has arrived")
+    return nil
 }
 
 /// The error of a request that must fail.

@@ -1,7 +1,9 @@
 import Relay
+import TestSupport
 import Testing
 
 /// The strings of a misbehaving relay, over HTTP.
+@Suite(.safetyNet)
 struct FaultsTests {
     let none =
         #"{"dropEvery":0,"evictEvery":0,"copies":1,"isReversed":false,"delayMilliseconds":0,"losesAnswers":false,"#

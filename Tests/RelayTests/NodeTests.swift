@@ -1,10 +1,11 @@
 import Envelope
 import Foundation
 import HTTPClient
+import TestSupport
 import Testing
 
 /// What any Waku node of the nwaku kind does (WAKU_REST.md §1, §2): passes against the relay and, with `WAKU_NODE_URL`, a real one.
-@Suite(.serialized)
+@Suite(.safetyNet)
 struct NodeTests {
     static let initializing = "/relay endpoints are not available while initializing."
     static let topic = TestNode.topic

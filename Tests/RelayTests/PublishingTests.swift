@@ -8,6 +8,7 @@ import Transport
 import Wire
 
 /// Publishing through a node that has its moods.
+@Suite(.safetyNet)
 struct PublishingTests {
     let world = WakuWorld()
 
@@ -32,9 +33,9 @@ struct PublishingTests {
         try await withTransport { transport async throws in
             let envelope = world.envelope(5)
             let publishing = Task { try await transport.publish(envelope) }
-            await world.clock.sleepers(1)
+            await world.clock.sleepers(dueIn: .milliseconds(500))
             world.control.faults.publishing = .normal
-            await world.pass(.milliseconds(500), sleepers: 0)
+            world.advance(by: .milliseconds(500))
             try await publishing.value
             #expect(world.peers.heard == [envelope, envelope])
         }
@@ -45,8 +46,8 @@ struct PublishingTests {
         try await withTransport { transport async throws in
             let publishing = Task { [world] in try await transport.publish(world.envelope(5)) }
             for delay in [500, 1_000, 2_000] {
-                await world.clock.sleepers(1)
-                await world.pass(.milliseconds(delay), sleepers: 0)
+                await world.clock.sleepers(dueIn: .milliseconds(delay))
+                world.advance(by: .milliseconds(delay))
             }
             let error = TransportError.refused(status: 500, text: "Failed to publish: timedout")
             await #expect(throws: error) { try await publishing.value }
@@ -72,8 +73,8 @@ struct PublishingTests {
         try await withTransport { transport async throws in
             let envelope = world.envelope(5)
             let publishing = Task { try await transport.publish(envelope) }
-            await world.clock.sleepers(1)
-            await world.pass(.seconds(21), sleepers: 0)
+            await world.clock.sleepers(dueIn: .milliseconds(500))
+            world.advance(by: .seconds(21))
             await #expect(throws: TransportError.outdated) { try await publishing.value }
             world.control.faults.publishing = .normal
             await #expect(throws: TransportError.outdated) { try await transport.publish(envelope) }
@@ -86,7 +87,7 @@ struct PublishingTests {
         var large = world.envelope(1)
         large.message.payload = [UInt8](repeating: 1, count: 40 << 20)
         let waiting = Task { [large] in try await transport.publish(large) }
-        await world.clock.sleepers(1)
+        await world.clock.sleepers(dueIn: .milliseconds(500))  // until the next attempt
         await #expect(throws: TransportError.queueFull) { try await transport.publish(large) }
         waiting.cancel()
         _ = await waiting.result
@@ -99,7 +100,7 @@ struct PublishingTests {
                 try await world.send([6])
                 await world.pass(WakuWorld.interval)
                 #expect(world.receiver.numbers == [6])
-                await world.pass(.seconds(60))
+                await world.pass(.seconds(60), dueIn: WakuWorld.idle)
                 #expect(world.receiver.numbers == [6])
             }
         }
@@ -109,16 +110,16 @@ struct PublishingTests {
         let configuration = WakuTransport.Configuration(
             pubsubTopics: [TestNode.topic], pollInterval: WakuWorld.interval, confirmsPublishing: true)
         try await withTransport(configuration) { transport async throws in
-            try await world.whileRunning(transport, sleepers: 4) { () async throws in
+            try await world.whileRunning(transport, dueIn: WakuWorld.idle + [.seconds(3)]) { () async throws in
                 world.control.faults.dropEvery = 1
                 let envelope = world.envelope(5)
                 try await transport.publish(envelope)
                 #expect(world.peers.heard == [envelope])
                 world.control.faults.dropEvery = 0
-                await world.pass(.seconds(3), sleepers: 4)
+                await world.pass(.seconds(3), dueIn: [WakuWorld.interval, .seconds(3)])
                 #expect(world.peers.heard == [envelope, envelope])
-                await world.pass(.seconds(3), sleepers: 4)
-                await world.pass(.seconds(3), sleepers: 4)
+                await world.pass(.seconds(3), dueIn: [WakuWorld.interval, .seconds(3)])
+                await world.pass(.seconds(3), dueIn: [WakuWorld.interval, .seconds(3)])
                 #expect(world.peers.heard.count == 2)
             }
         }

@@ -7,6 +7,7 @@ import Transport
 import Wire
 
 /// What only the relay does, or what a real node cannot be made to do on demand.
+@Suite(.safetyNet)
 struct RelayServerTests {
     /// A recorder that does what it is told.
     final class Recorder: BusRecorder {
@@ -107,8 +108,8 @@ struct RelayServerTests {
         let transport = EmbeddedTransport(bus: bus, pubsubTopics: [TestNode.topic])
         try await withRelay(on: bus) { node async throws in
             try await withThrowingTaskGroup { group in
-                group.addTask { try await transport.run(receiver: receiver) }
-                while !transport.troubles.isEmpty { await Task.yield() }
+                // Runs at once, up to where it waits to be shut down.
+                group.addImmediateTask { try await transport.run(receiver: receiver) }
                 let timestamp = try await node.publish(on: "/question/1/b/c")
                 #expect(receiver.received.withLock { $0.map(\.message.timestamp) } == [timestamp])
                 #expect(try await timestamps(node) == [timestamp])
@@ -139,9 +140,10 @@ struct RelayServerTests {
 
     @Test func `a body may be 16 megabytes long and no longer`() async throws {
         try await withRelay { node async throws in
-            let body = String(repeating: " ", count: (16 << 20) - 2)
-            #expect(try await node.post("/relay/v1/subscriptions", body + "[]").status == 200)
-            #expect(try await node.post("/relay/v1/subscriptions", body + "[] ").status == 413)
+            // Where nobody looks into the body: reading so much JSON takes a debug build seconds.
+            let body = String(repeating: " ", count: 16 << 20)
+            #expect(try await node.post("/relay/v1/auto/subscriptions", body).status == 500)
+            #expect(try await node.post("/relay/v1/auto/subscriptions", body + " ").status == 413)
         }
     }
 

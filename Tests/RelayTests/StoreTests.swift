@@ -1,11 +1,12 @@
 import Envelope
 import Foundation
 import StatusCrypto
+import TestSupport
 import Testing
 import Wire
 
 /// The store of any Waku node of the nwaku kind (WAKU_REST.md §1.5); like `NodeTests`, also against a real one.
-@Suite(.serialized)
+@Suite(.safetyNet)
 struct StoreTests {
     struct Answer: Decodable, Equatable {
         struct Row: Decodable, Equatable {

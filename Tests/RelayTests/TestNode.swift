@@ -1,3 +1,4 @@
+import Concurrency
 import Envelope
 import Foundation
 import HTTPClient
@@ -14,6 +15,8 @@ struct TestNode: Sendable {
     /// The shard that a node under test is subscribed to from its start: a real one by `--shard=32 --cluster-id=16`.
     static let topic = "/waku/2/rs/16/32"
     static let path = "/relay/v1/messages/%2Fwaku%2F2%2Frs%2F16%2F32"
+    /// A safety net: on no machine does an answer take that long.
+    static let patience = Duration.seconds(600)
     static let start = Timestamp(nanoseconds: 1_700_000_000_000_000_000)
 
     let url: String
@@ -33,8 +36,8 @@ struct TestNode: Sendable {
         let headers = body == nil ? [] : [(name: "Content-Type", value: contentType ?? "")]
         let response = try await client.send(
             HTTPRequest(
-                method: method, url: url + path, headers: headers, body: body.map { Array($0.utf8) }, timeout: .seconds(20),
-                maximumResponseBodyByteCount: 32 << 20))
+                method: method, url: url + path, headers: headers, body: body.map { Array($0.utf8) }, timeout: Self.patience,
+                connectTimeout: Self.patience, maximumResponseBodyByteCount: 32 << 20))
         return Answer(
             status: response.status, body: String(decoding: response.body, as: UTF8.self), contentType: response.headers["content-type"],
             connection: response.headers["connection"])
@@ -66,13 +69,19 @@ struct TestNode: Sendable {
 /// Runs the test against the node at `WAKU_NODE_URL` if there is one, else against a relay of its own.
 func withNode(_ test: (TestNode) async throws -> Void) async throws {
     if let url = ProcessInfo.processInfo.environment["WAKU_NODE_URL"] {
-        let node = TestNode(
-            url: url, clock: WallClock { Timestamp(nanoseconds: Int64(Date().timeIntervalSince1970 * 1e6) * 1000) })
-        _ = try await node.get(TestNode.path)  // away with what earlier tests left
-        try await test(node)
+        try await oneAtATime.withLock { try await test(realNode(url)) }
     } else {
         try await withRelay { node in try await test(node) }
     }
+}
+
+/// The tests of a real node share its cache.
+private let oneAtATime = AsyncMutex()
+
+private func realNode(_ url: String) async throws -> TestNode {
+    let node = TestNode(url: url, clock: WallClock { Timestamp(nanoseconds: Int64(Date().timeIntervalSince1970 * 1e6) * 1000) })
+    _ = try await node.get(TestNode.path)  // away with what earlier tests left
+    return node
 }
 
 /// Runs a relay while the test runs.

@@ -7,44 +7,6 @@ import TestSupport
 import Transport
 import Wire
 
-/// Something to be waited for: no test asks a clock how long.
-final class Condition<State: Sendable>: Sendable {
-    private struct Waiter {
-        let isMet: @Sendable (State) -> Bool
-        let continuation: CheckedContinuation<Void, Never>
-    }
-
-    private let content: Mutex<(state: State, waiters: [Waiter])>
-
-    init(_ state: State) {
-        content = Mutex((state, []))
-    }
-
-    var state: State { content.withLock { $0.state } }
-
-    func change<Result: Sendable>(_ change: (inout State) -> Result) -> Result {
-        let (result, met) = content.withLock { content in
-            let result = change(&content.state)
-            let met = content.waiters.filter { $0.isMet(content.state) }
-            content.waiters.removeAll { $0.isMet(content.state) }
-            return (result, met)
-        }
-        for waiter in met { waiter.continuation.resume() }
-        return result
-    }
-
-    func wait(until isMet: @escaping @Sendable (State) -> Bool) async {
-        await withCheckedContinuation { continuation in
-            let isThere = content.withLock { content in
-                guard !isMet(content.state) else { return true }
-                content.waiters.append(Waiter(isMet: isMet, continuation: continuation))
-                return false
-            }
-            if isThere { continuation.resume() }
-        }
-    }
-}
-
 /// Wants what begins with `/wanted`; takes it or, told so, refuses it. Takes each message once, as the engine does.
 final class Receiver: EnvelopeReceiver {
     struct DiskFull: Error {}
@@ -66,9 +28,9 @@ final class Receiver: EnvelopeReceiver {
         self.hook.withLock { $0 = hook }
     }
 
-    var batches: [[WakuEnvelope]] { condition.state.batches }
+    var batches: [[WakuEnvelope]] { condition.value.batches }
     /// The first byte of each payload.
-    var numbers: [UInt8] { condition.state.messages.compactMap(\.message.payload.first) }
+    var numbers: [UInt8] { condition.value.messages.compactMap(\.message.payload.first) }
 
     func wants(contentTopic: String) -> Bool { contentTopic.hasPrefix("/wanted") }
 
@@ -103,7 +65,7 @@ final class MemoryCheckpoints: CheckpointKeeper {
         condition.change { $0[topic] = checkpoint.map { [$0] } }
     }
 
-    func checkpoint(of pubsubTopic: String) -> Timestamp? { condition.state[pubsubTopic]?.last }
+    func checkpoint(of pubsubTopic: String) -> Timestamp? { condition.value[pubsubTopic]?.last }
 
     func saveCheckpoint(_ checkpoint: Timestamp, of pubsubTopic: String) {
         condition.change { $0[pubsubTopic, default: []].append(checkpoint) }
@@ -118,13 +80,17 @@ final class MemoryCheckpoints: CheckpointKeeper {
 /// What a transport publishes, as its peers hear it.
 final class Peers: BusListener {
     let condition = Condition([WakuEnvelope]())
-    var heard: [WakuEnvelope] { condition.state }
+    var heard: [WakuEnvelope] { condition.value }
     func hear(_ envelope: WakuEnvelope) { condition.change { $0.append(envelope) } }
 }
 
 /// A node, a server's transport and its receiver, with all time in one hand.
 struct WakuWorld {
+    /// Of the poll of each topic.
     static let interval = Duration.milliseconds(500)
+    /// Who waits while nothing happens, just after everybody did what they do: the poll, the comparison with the store, the look at the
+    /// node's health.
+    static let idle = [interval, .seconds(60), .seconds(10)]
 
     let bus = Bus()
     let peers = Peers()
@@ -156,7 +122,7 @@ struct WakuWorld {
 
     func transport(_ url: String, _ configuration: WakuTransport.Configuration? = nil) -> WakuTransport {
         WakuTransport(
-            node: WakuNode(url: url, client: HTTPClient()),
+            node: .patient(url),
             configuration: configuration ?? .init(pubsubTopics: [TestNode.topic], pollInterval: Self.interval),
             checkpoints: checkpoints, clock: clock, wallClock: wallClock.clock, jitter: { 1 }, logger: quietLogger)
     }
@@ -167,21 +133,34 @@ struct WakuWorld {
 
     /// Runs a transport while the test runs, which begins when the transport has nothing to do but wait.
     ///
-    /// - Parameter sleepers: at a node that works the poll and the history of each topic, and the health.
-    func whileRunning(_ transport: WakuTransport, sleepers: Int = 3, _ test: () async throws -> Void) async throws {
+    /// - Parameter delays: what it waits for then.
+    func whileRunning(_ transport: WakuTransport, dueIn delays: [Duration] = idle, _ test: () async throws -> Void) async throws {
         try await withThrowingTaskGroup { group in
             group.addTask { [receiver] in try await transport.run(receiver: receiver) }
-            await clock.sleepers(sleepers)
+            await clock.sleepers(dueIn: delays)
             try await test()
             group.cancelAll()
             try await group.waitForAll()
         }
     }
 
-    /// Lets time pass, and what comes of it happen.
-    func pass(_ duration: Duration, sleepers: Int = 3) async {
+    func advance(by duration: Duration) {
         wallClock.advance(by: duration)
         clock.advance(by: duration)
-        await clock.sleepers(sleepers)
+    }
+
+    /// Lets time pass, and what comes of it happen.
+    ///
+    /// - Parameter delays: what the transport waits for when it has happened: the next poll, unless more is due.
+    func pass(_ duration: Duration, dueIn delays: [Duration] = [interval]) async {
+        advance(by: duration)
+        await clock.sleepers(dueIn: delays)
+    }
+}
+
+extension WakuNode {
+    /// One whose answers may take as long as they like.
+    static func patient(_ url: String) -> WakuNode {
+        WakuNode(url: url, client: HTTPClient(), commandTimeout: TestNode.patience, readTimeout: TestNode.patience)
     }
 }

@@ -1,8 +1,10 @@
 import Envelope
 import Synchronization
+import TestSupport
 import Testing
 import Transport
 
+@Suite(.safetyNet)
 struct BusTests {
     final class Recorder: BusRecorder {
         struct Refusal: Error {}

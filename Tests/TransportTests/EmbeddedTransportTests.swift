@@ -1,9 +1,11 @@
 import Envelope
 import Logging
 import ServiceLifecycle
+import TestSupport
 import Testing
 import Transport
 
+@Suite(.safetyNet)
 struct EmbeddedTransportTests {
     let bus = Bus()
     let receiver = Receiver()
@@ -18,8 +20,8 @@ struct EmbeddedTransportTests {
     /// Runs the transport while the test runs.
     func whileRunning(_ test: () async throws -> Void) async throws {
         try await withThrowingTaskGroup { group in
-            group.addTask { try await transport.run(receiver: receiver) }
-            while !transport.troubles.isEmpty { await Task.yield() }
+            // Runs at once, up to where it waits to be shut down.
+            group.addImmediateTask { try await transport.run(receiver: receiver) }
             try await test()
             group.cancelAll()
             try await group.waitForAll()
@@ -71,12 +73,18 @@ struct EmbeddedTransportTests {
         struct Ingest: Service {
             let transport: EmbeddedTransport
             let receiver: Receiver
-            func run() async throws { try await transport.run(receiver: receiver) }
+            let started = Condition(false)
+
+            func run() async throws {
+                started.change { $0 = true }
+                try await transport.run(receiver: receiver)
+            }
         }
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-        let group = ServiceGroup(services: [Ingest(transport: transport, receiver: receiver)], logger: logger)
+        let ingest = Ingest(transport: transport, receiver: receiver)
+        let group = ServiceGroup(services: [ingest], logger: logger)
         async let running: Void = group.run()
-        while !transport.troubles.isEmpty { await Task.yield() }
+        await ingest.started.wait { $0 }
         await group.triggerGracefulShutdown()
         try await running
         #expect(!transport.troubles.isEmpty)

@@ -1,6 +1,7 @@
 import Envelope
 import StatusCrypto
 import Synchronization
+import TestSupport
 import Testing
 import Wire
 
@@ -253,14 +254,14 @@ struct HistoryTests {
 
     @Test(arguments: 0..<40)
     mutating func `whatever fails and whenever it is killed, no checkpoint passes a message that was not accepted`(seed: UInt64) throws {
-        var random = SeededRandom(seed: seed)
+        var random = SplitMix64(seed: seed)
         let origin = ago(.seconds(3_000))
         for number in 0..<200 {
             let topic = Bool.random(using: &random) ? HistoryWorld.wanted : HistoryWorld.foreign
             let message = world.archive(.seconds(Int.random(in: 0..<3_000, using: &random)), contentTopic: topic, number: number)
             if Int.random(in: 0..<4, using: &random) == 0 {
                 world.know(message)
-                world.state.withLock { $0.accepted.append(message) }
+                world.accept([message])
             }
         }
         for _ in 0..<200 {
@@ -283,19 +284,5 @@ struct HistoryTests {
         history.note(.gap, at: world.now)
         try world.run(&history, checkpoint: origin)
         #expect(world.missing(until: world.now) == 0)
-    }
-}
-
-/// SplitMix64.
-struct SeededRandom: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(seed: UInt64) { state = seed }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var word = (state ^ (state >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        word = (word ^ (word >> 27)) &* 0x94D0_49BB_1331_11EB
-        return word ^ (word >> 31)
     }
 }

@@ -20,8 +20,9 @@ final class HistoryWorld: Sendable {
         var archive: [Row] = []
         var known: Set<Digest32> = []
         var wantedTopics: Set<String> = []
-        /// Called with what the receiver has accepted.
+        /// What the receiver has accepted, in that order.
         var accepted: [WakuEnvelope] = []
+        var acceptedDigests: Set<Digest32> = []
         var saved: [Timestamp] = []
         var queries: [StoreQuery] = []
         var now = HistoryWorld.start
@@ -74,16 +75,22 @@ final class HistoryWorld: Sendable {
     /// What the receiver does not have of what it wants, sent until then.
     func missing(until end: Timestamp) -> Int {
         state.withLock { state in
-            let accepted = Set(state.accepted.map(\.hash))
-            return state.archive.count {
+            state.archive.count {
                 $0.timestamp <= end.nanoseconds && state.wantedTopics.contains($0.envelope.message.contentTopic)
-                    && !accepted.contains($0.digest)
+                    && !state.acceptedDigests.contains($0.digest)
             }
         }
     }
 
     func know(_ envelope: WakuEnvelope) {
         state.withLock { _ = $0.known.insert(envelope.hash) }
+    }
+
+    func accept(_ envelopes: [WakuEnvelope]) {
+        state.withLock { state in
+            state.accepted += envelopes
+            state.acceptedDigests.formUnion(envelopes.map(\.hash))
+        }
     }
 
     /// Carries out the action as a node and a receiver without faults would.
@@ -93,10 +100,8 @@ final class HistoryWorld: Sendable {
         case .rest: return .rested
         case .ask(let query): return .page(try page(query))
         case .offer(let envelopes, let hashes):
-            state.withLock { state in
-                state.accepted += envelopes
-                state.known.formUnion(hashes)
-            }
+            accept(envelopes)
+            state.withLock { $0.known.formUnion(hashes) }
             return .accepted
         case .save(let checkpoint):
             state.withLock { $0.saved.append(checkpoint) }

@@ -1,8 +1,10 @@
 import StatusCrypto
+import TestSupport
 import Testing
 
 @testable import Transport
 
+@Suite(.safetyNet)
 struct TopicPollTests {
     var poll = TopicPoll(interval: .milliseconds(500), cacheShare: 40)
 

@@ -1,6 +1,8 @@
+import TestSupport
+
 /// Values by chance, with a liking for edges: absent, empty, the largest of each varint length.
 struct RandomFields: FieldSource {
-    private(set) var generator: SeededGenerator
+    private(set) var generator: SplitMix64
 
     mutating func bool(_ name: String) -> Bool {
         Bool.random(using: &generator)
@@ -67,24 +69,7 @@ struct RandomFields: FieldSource {
         Int.random(in: 0..<count, using: &generator) == 0
     }
 
-    init(generator: SeededGenerator) {
+    init(generator: SplitMix64) {
         self.generator = generator
-    }
-}
-
-/// SplitMix64: the same numbers for the same seed, on every machine.
-struct SeededGenerator: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(seed: UInt64) {
-        state = seed
-    }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var bits = state
-        bits = (bits ^ bits >> 30) &* 0xBF58_476D_1CE4_E5B9
-        bits = (bits ^ bits >> 27) &* 0x94D0_49BB_1331_11EB
-        return bits ^ bits >> 31
     }
 }

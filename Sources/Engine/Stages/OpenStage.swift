@@ -42,11 +42,11 @@ final class OpenStage: Sendable {
 
     /// - Parameter queue: messages that were admitted.
     init(
-        identity: PrivateKey, store: PushStore, admission: Admission, metrics: EngineMetrics,
+        identity: PrivateKey, keys: TopicKeys, admission: Admission, metrics: EngineMetrics,
         clock: any Clock<Duration>, logger: Logger, queue: WorkQueue<RecordedMessage>, output: WorkQueue<DecideStage.Work>
     ) {
         opener = Opener(identity: identity)
-        keys = TopicKeys(store: store)
+        self.keys = keys
         self.admission = admission
         self.metrics = metrics
         self.clock = clock

@@ -4,7 +4,7 @@ import Synchronization
 package final class Condition<Value: Sendable>: Sendable {
     private struct Waiter {
         let isMet: @Sendable (Value) -> Bool
-        let continuation: CheckedContinuation<Void, Never>
+        let continuation: CheckedContinuation<Bool, Never>
     }
 
     private struct State {
@@ -34,11 +34,11 @@ package final class Condition<Value: Sendable>: Sendable {
             for number in met.keys { state.waiters[number] = nil }
             return (result, met)
         }
-        for waiter in met.values { waiter.continuation.resume() }
+        for waiter in met.values { waiter.continuation.resume(returning: true) }
         return result
     }
 
-    /// Returns when the value is so.
+    /// Returns when the value is so; by the time the task goes on, it may have changed again.
     ///
     /// - Returns: false if the task was cancelled before.
     @discardableResult
@@ -47,19 +47,19 @@ package final class Condition<Value: Sendable>: Sendable {
             state.lastWaiter += 1
             return state.lastWaiter
         }
-        await withTaskCancellationHandler {
+        return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 // Asked under the lock: a cancellation from here on finds the waiter.
-                let isOver = state.withLock { state in
-                    guard !isMet(state.value), !Task.isCancelled else { return true }
+                let answer: Bool? = state.withLock { state in
+                    if isMet(state.value) { return true }
+                    if Task.isCancelled { return false }
                     state.waiters[number] = Waiter(isMet: isMet, continuation: continuation)
-                    return false
+                    return nil
                 }
-                if isOver { continuation.resume() }
+                if let answer { continuation.resume(returning: answer) }
             }
         } onCancel: {
-            state.withLock { $0.waiters.removeValue(forKey: number) }?.continuation.resume()
+            state.withLock { $0.waiters.removeValue(forKey: number) }?.continuation.resume(returning: false)
         }
-        return state.withLock { isMet($0.value) }
     }
 }

@@ -7,20 +7,26 @@ import Wire
 /// A node closes every connection after its answer, and its relay cache has one reader: do not point two programs at one node.
 package struct WakuNode: Sendable {
     /// Twice the time that a node gives itself for publishing (WAKU_REST.md §1.2).
-    static let commandTimeout = Duration.seconds(10)
+    package static let commandTimeout = Duration.seconds(10)
     /// A full cache of large messages takes a while, and what is not read to the end is lost.
-    static let readTimeout = Duration.seconds(30)
+    package static let readTimeout = Duration.seconds(30)
     /// A full cache of ordinary messages is 11 MB (WAKU_REST.md §3).
     static let maximumBatchByteCount = 64 << 20
     static let maximumAnswerByteCount = 64 << 10
 
     private let url: String
     private let client: HTTPClient
+    private let commandTimeout: Duration
+    private let readTimeout: Duration
 
     /// - Parameter url: `http://host:port`, with or without a slash at its end.
-    package init(url: String, client: HTTPClient) {
+    package init(
+        url: String, client: HTTPClient, commandTimeout: Duration = Self.commandTimeout, readTimeout: Duration = Self.readTimeout
+    ) {
         self.url = url.hasSuffix("/") ? String(url.dropLast()) : url
         self.client = client
+        self.commandTimeout = commandTimeout
+        self.readTimeout = readTimeout
     }
 
     /// Subscribes the node to pubsub topics: all or none.
@@ -42,7 +48,7 @@ package struct WakuNode: Sendable {
         let body: [UInt8]
         do {
             body = try await send(
-                .get, messagesPath(pubsubTopic), timeout: Self.readTimeout, maximumByteCount: Self.maximumBatchByteCount)
+                .get, messagesPath(pubsubTopic), timeout: readTimeout, maximumByteCount: Self.maximumBatchByteCount)
         } catch .refused(404, let text) where !Self.isNotReady(text) {
             return nil
         }
@@ -79,7 +85,7 @@ package struct WakuNode: Sendable {
     /// - Throws: `refused`, also for a peer's failure, which a node reports inside an HTTP 200.
     package func storePage(_ query: StoreQuery) async throws(TransportError) -> StorePage {
         let body = try await send(
-            .get, "/store/v3/messages?" + query.parameters, timeout: Self.readTimeout, maximumByteCount: Self.maximumBatchByteCount)
+            .get, "/store/v3/messages?" + query.parameters, timeout: readTimeout, maximumByteCount: Self.maximumBatchByteCount)
         let answer = try read(body) { reader throws(JSONError) in try StoreAnswerJSON(reading: &reader) }
         guard answer.statusCode == 200 else {
             throw .refused(status: answer.statusCode, text: Self.printable(answer.statusDescription))
@@ -107,12 +113,12 @@ package struct WakuNode: Sendable {
     }
 
     private func send(
-        _ method: HTTPRequest.Method, _ path: String, body: String? = nil, timeout: Duration = Self.commandTimeout,
+        _ method: HTTPRequest.Method, _ path: String, body: String? = nil, timeout: Duration? = nil,
         maximumByteCount: Int = Self.maximumAnswerByteCount
     ) async throws(TransportError) -> [UInt8] {
         let request = HTTPRequest(
             method: method, url: url + path, headers: body == nil ? [] : [("Content-Type", "application/json")],
-            body: body.map { Array($0.utf8) }, timeout: timeout, maximumResponseBodyByteCount: maximumByteCount)
+            body: body.map { Array($0.utf8) }, timeout: timeout ?? commandTimeout, maximumResponseBodyByteCount: maximumByteCount)
         let response: HTTPResponse
         do {
             response = try await client.send(request)

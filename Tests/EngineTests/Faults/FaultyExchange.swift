@@ -3,85 +3,88 @@ import Envelope
 import PushProtocol
 import StatusCrypto
 import Store
-import Synchronization
 import TestSupport
 import Testing
 import Wire
 
-/// One message to a server whose disk fails, and what comes after.
-final class FaultyExchange: Sendable {
+/// One message to a server whose disk fails in one of the transactions on the message's way, and what comes after.
+struct FaultyExchange {
     enum Kind: CaseIterable {
         case registration
         case push
     }
 
-    /// What the sender hears of its message.
-    enum Ending: Int, CaseIterable {
-        case notPublished
-        case internalError
-        case success
+    /// A transaction on the message's way.
+    enum Step: CaseIterable {
+        /// If it fails, the message is not taken.
+        case record
+        /// If it fails for two seconds, the sender hears INTERNAL_ERROR.
+        case decision
+        /// If it fails, the reply is out all the same.
+        case mark
     }
 
-    struct Outcome: Equatable {
-        var ending: Ending
-        /// Whether the engine told of its trouble at the end, while the disk was still failing.
-        var isTroubleTold = true
-    }
-
-    let disk: FaultyDisk
     private let kind: Kind
+    private let step: Step
     private let harness: Harness
+    private let disk: FaultyDisk
+    private let breakDisk: @Sendable () -> Void
     private let owner: ProtocolClient
     private let sender: ProtocolClient
-    private let outcome = Mutex(Outcome(ending: .success))
 
-    init(_ kind: Kind) throws {
+    /// - Parameter breakDisk: called when the step is about to begin.
+    init(_ kind: Kind, _ step: Step, breakDisk: @escaping @Sendable (FaultyDisk) -> Void) async throws {
         self.kind = kind
-        harness = try Harness()
-        disk = try FaultyDisk(database: harness.database)
+        self.step = step
+        let harness = try Harness()
+        self.harness = harness
+        let disk = try FaultyDisk(database: harness.database)
+        self.disk = disk
+        self.breakDisk = { breakDisk(disk) }
         owner = ProtocolClient(server: harness.server)
         sender = kind == .registration ? owner : ProtocolClient(server: harness.server)
+        if kind == .push { try await harness.register([owner]) }
     }
 
-    /// - Parameter breakDisk: called when the server is ready for the message.
-    func run(breakDisk: @escaping @Sendable (FaultyDisk) -> Void) async throws -> Outcome {
-        try await harness.withServer { server in
-            if self.kind == .push {
-                try await server.publish(self.owner.envelope(self.owner.registration()))
-                _ = await self.reply(1, to: self.owner)
-                await server.engine.waitUntilIdle()
-            }
-            breakDisk(self.disk)
-            let message = try self.message(1)
-            let ending = try await self.send(message, to: server)
-            let isTroubleTold = server.engine.troubles.isEmpty == (self.disk.failureCount == 0)
+    /// - Returns: whether the step met the fault; if not, nothing was expected.
+    func run() async throws -> Bool {
+        let message = try message(1)
+        let isHit = Condition(false)
+        let publisher = FailingPublisher { if step == .mark, harness.replies.all.isEmpty { breakDisk() } }
+        let prepare = { (store: PushStore) in
+            guard step == .decision else { return }
+            _ = try await store.record([(hash: message.hash, envelope: message)], at: harness.wallTime)
+            breakDisk()
+        }
+        try await harness.withServer(publishing: publisher, drainLimit: .zero, prepare: prepare) { server in
+            defer { disk.heal() }
+            guard try await meets(message, server) else { return }
+            isHit.change { $0 = true }
+            #expect(!server.engine.troubles.isEmpty)
 
             // It recovers by itself, before another message comes.
-            self.disk.heal()
-            while !server.engine.troubles.isEmpty {
-                self.harness.clock.advance(by: .seconds(1))
-                await Task.yield()
-            }
+            disk.heal()
+            harness.clock.advance(by: .seconds(1))
+            await harness.log.wait { $0.contains("the store can be written again") }
             await server.engine.waitUntilIdle()
-            let outcome = Outcome(ending: ending, isTroubleTold: isTroubleTold)
-            self.outcome.withLock { $0 = outcome }
-            #expect(try await self.effectCount(server) == (ending == .success ? 1 : 0))
+            #expect(server.engine.troubles == [])
+            #expect(try await effectCount(server) == (step == .mark ? 1 : 0))
             // What was not taken can be sent again as it is.
-            try await server.publish(ending == .notPublished ? message : self.message(2))
-            #expect(try await self.ending(ofReply: ending == .notPublished ? 1 : 2) == .success)
+            try await server.publish(step == .record ? message : self.message(2))
+            #expect(try await isSuccess(reply: step == .record ? 1 : 2))
             await server.engine.waitUntilIdle()
             #expect(server.engine.troubles == [])
         }
+        guard isHit.value else { return false }
         // Nothing is left for another start.
         let replyCount = harness.replies.all.count
-        let outcome = outcome.withLock { $0 }
         try await harness.withServer { server in
             await server.engine.waitUntilIdle()
-            let count = try await self.effectCount(server)
-            #expect(count == (self.kind == .push && outcome.ending == .success ? 2 : 1))
+            let count = try await effectCount(server)
+            #expect(count == (kind == .push && step == .mark ? 2 : 1))
         }
         #expect(harness.replies.all.count == replyCount)
-        return outcome
+        return true
     }
 
     private func message(_ number: UInt8) throws -> WakuEnvelope {
@@ -91,58 +94,72 @@ final class FaultyExchange: Sendable {
         }
     }
 
-    /// Returns when nothing more happens until the clock is advanced.
-    private func send(_ envelope: WakuEnvelope, to server: Harness.Running) async throws -> Ending {
-        // The network carries the message itself too.
-        let countBefore = harness.replies.all.count + 1
-        do {
-            try await server.publish(envelope)
-        } catch {
-            #expect(error is StoreError)
-            #expect(server.engine.underWayCount == 0)
-            return .notPublished
+    /// Brings the message to the failing step.
+    ///
+    /// - Returns: true when nothing more happens until the clock is advanced, false when the step was passed.
+    private func meets(_ message: WakuEnvelope, _ server: Harness.Running) async throws -> Bool {
+        switch step {
+        case .record:
+            breakDisk()
+            do {
+                try await server.publish(message)
+                return false
+            } catch {
+                #expect(error is StoreError)
+                #expect(server.engine.underWayCount == 0)
+                await harness.clock.sleepers(dueIn: .seconds(1))  // until the disk is probed
+                return true
+            }
+        case .decision:
+            let isPassed = await isFirst(
+                { await harness.replies.wait(for: 1) }, before: { await harness.clock.sleepers(dueIn: .milliseconds(100)) })
+            if isPassed { return false }
+            await harness.passAttempts {
+                #expect(harness.replies.all.isEmpty)
+                #expect(!server.engine.troubles.isEmpty)
+            }
+            #expect(try await !isSuccess(reply: 1))
+            await markAndProbeWait()
+            return true
+        case .mark:
+            try await server.publish(message)
+            #expect(try await isSuccess(reply: 1))
+            return await !isFirst(server.engine.waitUntilIdle, before: markAndProbeWait)
         }
-        // The reply is out before its mark is written: whichever of the two failed can be told.
-        while harness.replies.all.count == countBefore, disk.failureCount == 0 { await Task.yield() }
-        if harness.replies.all.count == countBefore { await waitTwoSeconds(server, countBefore) }
-        let ending = try await self.ending(ofReply: 1)
-        // What is left is a mark that waits for its next attempt.
-        while server.engine.underWayCount > (disk.failureCount > 0 ? 1 : 0) { await Task.yield() }
-        if disk.failureCount > 0 { await harness.clock.sleepers(3) }
-        return ending
     }
 
-    /// The pruning of the engine sleeps too, all the time, and so does the probing of the store while it fails.
-    private func waitTwoSeconds(_ server: Harness.Running, _ count: Int) async {
-        for _ in 0..<20 {
-            await harness.clock.sleepers(3)
-            #expect(harness.replies.all.count == count)
-            #expect(server.engine.troubles != [])
-            harness.clock.advance(by: .milliseconds(100))
+    /// Returns when a mark has failed and waits for its next attempt, and so does the probing of the disk.
+    private func markAndProbeWait() async {
+        await harness.clock.sleepers { $0.count { $0 <= .seconds(1) } == 2 }
+    }
+
+    private func isFirst(_ this: @escaping @Sendable () async -> Void, before that: @escaping @Sendable () async -> Void) async -> Bool {
+        await withTaskGroup(of: Bool.self) { group in
+            group.addTask {
+                await this()
+                return true
+            }
+            group.addTask {
+                await that()
+                return false
+            }
+            defer { group.cancelAll() }
+            return await group.next() ?? false
         }
     }
 
-    private func ending(ofReply number: Int) async throws -> Ending {
-        let reply = await reply(number, to: sender)
+    /// Waits for the reply with that number to the sender, counted from 1; a failure must be INTERNAL_ERROR.
+    private func isSuccess(reply number: Int) async throws -> Bool {
+        let payload = try await sender.reply(number, from: harness).payload
         switch kind {
         case .registration:
-            let response = try PushNotificationRegistrationResponse.decode(reply.payload)
+            let response = try PushNotificationRegistrationResponse.decode(payload)
             if !response.success { #expect(response.error == .internalError) }
-            return response.success ? .success : .internalError
+            return response.success
         case .push:
-            let report = try #require(try PushNotificationResponse.decode(reply.payload).reports.first)
+            let report = try #require(try PushNotificationResponse.decode(payload).reports.first)
             if !report.success { #expect(report.error == .internalError) }
-            return report.success ? .success : .internalError
-        }
-    }
-
-    /// Waits for the reply with that number to a client, counted from 1.
-    private func reply(_ number: Int, to client: ProtocolClient) async -> OpenedMessage {
-        var envelopes = harness.replies.all
-        while true {
-            let replies = envelopes.compactMap { client.open($0) }
-            if replies.count >= number { return replies[number - 1] }
-            envelopes = await harness.replies.wait(for: envelopes.count + 1)
+            return report.success
         }
     }
 
