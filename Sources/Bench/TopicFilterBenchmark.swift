@@ -1,5 +1,6 @@
 import Engine
 import Envelope
+import StatusCrypto
 import Store
 import TestSupport
 

@@ -26,7 +26,7 @@ package struct DeliveryConfiguration: Sendable {
             /// Those of apps, by bundle id.
             case apnTopics([String])
             /// All of a platform that no route with topics takes.
-            case platform(GorushNotification.Platform)
+            case platform(GorushPlatform)
         }
 
         /// In metrics, logs and the database.
@@ -84,7 +84,7 @@ extension DeliveryConfiguration {
     var allRoutes: [Route] {
         var names: Set<String> = []
         var all = routes.filter { names.insert($0.name).inserted }
-        for (name, platform) in [("ios", GorushNotification.Platform.ios), ("android", .android)]
+        for (name, platform) in [("ios", GorushPlatform.ios), ("android", .android)]
         where !all.contains(where: { $0.pushes == .platform(platform) }) {
             // Every push needs a route, also where another has taken the name.
             var route = Route(name: name, pushes: .platform(platform))

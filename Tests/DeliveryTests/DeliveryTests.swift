@@ -1,4 +1,3 @@
-import Delivery
 import Foundation
 import PushProtocol
 import StatusCrypto
@@ -6,6 +5,8 @@ import Store
 import Synchronization
 import TestSupport
 import Testing
+
+@testable import Delivery
 
 /// The delivery against a gorush on loopback and a real database.
 @Suite(.safetyNet) struct DeliveryTests {

@@ -1,7 +1,8 @@
-import Delivery
 import HTTPClient
 import PushProtocol
 import TestSupport
+
+@testable import Delivery
 
 extension GorushNotification {
     static func ios(

@@ -1,4 +1,3 @@
-import Delivery
 import Engine
 import Envelope
 import Foundation
@@ -11,6 +10,8 @@ import TestSupport
 import Testing
 import Transport
 import Wire
+
+@testable import Delivery
 
 /// Pushes a second. By hand 200, the busiest that a server is built for; the test run is content with fewer.
 private let rate = ProcessInfo.processInfo.environment["PUSHSERVER_OUTAGE_RATE"].flatMap { Int($0) } ?? 1

@@ -1,4 +1,3 @@
-import Delivery
 import Envelope
 import Foundation
 import GRDB
@@ -10,6 +9,8 @@ import Store
 import Synchronization
 import TestSupport
 import Wire
+
+@testable import Delivery
 
 /// A database and two clocks that stand still until they are advanced.
 final class World: Sendable {
@@ -117,8 +118,8 @@ struct Running: Sendable {
     func settle() async throws -> Duration {
         let elapsed = world.clock.now.offset - origin
         // Whoever becomes idle falls asleep: that changes the clock.
-        await world.clock.sleepers { _ in loop.idleUntil.map { $0 > elapsed } ?? false }
-        guard let end = loop.idleUntil else { throw CancellationError() }
+        await world.clock.sleepers { _ in loop.idleUntil(at: elapsed) != nil }
+        guard let end = loop.idleUntil(at: elapsed) else { throw CancellationError() }
         return end - elapsed
     }
 

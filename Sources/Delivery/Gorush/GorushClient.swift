@@ -1,34 +1,24 @@
-package import HTTPClient
+import HTTPClient
 
 /// Hands batches to one gorush (GORUSH.md).
-package struct GorushClient: Sendable {
-    package struct Configuration: Sendable {
+struct GorushClient: Sendable {
+    struct Configuration: Sendable {
         /// `http` or `https`, with a path if gorush is behind a proxy: `https://host/gorush`.
-        package var url: String
+        var url: String
         /// Such as `Authorization`, for a proxy: gorush itself has no authentication (GORUSH.md §9).
-        package var headers: [(name: String, value: String)]
+        var headers: [(name: String, value: String)] = []
         /// In sync mode gorush answers when Apple or Google has: it waits up to 60 s for an iOS push (GORUSH.md §2.5).
-        package var timeout: Duration
-
-        package init(
-            url: String,
-            headers: [(name: String, value: String)] = [],
-            timeout: Duration = .seconds(60)
-        ) {
-            self.url = url
-            self.headers = headers
-            self.timeout = timeout
-        }
+        var timeout = Duration.seconds(60)
     }
 
     /// A hundred failures, a full batch of one token each, are about 50 KB. A longer answer is `GorushAnswer.unknown`.
     private static let maximumAnswerByteCount = 1 << 20
 
     private let http: HTTPClient
-    package let configuration: Configuration
+    let configuration: Configuration
     private let baseURL: String
 
-    package init(http: HTTPClient, configuration: Configuration) {
+    init(http: HTTPClient, configuration: Configuration) {
         self.http = http
         self.configuration = configuration
         baseURL = Self.withoutTrailingSlashes(configuration.url)
@@ -37,7 +27,7 @@ package struct GorushClient: Sendable {
     /// Posts one batch, once. An empty one is accepted without asking.
     ///
     /// - Parameter notifications: at most gorush's `core.max_notification`; a larger batch is refused whole.
-    package func post(_ notifications: [GorushNotification]) async -> GorushAnswer {
+    func post(_ notifications: [GorushNotification]) async -> GorushAnswer {
         guard !notifications.isEmpty else { return .accepted(failures: []) }
         guard let body = try? GorushNotification.body(notifications) else { return .refused(message: nil) }
         let request = HTTPRequest(
@@ -55,7 +45,7 @@ package struct GorushClient: Sendable {
     }
 
     /// What asking gorush for its configuration can give.
-    package enum Probe: Sendable, Equatable {
+    enum Probe: Sendable, Equatable {
         case instance(GorushInstance)
         /// Somebody answers, and does not say: many a proxy lets only pushes through.
         case silent
@@ -64,7 +54,7 @@ package struct GorushClient: Sendable {
     }
 
     /// Asks gorush how it is set up.
-    package func probe() async -> Probe {
+    func probe() async -> Probe {
         let request = HTTPRequest(
             method: .get, url: baseURL + "/api/config", headers: configuration.headers,
             timeout: min(configuration.timeout, Self.probeTimeout),

@@ -27,7 +27,7 @@ package final class ChildProcess: Sendable {
 
     package let standardOutput = Lines()
     package let standardError = Lines()
-    package let identifier: pid_t
+    package let identifier: Int32
     private let life = LifeCell()
 
     /// Apart, so that the thread that waits for the end does not keep the handle.

@@ -1,8 +1,9 @@
-import Delivery
 import Foundation
 import HTTPClient
 import TestSupport
 import Testing
+
+@testable import Delivery
 
 /// What an answer of gorush, or of something in front of it, means for the batch (GORUSH.md §2).
 @Suite(.safetyNet) struct GorushAnswerTests {

@@ -33,7 +33,7 @@ import Wire
         for body in bodies {
             let references = try PostedNotification.parse(body)
             let pushes = try references.map(push)
-            let groups = GorushNotification.make(from: pushes, format: .statusGo, texts: PushTexts(), oneTokenEach: true)
+            let groups = GorushGroup.make(from: queued(pushes), format: .statusGo, texts: PushTexts(), oneTokenEach: true)
             #expect(try posted(groups.map(\.notification)) == references)
         }
     }

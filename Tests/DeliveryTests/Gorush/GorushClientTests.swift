@@ -1,9 +1,10 @@
-import Delivery
 import Foundation
 import HTTPClient
 import PushProtocol
 import TestSupport
 import Testing
+
+@testable import Delivery
 
 /// The client against a gorush that is as strict as the real one.
 @Suite(.safetyNet) struct GorushClientTests {

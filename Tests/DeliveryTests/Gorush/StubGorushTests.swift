@@ -1,10 +1,11 @@
-import Delivery
 import Foundation
 import HTTPClient
 import Logging
 import ServiceLifecycle
 import TestSupport
 import Testing
+
+@testable import Delivery
 
 /// The stub says what gorush v1.22.0 was seen to say (GORUSH.md §1, §2).
 @Suite(.safetyNet) struct StubGorushTests {
