@@ -2,7 +2,7 @@ import Envelope
 import Foundation
 import HTTPClient
 import StatusCrypto
-import Transport
+import WakuREST
 import Wire
 
 /// The whole way, each part a process of its own: envelopes POSTed to a relay that stands in for a Waku node, the server beside it with
@@ -56,7 +56,10 @@ private final class Stack: Sendable {
         let relayFile = directory + "/relay.json"
         try? FileManager.default.removeItem(atPath: relayFile)
         relay = try Programs.start(
-            "pushserver", arguments: ["relay", "--listen", "127.0.0.1:0", "--listen", "127.0.0.1:0", "--ready-file", relayFile, "--cache-capacity", "4096"]
+            "pushserver",
+            arguments: [
+                "relay", "--listen", "127.0.0.1:0", "--listen", "127.0.0.1:0", "--ready-file", relayFile, "--cache-capacity", "4096",
+            ]
         ).process
         let relays = try Ready(await Programs.waitForFile(relayFile, of: relay)).relays
         guard relays.count == 2 else { throw Programs.Failure(description: "the relay did not start two nodes") }

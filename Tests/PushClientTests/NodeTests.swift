@@ -2,7 +2,7 @@ import HTTPClient
 import PushClient
 import StatusCrypto
 import Testing
-import Transport
+import WakuREST
 
 /// The client through a node's REST API, and a server on the other side of it.
 struct NodeTests {

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Transport
+@testable import WakuREST
 
 struct JSONReaderTests {
     func integer(_ text: String) throws(JSONError) -> Int64 {
