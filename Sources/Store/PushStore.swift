@@ -32,7 +32,10 @@ package final class PushStore: Sendable {
             pool = try DatabasePool(path: path, configuration: configuration)
             if !readOnly {
                 // Not in prepareDatabase: GRDB sets NORMAL on the writer when it turns to WAL, after that.
-                try pool.writeWithoutTransaction { try $0.execute(sql: Self.writerSettings) }
+                try pool.writeWithoutTransaction { database in
+                    try database.execute(sql: Self.writerSettings)
+                    try Self.emptyLog(database)
+                }
                 try Schema.migrator(identity: identity).migrate(pool)
             }
             checkpointer = try readOnly ? nil : Checkpointer(path: path, busyMode: configuration.busyMode, logger: logger)
@@ -58,12 +61,24 @@ package final class PushStore: Sendable {
                 guard try database.first("PRAGMA application_id", read: { $0.integer(0) }) == Schema.applicationID else {
                     throw StoreError.notADatabase
                 }
-                guard let owner = try database.first("SELECT public_key FROM identity", read: { try $0.fixedBytes(0, as: FixedBytes<33>.self) })
+                guard
+                    let owner = try database.first(
+                        "SELECT public_key FROM identity", read: { try $0.fixedBytes(0, as: FixedBytes<33>.self) })
                 else { throw StoreError.notSetUp }
                 return owner
             }
         } catch {
             throw StoreError(error)
+        }
+    }
+
+    /// What a killed process wrote last, and GRDB just now to make a log at all, need not be on the disk yet. A sync that fails later would
+    /// lose it, and with it all that stands behind it in the log.
+    private static func emptyLog(_ database: Database) throws {
+        do {
+            try database.checkpoint(.passive)
+        } catch let error as DatabaseError where error.resultCode == .SQLITE_BUSY {
+            // Another process is at it.
         }
     }
 

@@ -1,7 +1,9 @@
 import Envelope
 import Store
+import TestSupport
 import Testing
 
+@Suite(.safetyNet)
 struct CheckpointTests {
     @Test func `A checkpoint is there after a restart, for its pubsub topic alone`() async throws {
         let folder = try TemporaryFolder()

@@ -1,12 +1,13 @@
 import Envelope
 import Foundation
 import StatusCrypto
+import TestSupport
 import Testing
 import Wire
 
 @testable import Store
 
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.safetyNet)
 struct CheckpointerTests {
     /// The log begins anew only when all of it is in the database, which a copy beside the writer alone never reaches.
     @Test func `While the store is written to without a pause, its log begins anew`() async throws {

@@ -3,10 +3,12 @@ import Envelope
 import GRDB
 import PushProtocol
 import StatusCrypto
+import TestSupport
 import Testing
 
 @testable import Store
 
+@Suite(.safetyNet)
 struct CommitTests {
     private struct Refusal: Error {}
 
@@ -97,11 +99,12 @@ struct CommitTests {
         let folder = try TemporaryFolder()
         let store = try folder.open()
         let hold = await WriterHold(store)
-        async let waiting = store.register(registration())
-        while store.waitingWriteCount < 1 { await Task.yield() }
+        // It waits for the writer when the next line is reached.
+        let waiting = Task.immediate { try await store.register(registration()) }
+        #expect(store.waitingWriteCount == 1)
         async let closing: Void = store.close()
         hold.release()
-        _ = try await (waiting, closing)
+        _ = try await (waiting.value, closing)
 
         let reopened = try folder.open()
         #expect(try await reopened.registrationCount() == 1)
@@ -134,7 +137,7 @@ struct CommitTests {
         }
     }
 
-    /// Holds the writer until `count` writes wait, then lets it go.
+    /// Holds the writer while `count` writes begin to wait for it.
     private func whileWriterIsBusy(
         _ store: PushStore, count: Int, _ write: @escaping @Sendable (Int) async throws -> Int
     ) async throws -> (succeeded: [Int], errors: [any Error], commitCount: Int) {
@@ -142,11 +145,12 @@ struct CommitTests {
         let hold = await WriterHold(store)
         let results = await withTaskGroup(of: Result<Int, any Error>.self) { group in
             for number in 1...count {
-                group.addTask {
+                // Runs until it waits for the writer.
+                group.addImmediateTask {
                     do { return .success(try await write(number)) } catch { return .failure(error) }
                 }
             }
-            while store.waitingWriteCount < count { await Task.yield() }
+            #expect(store.waitingWriteCount == count)
             hold.release()
             return await group.reduce(into: []) { $0.append($1) }
         }

@@ -1,11 +1,13 @@
 import Envelope
 import PushProtocol
 import StatusCrypto
+import TestSupport
 import Testing
 import Wire
 
 @testable import Store
 
+@Suite(.safetyNet)
 struct DeadTokenTests {
     private let later = start.advanced(by: .seconds(1))
 

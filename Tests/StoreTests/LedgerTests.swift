@@ -2,12 +2,14 @@ import Envelope
 import GRDB
 import PushProtocol
 import StatusCrypto
+import TestSupport
 import Testing
 import Wire
 
 @testable import Store
 
 /// RELIABILITY.md I5.
+@Suite(.safetyNet)
 struct LedgerTests {
     /// A message and a push of every kind.
     private func fill(_ store: PushStore) async throws {

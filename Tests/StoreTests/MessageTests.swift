@@ -1,9 +1,11 @@
 import Envelope
 import StatusCrypto
 import Store
+import TestSupport
 import Testing
 import Wire
 
+@Suite(.safetyNet)
 struct MessageTests {
     @Test func `A hash is recorded once, within a batch, across batches and after reopening`() async throws {
         let folder = try TemporaryFolder()

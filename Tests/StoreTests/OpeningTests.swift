@@ -2,10 +2,12 @@ import Foundation
 import GRDB
 import Logging
 import StatusCrypto
+import TestSupport
 import Testing
 
 @testable import Store
 
+@Suite(.safetyNet)
 struct OpeningTests {
     @Test func `The writer syncs at every commit, on a write-ahead log`() async throws {
         try await withStore { store in

@@ -1,11 +1,13 @@
 import Envelope
 import PushProtocol
 import StatusCrypto
+import TestSupport
 import Testing
 import Wire
 
 @testable import Store
 
+@Suite(.safetyNet)
 struct OutboxTests {
     @Test func `A queued push comes back whole, also after a crash`() async throws {
         let folder = try TemporaryFolder()

@@ -1,10 +1,12 @@
 import Envelope
 import PushProtocol
 import StatusCrypto
+import TestSupport
 import Testing
 
 @testable import Store
 
+@Suite(.safetyNet)
 struct PruningTests {
     private let due = start.advanced(by: PushStore.retention + .nanoseconds(1))
 

@@ -2,11 +2,13 @@ import GRDB
 import GRDBSQLite
 import PushProtocol
 import StatusCrypto
+import TestSupport
 import Testing
 import Wire
 
 @testable import Store
 
+@Suite(.safetyNet)
 struct QueryPlanTests {
     @Test func `No statement of daily work steps through a whole table`() async throws {
         try await withStore { store in

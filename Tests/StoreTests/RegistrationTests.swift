@@ -2,11 +2,13 @@ import Envelope
 import GRDB
 import PushProtocol
 import StatusCrypto
+import TestSupport
 import Testing
 import Wire
 
 @testable import Store
 
+@Suite(.safetyNet)
 struct RegistrationTests {
     @Test func `Registrations come back with all of their fields, also after the store was opened again`() async throws {
         let folder = try TemporaryFolder()

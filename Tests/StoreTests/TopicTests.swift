@@ -1,7 +1,9 @@
 import StatusCrypto
 import Store
+import TestSupport
 import Testing
 
+@Suite(.safetyNet)
 struct TopicTests {
     @Test func `The topics of live registrations are listed, by row, with their newest values`() async throws {
         try await withStore { store in

@@ -3,78 +3,69 @@ import Testing
 
 @testable import Store
 
-/// The power is cut at each call in turn that changes the disk: what was not synced is gone, all of it or some pages.
+/// The power is cut in the middle of each step: what was not synced is gone, all of it or some pages.
+@Suite(.fewAtATime, .safetyNet)
 struct PowerLossTests {
     @Test(arguments: [false, true])
     func `Whenever the power is cut, what was acknowledged is there and nothing is half done`(keepsSomePages: Bool) async throws {
-        let script = StoreScript()
-        let expected = try await script.expectedContents()
-        var call = 0
-        while true {
-            call += 1
-            let cut = try await cutPower(at: call, script, keepsSomePages: keepsSomePages)
-            #expect(cut.isIntact, "cut at call \(call)")
-            // The step that was under way may have been the last to become durable.
-            let isExpected = expected[cut.acknowledged...].prefix(cut.wasUnderWay ? 2 : 1).contains(cut.contents)
-            #expect(isExpected, "cut at call \(call), after step \(cut.acknowledged)")
-            if !cut.wasUnderWay { break }
+        let scenes = try await StoreScene.all.value
+        for (before, after) in zip(scenes, scenes.dropFirst()) {
+            for call in FailingCalls() {
+                let cut = try await cutPower(at: call, from: before, keepsSomePages: keepsSomePages)
+                #expect(cut.isIntact, "cut at call \(call) of step \(before.number)")
+                // What was under way may have become durable.
+                let isExpected = cut.contents == after.contents || !cut.isAcknowledged && cut.contents == before.contents
+                #expect(isExpected, "cut at call \(call) of step \(before.number)")
+                if !cut.wasUnderWay { break }
+                #expect(call > 1 || !cut.isAcknowledged, "step \(before.number) changed nothing")
+            }
         }
-        // Every step makes some calls.
-        #expect(call > 10 * StoreScript.steps.count)
     }
 
     @Test func `Without a sync at each commit the same script loses what was acknowledged`() async throws {
-        let script = StoreScript(synchronous: .normal)
-        let expected = try await script.expectedContents()
-        var call = 0
-        while true {
-            call += 1
-            let cut = try await cutPower(at: call, script, keepsSomePages: false)
-            #expect(cut.isIntact)
-            let after = try #require(expected.lastIndex(of: cut.contents))
-            if after < cut.acknowledged { break }
-            try #require(cut.wasUnderWay, "nothing was lost")
+        let scenes = try await StoreScene.all.value
+        var lostSteps: [Int] = []
+        for (before, after) in zip(scenes, scenes.dropFirst()) {
+            let cut = try await cutPower(at: .max, from: before, StoreScript(synchronous: .normal), keepsSomePages: false)
+            #expect(cut.isIntact && cut.isAcknowledged)
+            if cut.contents != after.contents { lostSteps.append(before.number) }
         }
+        #expect(!lostSteps.isEmpty)
     }
 
     private struct Cut {
-        /// False when the script was through before.
+        /// False when the step was through before.
         var wasUnderWay: Bool
-        /// Steps whose commit had returned.
-        var acknowledged: Int
+        /// Whether the step had returned.
+        var isAcknowledged: Bool
         var isIntact: Bool
         var contents: StoreContents
     }
 
-    private func cutPower(at call: Int, _ script: StoreScript, keepsSomePages: Bool) async throws -> Cut {
-        let folder = try TemporaryFolder()
+    private func cutPower(
+        at call: Int, from scene: StoreScene, _ script: StoreScript = StoreScript(), keepsSomePages: Bool
+    ) async throws -> Cut {
+        let folder = try scene.makeFolder()
         let disk = try FaultyDisk(database: folder.database)
+        var store = scene.isSetUp ? try await script.open(folder) : nil
         disk.fail(.changes, with: .powerCut, first: call)
-        let acknowledged = await run(script, in: folder)
+        var isAcknowledged = false
+        do {
+            store = try await script.perform(StoreScript.steps[scene.number], on: store, in: folder)
+            isAcknowledged = true
+        } catch {
+            #expect(error is StoreError)
+        }
         let wasUnderWay = disk.failureCount > 0
         disk.cutPower()
+        await store?.close()
         try disk.restorePower(seed: keepsSomePages ? UInt64(call) : 0)
 
-        let store = try folder.open()
+        let reopened = try folder.open()
         let cut = Cut(
-            wasUnderWay: wasUnderWay, acknowledged: acknowledged, isIntact: try await store.isIntact(),
-            contents: try await store.contents())
-        await store.close()
+            wasUnderWay: wasUnderWay, isAcknowledged: isAcknowledged, isIntact: try await reopened.isIntact(),
+            contents: try await reopened.contents())
+        await reopened.close()
         return cut
-    }
-
-    /// - Returns: how many steps were acknowledged before the first that failed.
-    private func run(_ script: StoreScript, in folder: TemporaryFolder) async -> Int {
-        guard var store = try? await script.open(folder) else { return 0 }
-        for (number, step) in StoreScript.steps.enumerated() {
-            do {
-                store = try await script.perform(step, on: store, in: folder)
-            } catch {
-                await store.close()
-                return number
-            }
-        }
-        await store.close()
-        return StoreScript.steps.count
     }
 }

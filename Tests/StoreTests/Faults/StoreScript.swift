@@ -1,4 +1,5 @@
 import Envelope
+import Foundation
 import GRDB
 import Logging
 import PushProtocol
@@ -12,8 +13,9 @@ import Wire
 /// A fixed course of events in the life of a store that writes all it can write, one commit a step.
 struct StoreScript {
     enum Step: Sendable {
+        /// Closes the store, if there is one, and opens it.
+        case open
         case write(@Sendable (PushStore) async throws -> Void)
-        case reopen
     }
 
     /// Syncs of the log at every commit, as the store is opened with, or at checkpoints only.
@@ -22,6 +24,7 @@ struct StoreScript {
     var synchronous = Synchronous.full
 
     static let steps: [Step] = [
+        .open,
         .write { store in
             _ = try await store.record((1...3).map { (hash($0), envelope($0)) }, at: start)
         },
@@ -48,7 +51,7 @@ struct StoreScript {
             }
         },
         .write { store in try await store.commit { try $0.markReplied([1, 2]) } },
-        .reopen,
+        .open,
         .write { store in
             _ = try await store.record((4...6).map { (hash($0), envelope($0)) }, at: start)
         },
@@ -87,22 +90,9 @@ struct StoreScript {
                 try transaction.finish([2], as: .deadToken, at: attempt)
             }
         },
-        .reopen,
+        .open,
         .write { _ = try await $0.prune(at: start.advanced(by: PushStore.retention + .seconds(1))) },
     ]
-
-    /// What the database holds once it is open and, after that, once each step is done.
-    func expectedContents() async throws -> [StoreContents] {
-        let folder = try TemporaryFolder()
-        var store = try await open(folder)
-        var contents = [try await store.contents()]
-        for step in Self.steps {
-            store = try await perform(step, on: store, in: folder)
-            contents.append(try await store.contents())
-        }
-        await store.close()
-        return contents
-    }
 
     /// Opens the store with checkpoints between the steps.
     func open(_ folder: TemporaryFolder) async throws -> PushStore {
@@ -122,15 +112,63 @@ struct StoreScript {
     }
 
     /// - Returns: the store to go on with.
-    func perform(_ step: Step, on store: PushStore, in folder: TemporaryFolder) async throws -> PushStore {
-        switch step {
-        case .write(let write):
+    func perform(_ step: Step, on store: PushStore?, in folder: TemporaryFolder) async throws -> PushStore {
+        if case .write(let write) = step, let store {
             try await write(store)
             return store
-        case .reopen:
-            await store.close()
-            return try await open(folder)
         }
+        await store?.close()
+        return try await open(folder)
+    }
+}
+
+/// The script just before one of its steps, as a copy of the files: a test of that step need not go through those before.
+struct StoreScene: Sendable {
+    /// Which step is next.
+    var number: Int
+    /// What the database holds.
+    var contents: StoreContents
+    /// As a killed process leaves them, with the log: by the ends of their names. None before the first step.
+    private var files: [String: Data] = [:]
+
+    /// Before each step, and after the last.
+    static let all = Task {
+        let script = StoreScript()
+        let folder = try TemporaryFolder()
+        var store: PushStore?
+        var scenes: [StoreScene] = []
+        for (number, step) in StoreScript.steps.enumerated() {
+            let open = try await script.perform(step, on: store, in: folder)
+            store = open
+            var scene = StoreScene(number: number + 1, contents: try await open.contents())
+            if scenes.isEmpty { scenes.append(StoreScene(number: 0, contents: scene.contents)) }
+            for suffix in ["", "-wal"] { scene.files[suffix] = try Data(contentsOf: URL(filePath: folder.database + suffix)) }
+            scenes.append(scene)
+        }
+        await store?.close()
+        return scenes
+    }
+
+    /// Whether the database is there.
+    var isSetUp: Bool { !files.isEmpty }
+
+    func makeFolder() throws -> TemporaryFolder {
+        let folder = try TemporaryFolder()
+        for (suffix, data) in files { try data.write(to: URL(filePath: folder.database + suffix)) }
+        return folder
+    }
+}
+
+/// Which calls of a step are made to fail, until there are no more: the first and a sample, or with `DISK_FAULT_TEST=all`, which
+/// `Scripts/disk-fault-test` sets, each in turn.
+struct FailingCalls: Sequence, IteratorProtocol {
+    static let areAll = ProcessInfo.processInfo.environment["DISK_FAULT_TEST"] == "all"
+
+    private var call = 0
+
+    mutating func next() -> Int? {
+        call = Self.areAll ? call + 1 : 3 * call + 1
+        return call
     }
 }
 
