@@ -3,6 +3,7 @@ import StatusCrypto
 import Synchronization
 import TestSupport
 import Testing
+import WakuREST
 import Wire
 
 @testable import Transport
@@ -52,7 +53,7 @@ import Wire
         #expect(!world.accepted.contains(before))
         #expect(world.saved == [HistoryWorld.start.advanced(by: .zero)])
         #expect(world.queries.count == 3)
-        #expect(world.queries.allSatisfy { $0.pageSize == 100 && $0.includesData && $0.isAscending && $0.pubsubTopic == shard })
+        #expect(world.queries.allSatisfy { $0.pageSize == 100 && $0.includesData && $0.isAscending && $0.pubsubTopic == TestNode.topic })
         #expect(world.queries.allSatisfy { $0.contentTopics.isEmpty && $0.hashes.isEmpty })
         #expect(history.action == .rest)
         #expect(history.delay == .seconds(60))

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import Wire
 
-@testable import Transport
+@testable import WakuREST
 
 /// What nodes of both kinds answer (WAKU_REST.md §1.1, §1.2, §1.5).
 @Suite(.safetyNet) struct NodeAnswersTests {
@@ -53,7 +53,7 @@ import Wire
     }
 
     @Test func `what is published reads back the same`() throws {
-        var message = envelope([0, 255], contentTopic: "/a/1/\"ä\"/c").message
+        var message = WakuEnvelope.sample([0, 255], contentTopic: "/a/1/\"ä\"/c").message
         message.meta = [9]
         let json = try read(MessageJSON.request(message)) { reader throws(JSONError) in try MessageJSON(reading: &reader, as: .request) }
         #expect(json.decoded() == message)
@@ -70,7 +70,7 @@ import Wire
         #expect(answer.statusCode == 200)
         #expect(answer.page.cursor == "0x02")
         #expect(answer.page.rows.map(\.hash) == ["0x01"])
-        #expect(answer.page.rows.map(\.envelope) == [envelope()])
+        #expect(answer.page.rows.map(\.envelope) == [.sample()])
     }
 
     @Test(arguments: [
