@@ -61,6 +61,8 @@ package struct DeliveryConfiguration: Sendable {
     package var batchMode = BatchMode.automatic
     /// For the answer to a POST. In sync mode gorush waits up to 60 s for Apple, and Google's client as long (GORUSH.md §2.5).
     package var timeout = Duration.seconds(60)
+    /// For what gorush says of itself, of which nothing is worth waiting for.
+    package var probeTimeout = Duration.seconds(5)
     /// Of a route.
     package var maximumRequestsInFlight = 32
     /// A larger batch is not tried, whatever gorush says of itself; it may name a smaller one.

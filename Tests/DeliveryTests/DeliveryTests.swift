@@ -106,11 +106,11 @@ import Testing
         static let all = [
             Fault(name: "reset", misbehaviour: .reset),
             Fault(name: "reset after taking it", misbehaviour: .reset, takesBatch: true),
-            Fault(name: "hangs", misbehaviour: .hang, timeout: .seconds(1)),
-            Fault(name: "hangs after taking it", misbehaviour: .hang, takesBatch: true, timeout: .seconds(1)),
+            Fault(name: "hangs", misbehaviour: .hang, timeout: .seconds(3)),
+            Fault(name: "hangs after taking it", misbehaviour: .hang, takesBatch: true, timeout: .seconds(3)),
             Fault(
                 name: "a byte now and then", misbehaviour: .drip(interval: .milliseconds(200)), takesBatch: true,
-                timeout: .seconds(1)),
+                timeout: .seconds(3)),
             Fault(name: "breaks off", misbehaviour: .breakOff, takesBatch: true),
             Fault(name: "counts nothing", misbehaviour: .answer(status: 200, body: counts)),
             Fault(name: "malformed JSON", misbehaviour: .answer(status: 200, body: "{\"counts\":"), takesBatch: true),

@@ -71,7 +71,9 @@ final class World: Sendable {
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         let store = try open()
         var configuration = DeliveryConfiguration(endpoint: .init(url: url))
-        configuration.timeout = .seconds(600)
+        // One that hangs does so for as long as a test takes, and none is too slow.
+        configuration.timeout = .seconds(3_600)
+        configuration.probeTimeout = .seconds(3_600)
         configure(&configuration)
         let loop = DeliveryLoop(
             store: store, configuration: configuration, clock: clock, wallClock: wallClock.clock, logger: logger,

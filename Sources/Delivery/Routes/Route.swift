@@ -41,8 +41,7 @@ final class Route: Sendable {
             configuration: .init(
                 maximumConnectionsPerHost: configuration.maximumRequestsInFlight + 1,
                 certificateAuthorityFile: endpoint.certificateAuthorityFile))
-        gorush = GorushClient(
-            http: http, configuration: .init(url: endpoint.url, headers: endpoint.headers, timeout: configuration.timeout))
+        gorush = GorushClient(http: http, endpoint: endpoint, timeout: configuration.timeout, probeTimeout: configuration.probeTimeout)
         planner = BatchPlanner(dataFormat: configuration.dataFormat, texts: configuration.texts, lifetime: configuration.lifetime)
         metrics = RouteMetrics(route: route.name)
         var logger = dependencies.logger

@@ -17,7 +17,7 @@ import Testing
     {
         let response = try await http.send(
             HTTPRequest(
-                method: method, url: await stub.url + path, body: body.map { Array($0.utf8) }, timeout: .seconds(30),
+                method: method, url: await stub.url + path, body: body.map { Array($0.utf8) }, timeout: .seconds(600),
                 maximumResponseBodyByteCount: 1 << 20))
         return (response.status, String(decoding: response.body, as: UTF8.self), response.headers)
     }
