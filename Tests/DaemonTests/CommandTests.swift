@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The face that scripts rely on: commands, exit codes, files (CONTRACT.md).
+/// The face that scripts rely on: commands, exit codes, files (INTERFACE.md).
 @Suite(.fewAtATime)
 struct CommandTests {
     @Test func `identity creates a key file for its owner alone, and prints the same key again`() async throws {

@@ -80,7 +80,7 @@ struct GoldenFlowTests {
         var pushesLikeReference = true
     }
 
-    /// What we reply, where PROTOCOL.md says otherwise than the reference did (vectors README, "Using 08").
+    /// What we reply, where PROTOCOL.md says otherwise than the reference did (PROTOCOL.md §11).
     ///
     /// - Returns: nil where there is no reply.
     private func expectation(of number: Int, in world: GoldenFlow.World, serverKey: PublicKey) throws -> Expectation? {

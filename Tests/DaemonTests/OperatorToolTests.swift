@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 import Wire
 
-/// `pushctl audit`, `registrations`, `dead-tokens` and `backup` as operators and their scripts meet them (CONTRACT.md): arguments, two
+/// `pushctl audit`, `registrations`, `dead-tokens` and `backup` as operators and their scripts meet them (INTERFACE.md): arguments, two
 /// streams and an exit code, beside a running server.
 @Suite(.fewAtATime)
 struct OperatorToolTests {

@@ -2,7 +2,7 @@ import Foundation
 
 /// `pushserver serve` as a process of its own: for signals, restarts and exit codes nothing less will do.
 package final class ServerProcess: Sendable {
-    /// Contents of the ready file (CONTRACT.md); addresses are `HOST:PORT`.
+    /// Contents of the ready file (INTERFACE.md, "Files"); addresses are `HOST:PORT`.
     package struct Addresses: Decodable, Sendable {
         package var admin: String
         package var relays: [String]
