@@ -22,15 +22,11 @@ extension GorushNotification {
 
 extension GorushClient {
     init(_ stub: StubGorush, prefix: String = "", timeout: Duration = .seconds(600)) async {
-<<<<<<< HEAD
-        self.init(http: HTTPClient(), configuration: .init(url: await stub.url + prefix, timeout: timeout))
-=======
         self.init(.init(url: await stub.url + prefix), timeout: timeout)
     }
 
     init(_ endpoint: DeliveryConfiguration.Endpoint, timeout: Duration = .seconds(600)) {
         self.init(http: HTTPClient(), endpoint: endpoint, timeout: timeout, probeTimeout: timeout)
->>>>>>> 40efd27306c17e84703662fcb3f3e1c89df9596c
     }
 }
 
