@@ -154,7 +154,11 @@ let package = Package(
                 "StatusCrypto", "Wire", logging, serviceLifecycle,
             ]),
         tests("Bench", ["Bench"]),
-        tests("Daemon", ["pushserver", "pushctl", "Transport", "HTTPClient", "Envelope", "StatusCrypto", "Wire", grdb]),
+        tests(
+            "Daemon",
+            [
+                "pushserver", "pushctl", "Transport", "HTTPClient", "Store", "Envelope", "KeyFiles", "StatusCrypto", "Wire", grdb, logging,
+            ]),
     ],
     cLanguageStandard: .c11
 )
