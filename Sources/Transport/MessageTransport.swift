@@ -16,10 +16,10 @@ package protocol MessageTransport: Sendable {
 
 /// Takes what a transport received. The engine implements it.
 package protocol EnvelopeReceiver: Sendable {
-    /// Whether anything on this content topic could be for us. Asked before the payload is decoded; says no to most of a shard's traffic.
+    /// Whether anything on this content topic could be for us: for what need not even be fetched.
     func wants(contentTopic: String) -> Bool
 
-    /// Returns when every one of the envelopes is recorded durably, was known before, or is not for us.
+    /// Returns when every one of the envelopes is recorded durably, was known before, or is not for us, as most of a shard's are not.
     ///
     /// A node's GET is destructive and an embedded POST answered 200 means recorded, so a transport goes on only after this returned.
     /// - Throws: when the record could not be written; nothing of the batch was accepted then.

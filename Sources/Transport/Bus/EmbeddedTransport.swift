@@ -43,7 +43,6 @@ package final class EmbeddedTransport: MessageTransport {
         func record(_ envelope: WakuEnvelope) async throws {
             guard pubsubTopics.contains(envelope.pubsubTopic) else { return }
             guard let receiver = receiver.withLock({ $0 }) else { throw TransportError.notRunning }
-            guard receiver.wants(contentTopic: envelope.message.contentTopic) else { return }
             try await receiver.receive([envelope], origin: .live)
         }
     }

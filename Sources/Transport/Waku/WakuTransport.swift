@@ -157,7 +157,7 @@ package final class WakuTransport: MessageTransport {
             return hashes.map { !known.contains($0) && batch.insert($0).inserted }
         }
         metrics.known.increment(by: isNew.count { !$0 })
-        let wanted = zip(envelopes, isNew).filter { $1 && receiver.wants(contentTopic: $0.message.contentTopic) }.map(\.0)
+        let wanted = zip(envelopes, isNew).filter(\.1).map(\.0)
         return .took(LiveBatch(wanted: wanted, hashes: hashes))
     }
 
