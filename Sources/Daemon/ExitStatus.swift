@@ -8,7 +8,7 @@ package enum ExitStatus {
 
     package static func code(for error: any Error) -> Int32 {
         switch error {
-        case is SettingsError, is KeyFileError, is InstanceLockError: configuration
+        case is SettingsError, is KeyFileError, is InstanceLockError, is AdminTokenError, is ReadyFileError: configuration
         case let error as StoreError: error.isConfigurationFault ? configuration : failed
         default: failed
         }

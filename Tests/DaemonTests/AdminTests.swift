@@ -26,6 +26,26 @@ struct AdminTests {
         #expect(!log.contains(alice.registration().deviceToken) && !log.contains(alice.registration().accessToken))
     }
 
+    @Test(arguments: ["debug", "trace"]) func `no secret of the server is in its log, however talkative`(level: String) async throws {
+        try await withStubGorush { gorush in
+            let settings = [
+                "log.level": level, "gorush.url": await gorush.url, "gorush.feedbackSecret": "a-word-for-gorush",
+                "gorush.headers": "Authorization: Bearer a-word-for-a-proxy",
+            ]
+            let server = try await ServerProcess.start(in: TemporaryFolder(), settings: settings)
+            let world = try ServerWorld(server, in: server.folder, gorush)
+            #expect(try await world.restore("{\"ids\":null}").status == 200)
+            #expect(try await world.network.admin.get("/metrics").status == 200)
+            #expect(await server.terminate() == 0)
+            let token = try String(contentsOfFile: world.adminTokenFile, encoding: .utf8)
+            let key = try String(contentsOfFile: server.folder.path("identity.key"), encoding: .utf8).prefix(64)
+            #expect(token.count == 64 && key.count == 64)
+            for secret in [token, String(key), "a-word-for-gorush", "a-word-for-a-proxy"] {
+                #expect(server.log.all.allSatisfy { !$0.contains(secret) })
+            }
+        }
+    }
+
     @Test func `a gorush that is away is named as the reason`() async throws {
         try await withStubGorush { gorush in
             gorush.breakDown(.answer(status: 503))

@@ -32,9 +32,13 @@ package struct Settings: Sendable {
     package var feedbackSecret: String?
     package var registrationPolicy: RegistrationPolicy
     package var adminListen: ListenAddress
+    /// How long what is under way may take to end after SIGTERM.
+    package var shutdownGracePeriod: Duration
     package var logLevel: Logger.Level
     package var logFormat: LogFormat
 
+    /// Where the settings come from that are not the defaults: the file, and the names of variables and flags.
+    package private(set) var origins: [String] = []
     /// The effective configuration as YAML, secrets redacted.
     package private(set) var effectiveYAML = ""
 
@@ -90,11 +94,15 @@ package struct Settings: Sendable {
 
         adminListen = reader.address("admin.listen", default: ListenAddress(host: "127.0.0.1", port: 9090))
 
+        shutdownGracePeriod = reader.duration(
+            "shutdown.gracePeriod", default: ShutdownLimits.defaultGracePeriod, in: .seconds(1)...Duration.seconds(600))
+
         logLevel = reader.choice("log.level", default: .info)
         logFormat = reader.choice("log.format", default: .text)
 
         reader.finish()
         guard reader.problems.isEmpty else { throw SettingsError(problems: reader.problems) }
+        origins = source.origins
         effectiveYAML = Self.yaml(reader.effective)
     }
 

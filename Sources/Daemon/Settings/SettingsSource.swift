@@ -23,6 +23,7 @@ package struct SettingsSource: Sendable {
     private(set) var problems: [String] = []
     /// Keys that stand in the file without a value: right for a section whose settings are all commented out.
     private var emptyKeys: [String] = []
+    private let hasFile: Bool
     private let fileName: String
     private let environment: [String: String]
     private let flags: [String: String]
@@ -33,6 +34,7 @@ package struct SettingsSource: Sendable {
     ///   - environment: all of the process's environment; only names with the prefix are looked at.
     ///   - flags: `key=value` pairs of the command line.
     package init(yaml: String?, fileName: String = "the configuration file", environment: [String: String], flags: [String: String]) {
+        hasFile = yaml != nil
         self.fileName = fileName
         self.environment = environment.filter {
             $0.key.hasPrefix(Self.environmentPrefix) && $0.key != Self.configurationFileVariable
@@ -52,6 +54,12 @@ package struct SettingsSource: Sendable {
         let variable = Self.variable(for: key)
         if let text = environment[variable] { return Found(value: .scalar(text), place: variable) }
         return file[key].map { Found(value: $0, place: key) }
+    }
+
+    /// What there is beside the defaults, without a value: the later wins.
+    var origins: [String] {
+        let all = (hasFile ? [fileName] : []) + environment.keys.sorted() + flags.keys.sorted().map { "flag \($0)" }
+        return all.isEmpty ? ["defaults"] : all
     }
 
     /// The names that stand in the file below a section whose keys are the operator's own, like `gorush.routes`.

@@ -63,6 +63,8 @@ final class DecideStage: Sendable {
         await withDiscardingTaskGroup { group in
             while let batch = await queue.next(maximumCount: Self.batchCount) {
                 await commit(batch, retries: &group)
+                // A store that fails is not waited for at the end: what is undecided is recorded.
+                if Task.isCancelled, storeHealth.isFailing { break }
             }
             group.cancelAll()
         }
@@ -95,6 +97,7 @@ final class DecideStage: Sendable {
             storeHealth.failed()
             metrics.commitFailures.increment()
             logger.error("a transaction failed", metadata: ["messages": "\(batch.count)", "error": "\(error)"])
+            if Task.isCancelled { return }
             if batch.count > 1 {
                 // Whatever the cause was, each gets its own chance: one message must not hold up the others.
                 for work in batch { await commit([work], retries: &retries) }

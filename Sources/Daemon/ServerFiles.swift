@@ -1,0 +1,44 @@
+import KeyFiles
+import Logging
+import StatusCrypto
+import Store
+
+/// What a server has on disk.
+struct ServerFiles: Sendable {
+    let identity: PrivateKey
+    let store: PushStore
+    let adminToken: AdminToken
+
+    /// Opens the files, and closes them when the body has ended, however that was.
+    ///
+    /// The lock comes first: a second server must not so much as migrate the database of the first.
+    ///
+    /// - Throws: `InstanceLockError`, `KeyFileError`, `StoreError` or `AdminTokenError` before the body; what the body throws.
+    static func withOpen(_ settings: Settings, logger: Logger, _ body: (ServerFiles) async throws -> Void) async throws {
+        let lock = try InstanceLock(database: settings.storagePath)
+        defer { withExtendedLifetime(lock) {} }
+        let identity = try KeyFile(path: settings.identityKeyFile).loadOrCreate()
+        try await PushStore.withOpen(path: settings.storagePath, identity: identity.publicKey.compressed, logger: logger) { store in
+            let token = try AdminToken(writingTo: settings.storagePath + ".admin-token")
+            try await body(ServerFiles(identity: identity, store: store, adminToken: token))
+        }
+    }
+}
+
+extension PushStore {
+    /// Opens the store for the body.
+    fileprivate static func withOpen(
+        path: String, identity: FixedBytes<33>, logger: Logger, _ body: (PushStore) async throws -> Void
+    ) async throws {
+        let store = try PushStore(path: path, identity: identity, logger: logger)
+        let failure: (any Error)?
+        do {
+            try await body(store)
+            failure = nil
+        } catch {
+            failure = error
+        }
+        await store.close()
+        if let failure { throw failure }
+    }
+}
