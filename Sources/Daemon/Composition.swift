@@ -14,10 +14,10 @@ import WakuREST
 
 /// The parts of a server, and how they hang together.
 struct Composition {
-    private let admin: AdminServer
+    private let admin: ListeningService
     /// nil: a dry run.
     private let delivery: DeliveryLoop?
-    private let relays: [RelayServer]
+    private let relays: [ListeningService]
     private let readiness: Readiness
     private let engine: Engine
 
@@ -45,9 +45,10 @@ struct Composition {
             relayCount: relayAddresses.count, publicKey: identity.publicKey, readyFile: readyFile, clock: ContinuousClock(),
             logger: logger, troubles: troubles)
         relays = relayAddresses.enumerated().map { index, address in
-            RelayServer(
+            let relay = RelayServer(
                 configuration: .init(host: address.host, port: address.port, pubsubTopics: settings.pubsubTopics), bus: bus,
                 clock: .system, logger: logger, onListening: { readiness.relayListens(index, on: $0) })
+            return ListeningService(relay, setting: "transport.embedded.listen", address: address)
         }
         let gauges = Gauges(store: files.store, engine: engine, waku: transport as? WakuTransport)
         let metricsText: @Sendable () async -> String = {
@@ -62,13 +63,14 @@ struct Composition {
         }
         var feedback: (@Sendable (GorushFailure) async -> Void)?
         if let delivery { feedback = { await delivery.feedback($0) } }
-        admin = AdminServer(
+        let adminServer = AdminServer(
             address: settings.adminListen,
             content: AdminServer.Content(
                 troubles: troubles, warnings: { delivery?.warnings ?? [] }, metrics: metricsText, identityJSON: identity.json,
                 feedback: feedback, feedbackSecret: settings.feedbackSecret, restoreDeadTokens: restoreDeadTokens,
-                token: files.adminToken),
+                token: files.adminToken, allowedHosts: settings.adminAllowedHosts),
             logger: logger, onListening: { readiness.adminListens(on: $0) })
+        admin = ListeningService(adminServer, setting: "admin.listen", address: settings.adminListen)
         self.delivery = delivery
         self.readiness = readiness
         self.engine = engine

@@ -5,8 +5,8 @@ package import Logging
 package enum Server {
     /// Runs until SIGTERM or SIGINT, then drains. To be called once in a process: it binds the metrics and the signals.
     ///
-    /// - Throws: `ReadyFileError`, `InstanceLockError`, `KeyFileError`, `StoreError` and `AdminTokenError` before anything started;
-    ///   whatever a service failed with later.
+    /// - Throws: `ReadyFileError`, `InstanceLockError`, `KeyFileError`, `DatabaseError` and `AdminTokenError` before anything started;
+    ///   `ListenError`, or whatever else a service failed with, later.
     package static func run(_ settings: Settings, readyFile: String?, logger: Logger) async throws {
         let lifetime = ProcessLifetime(limits: ShutdownLimits(gracePeriod: settings.shutdownGracePeriod), logger: logger)
         logger.notice(

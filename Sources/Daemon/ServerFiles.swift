@@ -1,3 +1,4 @@
+import Glibc
 import KeyFiles
 import Logging
 import StatusCrypto
@@ -13,8 +14,16 @@ struct ServerFiles: Sendable {
     ///
     /// The lock comes first: a second server must not so much as migrate the database of the first.
     ///
-    /// - Throws: `InstanceLockError`, `KeyFileError`, `StoreError` or `AdminTokenError` before the body; what the body throws.
+    /// - Throws: `InstanceLockError`, `KeyFileError`, `DatabaseError` or `AdminTokenError` before the body; what the body throws.
     static func withOpen(_ settings: Settings, logger: Logger, _ body: (ServerFiles) async throws -> Void) async throws {
+        do {
+            try await withLockedFiles(settings, logger: logger, body)
+        } catch let error as StoreError where error.isConfigurationFault {
+            throw DatabaseError(error, settings)
+        }
+    }
+
+    private static func withLockedFiles(_ settings: Settings, logger: Logger, _ body: (ServerFiles) async throws -> Void) async throws {
         let lock = try InstanceLock(database: settings.storagePath)
         defer { withExtendedLifetime(lock) {} }
         let identity = try KeyFile(path: settings.identityKeyFile).loadOrCreate()
@@ -22,6 +31,25 @@ struct ServerFiles: Sendable {
             let token = try AdminToken(writingTo: settings.storagePath + ".admin-token")
             try await body(ServerFiles(identity: identity, store: store, adminToken: token))
         }
+    }
+}
+
+/// Why a database cannot be used, and what to do about it.
+struct DatabaseError: Error, CustomStringConvertible {
+    let description: String
+
+    init(_ error: StoreError, _ settings: Settings) {
+        let reason =
+            switch error {
+            case .notADatabase: "\(error). Move it away, or name another path with storage.path"
+            case .otherIdentity:
+                "it belongs to another identity than the one in \(settings.identityKeyFile), and a database serves one identity for ever. "
+                    + "Name its own key file with identity.keyFile, or another database with storage.path"
+            case .unknownSchema: "\(error). Start the version that wrote it, or bring back a backup of this one's time"
+            case .inaccessible(let errno): unsafe "the file or its folder is not accessible: \(String(cString: strerror(errno)))"
+            default: "\(error)"
+            }
+        description = "database \(settings.storagePath): \(reason)"
     }
 }
 

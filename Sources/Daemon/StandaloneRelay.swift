@@ -25,13 +25,14 @@ package enum StandaloneRelay {
             readyFile: try readyFile.map { path throws(ReadyFileError) in try ReadyFile(path: path) },
             clock: ContinuousClock(), logger: logger, troubles: { [] })
         let relays = listen.enumerated().map { index, address in
-            RelayServer(
+            let relay = RelayServer(
                 configuration: .init(
                     host: address.host, port: address.port, pubsubTopics: pubsubTopics,
                     cacheCapacity: cacheCapacity,
                     archivePath: archive.map { listen.count == 1 ? $0 : "\($0).\(index + 1)" }, allowsFaults: allowsFaults),
                 bus: bus, clock: .system,
                 logger: logger, onListening: { readiness.relayListens(index, on: $0) })
+            return ListeningService(relay, setting: "--listen", address: address)
         }
         try await lifetime.run(relays.map { ("relay", $0) } + [("readiness", readiness)])
     }

@@ -1,4 +1,5 @@
 import Foundation
+import GRDB
 import TestSupport
 import Testing
 
@@ -45,6 +46,51 @@ struct StartTests {
         #expect(result.error.contains("admin token cannot be written to \(folder.path("push.sqlite.admin-token"))"), "\(result.error)")
         #expect(FileManager.default.fileExists(atPath: folder.path("push.sqlite")))
         #expect(!FileManager.default.fileExists(atPath: folder.path("push.sqlite-wal")))
+    }
+
+    @Test(arguments: ["admin.listen", "transport.embedded.listen"])
+    func `a port that somebody else listens on is told with its setting`(setting: String) async throws {
+        let other = try RawServer { _ in }
+        let result = try await serve(in: TemporaryFolder(), "\(setting)=127.0.0.1:\(other.port)")
+        #expect(result.exitCode == 78)
+        let problem = "pushserver: \(setting): cannot listen on 127.0.0.1:\(other.port): Address already in use"
+        #expect(result.error.split(separator: "\n").last.map { $0 == problem } == true, "\(result.error)")
+        other.stop()
+    }
+
+    enum Unusable: CaseIterable {
+        case otherIdentity
+        case otherProgram
+        case otherVersion
+        case noFolder
+    }
+
+    @Test(arguments: Unusable.allCases) func `a database that cannot be used is told with its path, and what to do`(unusable: Unusable)
+        async throws
+    {
+        let folder = try TemporaryFolder()
+        var path = folder.path("push.sqlite")
+        let advice: String
+        switch unusable {
+        case .otherIdentity:
+            #expect(await (try ServerProcess.start(in: folder)).terminate() == 0)
+            try FileManager.default.removeItem(atPath: folder.path("identity.key"))
+            advice = "belongs to another identity than the one in \(folder.path("identity.key"))"
+        case .otherProgram:
+            try await DatabaseQueue(path: path).write { try $0.execute(sql: "CREATE TABLE theirs (id)") }
+            advice = "name another path with storage.path"
+        case .otherVersion:
+            #expect(await (try ServerProcess.start(in: folder)).terminate() == 0)
+            try ServerDatabase(path: path).execute("INSERT INTO grdb_migrations VALUES ('of-the-future')")
+            advice = "Start the version that wrote it"
+        case .noFolder:
+            try folder.write("", to: "file")
+            path = folder.path("file/push.sqlite")
+            advice = "Not a directory"
+        }
+        let result = try await serve(in: folder, "storage.path=\(path)")
+        #expect(result.exitCode == 78)
+        #expect(result.error.contains("pushserver: database \(path): ") && result.error.contains(advice), "\(result.error)")
     }
 
     @Test(arguments: ["nowhere/ready", "folder"])

@@ -9,7 +9,7 @@ extension Settings {
         let url = reader.url("gorush.url")
         var delivery = DeliveryConfiguration(endpoint: .init(url: url ?? ""))
         delivery.endpoint.headers = reader.headers("gorush.headers")
-        delivery.endpoint.certificateAuthorityFile = reader.optionalString("gorush.certificateAuthorityFile")
+        delivery.endpoint.certificateAuthorityFile = reader.existingFile("gorush.certificateAuthorityFile")
         delivery.dataFormat = reader.choice("gorush.dataFormat", default: delivery.dataFormat)
         delivery.batchMode = reader.choice("gorush.batchMode", default: delivery.batchMode)
         delivery.timeout = reader.duration("gorush.timeout", default: delivery.timeout, in: .seconds(1)...Duration.seconds(600))
@@ -31,17 +31,37 @@ extension Settings {
             requestToJoinCommunity: reader.string("gorush.texts.requestToJoinCommunity", default: texts.requestToJoinCommunity))
 
         delivery.routes = reader.names(below: "gorush.routes").compactMap { route(named: $0, &reader) }
+        noteRivals(among: delivery.routes, &reader)
         return (url == nil ? nil : delivery, feedbackSecret)
+    }
+
+    /// Of two routes that want the same pushes one would never get any.
+    private static func noteRivals(among routes: [DeliveryConfiguration.Route], _ reader: inout SettingsReader) {
+        var takers: [String: String] = [:]
+        for route in routes {
+            let wanted =
+                switch route.pushes {
+                case .apnTopics(let topics): topics.map { "the pushes of \($0)" }
+                case .platform(.ios): ["the rest of ios"]
+                case .platform(.android): ["the rest of android"]
+                }
+            for pushes in Set(wanted).sorted() {
+                if let rival = takers.updateValue(route.name, forKey: pushes) {
+                    reader.note("gorush.routes.\(route.name): \(pushes) go to gorush.routes.\(rival) already")
+                }
+            }
+        }
     }
 
     /// A gorush of their own for some apps, or for a platform.
     private static func route(named name: String, _ reader: inout SettingsReader) -> DeliveryConfiguration.Route? {
         let key = "gorush.routes.\(name)"
-        let topics = reader.list("\(key).apnTopics", default: [], expected: "a list of bundle ids", parse: { $0 }, show: { $0 })
+        let topics = reader.list(
+            "\(key).apnTopics", default: [], expected: "a list of bundle ids", isSet: true, parse: { $0 }, show: { $0 })
         let platform = reader.optionalString("\(key).platform")
         let url = reader.url("\(key).url")
         let headers = reader.headers("\(key).headers")
-        let certificateAuthorityFile = reader.optionalString("\(key).certificateAuthorityFile")
+        let certificateAuthorityFile = reader.existingFile("\(key).certificateAuthorityFile")
 
         if url == nil, !headers.isEmpty || certificateAuthorityFile != nil {
             reader.note("\(key).url: headers and certificateAuthorityFile belong to a url of the route's own")
