@@ -132,16 +132,21 @@ struct StartTests {
     private func serve(
         in folder: TemporaryFolder, _ settings: String..., configuration: String? = nil, readyFile: String? = nil,
         environment: [String: String] = [:]
-    ) async throws -> ChildProcess.Ended {
+    ) async throws -> (exitCode: Int32, error: String) {
         let all =
             [
                 "identity.keyFile=\(folder.path("identity.key"))", "storage.path=\(folder.path("push.sqlite"))",
                 "admin.listen=127.0.0.1:0", "transport.embedded.listen=127.0.0.1:0",
             ] + settings
-        return try await ChildProcess.run(
+        let server = try ChildProcess(
             "pushserver",
             ["serve"] + (configuration.map { ["--config", $0] } ?? []) + (readyFile.map { ["--ready-file", $0] } ?? [])
                 + all.flatMap { ["--set", $0] },
             environment: environment)
+        // One that does not give up is not waited for.
+        if await server.standardError.wait(for: { $0.hasSuffix("] ready") }) { server.signal(SIGKILL) }
+        let exitCode = await server.exitCode
+        await server.standardError.waitForEnd()
+        return (exitCode, server.standardError.all.joined(separator: "\n"))
     }
 }
