@@ -123,6 +123,7 @@ let package = Package(
                 hummingbird,
                 logging, serviceLifecycle,
             ]),
+        executable("misbehavingrelay", ["TestSupport", "Relay", "MessageBus", "Envelope", logging, serviceLifecycle, unixSignals]),
         executable("stubgorush", ["TestSupport", logging, serviceLifecycle, unixSignals]),
         // A disk that fails on purpose, under SQLite.
         .target(
@@ -169,7 +170,7 @@ let package = Package(
                 "StatusCrypto", "Wire", logging, serviceLifecycle,
             ]),
         tests("Bench", ["Bench"]),
-        tests("Daemon", ["pushserver", "pushctl", "WakuREST", "HTTPClient", "Envelope", "StatusCrypto", "Wire", grdb]),
+        tests("Daemon", ["pushserver", "pushctl", "misbehavingrelay", "WakuREST", "HTTPClient", "Envelope", "StatusCrypto", "Wire", grdb]),
     ],
     cLanguageStandard: .c11
 )

@@ -12,6 +12,12 @@ struct RelayContext: RequestContext {
         channel = source.channel
     }
 
+    /// Where the connection came in, as a multiaddress.
+    var listenAddress: String {
+        guard let address = channel.localAddress, let host = address.ipAddress, let port = address.port else { return "" }
+        return "/\(host.contains(":") ? "ip6" : "ip4")/\(host)/tcp/\(port)"
+    }
+
     /// The connection ends before the answer does.
     func hangUp() -> Response {
         Response(

@@ -40,7 +40,7 @@ struct GapTests {
             try await world.send([1])
             await world.pass(WakuWorld.interval)
             try await world.send([2, 3])
-            world.control.restart()
+            try world.control.restart()
             try await world.send([4])
             await world.pass(WakuWorld.interval)
             #expect(world.receiver.numbers == [1, 4])
@@ -54,7 +54,7 @@ struct GapTests {
     @Test func `lost subscriptions are made again, and the gap is closed at once`() async throws {
         try await whileReceiving(.init()) { transport async throws in
             try await world.send([1, 2])
-            world.control.restart()
+            try world.control.restart()
             await recover()
             #expect(Set(world.receiver.numbers) == [1, 2])
             #expect(world.receiver.condition.value.origins == [.caughtUp, .caughtUp])

@@ -25,6 +25,8 @@ final class HistoryWorld: Sendable {
         /// What the receiver has accepted, in that order.
         var accepted: [WakuEnvelope] = []
         var acceptedDigests: Set<Digest32> = []
+        /// What of it came without any sign of a gap.
+        var acceptedWithoutGap: [WakuEnvelope] = []
         var saved: [Timestamp] = []
         var queries: [StoreQuery] = []
         var now = HistoryWorld.start
@@ -42,6 +44,7 @@ final class HistoryWorld: Sendable {
 
     var now: Timestamp { state.withLock(\.now) }
     var accepted: [WakuEnvelope] { state.withLock(\.accepted) }
+    var acceptedWithoutGap: [WakuEnvelope] { state.withLock(\.acceptedWithoutGap) }
     var saved: [Timestamp] { state.withLock(\.saved) }
     var queries: [StoreQuery] { state.withLock(\.queries) }
 
@@ -95,14 +98,15 @@ final class HistoryWorld: Sendable {
         }
     }
 
-    /// Carries out the action as a node and a receiver without faults would.
-    func carryOut(_ action: History.Action, checkpoint: Timestamp? = nil) throws -> History.Event {
-        switch action {
+    /// Carries out the work as a node and a receiver without faults would.
+    func carryOut(_ work: History.Work, checkpoint: Timestamp? = nil) throws -> History.Event {
+        switch work {
         case .load: return .loaded(saved.last ?? checkpoint)
         case .rest: return .rested
         case .ask(let query): return .page(try page(query))
-        case .offer(let envelopes, let hashes):
+        case .offer(let envelopes, let hashes, let withoutGap):
             accept(envelopes)
+            if withoutGap { state.withLock { $0.acceptedWithoutGap += envelopes } }
             state.withLock { $0.known.formUnion(hashes) }
             return .accepted
         case .save(let checkpoint):
@@ -113,9 +117,9 @@ final class HistoryWorld: Sendable {
 
     /// Lets the history do all it can before it waits for a gap or for the next comparison.
     func run(_ history: inout History, checkpoint: Timestamp? = nil) throws {
-        while !(history.action == .rest && history.delay != History.topicDelay) {
-            if let delay = history.delay { advance(by: delay) }
-            history.note(try carryOut(history.action, checkpoint: checkpoint), at: now)
+        while !(history.action.work == .rest && history.action.delay != History.topicDelay) {
+            if let delay = history.action.delay { advance(by: delay) }
+            history.note(try carryOut(history.action.work, checkpoint: checkpoint), at: now)
         }
     }
 

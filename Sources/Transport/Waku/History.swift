@@ -1,3 +1,4 @@
+import Concurrency
 import Envelope
 import StatusCrypto
 import WakuREST
@@ -8,17 +9,29 @@ import WakuREST
 /// pass over a window of time, and only a pass that was completed moves the checkpoint, which is our own clock's: nothing that a sender
 /// claims moves it.
 struct History {
-    enum Action: Equatable {
+    enum Work: Equatable {
         /// Read the checkpoint.
         case load
         /// Wait for a gap, or for the delay.
         case rest
         /// Ask the node's store.
         case ask(StoreQuery)
-        /// Offer the messages to the receiver; when it has them, all of the hashes are known.
-        case offer([WakuEnvelope], hashes: [Digest32])
+        /// Offer the messages to the receiver; when it has them, all of the hashes are known. They were missed with a gap, or without any
+        /// sign of one.
+        case offer([WakuEnvelope], hashes: [Digest32], withoutGap: Bool)
         /// Write the checkpoint.
         case save(Timestamp)
+    }
+
+    /// What to do next, and what is known by now.
+    struct Action: Equatable {
+        var work: Work
+        /// To be waited before; nil waits for a gap only.
+        var delay: Duration?
+        /// Why the store cannot be read or compared.
+        var trouble: String?
+        /// Gaps that the last event has proved filled.
+        var filledGapCount = 0
     }
 
     enum Event {
@@ -30,7 +43,7 @@ struct History {
         case page(StorePage)
         case accepted
         case saved
-        /// The action failed, for a reason in an operator's words.
+        /// The work failed, for a reason in an operator's words.
         case failed(Failure, String)
     }
 
@@ -61,7 +74,7 @@ struct History {
     static let topicDelay = Duration.seconds(5)
     /// Foreign messages that are remembered until the window's registrations are known: 18 a second, at about 10 MB.
     static let maximumForeignCount = 65_536
-    static let firstRetryDelay = Duration.seconds(1)
+    static let backOff = BackOff(first: .seconds(1), longest: interval, minimumShare: 1)
     /// A gap is looked at once more after so many comparisons: a node that was down itself fetches what it missed from its peers only
     /// after its start (`--store-resume`, WAKU_REST.md §2.4).
     static let comparisonsBeforeReview = 10
@@ -102,17 +115,10 @@ struct History {
     private var isReviewing = false
     private var foreign: [Foreign] = []
     private var pageSize = Self.maximumPageSize
-    private var retryDelay = Self.firstRetryDelay
+    private var failureCount = 0
 
-    private(set) var action = Action.load
-    /// To be waited before the action; nil waits for a gap only.
-    private(set) var delay: Duration? = .zero
-    /// Why the store cannot be read or compared.
-    private(set) var trouble: String?
-    /// Gaps that the last event has proved filled.
-    private(set) var filledGapCount = 0
-    /// Whether what is offered was missed without any sign of a gap.
-    var isComparing: Bool { closingGapCount == 0 && !isReviewing }
+    /// As the last event left it.
+    private(set) var action = Action(work: .load, delay: .zero)
 
     private static let maximumPageSize = 100
 
@@ -130,11 +136,9 @@ struct History {
         self.isKnown = isKnown
     }
 
-    mutating func note(_ event: Event, at now: Timestamp) {
-        filledGapCount = 0
-        if case .failed(let failure, let reason) = event { return fail(failure, reason) }
-        if case .gap = event { return noteGap(at: now) }
-        succeed()
+    @discardableResult
+    mutating func note(_ event: Event, at now: Timestamp) -> Action {
+        action.filledGapCount = 0
         switch event {
         case .loaded(let stored):
             checkpoint = stored
@@ -149,8 +153,10 @@ struct History {
         case .page(let page): take(page)
         case .accepted: proceed()
         case .saved: complete(at: now)
-        case .gap, .failed: break
+        case .gap: noteGap(at: now)
+        case .failed(let failure, let reason): fail(failure, reason)
         }
+        return action
     }
 
     // MARK: Windows
@@ -158,7 +164,7 @@ struct History {
     private mutating func noteGap(at now: Timestamp) {
         openGapCount += 1
         // A pass under way goes on, without further patience: the node is there again. The next one fills the gap.
-        if pass == nil, action == .rest { begin(at: now) } else if trouble != nil { delay = .zero }
+        if pass == nil, action.work == .rest { begin(at: now) } else if action.trouble != nil { action.delay = .zero }
     }
 
     /// Begins the pass over the next window.
@@ -200,7 +206,7 @@ struct History {
         guard finished.reachesPresent else { return begin(at: now) }
         if closingGapCount > 0 { remainingComparisons = Self.comparisonsBeforeReview }
         isReviewing = false
-        filledGapCount = closingGapCount
+        action.filledGapCount = closingGapCount
         closingGapCount = 0
         openGapCount > 0 ? begin(at: now) : next(.rest, after: Self.interval)
     }
@@ -227,7 +233,7 @@ struct History {
     }
 
     private mutating func take(_ page: StorePage) {
-        guard case .ask(let query) = action else { return }
+        guard case .ask(let query) = action.work else { return }
         guard query.hashes.isEmpty else {
             pass?.missing.removeFirst(query.hashes.count)
             return offer(page.rows)
@@ -252,7 +258,7 @@ struct History {
         }
         if !wanted.isEmpty { pass?.hasOffered = true }
         guard !rows.isEmpty else { return proceed() }
-        next(.offer(wanted, hashes: rows.compactMap(\.digest)), after: .zero)
+        next(.offer(wanted, hashes: rows.compactMap(\.digest), withoutGap: closingGapCount == 0 && !isReviewing), after: .zero)
     }
 
     /// A registration in the window makes topics wanted: whoever asked for that client later in the window was taken for foreign.
@@ -265,29 +271,20 @@ struct History {
 
     // MARK: Outcomes
 
-    private mutating func next(_ action: Action, after delay: Duration?) {
-        self.action = action
-        self.delay = delay
+    private mutating func next(_ work: Work, after delay: Duration?) {
+        action = Action(work: work, delay: delay, filledGapCount: action.filledGapCount)
+        failureCount = 0
     }
 
-    private mutating func succeed() {
-        trouble = nil
-        retryDelay = Self.firstRetryDelay
-    }
-
-    /// The same action again, later and later; but not the same question if that was what failed.
+    /// The same work again, later and later; but not the same question if that was what failed.
     private mutating func fail(_ failure: Failure, _ reason: String) {
-        trouble = reason
-        delay = retryDelay
-        retryDelay = min(retryDelay * 2, Self.interval)
-        guard pass != nil, case .ask = action else { return }
-        switch failure {
-        case .tooLarge: pageSize = max(1, pageSize / 2)
-        case .cursorLost: pass?.query.cursor = nil
-        case .other: return
+        let failureCount = failureCount + 1
+        if pass != nil, case .ask = action.work, failure != .other {
+            if failure == .tooLarge { pageSize = max(1, pageSize / 2) } else { pass?.query.cursor = nil }
+            proceed()
         }
-        let patience = delay
-        proceed()
-        delay = patience
+        self.failureCount = failureCount
+        action.trouble = reason
+        action.delay = Self.backOff.bound(afterFailures: failureCount)
     }
 }

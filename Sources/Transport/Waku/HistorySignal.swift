@@ -1,3 +1,4 @@
+import Concurrency
 import Synchronization
 
 /// What the poll of a topic and the topic's history tell each other: whether the node gives and that a gap was found; and that messages
@@ -7,21 +8,22 @@ final class HistorySignal: Sendable {
         var isReceiving = false
         var gapCount = 0
         var hasMissed = false
-        var waiting: CheckedContinuation<Void, Never>?
     }
 
     private let state = Mutex(State())
+    private let gapFound = Notify()
 
     /// Whether the last GET of the poll succeeded.
     var isReceiving: Bool { state.withLock { $0.isReceiving } }
 
     /// Called by the poll after every step.
-    func update(isReceiving: Bool, hasGap: Bool) {
-        wake { state in
-            state.isReceiving = isReceiving
-            if hasGap { state.gapCount += 1 }
-            return hasGap
+    func update(_ reception: TopicPoll.Reception) {
+        guard case .gap = reception else { return state.withLock { $0.isReceiving = reception == .ongoing } }
+        state.withLock { state in
+            state.isReceiving = true
+            state.gapCount += 1
         }
+        gapFound.notify()
     }
 
     /// Called by the history when the store had what the poll did not.
@@ -46,28 +48,8 @@ final class HistorySignal: Sendable {
         }
     }
 
-    /// Returns when there is a gap to be taken, or when the task is cancelled. Has one waiter at a time.
-    func wait() async {
-        await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                let isOver = state.withLock { state in
-                    guard state.gapCount == 0, !Task.isCancelled else { return true }
-                    state.waiting = continuation
-                    return false
-                }
-                if isOver { continuation.resume() }
-            }
-        } onCancel: {
-            wake { _ in true }
-        }
-    }
-
-    private func wake(_ update: (inout State) -> Bool) {
-        let waiting = state.withLock { state -> CheckedContinuation<Void, Never>? in
-            guard update(&state) else { return nil }
-            defer { state.waiting = nil }
-            return state.waiting
-        }
-        waiting?.resume()
+    /// Returns when there is a gap to be taken, or when the task is cancelled.
+    func waitForGap() async {
+        while state.withLock({ $0.gapCount == 0 }), !Task.isCancelled { await gapFound.wait() }
     }
 }

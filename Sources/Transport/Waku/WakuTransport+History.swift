@@ -11,26 +11,30 @@ extension WakuTransport {
         var history = History(
             pubsubTopic: topic, peerAddress: configuration.storePeerAddress, wants: { receiver.wants(contentTopic: $0) },
             isKnown: { hash in self.known.withLock { $0.contains(hash) } })
-        while await pause(history.delay, orGapOf: signal) {
+        while await pause(history.action.delay, orGapOf: signal) {
+            let event: History.Event
             if signal.takeGap() {
-                history.note(.gap, at: wallClock.now())
-                continue
-            }
-            // A node that does not give live messages has nothing to compare them with; when it gives again, that is a gap.
-            if case .ask = history.action, !signal.isReceiving {
+                event = .gap
+            } else if case .ask = history.action.work, !signal.isReceiving {
+                // A node that does not give live messages has nothing to compare them with; when it gives again, that is a gap.
                 guard await pause(nil, orGapOf: signal) else { return }
                 continue
+            } else {
+                event = await carryOut(history.action.work, receiver, topic, signal)
             }
-            history.note(await carryOut(history, receiver, topic, signal), at: wallClock.now())
-            report(history, topic)
+            let action = history.note(event, at: wallClock.now())
+            status.report(action.trouble, about: "history of \(topic)")
+            guard action.filledGapCount > 0 else { continue }
+            metrics.gapsFilled.increment(by: action.filledGapCount)
+            logger.notice("caught up with the node's store", metadata: ["topic": "\(topic)"])
         }
     }
 
     private func carryOut(
-        _ history: History, _ receiver: any EnvelopeReceiver, _ topic: String, _ signal: HistorySignal
+        _ work: History.Work, _ receiver: any EnvelopeReceiver, _ topic: String, _ signal: HistorySignal
     ) async -> History.Event {
         do {
-            switch history.action {
+            switch work {
             case .load:
                 return .loaded(try await checkpoints.checkpoint(of: topic))
             case .rest:
@@ -39,10 +43,10 @@ extension WakuTransport {
                 let page = try await node.storePage(query)
                 if query.includesData { metrics.countFetched(page.rows.count, from: .store) }
                 return .page(page)
-            case .offer(let envelopes, let hashes):
+            case .offer(let envelopes, let hashes, let withoutGap):
                 try await offer(envelopes, hashes: hashes, to: receiver, origin: .caughtUp)
                 metrics.recovered.increment(by: envelopes.count)
-                if history.isComparing, !envelopes.isEmpty { signal.noteMissed() }
+                if withoutGap, !envelopes.isEmpty { signal.noteMissed() }
                 return .accepted
             case .save(let checkpoint):
                 try await checkpoints.saveCheckpoint(checkpoint, of: topic)
@@ -55,13 +59,6 @@ extension WakuTransport {
         }
     }
 
-    private func report(_ history: History, _ topic: String) {
-        status.report(history.trouble, about: "history of \(topic)")
-        guard history.filledGapCount > 0 else { return }
-        metrics.gapsFilled.increment(by: history.filledGapCount)
-        logger.notice("caught up with the node's store", metadata: ["topic": "\(topic)"])
-    }
-
     /// - Parameter duration: nil waits for a gap only.
     /// - Returns: false when it is time to end.
     private func pause(_ duration: Duration?, orGapOf signal: HistorySignal) async -> Bool {
@@ -69,7 +66,7 @@ extension WakuTransport {
         await cancelWhenGracefulShutdown { [clock] in
             await withTaskGroup { group in
                 if let duration { group.addTask { try? await clock.sleep(for: duration) } }
-                group.addTask { await signal.wait() }
+                group.addTask { await signal.waitForGap() }
                 await group.next()
                 group.cancelAll()
             }
