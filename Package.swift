@@ -36,9 +36,6 @@ func tests(_ name: String, _ dependencies: [Target.Dependency], exclude: [String
         name: name + "Tests", dependencies: dependencies + ["TestSupport"], exclude: exclude, swiftSettings: settings)
 }
 
-// `pushbench codec` compares with swift-protobuf, which nothing else needs: PUSHSERVER_BENCH_PROTOBUF=1 swift build …
-let comparesWithProtobuf = Context.environment["PUSHSERVER_BENCH_PROTOBUF"] == "1"
-
 let package = Package(
     name: "pushserver",
     products: [
@@ -85,11 +82,12 @@ let package = Package(
         // The server.
         library(
             "Engine",
-            ["Transport", "Store", "PushProtocol", "Envelope", "StatusCrypto", "Wire", logging, metrics, serviceLifecycle]),
+            ["Transport", "Store", "PushProtocol", "Envelope", "StatusCrypto", "Wire", "Concurrency", logging, metrics, serviceLifecycle]),
         library(
             "Delivery",
             [
-                "Store", "PushProtocol", "Envelope", "StatusCrypto", "Wire", "HTTPClient", logging, metrics, serviceLifecycle, yams,
+                "Concurrency", "Store", "PushProtocol", "Envelope", "StatusCrypto", "Wire", "HTTPClient", logging, metrics,
+                serviceLifecycle, yams,
             ]),
         library(
             "Daemon",
@@ -100,7 +98,7 @@ let package = Package(
             ]),
 
         // The client side: the only public API.
-        library("PushClient", ["WakuREST", "HTTPClient", "Envelope", "StatusCrypto", "Wire", grdb]),
+        library("PushClient", ["WakuREST", "Concurrency", "HTTPClient", "Envelope", "StatusCrypto", "Wire", grdb]),
 
         executable("pushserver", ["Daemon"]),
         executable(
@@ -111,7 +109,7 @@ let package = Package(
         library(
             "Bench",
             [
-                "Engine", "Delivery", "Transport", "WakuREST", "HTTPClient", "Store", "PushProtocol", "Envelope", "StatusCrypto", "Wire",
+                "Engine", "Delivery", "Transport", "Store", "PushProtocol", "Envelope", "StatusCrypto", "Wire", "TestSupport",
                 "CSecp256k1", "CLibCrypto", logging,
             ]),
 
@@ -153,7 +151,8 @@ let package = Package(
         tests(
             "Delivery",
             [
-                "Delivery", "Engine", "Transport", "Store", "PushProtocol", "HTTPClient", "Envelope", "StatusCrypto", "Wire", grdb,
+                "Delivery", "Concurrency", "Engine", "Transport", "Store", "PushProtocol", "HTTPClient", "Envelope", "StatusCrypto",
+                "Wire", grdb,
                 logging, serviceLifecycle,
             ]),
         tests(
@@ -170,18 +169,12 @@ let package = Package(
                 "StatusCrypto", "Wire", logging, serviceLifecycle,
             ]),
         tests("Bench", ["Bench"]),
-        tests("Daemon", ["pushserver", "pushctl", "misbehavingrelay", "WakuREST", "HTTPClient", "Envelope", "StatusCrypto", "Wire", grdb]),
+        tests(
+            "Daemon",
+            [
+                "pushserver", "pushctl", "misbehavingrelay", "WakuREST", "HTTPClient", "Store", "Envelope", "KeyFiles", "StatusCrypto",
+                "Wire", grdb, logging,
+            ]),
     ],
     cLanguageStandard: .c11
 )
-
-if comparesWithProtobuf {
-    let generated = "GeneratedMessages"
-    package.dependencies.append(.package(url: "https://github.com/apple/swift-protobuf", exact: "1.39.0"))
-    // Generated code keeps its own rules.
-    package.targets.append(.target(name: generated, dependencies: [.product(name: "SwiftProtobuf", package: "swift-protobuf")]))
-    for target in package.targets where target.name == "Bench" {
-        target.dependencies += [.target(name: generated), .product(name: "SwiftProtobuf", package: "swift-protobuf")]
-        target.swiftSettings?.append(.define("COMPARES_WITH_PROTOBUF"))
-    }
-}

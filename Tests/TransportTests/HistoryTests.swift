@@ -9,7 +9,7 @@ import Wire
 @testable import Transport
 
 /// Windows, pages and checkpoints of a node's history, with time that is advanced.
-struct HistoryTests {
+@Suite(.safetyNet) struct HistoryTests {
     let world = HistoryWorld()
     var history: History
 

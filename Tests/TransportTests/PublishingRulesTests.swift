@@ -8,7 +8,7 @@ import Wire
 @testable import Transport
 
 /// The rules of publishing, and what is remembered of it.
-struct PublishingRulesTests {
+@Suite(.safetyNet) struct PublishingRulesTests {
     static let now = Timestamp(nanoseconds: 1_700_000_000_000_000_000)
 
     @Test(arguments: [
