@@ -1,6 +1,6 @@
 package import Envelope
 import HTTPTypes
-import Hummingbird
+package import Hummingbird
 import HummingbirdCore
 package import Logging
 package import MessageBus
@@ -72,31 +72,27 @@ package struct RelayServer: Service {
         let member = try RelayMember(configuration, clock: clock, logger: logger)
         let membership = bus.attach(listener: member)
         defer { membership.leave() }
-        try await Self.serve(configuration, logger: logger, onListening: onListening) { request in
-            await member.respond(to: request, publishing: membership.publish)
+        try await Self.serve(configuration, logger: logger, onListening: onListening) { request, context in
+            context.response(for: await member.respond(to: request, publishing: membership.publish))
         }
     }
 
     /// The HTTP alone.
-    ///
-    /// - Parameter respond: nil ends the connection without an answer.
     package static func serve(
         _ configuration: Configuration, logger: Logger, onListening: @escaping @Sendable (_ address: String) async -> Void,
-        respond: @escaping @Sendable (RelayRequest) async -> RelayResponse?
+        respond: @escaping @Sendable (RelayRequest, RelayContext) async -> Response
     ) async throws {
         let application = Application(
             responder: CallbackResponder<RelayContext> { request, context in
-                let response: RelayResponse?
                 do {
                     let body = try await request.body.collect(upTo: maximumBodyByteCount)
-                    response = await respond(
-                        RelayRequest(
-                            method: request.method.rawValue, target: request.head.path ?? "", contentType: request.headers[.contentType],
-                            body: Array(buffer: body), listenAddress: context.listenAddress))
+                    let relayRequest = RelayRequest(
+                        method: request.method.rawValue, target: request.head.path ?? "", contentType: request.headers[.contentType],
+                        body: Array(buffer: body), listenAddress: context.listenAddress)
+                    return await respond(relayRequest, context)
                 } catch {
-                    response = .error(error is NIOTooManyBytesError ? 413 : 400)
+                    return context.response(for: .error(error is NIOTooManyBytesError ? 413 : 400))
                 }
-                return response.map { context.response(for: $0) } ?? context.hangUp()
             },
             server: .http1(configuration: .init(idleTimeout: idleTimeout)),
             configuration: ApplicationConfiguration(

@@ -44,7 +44,7 @@ struct MisbehavingRelayCommand: AsyncParsableCommand {
                 guard await addresses.wait(until: { $0.count == relays.count }) else { return }
                 let bound = addresses.value.sorted { $0.key < $1.key }.map(\.value)
                 try JSONEncoder().encode(["relays": bound]).write(to: URL(filePath: readyFile), options: .atomic)
-                FileHandle.standardError.write(Data("misbehavingrelay ready\n".utf8))
+                FileHandle.standardError.write(Data("[misbehavingrelay] ready\n".utf8))
             }
             while try await tasks.next() != nil {}
         }

@@ -25,8 +25,6 @@ final class HistoryWorld: Sendable {
         /// What the receiver has accepted, in that order.
         var accepted: [WakuEnvelope] = []
         var acceptedDigests: Set<Digest32> = []
-        /// What of it came without any sign of a gap.
-        var acceptedWithoutGap: [WakuEnvelope] = []
         var saved: [Timestamp] = []
         var queries: [StoreQuery] = []
         var now = HistoryWorld.start
@@ -44,7 +42,6 @@ final class HistoryWorld: Sendable {
 
     var now: Timestamp { state.withLock(\.now) }
     var accepted: [WakuEnvelope] { state.withLock(\.accepted) }
-    var acceptedWithoutGap: [WakuEnvelope] { state.withLock(\.acceptedWithoutGap) }
     var saved: [Timestamp] { state.withLock(\.saved) }
     var queries: [StoreQuery] { state.withLock(\.queries) }
 
@@ -104,9 +101,8 @@ final class HistoryWorld: Sendable {
         case .load: return .loaded(saved.last ?? checkpoint)
         case .rest: return .rested
         case .ask(let query): return .page(try page(query))
-        case .offer(let envelopes, let hashes, let withoutGap):
+        case .offer(let envelopes, let hashes):
             accept(envelopes)
-            if withoutGap { state.withLock { $0.acceptedWithoutGap += envelopes } }
             state.withLock { $0.known.formUnion(hashes) }
             return .accepted
         case .save(let checkpoint):
@@ -116,11 +112,16 @@ final class HistoryWorld: Sendable {
     }
 
     /// Lets the history do all it can before it waits for a gap or for the next comparison.
-    func run(_ history: inout History, checkpoint: Timestamp? = nil) throws {
+    ///
+    /// - Returns: its actions from now on.
+    @discardableResult
+    func run(_ history: inout History, checkpoint: Timestamp? = nil) throws -> [History.Action] {
+        var actions: [History.Action] = []
         while !(history.action.work == .rest && history.action.delay != History.topicDelay) {
             if let delay = history.action.delay { advance(by: delay) }
-            history.note(try carryOut(history.action.work, checkpoint: checkpoint), at: now)
+            actions.append(history.note(try carryOut(history.action.work, checkpoint: checkpoint), at: now))
         }
+        return actions
     }
 
     /// As nwaku answers (WAKU_REST.md §1.5).

@@ -50,27 +50,30 @@ struct TopicPollTests {
     @Test mutating func `learns from what it missed that the node keeps less than was said`() {
         poll = TopicPoll(interval: .milliseconds(500), cacheShare: 4_096)
         poll.note(.took(batch(50)))
-        #expect(poll.gap == .start)
+        #expect(poll.action.reception == .gap(.start))
         poll.note(.accepted)
         poll.note(.took(batch(50)))
-        #expect(poll.gap == nil)
+        #expect(poll.action.reception == nil)
         poll.note(.accepted)
         #expect(poll.action.delay == .milliseconds(500))
-        _ = poll.noteMissed()
+        #expect(poll.note(.missed).overflowCount == 50)
+        #expect(poll.action.work == .take)
+        #expect(poll.action.delay == .zero)
         poll.note(.took(batch(49)))
-        #expect(poll.gap == nil)
+        #expect(poll.action.overflowCount == nil)
+        #expect(poll.action.reception == nil)
         poll.note(.accepted)
         #expect(poll.action.delay == .zero)
         poll.note(.took(batch(50)))
-        #expect(poll.gap == .overflow)
+        #expect(poll.action.reception == .gap(.overflow))
     }
 
     @Test mutating func `learns nothing from small batches: no cache is as small as that`() {
         poll.note(.took(batch(20)))
         poll.note(.accepted)
-        _ = poll.noteMissed()
+        #expect(poll.note(.missed).overflowCount == 39)
         poll.note(.took(batch(20)))
-        #expect(poll.gap == nil)
+        #expect(poll.action.reception == nil)
     }
 
     @Test mutating func `does not hurry when a subscription does not last`() {
@@ -99,24 +102,21 @@ struct TopicPollTests {
         poll.note(.took(LiveBatch()))
         poll.note(.took(LiveBatch(wanted: [], hashes: Array(repeating: Digest32(), count: count))))
         #expect(poll.action.delay == .zero)
-        #expect(poll.gap == (count >= 39 ? .overflow : nil))
+        #expect(poll.action.reception == (count >= 39 ? .gap(.overflow) : nil))
         poll.note(.accepted)
         #expect(poll.action.work == .take)
         #expect(poll.action.delay == .milliseconds(milliseconds))
-        #expect(poll.gap == nil)
+        #expect(poll.action.reception == nil)
     }
 
     @Test mutating func `the first messages leave a gap behind them`() {
-        #expect(poll.action.reception == .interrupted)
-        poll.note(.failed("down"))
-        poll.note(.notSubscribed)
-        poll.note(.subscribed)
-        #expect(poll.gap == nil)
+        for event in [.failed("down"), .notSubscribed, .subscribed] as [TopicPoll.Event] {
+            #expect(poll.note(event).reception == nil)
+        }
         poll.note(.took(LiveBatch()))
-        #expect(poll.gap == .start)
-        #expect(poll.action.reception != .interrupted)
+        #expect(poll.action.reception == .gap(.start))
         poll.note(.took(LiveBatch()))
-        #expect(poll.gap == nil)
+        #expect(poll.action.reception == nil)
     }
 
     @Test(
@@ -126,30 +126,20 @@ struct TopicPollTests {
         ] as [([TopicPoll.Event], Gap)])
     mutating func `whatever interrupts the messages leaves one gap`(events: [TopicPoll.Event], gap: Gap) {
         poll.note(.took(LiveBatch()))
-        for event in events {
-            poll.note(event)
-            #expect(poll.action.reception == .interrupted)
-            #expect(poll.gap == nil)
-        }
+        #expect(events.compactMap { poll.note($0).reception } == [.interrupted])
         poll.note(.took(batch(40)))
-        #expect(poll.gap == gap)
+        #expect(poll.action.reception == .gap(gap))
         poll.note(.accepted)
-        #expect(poll.gap == nil)
+        #expect(poll.action.reception == nil)
     }
 
     @Test mutating func `a batch that could not be recorded is no gap`() {
         poll.note(.took(LiveBatch()))
         poll.note(.took(batch(1)))
         poll.note(.failed("disk full"))
-        #expect(poll.action.reception != .interrupted)
+        #expect(poll.action.reception == nil)
         poll.note(.accepted)
         poll.note(.took(LiveBatch()))
-        #expect(poll.gap == nil)
-    }
-}
-
-extension TopicPoll {
-    fileprivate var gap: Gap? {
-        if case .gap(let cause) = action.reception { cause } else { nil }
+        #expect(poll.action.reception == nil)
     }
 }

@@ -1,5 +1,6 @@
 package import Envelope
 import Foundation
+import Hummingbird
 package import Logging
 package import MessageBus
 package import Relay
@@ -41,10 +42,18 @@ package struct MisbehavingRelay: Service {
         defer { control.detach() }
         let membership = bus.attach(listener: member)
         defer { membership.leave() }
-        try await RelayServer.serve(configuration, logger: logger, onListening: onListening) { request in
-            await member.respond(to: request, publishing: membership.publish)
+        try await RelayServer.serve(configuration, logger: logger, onListening: onListening) { request, context in
+            let response = await member.respond(to: request, publishing: membership.publish)
+            return response.map { context.response(for: $0) } ?? Self.brokenOff
         }
     }
+
+    /// The connection ends before the answer does.
+    private static var brokenOff: Response {
+        Response(status: .ok, headers: [.contentLength: "1"], body: ResponseBody(contentLength: 1) { _ in throw BrokenOff() })
+    }
+
+    private struct BrokenOff: Error {}
 }
 
 /// Stands between a node and the rest of the world: the bus, and whoever asks over HTTP.

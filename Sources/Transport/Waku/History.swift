@@ -16,26 +16,29 @@ struct History {
         case rest
         /// Ask the node's store.
         case ask(StoreQuery)
-        /// Offer the messages to the receiver; when it has them, all of the hashes are known. They were missed with a gap, or without any
-        /// sign of one.
-        case offer([WakuEnvelope], hashes: [Digest32], withoutGap: Bool)
+        /// Offer the messages to the receiver; when it has them, all of the hashes are known.
+        case offer([WakuEnvelope], hashes: [Digest32])
         /// Write the checkpoint.
         case save(Timestamp)
     }
 
-    /// What to do next, and what is known by now.
+    /// What to do next, and what has come of the last event.
     struct Action: Equatable {
         var work: Work
-        /// To be waited before; nil waits for a gap only.
+        /// To be waited before, unless an event comes; nil waits for an event only.
         var delay: Duration?
         /// Why the store cannot be read or compared.
         var trouble: String?
-        /// Gaps that the last event has proved filled.
+        /// Gaps that are filled now.
         var filledGapCount = 0
+        /// The receiver took messages that were missed without any sign of a gap.
+        var hasFoundMissed = false
     }
 
     enum Event {
         case loaded(Timestamp?)
+        /// The node gives no live messages any more.
+        case interrupted
         /// The node gives again, but may have given less than there was.
         case gap
         /// The delay is over.
@@ -116,9 +119,8 @@ struct History {
     private var foreign: [Foreign] = []
     private var pageSize = Self.maximumPageSize
     private var failureCount = 0
-
-    /// As the last event left it.
-    private(set) var action = Action(work: .load, delay: .zero)
+    private var isInterrupted = false
+    private var step = Action(work: .load, delay: .zero)
 
     private static let maximumPageSize = 100
 
@@ -136,9 +138,23 @@ struct History {
         self.isKnown = isKnown
     }
 
+    /// As the last event left it.
+    var action: Action {
+        guard isInterrupted else { return step }
+        switch step.work {
+        case .load, .offer, .save: return step
+        case .ask, .rest:
+            // A node that gives no live messages has nothing to compare them with; when it gives again, that is a gap.
+            var action = step
+            (action.work, action.delay) = (.rest, nil)
+            return action
+        }
+    }
+
     @discardableResult
     mutating func note(_ event: Event, at now: Timestamp) -> Action {
-        action.filledGapCount = 0
+        step.filledGapCount = 0
+        step.hasFoundMissed = false
         switch event {
         case .loaded(let stored):
             checkpoint = stored
@@ -151,8 +167,9 @@ struct History {
                 reconsider()
             }
         case .page(let page): take(page)
-        case .accepted: proceed()
+        case .accepted: accept()
         case .saved: complete(at: now)
+        case .interrupted: isInterrupted = true
         case .gap: noteGap(at: now)
         case .failed(let failure, let reason): fail(failure, reason)
         }
@@ -162,9 +179,10 @@ struct History {
     // MARK: Windows
 
     private mutating func noteGap(at now: Timestamp) {
+        isInterrupted = false
         openGapCount += 1
         // A pass under way goes on, without further patience: the node is there again. The next one fills the gap.
-        if pass == nil, action.work == .rest { begin(at: now) } else if action.trouble != nil { action.delay = .zero }
+        if pass == nil, step.work == .rest { begin(at: now) } else if step.trouble != nil { step.delay = .zero }
     }
 
     /// Begins the pass over the next window.
@@ -206,7 +224,7 @@ struct History {
         guard finished.reachesPresent else { return begin(at: now) }
         if closingGapCount > 0 { remainingComparisons = Self.comparisonsBeforeReview }
         isReviewing = false
-        action.filledGapCount = closingGapCount
+        step.filledGapCount = closingGapCount
         closingGapCount = 0
         openGapCount > 0 ? begin(at: now) : next(.rest, after: Self.interval)
     }
@@ -233,7 +251,7 @@ struct History {
     }
 
     private mutating func take(_ page: StorePage) {
-        guard case .ask(let query) = action.work else { return }
+        guard case .ask(let query) = step.work else { return }
         guard query.hashes.isEmpty else {
             pass?.missing.removeFirst(query.hashes.count)
             return offer(page.rows)
@@ -258,7 +276,13 @@ struct History {
         }
         if !wanted.isEmpty { pass?.hasOffered = true }
         guard !rows.isEmpty else { return proceed() }
-        next(.offer(wanted, hashes: rows.compactMap(\.digest), withoutGap: closingGapCount == 0 && !isReviewing), after: .zero)
+        next(.offer(wanted, hashes: rows.compactMap(\.digest)), after: .zero)
+    }
+
+    private mutating func accept() {
+        guard case .offer(let envelopes, _) = step.work else { return }
+        step.hasFoundMissed = !envelopes.isEmpty && openGapCount == 0 && closingGapCount == 0 && !isReviewing
+        proceed()
     }
 
     /// A registration in the window makes topics wanted: whoever asked for that client later in the window was taken for foreign.
@@ -272,19 +296,19 @@ struct History {
     // MARK: Outcomes
 
     private mutating func next(_ work: Work, after delay: Duration?) {
-        action = Action(work: work, delay: delay, filledGapCount: action.filledGapCount)
+        (step.work, step.delay, step.trouble) = (work, delay, nil)
         failureCount = 0
     }
 
     /// The same work again, later and later; but not the same question if that was what failed.
     private mutating func fail(_ failure: Failure, _ reason: String) {
         let failureCount = failureCount + 1
-        if pass != nil, case .ask = action.work, failure != .other {
+        if pass != nil, case .ask = step.work, failure != .other {
             if failure == .tooLarge { pageSize = max(1, pageSize / 2) } else { pass?.query.cursor = nil }
             proceed()
         }
         self.failureCount = failureCount
-        action.trouble = reason
-        action.delay = Self.backOff.bound(afterFailures: failureCount)
+        step.trouble = reason
+        step.delay = Self.backOff.bound(afterFailures: failureCount)
     }
 }

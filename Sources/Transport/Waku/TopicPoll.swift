@@ -33,22 +33,24 @@ struct TopicPoll {
         case offer(LiveBatch)
     }
 
+    /// How the reception changed.
     enum Reception: Equatable {
-        /// The node does not give, or was never asked.
+        /// The node does not give any more.
         case interrupted
-        case ongoing
         /// The node gives (again), and something may be missing that its store has.
         case gap(Gap)
     }
 
-    /// What to do next, and what is known by now.
+    /// What to do next, and what has come of the last event.
     struct Action: Equatable {
         var work: Work
         /// To be waited before.
         var delay: Duration
-        var reception: Reception
         /// Why nothing can be received at the moment.
         var trouble: String?
+        var reception: Reception?
+        /// Set when the node proved to keep less than was said: a batch of this size is taken for an overflow from now on.
+        var overflowCount: Int?
     }
 
     enum Event {
@@ -56,6 +58,8 @@ struct TopicPoll {
         case notSubscribed
         case subscribed
         case accepted
+        /// The node's store has messages that no GET gave, although no batch looked like an overflow.
+        case missed
         /// The work failed, for a reason in an operator's words.
         case failed(String)
     }
@@ -80,7 +84,7 @@ struct TopicPoll {
     private var lastBatchIsLarge = false
 
     /// As the last event left it.
-    private(set) var action = Action(work: .take, delay: .zero, reception: .interrupted, trouble: "not polled yet")
+    private(set) var action = Action(work: .take, delay: .zero, trouble: "not polled yet")
 
     /// - Parameters:
     ///   - interval: between two GETs of which the first one did not find much.
@@ -94,11 +98,12 @@ struct TopicPoll {
 
     @discardableResult
     mutating func note(_ event: Event) -> Action {
-        if case .gap = action.reception { action.reception = .ongoing }
+        action.reception = nil
+        action.overflowCount = nil
         switch event {
         case .took(let batch):
             let cause = interruption ?? (batch.hashes.count >= overflowCount ? .overflow : nil)
-            action.reception = cause.map { .gap($0) } ?? .ongoing
+            action.reception = cause.map { .gap($0) }
             interruption = nil
             hasSubscribed = false
             largestBatchCount = max(largestBatchCount, batch.hashes.count)
@@ -116,6 +121,11 @@ struct TopicPoll {
         case .subscribed:
             hasSubscribed = true
             next(.take, after: .zero)
+        case .missed:
+            // The node keeps less than the operator says; some versions ignore what they are told (nwaku #3444).
+            if largestBatchCount >= Self.smallestCacheCapacity { overflowCount = min(overflowCount, largestBatchCount) }
+            action.overflowCount = overflowCount
+            action.delay = .zero
         case .failed(let reason):
             // A batch that cannot be recorded is still there; everything else is a node that does not give.
             if action.work == .take || action.work == .subscribe { interrupt(.outage) }
@@ -124,17 +134,9 @@ struct TopicPoll {
         return action
     }
 
-    /// Learns from messages that the node's store has and no GET gave, although no batch looked like an overflow: the node keeps less than
-    /// the operator says; some versions ignore what they are told (nwaku #3444).
-    ///
-    /// - Returns: how large a batch is taken for an overflow from now on.
-    mutating func noteMissed() -> Int {
-        if largestBatchCount >= Self.smallestCacheCapacity { overflowCount = min(overflowCount, largestBatchCount) }
-        return overflowCount
-    }
-
     private mutating func interrupt(_ cause: Gap) {
-        interruption = interruption ?? cause
+        guard interruption == nil else { return }
+        interruption = cause
         action.reception = .interrupted
     }
 

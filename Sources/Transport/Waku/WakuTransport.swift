@@ -79,9 +79,9 @@ package final class WakuTransport: MessageTransport {
             group.addTask { await self.watchHealth() }
             if configuration.confirmsPublishing { group.addTask { await self.confirmPublished() } }
             for topic in configuration.pubsubTopics {
-                let signal = HistorySignal()
-                group.addTask { await self.poll(topic, receiver, signal) }
-                if configuration.usesHistory { group.addTask { await self.followHistory(of: topic, receiver, signal) } }
+                let news = TopicNews()
+                group.addTask { await self.poll(topic, receiver, news) }
+                if configuration.usesHistory { group.addTask { await self.followHistory(of: topic, receiver, news) } }
             }
         }
     }
@@ -98,19 +98,20 @@ package final class WakuTransport: MessageTransport {
 
     // MARK: Polling
 
-    private func poll(_ topic: String, _ receiver: any EnvelopeReceiver, _ signal: HistorySignal) async {
+    private func poll(_ topic: String, _ receiver: any EnvelopeReceiver, _ news: TopicNews) async {
         let share = configuration.cacheCapacity / max(1, configuration.pubsubTopics.count)
         var poll = TopicPoll(interval: configuration.pollInterval, cacheShare: share)
-        while await pause(poll.action.delay) {
-            let action = poll.note(await carryOut(poll.action.work, topic, receiver))
+        var action = poll.action
+        while await pause(action.delay) {
+            let event = if let event = news.nextForPoll() { event } else { await carryOut(action.work, topic, receiver) }
+            action = poll.note(event)
             status.report(action.trouble, about: topic)
+            if let reception = action.reception { news.tellHistory(reception) }
             if case .gap(let cause) = action.reception {
                 metrics.count(cause)
                 logger.notice("messages may have been missed", metadata: ["topic": "\(topic)", "cause": "\(cause)"])
             }
-            signal.update(action.reception)
-            if signal.takeMissed() {
-                let count = poll.noteMissed()
+            if let count = action.overflowCount {
                 logger.warning(
                     """
                     the node's store had messages that its cache did not give; is transport.waku.cacheCapacity what the node has? \
@@ -119,7 +120,7 @@ package final class WakuTransport: MessageTransport {
                     metadata: ["topic": "\(topic)", "count": "\(count)"])
             }
         }
-        if case .offer(let batch) = poll.action.work { await offerLast(batch, receiver) }
+        if case .offer(let batch) = action.work { await offerLast(batch, receiver) }
     }
 
     private func carryOut(_ work: TopicPoll.Work, _ topic: String, _ receiver: any EnvelopeReceiver) async -> TopicPoll.Event {
