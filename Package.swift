@@ -128,6 +128,12 @@ let package = Package(
             name: "CFaultyVFS", dependencies: [sqlite], cSettings: [.treatAllWarnings(as: .error)],
             linkerSettings: [.linkedLibrary("sqlite3")]),
 
+        // Reads what strangers send, on and on (Scripts/fuzz).
+        .executableTarget(
+            name: "pushfuzz", dependencies: ["CAllocationMeter", "WakuREST", "Envelope", "StatusCrypto", "Wire", argumentParser],
+            path: "Tests/Fuzz", exclude: ["CAllocationMeter", "Regressions"], swiftSettings: settings + [.enableExperimentalFeature("Extern")]),
+        .target(name: "CAllocationMeter", path: "Tests/Fuzz/CAllocationMeter", cSettings: [.treatAllWarnings(as: .error)]),
+
         // The example of the package in Examples, built as an app is: it sees what is public, and nothing else.
         .executableTarget(
             name: "Quickstart", dependencies: ["PushClient"], path: "Examples/Sources/Quickstart", packageAccess: false,
