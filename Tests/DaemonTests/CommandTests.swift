@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// The face that scripts rely on: commands, exit codes, files (CONTRACT.md).
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.fewAtATime, .safetyNet)
 struct CommandTests {
     @Test func `identity creates a key file for its owner alone, and prints the same key again`() async throws {
         let folder = try TemporaryFolder()

@@ -7,17 +7,18 @@ import TestSupport
 import Testing
 import Wire
 
+private let killCount = ProcessInfo.processInfo.environment["CRASH_TEST_KILLS"].flatMap { Int($0) } ?? 24
+
 /// SIGKILL at random points under load (RELIABILITY.md T1): what was acknowledged holds, whatever crashes.
 ///
-/// `CRASH_TEST_KILLS` sets how often, `CRASH_TEST_SEED` repeats a run; `Scripts/crash-test` does a thousand.
-@Suite(.timeLimit(.minutes(60)))
+/// `CRASH_TEST_KILLS` sets how often, `CRASH_TEST_SEED` repeats a run; `Scripts/crash-test` does a thousand, which takes longer than any
+/// other test may.
+@Suite(.fewAtATime, .timeLimit(.minutes(20 + killCount / 5)))
 struct CrashTests {
-    private static let environment = ProcessInfo.processInfo.environment
-    private static let killCount = environment["CRASH_TEST_KILLS"].flatMap { Int($0) } ?? 50
-    private static let seed = environment["CRASH_TEST_SEED"].flatMap { UInt64($0) } ?? .random(in: 0...(.max))
+    private static let seed = ProcessInfo.processInfo.environment["CRASH_TEST_SEED"].flatMap { UInt64($0) } ?? .random(in: 0...(.max))
 
     @Test func `no accepted push is lost, no version goes back, and an unregistration is final`() async throws {
-        print("crash test: \(Self.killCount) kills, CRASH_TEST_SEED=\(Self.seed)")
+        print("crash test: \(killCount) kills, CRASH_TEST_SEED=\(Self.seed)")
         var random = SplitMix64(seed: Self.seed)
         try await withStubGorush { gorush in
             let folder = try TemporaryFolder()
@@ -25,10 +26,10 @@ struct CrashTests {
             let ledger = Ledger()
             let world = try World(folder: folder, ledger: ledger)
 
-            for _ in 0..<Self.killCount {
+            for _ in 0..<killCount {
                 let server = try await ServerProcess.start(in: folder, settings: settings)
-                // Somewhere between the first message of a life and its sixtieth answer.
-                try await world.live(on: server, untilAnswers: Int.random(in: 0...60, using: &random))
+                // Somewhere between the first message of a life and its fortieth answer.
+                try await world.live(on: server, untilAnswers: Int.random(in: 0...40, using: &random))
                 await server.kill()
             }
 
@@ -38,7 +39,7 @@ struct CrashTests {
             let accepted = ledger.acceptedChatIDs
 
             // I1: every push whose report said success has been posted.
-            while !accepted.isSubset(of: Set(gorush.chatIDs)) { await Task.yield() }
+            await gorush.notifications.wait { accepted.isSubset(of: $0.compactMap(\.chatID)) }
 
             // I3: an old version is refused, an unregistration holds.
             for client in world.clients {
@@ -84,10 +85,12 @@ struct CrashTests {
 
 extension StubGorush {
     /// Of all notifications that it has taken, in order.
-    var chatIDs: [String] {
-        notifications.all.compactMap { notification in
-            if case .string(let chatID)? = notification.data?["chat_id"] { chatID } else { nil }
-        }
+    var chatIDs: [String] { notifications.all.compactMap(\.chatID) }
+}
+
+extension StubNotification {
+    var chatID: String? {
+        if case .string(let chatID)? = data?["chat_id"] { chatID } else { nil }
     }
 }
 
@@ -97,7 +100,7 @@ private final class Ledger: Sendable {
         var acknowledgedVersion: UInt64 = 0
     }
 
-    private struct State {
+    struct State {
         var clients: [Digest64: ClientState] = [:]
         var pending: [[UInt8]: String] = [:]
         var accepted: Set<String> = []
@@ -106,25 +109,30 @@ private final class Ledger: Sendable {
         var requests: [[UInt8]: (client: Digest64, version: UInt64)] = [:]
     }
 
-    private let content = Mutex(State())
+    private let content = Condition(State())
 
-    var acceptedChatIDs: Set<String> { content.withLock { $0.accepted } }
-    var answerCount: Int { content.withLock { $0.answerCount } }
+    var acceptedChatIDs: Set<String> { content.read(\.accepted) }
+    var answerCount: Int { content.read(\.answerCount) }
 
     func state(of client: Digest64) -> ClientState {
-        content.withLock { $0.clients[client] ?? ClientState() }
+        content.read { $0.clients[client] ?? ClientState() }
+    }
+
+    /// Returns when it is so, or the task is cancelled.
+    func wait(until isSo: @escaping @Sendable (State) -> Bool) async {
+        await content.wait(until: isSo)
     }
 
     func willPush(messageID: [UInt8], chatID: [UInt8]) {
-        content.withLock { $0.pending[messageID] = Hex.encode(chatID, prefix: "0x") }
+        content.change { $0.pending[messageID] = Hex.encode(chatID, prefix: "0x") }
     }
 
     func willRegister(requestID: [UInt8], client: Digest64, version: UInt64) {
-        content.withLock { $0.requests[requestID] = (client, version) }
+        content.change { $0.requests[requestID] = (client, version) }
     }
 
     func note(_ message: OpenedMessage) {
-        content.withLock { state in
+        content.change { state in
             state.answerCount += 1
             if let response = try? PushNotificationResponse.decode(message.payload), message.type == .pushNotificationResponse {
                 guard response.reports.first?.success == true, let chatID = state.pending[response.messageID] else { return }
@@ -176,9 +184,12 @@ private final class World: Sendable {
                 }
             }
             group.addTask {
-                while !Task.isCancelled, self.ledger.answerCount < goal { try await self.listen(to: network) }
+                try await network.listen { said in
+                    for envelope in said { self.note(envelope) }
+                    return self.ledger.answerCount >= goal
+                }
             }
-            group.addTask { try await self.comeAndGo(on: network) { self.ledger.answerCount < goal } }
+            group.addTask { try await self.comeAndGo(on: network, untilAnswerCount: goal) }
             try await group.waitForAll()
         }
     }
@@ -212,7 +223,7 @@ private final class World: Sendable {
         }
     }
 
-    private func comeAndGo(on network: Network, while isLive: () -> Bool) async throws {
+    private func comeAndGo(on network: Network, untilAnswerCount goal: Int) async throws {
         let client = ProtocolClient(server: clients[0].server)
         left.withLock { $0.append(client) }
         listen(as: client)
@@ -223,15 +234,10 @@ private final class World: Sendable {
             ledger.willRegister(requestID: Keccak.shake256(payload).bytes, client: client.keyHash, version: version)
             try await network.publish(
                 client.toServer(payload, type: .pushNotificationRegistration, topic: .personal(client.server)))
-            while ledger.state(of: client.keyHash).acknowledgedVersion < version {
-                guard isLive() else { return }
-                await Task.yield()
-            }
+            let name = client.keyHash
+            await ledger.wait { ($0.clients[name]?.acknowledgedVersion ?? 0) >= version || $0.answerCount >= goal }
+            guard ledger.state(of: name).acknowledgedVersion >= version else { return }
         }
-    }
-
-    private func listen(to network: Network) async throws {
-        for envelope in try await network.take() { note(envelope) }
     }
 
     private func note(_ envelope: WakuEnvelope) {

@@ -7,7 +7,7 @@ import Wire
 
 /// The main flow of golden vectors 08 through a running server: envelopes that a reference client produced are posted to its relay, replies
 /// are taken from there and opened, and a gorush stands behind it.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.fewAtATime, .safetyNet)
 struct GoldenFlowTests {
     @Test func `a reference client cannot tell it from the reference server`() async throws {
         let flow = try GoldenFlow.load()

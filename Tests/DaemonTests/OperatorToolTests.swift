@@ -7,7 +7,7 @@ import Wire
 
 /// `pushctl audit`, `registrations`, `dead-tokens` and `backup` as operators and their scripts meet them (CONTRACT.md): arguments, two
 /// streams and an exit code, beside a running server.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.fewAtATime, .safetyNet)
 struct OperatorToolTests {
     @Test func `audit says line by line what balances, and fails when something does not`() async throws {
         try await withServerWorld { world async throws in
@@ -20,13 +20,13 @@ struct OperatorToolTests {
             #expect(json.count == readable.output.split(separator: "\n").count && json.allSatisfy(\.balances))
             #expect(json.first { $0.name.hasPrefix("received =") }.map { $0.expected > 0 && $0.found == $0.expected } == true)
 
-            try world.execute("UPDATE ledger SET count = count + 1 WHERE milestone = 'processed'")
+            try world.database.execute("UPDATE ledger SET count = count + 1 WHERE milestone = 'processed'")
             let wrong = try await world.pushctl("audit")
             #expect(wrong.exitCode == 1 && wrong.output.contains("BAD  ") && wrong.error.contains("do not balance"))
             let wrongJSON = try await world.pushctl("audit", "--json")
             #expect(wrongJSON.exitCode == 1)
             #expect(try wrongJSON.decoded(as: [AuditLine].self).contains { !$0.balances && $0.expected != $0.found })
-            try world.execute("UPDATE ledger SET count = count - 1 WHERE milestone = 'processed'")
+            try world.database.execute("UPDATE ledger SET count = count - 1 WHERE milestone = 'processed'")
         }
     }
 
@@ -137,14 +137,15 @@ struct OperatorToolTests {
     @Test func `looking changes nothing`() async throws {
         try await withServerWorld { world async throws in
             _ = try await world.feedback(on: world.push(), "Unregistered")
-            let database = world.database
+            let database = world.database.path
             func look() async throws {
                 for command in [["audit"], ["registrations"], ["dead-tokens"], ["registrations", "--of", world.alice.keyHash.description]] {
                     #expect(try await ChildProcess.run("pushctl", command + ["--database", database]).exitCode == 0)
                 }
             }
             // While it runs: the log of what is not yet in the database is as long as before, and the server goes on.
-            while try world.count("unfinished_message") > 0 { await Task.yield() }  // replies that are out and not yet marked
+            // Replies that are out and not yet marked.
+            try await world.database.wait(for: "unfinished_message") { $0 == 0 }
             let log = try Data(contentsOf: URL(filePath: database + "-wal"))
             try await look()
             #expect(try Data(contentsOf: URL(filePath: database + "-wal")) == log)

@@ -6,7 +6,7 @@ import Testing
 import Wire
 
 /// What was accepted survives the process, however it ends.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.fewAtATime, .safetyNet)
 struct RestartTests {
     enum End: CaseIterable {
         case terminated

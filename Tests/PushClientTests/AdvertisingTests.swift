@@ -2,11 +2,12 @@ import Envelope
 import PushClient
 import StatusCrypto
 import Synchronization
+import TestSupport
 import Testing
 import Wire
 
 /// What a person advertises of her devices, and what others make of it.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.safetyNet)
 struct AdvertisingTests {
     private let network = FakeNetwork()
     private let alice = Identity(.test(7))
@@ -127,11 +128,14 @@ struct AdvertisingTests {
         let client = try await registering()
         let sender = SendingClient(identity: bob, node: network.node, state: try .inMemory())
         let events = sender.events
+        network.time.hold()
         let following = Task { await sender.follow([alice.publicKey, bob.publicKey]) }
         defer { following.cancel() }
         func wait(for isExpected: ([DeviceInfo]) -> Bool) async {
-            for await event in events {
-                if case .learned(alice.publicKey, let devices) = event, isExpected(devices) { return }
+            await network.time.pass {
+                for await event in events {
+                    if case .learned(alice.publicKey, let devices) = event, isExpected(devices) { return }
+                }
             }
         }
 
@@ -154,14 +158,18 @@ struct AdvertisingTests {
         network.setDown(true)
         let sender = try sending()
         var events = sender.events.makeAsyncIterator()
+        network.time.hold()
         let following = Task { await sender.follow([alice.publicKey]) }
         defer { following.cancel() }
         #expect(await events.next() == .troubled(.nodeUnreachable(reason: "down")))
         // Asked often meanwhile.
-        let start = network.time.now
-        while start.duration(to: network.time.now) < .seconds(10) { await Task.yield() }
+        for _ in 0..<20 {
+            await network.time.sleeper(dueIn: SendingClient.defaultFollowingInterval)
+            network.time.advance(by: SendingClient.defaultFollowingInterval)
+        }
+        await network.time.sleeper(dueIn: SendingClient.defaultFollowingInterval)
         network.setDown(false)
-        guard case .learned(alice.publicKey, _) = await events.next() else {
+        guard case .learned(alice.publicKey, _) = await network.time.pass(while: { await events.next() }) else {
             Issue.record("told again")
             return
         }
@@ -206,6 +214,7 @@ struct AdvertisingTests {
 }
 
 /// What is listened to.
+@Suite(.safetyNet)
 struct SubscriptionTests {
     private let network = FakeNetwork(serverCount: 1)
     private let topics = [TopicName("one"), TopicName("other")]

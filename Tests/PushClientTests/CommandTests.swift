@@ -7,18 +7,18 @@ import Testing
 import Wire
 
 /// `pushctl` as its users meet it: a process with arguments, an environment, two streams and an exit code.
+@Suite(.fewAtATime, .safetyNet)
 struct CommandTests {
-    private let folder = FileManager.default.temporaryDirectory.appending(path: "pushctl-\(UUID().uuidString)")
-    private var keyFile: String { folder.appending(path: "key").path }
+    private let folder: TemporaryFolder
+    private var keyFile: String { folder.path("key") }
     private let server = IdentityKey(PrivateKey.test(1).publicKey).compressedHex
 
     init() throws {
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        folder = try TemporaryFolder()
     }
 
     @Test("a device registers, is asked for, notified and unregistered, and every result is JSON")
     func mainFlow() async throws {
-        defer { try? FileManager.default.removeItem(at: folder) }
         try await withNode(subscribedTo: [FakeServer.pubsubTopic]) { url, _ in
             let environment = ["PUSHCTL_NODE": url, "PUSHCTL_SERVER": server, "PUSHCTL_KEY_FILE": keyFile]
             func pushctl(_ arguments: String...) async throws -> ChildProcess.Ended { try await run(arguments + ["--json"], environment) }
@@ -58,7 +58,6 @@ struct CommandTests {
 
     @Test("a device is advertised, and what arrives for a key can be watched")
     func advertiseAndWatch() async throws {
-        defer { try? FileManager.default.removeItem(at: folder) }
         try await withNode(subscribedTo: [FakeServer.pubsubTopic]) { url, _ in
             let environment = ["PUSHCTL_NODE": url, "PUSHCTL_SERVER": server, "PUSHCTL_KEY_FILE": keyFile]
             #expect(try await run(["advertise"], environment).exitCode == 78)
@@ -81,7 +80,6 @@ struct CommandTests {
 
     @Test("what was registered is remembered: the next time with a higher version and the same access token, until a contact is missing")
     func remembering() async throws {
-        defer { try? FileManager.default.removeItem(at: folder) }
         try await withNode(subscribedTo: [FakeServer.pubsubTopic]) { url, fake in
             let contact = try Identity(privateKeyHex: String(repeating: "7a", count: 32)).publicKey.hex
             func pushctl(_ arguments: [String]) async throws -> Receipt {
@@ -121,7 +119,6 @@ struct CommandTests {
 
     @Test("a server that is gone does not keep a device from another one, and a state that cannot be used is 78")
     func otherServer() async throws {
-        defer { try? FileManager.default.removeItem(at: folder) }
         try await withNode(subscribedTo: [FakeServer.pubsubTopic]) { url, fake in
             func register(_ server: String, _ options: String...) async throws -> ChildProcess.Ended {
                 try await run(
@@ -138,14 +135,13 @@ struct CommandTests {
                 ["register", "--server", server, "--node", url, "--device-token", "token", "--token-type", "firebase"],
                 ["PUSHCTL_KEY_FILE": keyFile])
             #expect(registered.exitCode == 0 && fake.registrations.count == 1)
-            let unusable = try await register(server, "--state", folder.appending(path: "no/such/folder").path)
+            let unusable = try await register(server, "--state", folder.path("no/such/folder"))
             #expect(unusable.exitCode == 78 && unusable.error.contains("--state"))
         }
     }
 
     @Test("several servers are told the same, and what one of them refuses does not keep it from the others")
     func severalServers() async throws {
-        defer { try? FileManager.default.removeItem(at: folder) }
         try await withNode(subscribedTo: [FakeServer.pubsubTopic]) { url, fake in
             let silent = IdentityKey(PrivateKey.test(2).publicKey).hex
             let arguments = ["--server", silent, "--server", server, "--timeout", "10ms", "--node", url, "--key-file", keyFile, "--json"]
@@ -160,7 +156,6 @@ struct CommandTests {
 
     @Test("without a server being named, a person is found and notified as by an app; contacts with their own key")
     func anywhere() async throws {
-        defer { try? FileManager.default.removeItem(at: folder) }
         try await withNode(subscribedTo: [FakeServer.pubsubTopic]) { url, _ in
             let contact = String(repeating: "7a", count: 32)
             let registered = try await run(
@@ -182,7 +177,6 @@ struct CommandTests {
 
     @Test("the doctor finds a healthy server healthy, and leaves nothing behind")
     func doctor() async throws {
-        defer { try? FileManager.default.removeItem(at: folder) }
         try await withNode(subscribedTo: [FakeServer.pubsubTopic]) { url, fake in
             let ended = try await run(["doctor", "--node", url, "--server", server, "--json"])
             #expect(ended.exitCode == 0)
@@ -195,7 +189,6 @@ struct CommandTests {
 
     @Test("given a real device the doctor has it notified, once")
     func doctorNotifies() async throws {
-        defer { try? FileManager.default.removeItem(at: folder) }
         try await withNode(subscribedTo: [FakeServer.pubsubTopic]) { url, fake in
             let token = String(repeating: "ab", count: 32)
             let ended = try await run([
@@ -209,7 +202,6 @@ struct CommandTests {
 
     @Test("at a node without a store the doctor says so, and does all with --own-node")
     func doctorAtOwnNode() async throws {
-        defer { try? FileManager.default.removeItem(at: folder) }
         try await withNode(subscribedTo: [], hasStore: false) { url, fake in
             let arguments = ["doctor", "--node", url, "--server", server]
             let refused = try await run(arguments)
@@ -223,7 +215,6 @@ struct CommandTests {
 
     @Test("with --own-node watch shows all that is in the node's cache, and takes it")
     func watchOwnNode() async throws {
-        defer { try? FileManager.default.removeItem(at: folder) }
         try await withNode(subscribedTo: [FakeServer.pubsubTopic]) { url, _ in
             let environment = ["PUSHCTL_NODE": url, "PUSHCTL_SERVER": server, "PUSHCTL_KEY_FILE": keyFile]
             #expect(try await run(["register", "--device-token", "token", "--token-type", "firebase"], environment).exitCode == 0)
@@ -241,7 +232,6 @@ struct CommandTests {
 
     @Test("watch shows what arrives when it arrives", arguments: [[], ["--own-node"]])
     func watchLive(options: [String]) async throws {
-        defer { try? FileManager.default.removeItem(at: folder) }
         try await withNode(subscribedTo: [FakeServer.pubsubTopic]) { url, _ in
             let receipt = try await run(
                 ["register", "--device-token", "token", "--token-type", "firebase", "--json"],
@@ -259,7 +249,6 @@ struct CommandTests {
 
     @Test("the doctor says in which step something is wrong, and what to try")
     func doctorFindsFault() async throws {
-        defer { try? FileManager.default.removeItem(at: folder) }
         try await withNode(subscribedTo: [FakeServer.pubsubTopic]) { url, fake in
             let arguments = ["doctor", "--node", url, "--server", server, "--timeout", "1ms"]
             fake.refuseRegistrations(with: [.internalError])
@@ -277,7 +266,6 @@ struct CommandTests {
 
     @Test("keys are shown in all forms with their topics, private ones never")
     func keys() async throws {
-        defer { try? FileManager.default.removeItem(at: folder) }
         #expect(try await run(["keys", "--key-file", keyFile]).exitCode == 78)
         let made = try await run(["keys", "--key-file", keyFile, "--new"])
         #expect(made.exitCode == 0)
@@ -289,7 +277,6 @@ struct CommandTests {
 
     @Test("a refusal is told in plain words and with exit code 1")
     func refusal() async throws {
-        defer { try? FileManager.default.removeItem(at: folder) }
         try await withNode(subscribedTo: [FakeServer.pubsubTopic]) { url, _ in
             let arguments = [
                 "register", "--node", url, "--server", server, "--key-file", keyFile, "--device-token", "token", "--token-type", "firebase",
@@ -324,7 +311,6 @@ struct CommandTests {
 
     @Test("a bad environment and an unusable key file are 78")
     func configuration() async throws {
-        defer { try? FileManager.default.removeItem(at: folder) }
         #expect(try await run(["query", "--of", server], ["PUSHCTL_SERVER": "zz"]).exitCode == 78)
         #expect(try await run(["query", "--of", server, "--server", server], ["PUSHCTL_NODE": "zz"]).exitCode == 78)
 
@@ -332,8 +318,7 @@ struct CommandTests {
         #expect(try await run(unregister).exitCode == 78)
         let secret = String(repeating: "7a", count: 32)
         for (content, permissions) in [(secret, 0o644), ("no key", 0o600)] {
-            try Data(content.utf8).write(to: URL(filePath: keyFile))
-            try FileManager.default.setAttributes([.posixPermissions: permissions], ofItemAtPath: keyFile)
+            try folder.write(content, to: "key", mode: permissions)
             let ended = try await run(unregister)
             #expect(ended.exitCode == 78)
             #expect(ended.error.contains(keyFile) && !ended.error.contains(secret))

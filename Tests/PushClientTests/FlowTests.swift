@@ -2,11 +2,12 @@ import Envelope
 import PushClient
 import PushProtocol
 import StatusCrypto
+import TestSupport
 import Testing
 import Wire
 
 /// Two people, two servers, one network: all that happens between them.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.safetyNet)
 struct FlowTests {
     private let network = FakeNetwork()
     private let alice = Identity(.test(7))
@@ -79,6 +80,7 @@ struct FlowTests {
         try await registering.register(device, with: [first.identity])
         let client = try sending()
         let events = client.events
+        network.time.hold()
         let following = Task { await client.follow([alice.publicKey]) }
         defer { following.cancel() }
         var iterator = events.makeAsyncIterator()
@@ -88,8 +90,10 @@ struct FlowTests {
         }
         #expect(devices.map(\.server) == [first.identity])
         try await registering.register(device, with: both)
-        while case .learned(_, let devices) = await iterator.next() {
-            if Set(devices.map(\.server)) == Set(both) { break }
+        await network.time.pass {
+            while case .learned(_, let devices) = await iterator.next() {
+                if Set(devices.map(\.server)) == Set(both) { break }
+            }
         }
     }
 

@@ -6,7 +6,7 @@ import Testing
 import Wire
 
 /// The two clients whole, against the reference server's own bytes (golden vectors 08).
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.safetyNet)
 struct GoldenClientTests {
     private let golden: Golden
     private let alice: PrivateKey

@@ -6,6 +6,7 @@ import Testing
 import Wire
 
 /// What the reference's clients sent and its server answered (golden vectors 08).
+@Suite(.safetyNet)
 struct GoldenTests {
     let golden: Golden
 

@@ -1,10 +1,12 @@
 import HTTPClient
 import PushClient
 import StatusCrypto
+import TestSupport
 import Testing
 import Transport
 
 /// The client through a node's REST API, and a server on the other side of it.
+@Suite(.safetyNet)
 struct NodeTests {
     @Test(
         "everything goes through a node and back, by its store or by its cache, subscribed or not",

@@ -2,10 +2,12 @@ import Envelope
 import PushClient
 import StatusCrypto
 import Synchronization
+import TestSupport
 import Testing
 import Wire
 
 /// One server, one question at a time.
+@Suite(.safetyNet)
 struct PushServerTests {
     let identity = Identity(.test(7))
     private let time = TestTime()

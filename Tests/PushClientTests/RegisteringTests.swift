@@ -7,7 +7,7 @@ import Testing
 import Wire
 
 /// A registering client on a network with two servers.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.safetyNet)
 struct RegisteringTests {
     private let network = FakeNetwork()
     private let identity = Identity(.test(7))
@@ -16,9 +16,13 @@ struct RegisteringTests {
     private var both: [IdentityKey] { network.servers.map(\.identity) }
     private let device = Device(deviceToken: "token", service: .firebase)
 
-    private func client(_ state: ClientState? = nil, identity: Identity? = nil) async throws -> RegisteringClient {
+    /// - Parameter timeout: of each request. A second more of waiting is some looks more at the node, which prove nothing.
+    private func client(
+        _ state: ClientState? = nil, identity: Identity? = nil, timeout: Duration = PushServer.defaultTimeout
+    ) async throws -> RegisteringClient {
         try await RegisteringClient(
-            identity: identity ?? self.identity, node: network.node, state: try state ?? .inMemory(), advertisingInterval: nil)
+            identity: identity ?? self.identity, node: network.node, state: try state ?? .inMemory(), timeout: timeout,
+            advertisingInterval: nil)
     }
 
     private func stored(_ server: FakeServer) throws -> PushNotificationRegistration {
@@ -211,7 +215,7 @@ struct RegisteringTests {
 
     @Test("trouble is waited out, longer each time, until the server answers", arguments: [true, false])
     func backOff(isSilent: Bool) async throws {
-        let client = try await client()
+        let client = try await client(timeout: PollRhythm.first)
         if isSilent {
             network.loseReplies(of: first, count: 5)
         } else {
@@ -236,7 +240,7 @@ struct RegisteringTests {
 
     @Test("a server that never answers is given up, and tried again when asked to")
     func givingUp() async throws {
-        let client = try await client()
+        let client = try await client(timeout: PollRhythm.first)
         first.fault = .isSilent
         let events = client.events
         try await client.register(device, with: [first.identity])
@@ -273,10 +277,10 @@ struct RegisteringTests {
         let client = try await RegisteringClient(identity: identity, node: node, state: .inMemory())
         first.fault = .isSilent
         let registering = Task { try await client.register(device, with: [first.identity]) }
-        await clock.sleepers(1)
+        await clock.sleepers(dueIn: PollRhythm.first)
         let running = Task { await client.run() }
         // One that went round without end would never be asleep.
-        await clock.sleepers(2)
+        await clock.sleepers(dueIn: .seconds(60 * 60))
         running.cancel()
         registering.cancel()
         await running.value

@@ -2,28 +2,51 @@ import Envelope
 import PushClient
 import StatusCrypto
 import Synchronization
+import TestSupport
 
 let testTime = Timestamp(nanoseconds: 1_700_000_000_123_456_789)
 
 /// Time in which sleeping is what makes it pass, on both clocks: a client that waits for ever fails instead of hanging.
+///
+/// Where two go on at once, one's sleep would be the other's delay: ``hold()`` it then.
 final class TestTime: Clock {
-    typealias Instant = ContinuousClock.Instant
+    typealias Instant = ManualClock.Instant
 
-    private let start = ContinuousClock.now
-    private let elapsed = Mutex(Duration.zero)
+    private let clock = ManualClock()
+    private let isHeld = Atomic(false)
 
-    var now: Instant { start.advanced(by: elapsed.withLock { $0 }) }
+    var now: Instant { clock.now }
     var minimumResolution: Duration { .zero }
-    var wallClock: WallClock { WallClock { testTime.advanced(by: self.elapsed.withLock { $0 }) } }
+    var wallClock: WallClock { WallClock { testTime.advanced(by: self.now.offset) } }
 
     func sleep(until deadline: Instant, tolerance: Duration?) async throws {
+        guard !isHeld.load(ordering: .relaxed) else { return try await clock.sleep(until: deadline, tolerance: nil) }
         try Task.checkCancellation()
-        elapsed.withLock { $0 = max($0, start.duration(to: deadline)) }
-        await Task.yield()
+        clock.advance(to: deadline)
     }
 
     func advance(by duration: Duration) {
-        elapsed.withLock { $0 += duration }
+        clock.advance(by: duration)
+    }
+
+    // MARK: Held
+
+    /// From now on time passes by ``advance(by:)`` and ``pass(while:)`` only.
+    func hold() { isHeld.store(true, ordering: .relaxed) }
+
+    /// Returns when somebody sleeps who is due after exactly so long.
+    func sleeper(dueIn duration: Duration) async { await clock.sleepers(dueIn: duration) }
+
+    /// Lets time pass while something is waited for, from one sleeper's deadline to the next one's.
+    func pass<Result>(while waiting: () async throws -> Result) async rethrows -> Result {
+        let passing = Task {
+            while !Task.isCancelled {
+                await clock.sleepers { !$0.isEmpty }
+                if let first = clock.sleepers.first { clock.advance(by: first) }
+            }
+        }
+        defer { passing.cancel() }
+        return try await waiting()
     }
 
     /// A node on this time.

@@ -1,28 +1,21 @@
-import Foundation
-import Synchronization
-
 /// Lines of text that come in, and that can be waited for.
 package final class Lines: Sendable {
     private struct State {
         var lines: [String] = []
         var partial: [UInt8] = []
         var hasEnded = false
-        /// Rises with every change.
-        var generation = 0
-        var lastWaiter = 0
-        var waiters: [Int: CheckedContinuation<Void, Never>] = [:]
     }
 
-    private let state = Mutex(State())
+    private let state = Condition(State())
 
     init() {}
 
     /// All so far, without their ends.
-    package var all: [String] { state.withLock { $0.lines } }
+    package var all: [String] { state.read(\.lines) }
 
     /// - Parameter bytes: what was read; none at the end.
-    func append(_ bytes: some Collection<UInt8>) {
-        let woken = state.withLock { state in
+    func append(_ bytes: some Collection<UInt8> & Sendable) {
+        state.change { state in
             state.hasEnded = state.hasEnded || bytes.isEmpty
             state.partial += bytes
             let parts = state.partial.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
@@ -32,58 +25,30 @@ package final class Lines: Sendable {
                 state.lines.append(String(decoding: state.partial, as: UTF8.self))
                 state.partial = []
             }
-            state.generation += 1
-            defer { state.waiters = [:] }
-            return Array(state.waiters.values)
         }
-        for continuation in woken { continuation.resume() }
     }
 
     /// Waits for a line.
     ///
     /// - Returns: false when the end came before it, or the task was cancelled.
-    package func wait(for predicate: @Sendable (String) -> Bool) async -> Bool {
-        await wait { $0.lines.contains(where: predicate) ? true : $0.hasEnded ? false : nil }
+    package func wait(for predicate: @escaping @Sendable (String) -> Bool) async -> Bool {
+        await waitOrEnd { $0.contains(where: predicate) }
     }
 
     /// Waits until there are so many lines.
     ///
     /// - Returns: false when the end came before that, or the task was cancelled.
     package func wait(count: Int) async -> Bool {
-        await wait { $0.lines.count >= count ? true : $0.hasEnded ? false : nil }
+        await waitOrEnd { $0.count >= count }
     }
 
     /// Waits until no more lines will come, or the task is cancelled.
     package func waitForEnd() async {
-        _ = await wait { $0.hasEnded ? true : nil }
+        await state.wait(until: \.hasEnded)
     }
 
-    private func wait(until verdict: (State) -> Bool?) async -> Bool {
-        while true {
-            let (verdict, generation) = state.withLock { (verdict($0), $0.generation) }
-            if let verdict { return verdict }
-            guard !Task.isCancelled else { return false }
-            await change(since: generation)
-        }
-    }
-
-    private func change(since generation: Int) async {
-        let waiter = state.withLock { state in
-            state.lastWaiter += 1
-            return state.lastWaiter
-        }
-        await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                // Asked under the lock: a cancellation from here on finds the waiter.
-                let isOver = state.withLock { state in
-                    guard state.generation == generation, !Task.isCancelled else { return true }
-                    state.waiters[waiter] = continuation
-                    return false
-                }
-                if isOver { continuation.resume() }
-            }
-        } onCancel: {
-            state.withLock { $0.waiters.removeValue(forKey: waiter) }?.resume()
-        }
+    private func waitOrEnd(until isSo: @escaping @Sendable ([String]) -> Bool) async -> Bool {
+        await state.wait { isSo($0.lines) || $0.hasEnded }
+        return state.read { isSo($0.lines) }
     }
 }

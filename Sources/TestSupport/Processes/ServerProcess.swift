@@ -15,6 +15,9 @@ package final class ServerProcess: Sendable {
     /// What it has logged so far.
     package var log: Lines { launched.log }
 
+    /// The files of the server, which stay as long as it runs.
+    package var folder: TemporaryFolder { launched.folder }
+
     /// Starts a server and returns when it is ready.
     package static func start(in folder: TemporaryFolder, settings: [String: String] = [:]) async throws -> ServerProcess {
         try await ServerProcess(launch(in: folder, settings: settings))
@@ -57,8 +60,7 @@ package final class Launched<ReadyFile: Decodable & Sendable>: Sendable {
 
     private let process: ChildProcess
     private let readyFile: String
-    /// Its files stay as long as it runs.
-    private let folder: TemporaryFolder
+    fileprivate let folder: TemporaryFolder
 
     /// What it has logged so far.
     package var log: Lines { process.standardError }
@@ -72,8 +74,8 @@ package final class Launched<ReadyFile: Decodable & Sendable>: Sendable {
 
     /// Waits until it is ready.
     package func ready() async throws -> ReadyFile {
-        // The file comes just before the line.
-        guard await log.wait(for: { $0.hasSuffix(" ready") }) else { throw StartFailure(log: log.all) }
+        // The file comes just before the line. There is another line on a slow start: "… [Daemon] not ready".
+        guard await log.wait(for: { $0.hasSuffix("] ready") }) else { throw StartFailure(log: log.all) }
         return try JSONDecoder().decode(ReadyFile.self, from: Data(contentsOf: URL(filePath: readyFile)))
     }
 

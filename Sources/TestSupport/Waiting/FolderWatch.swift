@@ -3,12 +3,14 @@ import Synchronization
 
 /// Waits for what another process, or another connection, does to the files of a folder: a row in a database, a ready file.
 ///
-/// The kernel tells of each write (inotify(7)), so nothing is asked again before something has changed.
+/// The kernel tells of each write (inotify(7)).
 package final class FolderWatch: Sendable {
     package struct Unavailable: Error {
         package var errno: Int32
     }
 
+    private static let firstPause = Duration.milliseconds(1)
+    private static let longestPause = Duration.seconds(1)
     private static let events = UInt32(IN_MODIFY | IN_CREATE | IN_MOVED_TO | IN_DELETE | IN_CLOSE_WRITE)
 
     private let descriptor: Int32
@@ -33,13 +35,29 @@ package final class FolderWatch: Sendable {
         inotify_rm_watch(descriptor, 1)
     }
 
-    /// Returns when it is so, asking at once and after each change in the folder; or when the task is cancelled, then with a
-    /// `CancellationError`.
+    /// Returns when it is so, asking at once, after each change in the folder, and some time after each change, less and less often; or when
+    /// the task is cancelled, then with a `CancellationError`.
+    ///
+    /// A database shows what was written once it is synced, and that is no change of its files.
     package func wait(until isSo: () async throws -> Bool) async throws {
+        var pause = Self.firstPause
         while true {
             let seen = changes.value
             if try await isSo() { return }
-            guard await changes.wait(until: { $0 > seen }) else { throw CancellationError() }
+            try Task.checkCancellation()
+            pause = await hasChanged(since: seen, within: pause) ? Self.firstPause : min(pause * 2, Self.longestPause)
+        }
+    }
+
+    private func hasChanged(since seen: Int, within time: Duration) async -> Bool {
+        await withTaskGroup { group in
+            group.addTask { await self.changes.wait { $0 > seen } }
+            group.addTask {
+                try? await Task.sleep(for: time)
+                return false
+            }
+            defer { group.cancelAll() }
+            return await group.next() ?? false
         }
     }
 

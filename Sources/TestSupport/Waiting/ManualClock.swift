@@ -66,8 +66,17 @@ package final class ManualClock: Clock {
 
     /// Moves the time and wakes whoever has slept long enough, in the order of their deadlines.
     package func advance(by duration: Duration) {
+        move { $0.advanced(by: duration) }
+    }
+
+    /// The same up to a moment, unless it is over already.
+    package func advance(to instant: Instant) {
+        move { max($0, instant) }
+    }
+
+    private func move(_ target: @Sendable (Instant) -> Instant) {
         let awake = state.change { state in
-            state.now = state.now.advanced(by: duration)
+            state.now = target(state.now)
             let due = state.sleepers.filter { $0.value.deadline <= state.now }
             for identifier in due.keys { state.sleepers[identifier] = nil }
             return due.values.sorted { $0.deadline < $1.deadline }

@@ -124,6 +124,11 @@ struct Correspondence {
         Set(letters.values.compactMap { if case .push(let chatID) = $0.content { chatID } else { nil } })
     }
 
+    /// When the first of the letters without an answer was written.
+    var oldestUnanswered: Timestamp? {
+        letters.values.filter(\.answers.isEmpty).compactMap(\.envelope.message.timestamp).min().map(Timestamp.init(nanoseconds:))
+    }
+
     /// Letters without an answer.
     var unanswered: Set<Digest32> { Set(letters.filter { $0.value.answers.isEmpty }.keys) }
 }

@@ -24,13 +24,9 @@ struct NodeCrashCampaign {
 
     static let allKinds = Moment.allCases.flatMap { moment in Victim.allCases.map { (moment, $0) } }
 
-    private static let publishFailures = "pushserver_waku_publish_failures_total"
-    /// As a restarted node may lose what the clients' node had for us, the store is read when so many looks have found no answer.
-    private static let patientLookCount = 100
-
     private(set) var correspondence: Correspondence
     private(set) var server: ServerProcess?
-    let database: String
+    let database: ServerDatabase
     private let folder: TemporaryFolder
     private let node: NodeProcess
     private let settings: [String: String]
@@ -44,7 +40,7 @@ struct NodeCrashCampaign {
         let identity = PrivateKey.generate(using: &random)
         try folder.write(identity.withExposedBytes { Hex.encode([UInt8](copying: $0)) }, to: "identity.key")
         correspondence = Correspondence(server: identity.publicKey, clientCount: 8)
-        database = folder.path("push.sqlite")
+        database = ServerDatabase(path: folder.path("push.sqlite"))
         node = NodeProcess(in: folder)
         settings = [
             "gorush.url": gorush, "log.level": "notice", "transport.kind": "waku", "transport.waku.url": node.url,
@@ -69,12 +65,9 @@ struct NodeCrashCampaign {
     /// - Returns: hashes of what it holds.
     mutating func settle() async throws -> Set<Digest32> {
         while let envelope = correspondence.nextReturned() { try await node.publish(envelope) }
-        while true {
-            if correspondence.unanswered.isEmpty { return try await readStore() }
-            let stored = try await readStore()
-            if correspondence.unanswered.isDisjoint(with: stored) { return stored }
-            for _ in 0..<Self.patientLookCount where !correspondence.unanswered.isEmpty { correspondence.read(try await node.take()) }
-        }
+        let stored = try await readStore()
+        try await converse { $0.unanswered.isDisjoint(with: stored) }
+        return try await readStore()
     }
 
     // MARK: Rounds
@@ -116,11 +109,11 @@ struct NodeCrashCampaign {
             if victim != .server { await launchedNode?.logs(lineCount: lineCount) }
             if victim != .node { await launchedServer?.logs(lineCount: lineCount) }
         case .repliesWaiting:
-            guard let admin = server.map({ AdminClient($0) }) else { return }
-            let before = try await admin.metric(Self.publishFailures)
             try await node.misbehave(Bool.random(using: &random) ? .publishesNothing : .deniesPublishing)
             try await write(count: Int.random(in: 1...48, using: &random))
-            while try await admin.metric(Self.publishFailures) == before { await Task.yield() }
+            try await database.wait(for: "unfinished_message u JOIN message m ON m.id = u.message WHERE m.decided_at IS NOT NULL") {
+                $0 > 0
+            }
         }
     }
 
@@ -178,12 +171,18 @@ struct NodeCrashCampaign {
     /// Writes and reads until so many answers more have come.
     private mutating func converse(untilAnswers count: Int) async throws {
         let goal = correspondence.answerCount + count
-        var lookCount = 0
-        while correspondence.answerCount < goal {
-            try await write(count: 2)
-            correspondence.read(try await node.take())
-            lookCount += 1
-            if lookCount.isMultiple(of: Self.patientLookCount) { _ = try await readStore() }
+        try await converse(writing: 2) { $0.answerCount >= goal }
+    }
+
+    /// Writes and reads, at once and whenever node or server have written something down, until it is so.
+    private mutating func converse(writing count: Int = 0, until isSo: (Correspondence) -> Bool) async throws {
+        try await FolderWatch(folder.path("")).wait {
+            try await write(count: count)
+            var envelopes = try await node.take()
+            // A restarted node has lost what it had for us; what it stored it has not.
+            if envelopes.isEmpty { envelopes = try await node.stored(since: correspondence.oldestUnanswered).map(\.envelope) }
+            correspondence.read(envelopes)
+            return isSo(correspondence)
         }
     }
 

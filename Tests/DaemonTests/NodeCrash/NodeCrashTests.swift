@@ -13,7 +13,7 @@ private let roundCount =
 /// what the node's store still holds is processed exactly once.
 ///
 /// `NODE_CRASH_TEST_ROUNDS` sets how often, `NODE_CRASH_TEST_SEED` repeats the choices of a run; `Scripts/node-crash-test` does a thousand.
-@Suite(.timeLimit(.minutes(5 + roundCount / 20)))
+@Suite(.fewAtATime, .timeLimit(.minutes(20 + roundCount / 5)))
 struct NodeCrashTests {
     private static let seed = ProcessInfo.processInfo.environment["NODE_CRASH_TEST_SEED"].flatMap { UInt64($0) } ?? .random(in: 0...(.max))
     /// A node keeps 10,000 messages, and a round is some hundred.
@@ -67,18 +67,19 @@ struct NodeCrashTests {
             #expect(reports.map(\.success) == [true], "\(reports) \(context)")
             accepted.insert(chatID)
         }
-        while !accepted.isSubset(of: gorush.chatIDs) { await Task.yield() }
+        await gorush.notifications.wait { [accepted] in accepted.isSubset(of: $0.compactMap(\.chatID)) }
+        try await campaign.database.wait(for: "unfinished_message") { $0 == 0 }
+        try await campaign.database.wait(for: "push WHERE finished_at IS NULL") { $0 == 0 }
         let server = try #require(campaign.server)
-        while try await AdminClient(server).get("/health/ready").status != 200 { await Task.yield() }
         #expect(await server.terminate() == 0)
 
         // I2, and nothing that nobody wrote.
         let posted = gorush.chatIDs
-        let uncertainCount = try CrashTests.uncertainCount(in: campaign.database)
+        let uncertainCount = try CrashTests.uncertainCount(in: campaign.database.path)
         #expect(posted.count - Set(posted).count <= uncertainCount, context)
         #expect(Set(posted).isSubset(of: correspondence.chatIDs), context)
 
-        let queue = try DatabaseQueue(path: campaign.database)
+        let queue = try DatabaseQueue(path: campaign.database.path)
         try await queue.read { database in
             #expect(try String.fetchAll(database, sql: "PRAGMA integrity_check") == ["ok"])
             let rows = try Row.fetchAll(database, sql: "SELECT hash, decided_at IS NOT NULL FROM message")
@@ -96,12 +97,12 @@ struct NodeCrashTests {
                 if letter.client == index, case .registration(let version) = letter.content { version } else { nil as UInt64? }
             }
             let shown = try await ChildProcess.run(
-                "pushctl", ["registrations", "--database", campaign.database, "--json", "--of", Hex.encode(client.keyHash.bytes)])
+                "pushctl", ["registrations", "--database", campaign.database.path, "--json", "--of", Hex.encode(client.keyHash.bytes)])
             let registrations = try JSONDecoder().decode([Shown].self, from: Data(shown.output.utf8))
             #expect(registrations.map(\.version) == [versions.max()], context)
         }
         // I5: the ledger balances.
-        let audit = try await ChildProcess.run("pushctl", ["audit", "--database", campaign.database])
+        let audit = try await ChildProcess.run("pushctl", ["audit", "--database", campaign.database.path])
         #expect(audit.exitCode == 0, "\(audit.output) \(context)")
         print(
             "node crash test: \(letters.count) messages, \(held.count) of them in the node's store, \(accepted.count) pushes accepted, "

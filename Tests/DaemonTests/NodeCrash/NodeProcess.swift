@@ -58,10 +58,11 @@ struct NodeProcess: Sendable {
         try await clients.takeMessages(on: Self.pubsubTopic) ?? []
     }
 
-    /// All that the server's node still holds.
-    func stored() async throws -> [(hash: Digest32, envelope: WakuEnvelope)] {
+    /// All that the server's node still holds, or what was sent since a moment.
+    func stored(since start: Timestamp? = nil) async throws -> [(hash: Digest32, envelope: WakuEnvelope)] {
         var query = StoreQuery()
         query.pubsubTopic = Self.pubsubTopic
+        query.startTime = start
         var stored: [(hash: Digest32, envelope: WakuEnvelope)] = []
         try await server.storeMessages(query) { page in
             for row in page.rows {
@@ -82,7 +83,7 @@ struct NodeProcess: Sendable {
 
     private func order(_ path: String, _ body: String) async throws {
         let request = HTTPRequest(
-            method: .post, url: url + path, body: Array(body.utf8), timeout: .seconds(10), maximumResponseBodyByteCount: 1 << 16)
+            method: .post, url: url + path, body: Array(body.utf8), timeout: .seconds(600), maximumResponseBodyByteCount: 1 << 16)
         let response = try await http.send(request)
         guard response.status == 200 else { throw TransportError.refused(status: response.status, text: path) }
     }

@@ -11,13 +11,13 @@ struct AdminClient: Sendable {
     init(_ server: ServerProcess) { url = "http://\(server.addresses.admin)" }
 
     func get(_ path: String) async throws -> Answer {
-        try await send(HTTPRequest(method: .get, url: url + path, timeout: .seconds(10), maximumResponseBodyByteCount: 1 << 20))
+        try await send(HTTPRequest(method: .get, url: url + path, timeout: .seconds(600), maximumResponseBodyByteCount: 1 << 20))
     }
 
     func post(_ path: String, _ body: String, headers: [(name: String, value: String)] = []) async throws -> Answer {
         try await send(
             HTTPRequest(
-                method: .post, url: url + path, headers: headers, body: Array(body.utf8), timeout: .seconds(10),
+                method: .post, url: url + path, headers: headers, body: Array(body.utf8), timeout: .seconds(600),
                 maximumResponseBodyByteCount: 1 << 20))
     }
 

@@ -12,12 +12,16 @@ struct Network: Sendable {
     private let entrance: WakuNode
     private let exit: WakuNode
     let admin: AdminClient
+    let database: ServerDatabase
+    private let folder: TemporaryFolder
 
     init(_ server: ServerProcess) {
         let http = HTTPClient(configuration: .init())
         entrance = WakuNode(url: "http://\(server.addresses.relays[0])", client: http)
         exit = WakuNode(url: "http://\(server.addresses.relays[1])", client: http)
         admin = AdminClient(server)
+        folder = server.folder
+        database = ServerDatabase(path: folder.path("push.sqlite"))
     }
 
     /// Returns when the server has answered 200: the message is recorded.
@@ -30,17 +34,26 @@ struct Network: Sendable {
         try await exit.takeMessages(on: Self.pubsubTopic) ?? []
     }
 
-    /// Asks until something was said that the client can open.
+    /// Returns the first thing said that the client can open.
     func firstReply<Reply>(_ open: (WakuEnvelope) -> Reply?) async throws -> Reply {
-        while true {
-            for envelope in try await take() {
-                if let reply = open(envelope) { return reply }
-            }
+        var reply: Reply?
+        try await listen { said in
+            for envelope in said where reply == nil { reply = open(envelope) }
+            return reply != nil
         }
+        guard let reply else { throw CancellationError() }
+        return reply
     }
 
-    /// Returns when the server has decided that many messages since its start.
+    /// Gives what has been said since the last time, at once and whenever there may be more, until it is enough. The server writes down
+    /// that a reply is out when it is.
+    func listen(until isEnough: ([WakuEnvelope]) -> Bool) async throws {
+        try await FolderWatch(folder.path("")).wait { try await isEnough(take()) }
+    }
+
+    /// Returns when the server has decided so many messages in all, and all replies are out.
     func waitForDecisions(_ count: Int) async throws {
-        while try await admin.metric("pushserver_messages_total") < Double(count) { await Task.yield() }
+        try await database.wait(for: "message WHERE decided_at IS NOT NULL") { $0 >= count }
+        try await database.wait(for: "unfinished_message") { $0 == 0 }
     }
 }

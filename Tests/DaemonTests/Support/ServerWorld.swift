@@ -1,6 +1,5 @@
 import Envelope
 import Foundation
-import GRDB
 import StatusCrypto
 import TestSupport
 import Testing
@@ -28,8 +27,8 @@ struct ServerWorld: Sendable {
     }
 
     var log: String { server.log.all.joined(separator: "\n") }
-    var database: String { folder.path("push.sqlite") }
-    var adminTokenFile: String { database + ".admin-token" }
+    var database: ServerDatabase { network.database }
+    var adminTokenFile: String { database.path + ".admin-token" }
 
     // MARK: Clients
 
@@ -62,7 +61,7 @@ struct ServerWorld: Sendable {
         #expect(try await request() == nil)
         let count = accepted.all.count
         let notifications = await gorush.waitForNotifications(count: count)
-        while try await network.admin.metric("pushserver_pushes_finished_total") < Double(count) { await Task.yield() }
+        try await database.wait(for: "push WHERE finished_at IS NOT NULL") { $0 == count }
         return notifications[count - 1]
     }
 
@@ -83,26 +82,12 @@ struct ServerWorld: Sendable {
 
     /// Runs an operator's command on the server's database. Whatever it says, it says no token.
     func pushctl(_ arguments: String...) async throws -> ChildProcess.Ended {
-        let ended = try await ChildProcess.run("pushctl", arguments + ["--database", database])
+        let ended = try await ChildProcess.run("pushctl", arguments + ["--database", database.path])
         let registration = alice.registration()
         for secret in [registration.deviceToken, registration.accessToken, Hex.encode(registration.grant)] {
             #expect(!ended.output.contains(secret) && !ended.error.contains(secret))
         }
         return ended
-    }
-
-    /// Counts rows of the database.
-    func count(_ rows: String) throws -> Int {
-        let queue = try DatabaseQueue(path: database)
-        defer { try? queue.close() }
-        return try queue.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM \(rows)") ?? 0 }
-    }
-
-    /// Changes the database behind the server's back.
-    func execute(_ sql: String) throws {
-        let queue = try DatabaseQueue(path: database)
-        try queue.write { try $0.execute(sql: sql) }
-        try queue.close()
     }
 }
 
