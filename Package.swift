@@ -86,7 +86,8 @@ let package = Package(
         library(
             "Delivery",
             [
-                "Store", "PushProtocol", "Envelope", "StatusCrypto", "Wire", "HTTPClient", logging, metrics, serviceLifecycle, yams,
+                "Concurrency", "Store", "PushProtocol", "Envelope", "StatusCrypto", "Wire", "HTTPClient", logging, metrics,
+                serviceLifecycle, yams,
             ]),
         library(
             "Daemon",
@@ -138,7 +139,8 @@ let package = Package(
         tests(
             "Delivery",
             [
-                "Delivery", "Engine", "Transport", "Store", "PushProtocol", "HTTPClient", "Envelope", "StatusCrypto", "Wire", grdb,
+                "Delivery", "Concurrency", "Engine", "Transport", "Store", "PushProtocol", "HTTPClient", "Envelope", "StatusCrypto",
+                "Wire", grdb,
                 logging, serviceLifecycle,
             ]),
         tests(

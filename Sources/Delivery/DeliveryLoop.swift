@@ -1,3 +1,4 @@
+import Concurrency
 package import Envelope
 package import Logging
 import PushProtocol
@@ -7,19 +8,19 @@ package import Store
 
 /// Takes accepted pushes out of the outbox, hands them to gorush and writes down how each ended (RELIABILITY.md I1, I2).
 ///
-/// Each route has a worker of its own. A push is leased before it is posted; what a crash leaves leased is of unknown outcome and is
+/// Each route works by itself. A push is leased before it is posted; what a crash leaves leased is of unknown outcome and is
 /// posted again, under the same collapse identifier: better a phone that is told twice than one that never is.
 package final class DeliveryLoop: Service {
     /// A database that fails is not asked without pause.
     private static let storeRetryInterval = Duration.seconds(1)
 
-    private let store: PushStore
+    private let outbox: Outbox
     private let configuration: DeliveryConfiguration
-    private let workers: [RouteWorker]
+    private let routes: [Route]
     private let clock: any Clock<Duration>
     private let wallClock: WallClock
     private let logger: Logger
-    private let shutdown = Bell()
+    private let shutdown = Notify()
 
     /// - Parameters:
     ///   - clock: for delays; `wallClock` for expiry.
@@ -29,45 +30,47 @@ package final class DeliveryLoop: Service {
         random: any RandomNumberGenerator & Sendable = SecureRandom(), logger: Logger,
         onUnregistered: @escaping @Sendable ([ChangedRegistration]) async -> Void
     ) {
-        self.store = store
+        outbox = Outbox(store: store)
         self.configuration = configuration
         self.clock = clock
         self.wallClock = wallClock
         self.logger = logger
-        let steadyTime = SteadyTime(clock: clock, start: wallClock.now())
-        let routes = configuration.allRoutes
-        let urls = routes.map { ($0.endpoint ?? configuration.endpoint).url }
-        workers = zip(routes, urls).map { route, url in
-            RouteWorker(
-                route: route,
-                surroundings: .init(
-                    store: store, configuration: configuration, clock: clock, wallClock: wallClock, steadyTime: steadyTime,
-                    random: random, logger: logger, onUnregistered: onUnregistered, routesOfEndpoint: urls.count { $0 == url }))
+        let dependencies = Route.Dependencies(
+            outbox: outbox, configuration: configuration, wallClock: wallClock, time: SteadyTime(clock: clock, start: wallClock.now()),
+            random: random, logger: logger, onUnregistered: onUnregistered)
+        let all = configuration.allRoutes
+        let urls = all.map { ($0.endpoint ?? configuration.endpoint).url }
+        routes = zip(all, urls).map { route, url in
+            Route(route, routesOfEndpoint: urls.count { $0 == url }, dependencies: dependencies)
         }
     }
 
     /// There is something new in the outbox.
     package func wake() {
-        for worker in workers { worker.wake() }
+        for route in routes { route.wake() }
     }
 
-    /// Until when nothing happens unless ``wake()`` is called, by the clock, since the delivery was made; nil while something is under
-    /// way.
-    package var idleUntil: Duration? {
-        let ends = workers.map(\.idleUntil)
+    /// Until when nothing happens unless ``wake()`` is called; nil while something is under way. By the clock, since the delivery was
+    /// made, as `now` is.
+    package func idleUntil(at now: Duration) -> Duration? {
+        let ends = routes.map { $0.idleUntil(at: now) }
         return ends.contains(nil) ? nil : ends.compactMap(\.self).min()
     }
 
     /// What keeps pushes from being delivered, in words for an operator; empty when all routes work.
-    package var troubles: [String] { workers.flatMap(\.troubles) }
+    package var troubles: [String] { said(\.troubles) }
 
     /// What will lose pushes, by what the gorush instances say of themselves.
-    package var warnings: [String] { workers.flatMap(\.warnings) }
+    package var warnings: [String] { said(\.warnings) }
+
+    private func said(_ what: KeyPath<RouteView, [String]>) -> [String] {
+        routes.flatMap { route in route.view[keyPath: what].map { "delivery \(route.name): \($0)" } }
+    }
 
     /// Sets the gauges of all routes. What cannot be read keeps its value.
     package func refreshMetrics() async {
-        guard let counts = try? await store.queuedPushCounts() else { return }
-        for worker in workers { worker.refreshMetrics(queuedCount: counts[worker.route.name] ?? 0) }
+        guard let counts = try? await outbox.queuedCounts() else { return }
+        for route in routes { route.refreshMetrics(queuedCount: counts[route.name] ?? 0) }
     }
 
     // MARK: Life
@@ -83,25 +86,21 @@ package final class DeliveryLoop: Service {
                 group.cancelAll()
             }
         } onGracefulShutdown: {
-            self.shutdown.ring()
+            self.shutdown.notify()
         }
     }
 
     private func deliver() async {
         guard await takeOver() else { return }
         await withDiscardingTaskGroup { group in
-            for worker in workers { group.addTask { await worker.keepProbing() } }
-            await withDiscardingTaskGroup { group in
-                // On Linux another priority is another set of threads: a push does not wait behind batches of cryptography.
-                for worker in workers { group.addTask(priority: .high) { await worker.run() } }
-            }
-            group.cancelAll()
+            // On Linux another priority is another set of threads: a push does not wait behind batches of cryptography.
+            for route in routes { group.addTask(priority: .high) { await route.run() } }
         }
     }
 
     private func drainAtShutdown() async {
         await shutdown.wait()
-        for worker in workers { worker.stop() }
+        for route in routes { route.stop() }
         try? await clock.sleep(for: configuration.drainLimit)
     }
 
@@ -111,8 +110,7 @@ package final class DeliveryLoop: Service {
     private func takeOver() async -> Bool {
         while true {
             do {
-                let leaseCount = try await store.takeOverOutbox(
-                    routes: configuration.assignments, latest: wallClock.now().advanced(by: BackOff.longestOfAll))
+                let leaseCount = try await outbox.takeOver(routes: configuration.assignments, at: wallClock.now())
                 if leaseCount > 0 {
                     logger.notice(
                         "attempts were under way when the server stopped; they are made again", metadata: ["pushes": "\(leaseCount)"])
@@ -134,12 +132,12 @@ extension DeliveryLoop {
     package func feedback(_ failure: GorushFailure) async {
         guard let identifier = failure.identifier.flatMap({ NotificationID(hex: $0) }) else { return }
         do {
-            let pushes = try await store.attemptedPushes(identifier)
+            let pushes = try await outbox.attempted(identifier)
             // Of several devices the one that is meant must be known.
             let named = pushes.count == 1 ? pushes : pushes.filter { $0.deviceToken.map(failure.names) ?? false }
             for push in named {
-                guard let token = push.deviceToken, let worker = workers.first(where: { $0.route.name == push.route }) else { continue }
-                try await worker.takeFeedback(failure, on: push, token: token)
+                guard let token = push.deviceToken, let route = routes.first(where: { $0.name == push.route }) else { continue }
+                try await route.takeFeedback(failure, on: push, token: token)
             }
         } catch {
             logger.error("a feedback of gorush is lost", metadata: ["error": "\(error)"])

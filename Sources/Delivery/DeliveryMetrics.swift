@@ -8,7 +8,7 @@ struct RouteMetrics: Sendable {
     private let breaker: Meter
     private let inFlight: Meter
     private let queued: Meter
-    private let wave: Meter
+    private let surge: Meter
 
     init(route: String) {
         self.route = route
@@ -17,11 +17,17 @@ struct RouteMetrics: Sendable {
         breaker = Meter(label: "pushserver_route_breaker_open", dimensions: dimensions)
         inFlight = Meter(label: "pushserver_route_notifications_in_flight", dimensions: dimensions)
         queued = Meter(label: "pushserver_route_pushes_queued", dimensions: dimensions)
-        wave = Meter(label: "pushserver_route_dead_token_wave", dimensions: dimensions)
+        surge = Meter(label: "pushserver_route_dead_token_wave", dimensions: dimensions)
     }
 
     func answered(_ answer: GorushAnswer) {
         Counter(label: "pushserver_gorush_answers_total", dimensions: [("route", route), ("answer", answer.label)]).increment()
+    }
+
+    /// Counts what ended before it was posted.
+    func count(_ plan: DeliveryPlan) {
+        finished(.expired, reason: "lifetime", by: plan.expired.count)
+        for (_, obstacle) in plan.unsendable { finished(.refused, reason: obstacle.rawValue) }
     }
 
     func count(_ decisions: [PushDecision]) {
@@ -47,11 +53,11 @@ struct RouteMetrics: Sendable {
         ).increment()
     }
 
-    func set(isBreakerOpen: Bool, notificationsInFlight: Int, queuedCount: Int, isWave: Bool) {
-        breaker.set(isBreakerOpen ? 1 : 0)
-        inFlight.set(notificationsInFlight)
+    func set(_ view: RouteView, queuedCount: Int) {
+        breaker.set(view.isBreakerOpen ? 1 : 0)
+        inFlight.set(view.notificationsInFlight)
         queued.set(queuedCount)
-        wave.set(isWave ? 1 : 0)
+        surge.set(view.isSurge ? 1 : 0)
     }
 
     private func retried(_ attempt: String, reason: String?) {

@@ -117,8 +117,8 @@ struct Running: Sendable {
     func settle() async throws -> Duration {
         let elapsed = world.clock.now.offset - origin
         // Whoever becomes idle falls asleep: that changes the clock.
-        await world.clock.sleepers { _ in loop.idleUntil.map { $0 > elapsed } ?? false }
-        guard let end = loop.idleUntil else { throw CancellationError() }
+        await world.clock.sleepers { _ in loop.idleUntil(at: elapsed) != nil }
+        guard let end = loop.idleUntil(at: elapsed) else { throw CancellationError() }
         return end - elapsed
     }
 

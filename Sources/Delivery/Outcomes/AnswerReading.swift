@@ -1,20 +1,6 @@
 import PushProtocol
 import Store
 
-/// What became of one push by one attempt.
-enum PushFate: Sendable, Equatable {
-    /// gorush took it; in sync mode Apple or Google did.
-    case sent
-    /// gorush says that it failed, and why.
-    case failed(Failure)
-    /// gorush refuses to take it, whenever.
-    case refused(reason: String)
-    /// It may have been sent.
-    case unknown(reason: String)
-    /// It was certainly not sent, for a reason that has nothing to do with it.
-    case notSent(reason: String)
-}
-
 /// What an answer means for the route.
 enum RouteNews: Sendable, Equatable {
     case works
@@ -24,8 +10,8 @@ enum RouteNews: Sendable, Equatable {
 
 /// What an answer means for the batch that was posted.
 enum AnswerReading: Sendable, Equatable {
-    /// A fate for each push, item by item.
-    case fates([PushFate], RouteNews)
+    /// An outcome for each push, item by item.
+    case outcomes([DeliveryOutcome], RouteNews)
     /// Nothing was sent because of one of them, or of their number: each half is to be posted by itself.
     case divide
     /// Nothing was sent: gorush takes so many at a time.
@@ -35,8 +21,8 @@ enum AnswerReading: Sendable, Equatable {
     ///   - batch: not empty.
     ///   - retriesItself: whether that gorush has `max_retry` above 0, so that a failure it reports may be followed by a success.
     init(_ answer: GorushAnswer, batch: [DeliveryItem], retriesItself: Bool) {
-        func all(_ fate: PushFate, _ news: RouteNews) -> AnswerReading {
-            .fates(batch.flatMap { $0.pushes.map { _ in fate } }, news)
+        func all(_ outcome: DeliveryOutcome, _ news: RouteNews) -> AnswerReading {
+            .outcomes(batch.flatMap { $0.pushes.map { _ in outcome } }, news)
         }
         func nothingSent(_ trouble: String, reason: String, retryAfter: Duration? = nil) -> AnswerReading {
             all(.notSent(reason: reason), .fails(trouble: trouble, retryAfter: retryAfter))
@@ -44,7 +30,7 @@ enum AnswerReading: Sendable, Equatable {
         let pushCount = batch.reduce(0) { $0 + $1.pushes.count }
         switch answer {
         case .accepted(let failures):
-            self = .fates(Self.fates(failures, batch: batch, retriesItself: retriesItself), .works)
+            self = .outcomes(Self.outcomes(failures, batch: batch, retriesItself: retriesItself), .works)
         case .short(let expected, 0):
             self = nothingSent("gorush took 0 of \(expected) pushes: the platform is disabled there", reason: "platform disabled")
         case .short(let expected, let counted):
@@ -72,12 +58,12 @@ enum AnswerReading: Sendable, Equatable {
         }
     }
 
-    private static func fates(_ failures: [GorushFailure], batch: [DeliveryItem], retriesItself: Bool) -> [PushFate] {
+    private static func outcomes(_ failures: [GorushFailure], batch: [DeliveryItem], retriesItself: Bool) -> [DeliveryOutcome] {
         let byIdentifier = Dictionary(grouping: failures, by: \.identifier)
         return batch.flatMap { item in
             // With one notification in the request, whatever failed is it.
             let failures = batch.count == 1 ? failures : byIdentifier[item.notification.identifier] ?? []
-            return item.pushes.map { push -> PushFate in
+            return item.pushes.map { push -> DeliveryOutcome in
                 guard let failure = failures.last(where: { concerns($0, push, in: item) }) else { return .sent }
                 let classified = FailureTaxonomy.classify(failure.error)
                 if retriesItself, classified.kind == .transient { return .unknown(reason: classified.reason) }

@@ -1,3 +1,4 @@
+import Concurrency
 import Envelope
 import Store
 
@@ -13,7 +14,7 @@ struct PushDecision: Sendable, Equatable {
     /// What is done to its device token.
     enum TokenAction: Sendable, Equatable {
         case none
-        case bury
+        case unregister
         case suspect
         case clearSuspicion
     }
@@ -31,7 +32,7 @@ struct OutcomeRules: Sendable {
     static let confirmationInterval = Duration.seconds(600)
 
     /// Verdicts on the route's devices are not to be believed now.
-    var isWave: Bool
+    var isSurge: Bool
     /// Whether a success is one of Apple's or Google's, not just of gorush's queue.
     var successIsProof: Bool
     /// Of the wall clock.
@@ -39,82 +40,58 @@ struct OutcomeRules: Sendable {
 
     /// - Parameters:
     ///   - attempts: made so far, this one included.
-    ///   - suspectedAt: since when the token is suspected.
+    ///   - suspectedAt: since when the token is suspected; asked for an outcome that ``DeliveryOutcome/isAmbiguous`` only.
+    ///   - jitter: from 0 to 1, of the delay before the next attempt.
     func decide(
-        _ fate: PushFate, attempts: Int, hasCiphertext: Bool, suspectedAt: Timestamp?, using random: inout some RandomNumberGenerator
+        _ outcome: DeliveryOutcome, attempts: Int, hasCiphertext: Bool, suspectedAt: Timestamp?, jitter: Double
     ) -> PushDecision {
-        switch fate {
+        func retry(_ backOff: BackOff, _ reason: String, isUnknown: Bool = false) -> PushDecision {
+            let delay = backOff.delay(afterFailures: attempts, jitter: jitter)
+            return PushDecision(ending: .retry(after: delay, isUnknown: isUnknown), reason: reason)
+        }
+        switch outcome {
         case .sent:
-            let token: PushDecision.TokenAction = successIsProof && suspectedAt != nil ? .clearSuspicion : .none
-            return PushDecision(ending: .finish(.sent), token: token)
-        case .refused(let reason):
-            return isWave ? retry(.patient, attempts, reason, &random) : PushDecision(ending: .finish(.refused), reason: reason)
+            return PushDecision(ending: .finish(.sent), token: successIsProof ? .clearSuspicion : .none)
         case .unknown(let reason):
-            return retry(.push, attempts, reason, isUnknown: true, &random)
+            return retry(.push, reason, isUnknown: true)
         case .notSent(let reason):
             return PushDecision(ending: .release, reason: reason)
+        case .refused(let reason):
+            return isSurge ? retry(.patient, reason) : PushDecision(ending: .finish(.refused), reason: reason)
         case .failed(let failure):
-            return decide(
-                failure, attempts: attempts, hasCiphertext: hasCiphertext, suspectedAt: suspectedAt, using: &random)
-        }
-    }
-
-    private func decide(
-        _ failure: Failure, attempts: Int, hasCiphertext: Bool, suspectedAt: Timestamp?, using random: inout some RandomNumberGenerator
-    ) -> PushDecision {
-        let reason = failure.reason
-        switch failure.kind {
-        case .transient:
-            return retry(reason == "TooManyRequests" ? .patient : .push, attempts, reason, &random)
-        case .operatorFault:
-            return retry(.patient, attempts, reason, &random)
-        case .tooLong where hasCiphertext:
-            return PushDecision(ending: .retry(after: .zero, isUnknown: false), reason: reason, dropsCiphertext: true)
-        case .deadToken, .wrongEnvironment, .tooLong, .ourFault:
-            // Whatever is final may be a mistake of ours or gorush's operator.
-            guard !isWave else { return retry(.patient, attempts, reason, &random) }
-        }
-        switch failure.kind {
-        case .deadToken:
-            return PushDecision(ending: .finish(.deadToken), reason: reason, token: .bury)
-        case .wrongEnvironment:
-            if let suspectedAt, suspectedAt.advanced(by: Self.confirmationInterval) <= now {
-                return PushDecision(ending: .finish(.deadToken), reason: reason, token: .bury)
+            let reason = failure.reason
+            switch failure.kind {
+            case .transient:
+                return retry(reason == "TooManyRequests" ? .patient : .push, reason)
+            case .operatorFault:
+                return retry(.patient, reason)
+            case .tooLong where hasCiphertext:
+                return PushDecision(ending: .retry(after: .zero, isUnknown: false), reason: reason, dropsCiphertext: true)
+            case .deadToken where !isSurge, .wrongEnvironment where !isSurge && isConfirmed(suspectedAt):
+                return PushDecision(ending: .finish(.deadToken), reason: reason, token: .unregister)
+            case .wrongEnvironment where !isSurge:
+                var decision = retry(.push, reason)
+                decision.token = .suspect
+                return decision
+            case .tooLong where !isSurge, .ourFault where !isSurge:
+                return PushDecision(ending: .finish(.refused), reason: reason)
+            case .deadToken, .wrongEnvironment, .tooLong, .ourFault:
+                // Whatever is final may be a mistake of ours or gorush's operator.
+                return retry(.patient, reason)
             }
-            var decision = retry(.push, attempts, reason, &random)
-            decision.token = .suspect
-            return decision
-        default:
-            return PushDecision(ending: .finish(.refused), reason: reason)
         }
     }
 
-    private func retry(
-        _ backOff: BackOff, _ attempts: Int, _ reason: String, isUnknown: Bool = false, _ random: inout some RandomNumberGenerator
-    ) -> PushDecision {
-        PushDecision(ending: .retry(after: backOff.delay(afterFailures: attempts, using: &random), isUnknown: isUnknown), reason: reason)
+    private func isConfirmed(_ suspectedAt: Timestamp?) -> Bool {
+        suspectedAt.map { $0.advanced(by: Self.confirmationInterval) <= now } ?? false
     }
 }
 
-extension PushFate {
-    /// Whether it counts among those that make a wave.
-    var turnsDown: Bool {
-        switch self {
-        case .refused: true
-        case .failed(let failure):
-            switch failure.kind {
-            case .deadToken, .wrongEnvironment, .ourFault: true
-            case .transient, .operatorFault, .tooLong: false
-            }
-        case .sent, .unknown, .notSent: false
-        }
-    }
-
-    /// Whether somebody has judged the push at all.
-    var isVerdict: Bool {
-        switch self {
-        case .sent, .refused, .failed: true
-        case .unknown, .notSent: false
-        }
-    }
+extension BackOff {
+    /// Of a push that failed, or may have.
+    static let push = BackOff(first: .seconds(2), longest: .seconds(300))
+    /// Of a push that waits for somebody to put something right, or for a device that is told of too often.
+    static let patient = BackOff(first: .seconds(60), longest: .seconds(600))
+    /// A delay of a push that is longer was not made by these.
+    static let longestOfPush = patient.longest
 }

@@ -33,11 +33,13 @@ struct BatchPlanner: Sendable {
     var dataFormat: GorushDataFormat
     var texts: PushTexts
     var lifetime: Duration
-    /// Notifications in a request; nil: one, with one token.
-    var batchCount: Int?
 
-    /// - Parameter now: of the wall clock.
-    func plan(_ due: [QueuedPush], at now: Timestamp, using random: inout some RandomNumberGenerator) -> DeliveryPlan {
+    /// - Parameters:
+    ///   - batch: notifications in a request; nil: one, with one token.
+    ///   - now: of the wall clock.
+    func plan(
+        _ due: [QueuedPush], batch: Int?, at now: Timestamp, using random: inout some RandomNumberGenerator
+    ) -> DeliveryPlan {
         var plan = DeliveryPlan()
         var live: [QueuedPush] = []
         for push in due {
@@ -53,14 +55,14 @@ struct BatchPlanner: Sendable {
         // By request: only devices of one request share a notification (PROTOCOL.md §10).
         for (_, pushes) in Dictionary(grouping: live, by: \.message).sorted(by: { $0.key < $1.key }) {
             let groups = GorushNotification.make(
-                from: pushes.map(\.push), format: dataFormat, texts: texts, oneTokenEach: batchCount == nil)
+                from: pushes.map(\.push), format: dataFormat, texts: texts, oneTokenEach: batch == nil)
             for group in groups {
                 items.append(
                     item(group.notification, group.indexes.map { pushes[$0] }, identifier: NotificationID(at: now, using: &random), at: now)
                 )
             }
         }
-        let size = batchCount ?? 1
+        let size = batch ?? 1
         plan.batches = stride(from: 0, to: items.count, by: size).map { Array(items[$0..<min($0 + size, items.count)]) }
         return plan
     }

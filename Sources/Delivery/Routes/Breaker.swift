@@ -1,3 +1,5 @@
+import Concurrency
+
 /// Keeps a route that does not work from being tried by every push: one attempt at a time, at growing intervals.
 ///
 /// Times are those of a monotonic clock, from its start.
@@ -42,10 +44,12 @@ struct Breaker: Sendable, Equatable {
 
     /// The route did not take a request. Of many that fail together one counts.
     ///
-    /// - Parameter retryAfter: what the other side asked for; nothing goes out before.
-    mutating func fail(at now: Duration, retryAfter: Duration?, using random: inout some RandomNumberGenerator) {
+    /// - Parameters:
+    ///   - retryAfter: what the other side asked for; nothing goes out before.
+    ///   - jitter: from 0 to 1, of the delay.
+    mutating func fail(at now: Duration, retryAfter: Duration?, jitter: Double) {
+        let earliest = now + (retryAfter ?? .zero)
         var failures = 1
-        var earliest = now + (retryAfter ?? .zero)
         switch state {
         case .closed: break
         case .trial(let earlier): failures = earlier + 1
@@ -53,7 +57,11 @@ struct Breaker: Sendable, Equatable {
             state = .open(until: max(until, earliest), failures: earlier)
             return
         }
-        earliest = max(earliest, now + BackOff.route.delay(afterFailures: failures, using: &random))
-        state = .open(until: earliest, failures: failures)
+        state = .open(until: max(earliest, now + BackOff.route.delay(afterFailures: failures, jitter: jitter)), failures: failures)
     }
+}
+
+extension BackOff {
+    /// Of a route. Short: gorush's return is to be noticed within 5 seconds, and an attempt that finds nobody costs little.
+    static let route = BackOff(first: .milliseconds(500), longest: .seconds(4))
 }

@@ -2,20 +2,26 @@
 /// environment or a format that is wrong, not the devices (GORUSH.md §6).
 ///
 /// Times are those of a monotonic clock, from its start.
-struct WaveDetector: Sendable, Equatable {
+struct InvalidTokenSurge: Sendable, Equatable {
     static let window = Duration.seconds(60)
-    /// A wave is over when so long nothing looked like one: pushes that wait for its end are tried again well within that time.
+    /// A surge is over when so long nothing looked like one: pushes that wait for its end are tried again well within that time.
     static let holdingTime = Duration.seconds(900)
-    /// Fewer verdicts in a minute are no wave, whatever their share.
+    /// Fewer verdicts in a minute are no surge, whatever their share.
     static let minimumCount = 10
 
-    /// The share of verdicts that makes a wave, above 0 and up to 1.
+    /// How gorush judged pushes.
+    struct Verdicts: Sendable, Equatable {
+        var total = 0
+        /// The part of `total` for which it said that they can never be delivered.
+        var turnedDown = 0
+    }
+
+    /// The share of verdicts that makes a surge, above 0 and up to 1.
     let share: Double
 
     private struct Second: Equatable {
         var number: Int64
-        var total = 0
-        var turnedDown = 0
+        var verdicts = Verdicts()
     }
 
     private var seconds: [Second] = []
@@ -25,26 +31,27 @@ struct WaveDetector: Sendable, Equatable {
         self.share = share
     }
 
-    /// Notes what became of pushes.
-    ///
-    /// - Parameter turnedDown: the part of `total` for which gorush said that it can never be delivered.
-    mutating func record(total: Int, turnedDown: Int, at now: Duration) {
+    mutating func record(_ verdicts: Verdicts, at now: Duration) {
+        guard verdicts != Verdicts() else { return }
         let number = now.components.seconds
         seconds.removeAll { $0.number <= number - Self.window.components.seconds }
         if seconds.last?.number != number { seconds.append(Second(number: number)) }
-        seconds[seconds.count - 1].total += total
-        seconds[seconds.count - 1].turnedDown += turnedDown
-        let sum = seconds.reduce(into: (total: 0, turnedDown: 0)) {
-            $0.total += $1.total
-            $0.turnedDown += $1.turnedDown
-        }
+        seconds[seconds.count - 1].verdicts.add(verdicts)
+        let sum = seconds.reduce(into: Verdicts()) { $0.add($1.verdicts) }
         // Once it is there, little is sent: then the share alone keeps it up.
-        let minimum = isWave(at: now) ? 1 : Self.minimumCount
+        let minimum = isOn(at: now) ? 1 : Self.minimumCount
         if sum.turnedDown >= minimum, Double(sum.turnedDown) >= share * Double(sum.total) { lastSeen = now }
     }
 
     /// Whether verdicts are not to be believed now.
-    func isWave(at now: Duration) -> Bool {
+    func isOn(at now: Duration) -> Bool {
         lastSeen.map { now - $0 < Self.holdingTime } ?? false
+    }
+}
+
+extension InvalidTokenSurge.Verdicts {
+    fileprivate mutating func add(_ other: Self) {
+        total += other.total
+        turnedDown += other.turnedDown
     }
 }

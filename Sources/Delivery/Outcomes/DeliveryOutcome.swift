@@ -1,0 +1,47 @@
+/// What became of one push by one attempt.
+enum DeliveryOutcome: Sendable, Equatable {
+    /// gorush took it; in sync mode Apple or Google did.
+    case sent
+    /// gorush says that it failed, and why.
+    case failed(Failure)
+    /// gorush refuses to take it, whenever.
+    case refused(reason: String)
+    /// It may have been sent.
+    case unknown(reason: String)
+    /// It was certainly not sent, for a reason that has nothing to do with it.
+    case notSent(reason: String)
+}
+
+extension DeliveryOutcome {
+    /// Whether what follows depends on what was said of the token before.
+    var isAmbiguous: Bool {
+        if case .failed(let failure) = self { failure.kind == .wrongEnvironment } else { false }
+    }
+
+    /// Whether it counts among those that make a surge.
+    var turnsDown: Bool {
+        switch self {
+        case .refused: true
+        case .failed(let failure):
+            switch failure.kind {
+            case .deadToken, .wrongEnvironment, .ourFault: true
+            case .transient, .operatorFault, .tooLong: false
+            }
+        case .sent, .unknown, .notSent: false
+        }
+    }
+
+    /// Whether somebody has judged the push at all.
+    var isVerdict: Bool {
+        switch self {
+        case .sent, .refused, .failed: true
+        case .unknown, .notSent: false
+        }
+    }
+}
+
+extension InvalidTokenSurge.Verdicts {
+    init(_ outcomes: [DeliveryOutcome]) {
+        self.init(total: outcomes.count(where: \.isVerdict), turnedDown: outcomes.count(where: \.turnsDown))
+    }
+}

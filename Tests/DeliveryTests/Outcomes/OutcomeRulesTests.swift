@@ -1,0 +1,67 @@
+import Concurrency
+import Envelope
+import Store
+import Testing
+
+@testable import Delivery
+
+/// What follows from an attempt, without a clock, a network or a database.
+struct OutcomeRulesTests {
+    private let now = Timestamp(nanoseconds: 1_800_000_000_000_000_000)
+
+    private func decide(
+        _ outcome: DeliveryOutcome, attempts: Int = 1, isSurge: Bool = false, successIsProof: Bool = true, hasCiphertext: Bool = true,
+        suspectedFor: Duration? = nil
+    ) -> PushDecision {
+        OutcomeRules(isSurge: isSurge, successIsProof: successIsProof, now: now).decide(
+            outcome, attempts: attempts, hasCiphertext: hasCiphertext,
+            suspectedAt: suspectedFor.map { now.advanced(by: .zero - $0) }, jitter: 1)
+    }
+
+    private func failed(_ kind: FailureKind) -> DeliveryOutcome { .failed(Failure(kind: kind, reason: "r")) }
+
+    @Test func `Every kind of failure has its consequence`() {
+        #expect(decide(.sent).ending == .finish(.sent))
+        #expect(decide(failed(.deadToken)) == PushDecision(ending: .finish(.deadToken), reason: "r", token: .unregister))
+        #expect(decide(failed(.ourFault)) == PushDecision(ending: .finish(.refused), reason: "r"))
+        #expect(decide(failed(.transient)).ending == .retry(after: BackOff.push.first, isUnknown: false))
+        #expect(decide(failed(.operatorFault)).ending == .retry(after: BackOff.patient.first, isUnknown: false))
+        #expect(decide(.refused(reason: "x")).ending == .finish(.refused))
+        #expect(decide(.unknown(reason: "x")).ending == .retry(after: BackOff.push.first, isUnknown: true))
+        #expect(decide(.notSent(reason: "x")).ending == .release)
+    }
+
+    @Test func `An ambiguous verdict is a suspicion first, and final when it is repeated later`() {
+        let first = decide(failed(.wrongEnvironment))
+        #expect(first.token == .suspect && first.ending == .retry(after: BackOff.push.first, isUnknown: false))
+        let soon = decide(failed(.wrongEnvironment), suspectedFor: OutcomeRules.confirmationInterval - .nanoseconds(1))
+        #expect(soon.token == .suspect && soon.ending == .retry(after: BackOff.push.first, isUnknown: false))
+        let later = decide(failed(.wrongEnvironment), suspectedFor: OutcomeRules.confirmationInterval)
+        #expect(later.token == .unregister && later.ending == .finish(.deadToken))
+        // Only Apple or Google can have lifted it.
+        #expect(decide(.sent).token == .clearSuspicion)
+        #expect(decide(.sent, successIsProof: false).token == .none)
+    }
+
+    @Test("In a surge nothing is final but a success", arguments: [FailureKind.deadToken, .wrongEnvironment, .ourFault])
+    func surge(kind: FailureKind) {
+        let decision = decide(failed(kind), isSurge: true, suspectedFor: .seconds(9_999))
+        #expect(decision.token == .none && decision.ending == .retry(after: BackOff.patient.first, isUnknown: false))
+        #expect(decide(.refused(reason: "x"), isSurge: true).ending == .retry(after: BackOff.patient.first, isUnknown: false))
+        #expect(decide(.sent, isSurge: true).ending == .finish(.sent))
+    }
+
+    @Test func `What is too long is sent without its ciphertext; without one it is refused`() {
+        let first = decide(failed(.tooLong))
+        #expect(first.dropsCiphertext && first.ending == .retry(after: .zero, isUnknown: false))
+        #expect(decide(failed(.tooLong), hasCiphertext: false).ending == .finish(.refused))
+    }
+
+    @Test func `Each attempt that fails makes the delay longer, and chance makes it shorter`() {
+        #expect(decide(failed(.transient), attempts: 3).ending == .retry(after: .seconds(8), isUnknown: false))
+        #expect(decide(failed(.operatorFault), attempts: 9).ending == .retry(after: .seconds(600), isUnknown: false))
+        let decision = OutcomeRules(isSurge: false, successIsProof: true, now: now).decide(
+            .unknown(reason: "x"), attempts: 2, hasCiphertext: true, suspectedAt: nil, jitter: 0.25)
+        #expect(decision.ending == .retry(after: .seconds(1), isUnknown: true))
+    }
+}

@@ -1,0 +1,75 @@
+import Concurrency
+import Testing
+
+@testable import Delivery
+
+struct BreakerTests {
+    private func open(_ breaker: Breaker) throws -> Duration {
+        guard case .open(let until, _) = breaker.state else { throw Unexpected() }
+        return until
+    }
+
+    private struct Unexpected: Error {}
+
+    @Test func `One failure opens it, one attempt closes it`() throws {
+        var breaker = Breaker()
+        #expect(breaker.permits(at: .zero) == .max)
+        breaker.begin()
+        breaker.fail(at: .zero, retryAfter: nil, jitter: 1)
+        let until = try open(breaker)
+        #expect(until == BackOff.route.first)
+        #expect(breaker.permits(at: until - .nanoseconds(1)) == 0)
+        #expect(breaker.permits(at: until) == 1)
+        breaker.begin()
+        #expect(breaker.permits(at: until + .seconds(99)) == 0)
+        #expect(breaker.nextAttempt == nil)
+        breaker.succeed()
+        #expect(breaker.state == .closed)
+    }
+
+    @Test func `Failures in a row make the pauses longer, up to a bound`() throws {
+        var breaker = Breaker()
+        var now = Duration.zero
+        for failures in 1...30 {
+            breaker.begin()
+            breaker.fail(at: now, retryAfter: nil, jitter: 1)
+            let until = try open(breaker)
+            #expect(breaker.state == .open(until: until, failures: failures))
+            #expect(until - now == BackOff.route.bound(afterFailures: failures))
+            now = until
+        }
+    }
+
+    @Test func `Many requests that fail together count as one failure`() throws {
+        var breaker = Breaker()
+        for _ in 1...32 { breaker.fail(at: .zero, retryAfter: nil, jitter: 1) }
+        #expect(breaker.state == .open(until: try open(breaker), failures: 1))
+    }
+
+    @Test func `A success of a request that went out before does not close it`() throws {
+        var breaker = Breaker()
+        breaker.fail(at: .zero, retryAfter: nil, jitter: 1)
+        let state = breaker.state
+        breaker.succeed()
+        #expect(breaker.state == state)
+    }
+
+    @Test func `Nothing goes out before the time that the other side named, also if another request says so later`() throws {
+        var breaker = Breaker()
+        breaker.fail(at: .seconds(1), retryAfter: .seconds(60), jitter: 1)
+        #expect(try open(breaker) == .seconds(61))
+        breaker.fail(at: .seconds(2), retryAfter: .seconds(90), jitter: 1)
+        breaker.fail(at: .seconds(3), retryAfter: nil, jitter: 1)
+        #expect(try open(breaker) == .seconds(92))
+    }
+
+    @Test func `A route is tried again within 5 seconds, with time to spare for the attempt`() {
+        #expect(BackOff.route.longest <= .seconds(4))
+    }
+
+    @Test func `Pauses are drawn by chance down to nothing, so that routes keep out of step`() throws {
+        var breaker = Breaker()
+        breaker.fail(at: .seconds(1), retryAfter: nil, jitter: 0)
+        #expect(try open(breaker) == .seconds(1))
+    }
+}

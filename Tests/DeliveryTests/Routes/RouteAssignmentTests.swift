@@ -1,0 +1,27 @@
+import PushProtocol
+import Store
+import Testing
+import Wire
+
+@testable import Delivery
+
+struct RouteAssignmentTests {
+    @Test func `Every push has one route, whatever the names and topics`() {
+        var configuration = DeliveryConfiguration(endpoint: .init(url: "http://x"))
+        #expect(configuration.allRoutes.map(\.name) == ["ios", "android"])
+        configuration.routes = [
+            .init(name: "ios", pushes: .apnTopics(["a", "b"])), .init(name: "other", pushes: .apnTopics(["b", "c"])),
+            .init(name: "other", pushes: .apnTopics(["d"])), .init(name: "google", pushes: .platform(.android)),
+            .init(name: "twice", pushes: .platform(.android)),
+        ]
+        #expect(configuration.allRoutes.map(\.name) == ["ios", "other", "google", "twice", "ios-rest"])
+        #expect(
+            configuration.assignments == [
+                RouteAssignment(tokenType: .apn, apnTopic: "a", route: "ios"),
+                RouteAssignment(tokenType: .apn, apnTopic: "b", route: "ios"),
+                RouteAssignment(tokenType: .apn, apnTopic: "c", route: "other"),
+                RouteAssignment(tokenType: .firebase, apnTopic: "", route: "google"),
+                RouteAssignment(tokenType: .apn, apnTopic: "", route: "ios-rest"),
+            ])
+    }
+}

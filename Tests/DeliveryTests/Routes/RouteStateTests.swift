@@ -1,0 +1,333 @@
+import Concurrency
+import Testing
+
+@testable import Delivery
+
+/// When a route looks at its queue, how much goes out, and when it asks gorush how it is set up: without HTTP, a database or a clock.
+struct RouteStateTests {
+    private func route(
+        _ pushes: DeliveryConfiguration.Route.Pushes = .platform(.android), routesOfEndpoint: Int = 1,
+        _ configure: (inout DeliveryConfiguration) -> Void = { _ in }
+    ) -> RouteState {
+        var configuration = DeliveryConfiguration(endpoint: .init(url: "http://gorush"))
+        configure(&configuration)
+        return RouteState(
+            route: .init(name: "route", pushes: pushes), configuration: configuration, routesOfEndpoint: routesOfEndpoint)
+    }
+
+    /// A route whose gorush has been asked at time zero, and that is about to look at its queue.
+    private func started(
+        _ probe: GorushClient.Probe = .silent, routesOfEndpoint: Int = 1, _ configure: (inout DeliveryConfiguration) -> Void = { _ in }
+    ) -> RouteState {
+        var route = route(routesOfEndpoint: routesOfEndpoint, configure)
+        #expect(route.next(at: .zero) == .probe)
+        route.handle(.probed(probe), at: .zero)
+        #expect(route.next(at: .zero) == .expire)
+        return route
+    }
+
+    private func instance(_ change: (inout GorushInstance) -> Void) -> GorushClient.Probe {
+        var instance = GorushInstance()
+        change(&instance)
+        return .instance(instance)
+    }
+
+    private static let fails = RouteNews.fails(trouble: "gone", retryAfter: nil)
+
+    private func answered(_ news: RouteNews) -> RouteState.Event { .answered(news, .init(), jitter: 1) }
+
+    // MARK: The queue
+
+    @Test func `Nothing goes out before gorush was asked how it is set up`() {
+        var route = route()
+        #expect(route.next(at: .zero) == .probe)
+        route.handle(.woken, at: .zero)
+        #expect(route.next(at: .zero) == .wait(until: RouteState.longestPause))
+        route.handle(.probed(.unreachable), at: .seconds(5))
+        #expect(route.next(at: .seconds(5)) == .expire)
+        #expect(route.next(at: .seconds(5)) == .look(requests: 32, batch: nil))
+    }
+
+    @Test func `A queue is looked at until nothing is due, and then when the next is due`() {
+        var route = started()
+        #expect(route.next(at: .zero) == .look(requests: 32, batch: nil))
+        route.handle(.posting([1, 1]), at: .zero)
+        #expect(route.next(at: .zero) == .look(requests: 30, batch: nil))
+        route.handle(.nothingDue(until: .seconds(7)), at: .zero)
+        #expect(route.next(at: .zero) == .wait(until: .seconds(7)))
+        #expect(route.next(at: .seconds(7)) == .look(requests: 30, batch: nil))
+    }
+
+    @Test("However quiet, it is looked at again", arguments: [nil, Duration.seconds(3_600)])
+    func quiet(next: Duration?) {
+        var route = started()
+        #expect(route.next(at: .zero) == .look(requests: 32, batch: nil))
+        route.handle(.nothingDue(until: next), at: .zero)
+        #expect(route.next(at: .zero) == .wait(until: .seconds(30)))
+        #expect(route.next(at: .seconds(30)) == .expire)
+        #expect(route.next(at: .seconds(30)) == .look(requests: 32, batch: nil))
+    }
+
+    @Test func `What is new is looked for at once, also when it came in the middle of a look`() {
+        var route = started()
+        #expect(route.next(at: .zero) == .look(requests: 32, batch: nil))
+        route.handle(.woken, at: .zero)
+        route.handle(.nothingDue(until: nil), at: .zero)
+        #expect(route.next(at: .zero) == .look(requests: 32, batch: nil))
+        route.handle(.nothingDue(until: nil), at: .zero)
+        #expect(route.next(at: .zero) == .wait(until: .seconds(30)))
+        route.handle(.woken, at: .seconds(1))
+        #expect(route.next(at: .seconds(1)) == .look(requests: 32, batch: nil))
+    }
+
+    @Test func `What is too old is looked for every half minute, also while the route is full or takes nothing`() {
+        var full = started { $0.maximumRequestsInFlight = 1 }
+        full.handle(.posting([1]), at: .zero)
+        #expect(full.next(at: .seconds(29)) == .wait(until: .seconds(30)))
+        #expect(full.next(at: .seconds(30)) == .expire)
+        var broken = started()
+        broken.handle(.answered(.fails(trouble: "", retryAfter: .seconds(3_600)), .init(), jitter: 1), at: .zero)
+        #expect(broken.next(at: .seconds(30)) == .expire)
+        #expect(broken.next(at: .seconds(30)) == .wait(until: .seconds(60)))
+    }
+
+    @Test func `A store that fails rests for a second, whatever comes, and then what is too old is looked for first`() {
+        var route = started()
+        #expect(route.next(at: .zero) == .look(requests: 32, batch: nil))
+        route.handle(.storeFailed("full"), at: .seconds(1))
+        route.handle(.woken, at: .seconds(1))
+        #expect(route.next(at: .seconds(1)) == .wait(until: .seconds(2)))
+        #expect(RouteView(route, at: .seconds(1)).troubles == ["the outbox cannot be used: full"])
+        #expect(route.next(at: .seconds(2)) == .expire)
+        #expect(route.next(at: .seconds(2)) == .look(requests: 32, batch: nil))
+        route.handle(.nothingDue(until: nil), at: .seconds(2))
+        #expect(RouteView(route, at: .seconds(2)).troubles == [])
+    }
+
+    @Test func `A route that stops begins nothing`() {
+        var route = started()
+        route.handle(.stopping, at: .zero)
+        route.handle(.woken, at: .zero)
+        #expect(route.next(at: .seconds(9_999)) == .stop)
+    }
+
+    // MARK: How much goes out
+
+    @Test func `No more requests are under way than are allowed`() {
+        var route = started { $0.maximumRequestsInFlight = 3 }
+        #expect(route.next(at: .zero) == .look(requests: 3, batch: nil))
+        route.handle(.posting([1, 1, 1]), at: .zero)
+        #expect(route.next(at: .zero) == .wait(until: .seconds(30)))
+        route.handle(.ended(1), at: .zero)
+        #expect(route.next(at: .zero) == .look(requests: 1, batch: nil))
+    }
+
+    @Test func `No more notifications are under way than are allowed, nor than half of gorush's queue for all its routes`() {
+        var few = started {
+            $0.batchMode = .batch; $0.maximumNotificationsInFlight = 250
+        }
+        #expect(few.next(at: .zero) == .look(requests: 2, batch: 100))
+        few.handle(.posting([100, 100]), at: .zero)
+        #expect(few.next(at: .zero) == .look(requests: 1, batch: 100))
+        few.handle(.posting([50]), at: .zero)
+        #expect(few.next(at: .zero) == .wait(until: .seconds(30)))
+        few.handle(.ended(100), at: .zero)
+        #expect(few.next(at: .zero) == .look(requests: 1, batch: 100))
+
+        var small = started(instance { $0.queueCount = 60 }, routesOfEndpoint: 3)
+        #expect(small.next(at: .zero) == .look(requests: 10, batch: nil))
+        small.handle(.posting([Int](repeating: 1, count: 10)), at: .zero)
+        #expect(small.next(at: .zero) == .wait(until: .seconds(30)))
+        var tiny = started(instance { $0.queueCount = 1 }, routesOfEndpoint: 3)
+        #expect(tiny.next(at: .zero) == .look(requests: 1, batch: nil))
+    }
+
+    @Test(
+        "One push a request to a gorush in sync mode, or one that does not say; as many as it takes to one in async mode",
+        arguments: [
+            (DeliveryConfiguration.BatchMode.automatic, Bool?.some(true), Int?.none, Int?.none), (.automatic, nil, 50, nil),
+            (.automatic, false, 50, 50),
+            (.automatic, false, nil, 100), (.automatic, false, 500, 100), (.single, false, 50, nil), (.batch, true, 50, 50),
+            (.batch, nil, nil, 100),
+        ])
+    func shape(mode: DeliveryConfiguration.BatchMode, isSync: Bool?, limit: Int?, batch: Int?) {
+        var route = started(
+            instance {
+                $0.isSync = isSync
+                $0.maximumNotificationCount = limit
+            }
+        ) { $0.batchMode = mode }
+        guard case .look(_, batch) = route.next(at: .zero) else {
+            Issue.record()
+            return
+        }
+    }
+
+    @Test func `A limit that gorush names is kept until it says otherwise`() {
+        var route = started(instance { $0.isSync = false })
+        route.handle(.limited(7), at: .zero)
+        #expect(route.next(at: .zero) == .look(requests: 32, batch: 7))
+        route.handle(.limited(70), at: .zero)
+        route.handle(.woken, at: .zero)
+        #expect(route.next(at: .zero) == .look(requests: 32, batch: 7))
+        route.handle(.probed(instance { $0.isSync = false }), at: .zero)
+        route.handle(.woken, at: .zero)
+        #expect(route.next(at: .zero) == .look(requests: 10, batch: 100))
+    }
+
+    // MARK: Trouble
+
+    @Test func `A route in trouble gets one request at a time, at growing intervals, until one is taken`() {
+        var route = started()
+        route.handle(.posting([1, 1]), at: .zero)
+        route.handle(answered(Self.fails), at: .zero)
+        route.handle(answered(Self.fails), at: .zero)
+        for _ in 1...2 { route.handle(.ended(1), at: .zero) }
+        var now = Duration.zero
+        for failures in 1...5 {
+            let attempt = now + BackOff.route.bound(afterFailures: failures)
+            #expect(route.next(at: now) == .wait(until: attempt))
+            #expect(route.next(at: attempt) == .look(requests: 1, batch: nil))
+            route.handle(.posting([1]), at: attempt)
+            // This one decides.
+            #expect(route.next(at: attempt) == .wait(until: .seconds(30)))
+            route.handle(answered(Self.fails), at: attempt)
+            route.handle(.ended(1), at: attempt)
+            #expect(RouteView(route, at: attempt).troubles == ["gone"])
+            now = attempt
+        }
+    }
+
+    @Test func `One request that is taken lets all go again, and gorush is asked whether it is another one`() {
+        var route = started()
+        route.handle(.posting([1]), at: .zero)
+        route.handle(answered(Self.fails), at: .zero)
+        route.handle(.ended(1), at: .zero)
+        #expect(route.next(at: .seconds(4)) == .look(requests: 1, batch: nil))
+        route.handle(.posting([1]), at: .seconds(4))
+        route.handle(answered(.works), at: .seconds(4))
+        route.handle(.ended(1), at: .seconds(4))
+        #expect(RouteView(route, at: .seconds(4)).troubles == [])
+        #expect(route.next(at: .seconds(4)) == .probe)
+        #expect(route.next(at: .seconds(4)) == .look(requests: 32, batch: nil))
+    }
+
+    @Test func `A success of a request that went out before a failure ends no trouble`() {
+        var route = started()
+        route.handle(.posting([1, 1]), at: .zero)
+        route.handle(answered(Self.fails), at: .zero)
+        route.handle(answered(.works), at: .zero)
+        #expect(RouteView(route, at: .zero).troubles == ["gone"])
+        #expect(RouteView(route, at: .zero).isBreakerOpen)
+    }
+
+    @Test func `Nothing goes out before the time that gorush named`() {
+        var route = started()
+        route.handle(.answered(.fails(trouble: "busy", retryAfter: .seconds(20)), .init(), jitter: 0), at: .zero)
+        #expect(route.next(at: .zero) == .wait(until: .seconds(20)))
+        #expect(route.next(at: .seconds(20)) == .look(requests: 1, batch: nil))
+    }
+
+    @Test func `What was read while the route failed does not go out`() {
+        var route = started()
+        #expect(route.next(at: .zero) == .look(requests: 32, batch: nil))
+        #expect(route.permits(requests: 32, at: .zero))
+        route.handle(answered(Self.fails), at: .zero)
+        #expect(!route.permits(requests: 32, at: .zero))
+    }
+
+    // MARK: Probing
+
+    @Test func `A gorush that answers is asked every five minutes, one that does not every four seconds`() {
+        for (probe, interval) in [(GorushClient.Probe.silent, 300), (instance { _ in }, 300), (.unreachable, 4)] {
+            var route = route()
+            #expect(route.next(at: .zero) == .probe)
+            // Once is enough, however long it takes.
+            #expect(route.next(at: .seconds(1)) == .wait(until: .seconds(31)))
+            route.handle(.probed(probe), at: .seconds(2))
+            #expect(route.next(at: .seconds(1 + interval)) == .expire)
+            #expect(route.next(at: .seconds(2 + interval)) == .probe)
+        }
+    }
+
+    @Test func `A route says that its gorush is not reachable, until that or a push is answered`() {
+        for event in [RouteState.Event.probed(.silent), .answered(.works, .init(), jitter: 1), .limited(1)] {
+            var route = started(.unreachable)
+            #expect(RouteView(route, at: .zero).troubles == ["gorush is not reachable"])
+            route.handle(event, at: .zero)
+            #expect(RouteView(route, at: .zero).troubles == [])
+        }
+    }
+
+    @Test func `Of a gorush that cannot be reached, what it last said is still believed`() {
+        var route = started(instance { $0.isSync = false })
+        route.handle(.probed(.unreachable), at: .zero)
+        #expect(route.next(at: .zero) == .look(requests: 10, batch: 100))
+    }
+
+    @Test(
+        "A route is warned of what loses its own pushes",
+        arguments: [
+            (DeliveryConfiguration.Route.Pushes.platform(.ios), ["ios.enabled"]), (.apnTopics(["a"]), ["ios.enabled"]),
+            (.platform(.android), ["android.enabled"]),
+        ])
+    func warnings(pushes: DeliveryConfiguration.Route.Pushes, words: [String]) {
+        var route = route(pushes)
+        route.handle(
+            .probed(
+                instance {
+                    $0.isIOSEnabled = false
+                    $0.isAndroidEnabled = false
+                }), at: .zero)
+        let warnings = RouteView(route, at: .zero).warnings
+        #expect(warnings.count == 1 && warnings[0].contains(words[0]))
+    }
+
+    // MARK: Surges
+
+    @Test func `Verdicts that cannot be the devices' are not believed, and an operator hears of it`() {
+        var route = started()
+        route.handle(.answered(.works, .init(total: 30, turnedDown: 10), jitter: 1), at: .zero)
+        #expect(route.isSurge(at: .zero))
+        #expect(RouteView(route, at: .zero).troubles == ["so many pushes are turned down that it cannot be the devices"])
+        #expect(!route.isSurge(at: InvalidTokenSurge.holdingTime))
+    }
+
+    @Test("Feedback counts where the answer has not said the same before", arguments: [true, false, nil])
+    func feedback(isSync: Bool?) {
+        var route = started(instance { $0.isSync = isSync })
+        for _ in 1...10 { route.handle(.turnedDown, at: .zero) }
+        #expect(route.isSurge(at: .zero) == (isSync != true))
+    }
+
+    // MARK: Idleness
+
+    @Test func `A route is idle when only time can bring something`() {
+        var route = route()
+        #expect(route.idleUntil(at: .zero) == nil)
+        _ = route.next(at: .zero)
+        #expect(route.next(at: .zero) == .wait(until: .seconds(30)))
+        #expect(route.idleUntil(at: .zero) == nil)  // it asks gorush
+        route.handle(.probed(.silent), at: .zero)
+        #expect(route.next(at: .zero) == .expire)
+        #expect(route.next(at: .zero) == .look(requests: 32, batch: nil))
+        #expect(route.idleUntil(at: .zero) == nil)  // it looks
+        route.handle(.nothingDue(until: .seconds(7)), at: .zero)
+        #expect(route.next(at: .zero) == .wait(until: .seconds(7)))
+        #expect(route.idleUntil(at: .zero) == .seconds(7))
+        #expect(route.idleUntil(at: .seconds(7)) == nil)  // it is due
+        route.handle(.woken, at: .zero)
+        #expect(route.idleUntil(at: .zero) == nil)
+        _ = route.next(at: .zero)
+        route.handle(.posting([1]), at: .zero)
+        _ = route.next(at: .zero)
+        route.handle(.nothingDue(until: nil), at: .zero)
+        #expect(route.next(at: .zero) == .wait(until: .seconds(30)))
+        #expect(route.idleUntil(at: .zero) == nil)  // a request is under way
+        route.handle(.ended(1), at: .zero)
+        _ = route.next(at: .zero)
+        route.handle(.nothingDue(until: nil), at: .zero)
+        _ = route.next(at: .zero)
+        #expect(route.idleUntil(at: .zero) == .seconds(30))
+    }
+}
