@@ -75,7 +75,8 @@ let package = Package(
 
         // The neighbours: database, node, gorush.
         library("HTTPClient", ["CLibCurl"]),
-        library("Store", ["PushProtocol", "Envelope", "StatusCrypto", "Wire", grdb, sqlite, logging]),
+        library("Store", ["PushProtocol", "Envelope", "StatusCrypto", "Wire"]),
+        library("SQLiteStore", ["Store", "PushProtocol", "Envelope", "StatusCrypto", "Wire", grdb, sqlite, logging]),
         library("Transport", ["Envelope", "StatusCrypto", "Wire", "HTTPClient", logging, metrics, serviceLifecycle]),
         library("Relay", ["Transport", "Envelope", "StatusCrypto", "Wire", hummingbird, logging, serviceLifecycle]),
 
@@ -92,7 +93,8 @@ let package = Package(
         library(
             "Daemon",
             [
-                "Engine", "Delivery", "Relay", "Transport", "Store", "HTTPClient", "PushProtocol", "Envelope", "KeyFiles", "StatusCrypto",
+                "Engine", "Delivery", "Relay", "Transport", "SQLiteStore", "Store", "HTTPClient", "PushProtocol", "Envelope", "KeyFiles",
+                "StatusCrypto",
                 hummingbird, logging, metrics, serviceLifecycle, unixSignals, yams,
             ]),
 
@@ -101,14 +103,15 @@ let package = Package(
 
         executable("pushserver", ["Daemon"]),
         executable(
-            "pushctl", ["PushClient", "Store", "HTTPClient", "Envelope", "PushProtocol", "KeyFiles", "StatusCrypto", "Wire", logging]),
+            "pushctl",
+            ["PushClient", "SQLiteStore", "Store", "HTTPClient", "Envelope", "PushProtocol", "KeyFiles", "StatusCrypto", "Wire", logging]),
         executable("pushbench", ["Bench"]),
 
         // The measuring stick (docs/BENCHMARKS.md): calls every layer, and the C libraries bare for comparison.
         library(
             "Bench",
             [
-                "Engine", "Delivery", "Transport", "HTTPClient", "Store", "PushProtocol", "Envelope", "StatusCrypto", "Wire",
+                "Engine", "Delivery", "Transport", "HTTPClient", "SQLiteStore", "Store", "PushProtocol", "Envelope", "StatusCrypto", "Wire",
                 "CSecp256k1", "CLibCrypto", logging,
             ]),
 
@@ -131,7 +134,7 @@ let package = Package(
         tests("Envelope", ["Envelope", "StatusCrypto", "Wire"]),
         tests("PushProtocol", ["PushProtocol", "StatusCrypto", "Wire"]),
         tests("HTTPClient", ["HTTPClient"]),
-        tests("Store", ["Store", "PushProtocol", "Envelope", "StatusCrypto", "Wire", grdb, sqlite, logging]),
+        tests("Store", ["SQLiteStore", "Store", "PushProtocol", "Envelope", "StatusCrypto", "Wire", grdb, sqlite, logging]),
         tests("Transport", ["Transport", "Relay", "HTTPClient", "Envelope", "StatusCrypto", "Wire", logging, serviceLifecycle]),
         tests(
             "Relay",
@@ -139,14 +142,15 @@ let package = Package(
         tests(
             "Delivery",
             [
-                "Delivery", "Concurrency", "Engine", "Transport", "Store", "PushProtocol", "HTTPClient", "Envelope", "StatusCrypto",
+                "Delivery", "Concurrency", "Engine", "Transport", "SQLiteStore", "Store", "PushProtocol", "HTTPClient", "Envelope",
+                "StatusCrypto",
                 "Wire", grdb,
                 logging, serviceLifecycle,
             ]),
         tests(
             "Engine",
             [
-                "Engine", "Transport", "Store", "PushProtocol", "Envelope", "StatusCrypto", "Wire", grdb, logging,
+                "Engine", "Transport", "SQLiteStore", "Store", "PushProtocol", "Envelope", "StatusCrypto", "Wire", grdb, logging,
                 serviceLifecycle,
             ]),
         tests(

@@ -7,6 +7,7 @@ import HTTPClient
 import KeyFiles
 package import Logging
 import Relay
+import SQLiteStore
 import ServiceLifecycle
 import StatusCrypto
 import Store
@@ -26,7 +27,7 @@ package enum Server {
         MetricsSystem.bootstrap(registry)
 
         let identity = try KeyFile(path: settings.identityKeyFile).loadOrCreate()
-        let store = try PushStore(path: settings.storagePath, identity: identity.publicKey.compressed, logger: logger)
+        let store = try SQLiteStore(path: settings.storagePath, identity: identity.publicKey.compressed, logger: logger)
         let lock = try InstanceLock(path: settings.storagePath + ".lock")
         defer { withExtendedLifetime(lock) {} }
         let http = HTTPClient(configuration: .init())
@@ -87,7 +88,8 @@ package enum Server {
         let admin = AdminServer(
             address: settings.adminListen,
             content: AdminServer.Content(
-                troubles: troubles, warnings: { delivery?.warnings ?? [] }, metrics: metricsText, identityJSON: IdentityBody(identity.publicKey).json, feedback: feedback,
+                troubles: troubles, warnings: { delivery?.warnings ?? [] }, metrics: metricsText,
+                identityJSON: IdentityBody(identity.publicKey).json, feedback: feedback,
                 feedbackSecret: settings.feedbackSecret, restoreDeadTokens: restoreDeadTokens,
                 token: try AdminToken(writingTo: settings.storagePath + ".admin-token")),
             logger: logger, onListening: { readiness.adminListens(on: $0) })
@@ -124,4 +126,4 @@ package enum Server {
     }
 }
 
-extension PushStore: CheckpointKeeper {}
+extension SQLiteStore: CheckpointKeeper {}

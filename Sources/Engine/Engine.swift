@@ -52,7 +52,7 @@ package final class Engine: Service, EnvelopeReceiver {
     private static let pruneInterval = Duration.seconds(60)
 
     private let configuration: Configuration
-    private let store: PushStore
+    private let store: any PushStore
     private let clock: any Clock<Duration>
     private let wallClock: WallClock
     private let logger: Logger
@@ -62,10 +62,10 @@ package final class Engine: Service, EnvelopeReceiver {
     private let directory: TopicDirectory
     private let transport: any MessageTransport
     private let opening = WorkQueue<RecordedMessage>()
-    private let deciding = WorkQueue<DecideStage.Work>()
+    private let deciding = WorkQueue<CommitStage.Work>()
     private let replying = WorkQueue<ReplyStage.Item>()
     private let openStage: OpenStage
-    private let decideStage: DecideStage
+    private let commitStage: CommitStage
     private let replyStage: ReplyStage
     private let echoStage: EchoStage?
 
@@ -73,7 +73,7 @@ package final class Engine: Service, EnvelopeReceiver {
     ///   - directory: shared with the delivery, which unregisters dead devices.
     ///   - onAcceptedPushes: called after each commit that put pushes into the outbox.
     package init(
-        configuration: Configuration, store: PushStore, directory: TopicDirectory, transport: any MessageTransport,
+        configuration: Configuration, store: any PushStore, directory: TopicDirectory, transport: any MessageTransport,
         clock: any Clock<Duration>, wallClock: WallClock,
         logger: Logger, onAcceptedPushes: @escaping @Sendable () -> Void
     ) {
@@ -86,7 +86,7 @@ package final class Engine: Service, EnvelopeReceiver {
         self.logger = logger
 
         storeHealth = StoreHealth(logger: logger)
-        decideStage = DecideStage(
+        commitStage = CommitStage(
             decider: Decider(
                 serverKey: configuration.identity.publicKey.compressed, registrationPolicy: configuration.registrationPolicy,
                 isDryRun: configuration.isDryRun),
@@ -113,7 +113,7 @@ package final class Engine: Service, EnvelopeReceiver {
             group.addTask { await self.openStage.run(workerCount: self.configuration.workerCount) }
             // On Linux another priority is another set of threads: the one task that everybody waits for does not queue behind batches
             // of cryptography, which keep the others for milliseconds.
-            group.addTask(priority: .high) { await self.decideStage.run() }
+            group.addTask(priority: .high) { await self.commitStage.run() }
             group.addTask { await self.replyStage.run(workerCount: self.configuration.workerCount) }
             group.addTask { await self.prune() }
             group.addTask { await self.storeHealth.run(probing: self.store, clock: self.clock) }

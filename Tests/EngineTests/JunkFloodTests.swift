@@ -73,7 +73,7 @@ import Wire
         owners.map { $0.wrap([UInt8](repeating: 0x5A, count: 400), topic: TopicName.query($0.keyHash, .plain).topic) }
     }
 
-    private func derivedCount(in store: PushStore) async throws -> Int {
+    private func derivedCount(in store: any PushStore) async throws -> Int {
         var count = 0
         for owner in owners where try await store.topicKey(keyHash: owner.keyHash, prefixed: false) != nil { count += 1 }
         return count

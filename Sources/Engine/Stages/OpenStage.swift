@@ -31,7 +31,7 @@ final class OpenStage: Sendable {
     private let clock: any Clock<Duration>
     private let logger: Logger
     private let queue: WorkQueue<RecordedMessage>
-    private let output: WorkQueue<DecideStage.Work>
+    private let output: WorkQueue<CommitStage.Work>
 
     private let segments = Mutex(SegmentAssembler())
     private let lane = WorkQueue<Keyless>()
@@ -43,7 +43,7 @@ final class OpenStage: Sendable {
     /// - Parameter queue: messages that were admitted.
     init(
         identity: PrivateKey, keys: TopicKeys, admission: Admission, metrics: EngineMetrics,
-        clock: any Clock<Duration>, logger: Logger, queue: WorkQueue<RecordedMessage>, output: WorkQueue<DecideStage.Work>
+        clock: any Clock<Duration>, logger: Logger, queue: WorkQueue<RecordedMessage>, output: WorkQueue<CommitStage.Work>
     ) {
         opener = Opener(identity: identity)
         self.keys = keys

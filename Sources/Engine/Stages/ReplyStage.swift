@@ -33,12 +33,12 @@ final class ReplyStage: Sendable {
     /// nil when replies are said once.
     private let echo: EchoStage?
     private let queue: WorkQueue<Item>
-    private let output: WorkQueue<DecideStage.Work>
+    private let output: WorkQueue<CommitStage.Work>
 
     init(
         identity: PrivateKey, transport: any MessageTransport, admission: Admission, metrics: EngineMetrics,
         clock: any Clock<Duration>, wallClock: WallClock, logger: Logger, echo: EchoStage?, queue: WorkQueue<Item>,
-        output: WorkQueue<DecideStage.Work>
+        output: WorkQueue<CommitStage.Work>
     ) {
         sealer = ReplySealer(identity: identity)
         self.transport = transport
@@ -66,7 +66,7 @@ final class ReplyStage: Sendable {
         var random = SecureRandom()
         await withDiscardingTaskGroup { retries in
             while let batch = await queue.next(maximumCount: Self.batchCount) {
-                var marks: [DecideStage.Work] = []
+                var marks: [CommitStage.Work] = []
                 for item in batch {
                     if let mark = await publish(item, using: &random, retries: &retries) { marks.append(mark) }
                 }
@@ -79,7 +79,7 @@ final class ReplyStage: Sendable {
     /// - Returns: what is to be written down about it.
     private func publish(
         _ item: Item, using random: inout SecureRandom, retries: inout DiscardingTaskGroup
-    ) async -> DecideStage.Work? {
+    ) async -> CommitStage.Work? {
         var item = item
         do {
             var envelopes = try item.envelopes ?? sealer.seal(item.reply, at: wallClock.now(), using: &random)
