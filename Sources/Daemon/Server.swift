@@ -6,6 +6,7 @@ import Foundation
 import HTTPClient
 import KeyFiles
 package import Logging
+import MessageBus
 import Relay
 import SQLiteStore
 import ServiceLifecycle
@@ -13,6 +14,7 @@ import StatusCrypto
 import Store
 import Transport
 import UnixSignals
+import WakuREST
 
 /// The daemon: builds every part from the settings and runs them as one group of services.
 package enum Server {

@@ -26,7 +26,7 @@ package struct DeliveryConfiguration: Sendable {
             /// Those of apps, by bundle id.
             case apnTopics([String])
             /// All of a platform that no route with topics takes.
-            case platform(GorushNotification.Platform)
+            case platform(GorushPlatform)
         }
 
         /// In metrics, logs and the database.
@@ -61,6 +61,8 @@ package struct DeliveryConfiguration: Sendable {
     package var batchMode = BatchMode.automatic
     /// For the answer to a POST. In sync mode gorush waits up to 60 s for Apple, and Google's client as long (GORUSH.md §2.5).
     package var timeout = Duration.seconds(60)
+    /// For what gorush says of itself, of which nothing is worth waiting for.
+    package var probeTimeout = Duration.seconds(5)
     /// Of a route.
     package var maximumRequestsInFlight = 32
     /// A larger batch is not tried, whatever gorush says of itself; it may name a smaller one.
@@ -84,7 +86,7 @@ extension DeliveryConfiguration {
     var allRoutes: [Route] {
         var names: Set<String> = []
         var all = routes.filter { names.insert($0.name).inserted }
-        for (name, platform) in [("ios", GorushNotification.Platform.ios), ("android", .android)]
+        for (name, platform) in [("ios", GorushPlatform.ios), ("android", .android)]
         where !all.contains(where: { $0.pushes == .platform(platform) }) {
             // Every push needs a route, also where another has taken the name.
             var route = Route(name: name, pushes: .platform(platform))

@@ -11,9 +11,6 @@ package import Store
 /// Each route works by itself. A push is leased before it is posted; what a crash leaves leased is of unknown outcome and is
 /// posted again, under the same collapse identifier: better a phone that is told twice than one that never is.
 package final class DeliveryLoop: Service {
-    /// A database that fails is not asked without pause.
-    private static let storeRetryInterval = Duration.seconds(1)
-
     private let outbox: Outbox
     private let configuration: DeliveryConfiguration
     private let routes: [Route]
@@ -118,7 +115,7 @@ package final class DeliveryLoop: Service {
                 return true
             } catch {
                 logger.error("the outbox cannot be used; pushes wait", metadata: ["error": "\(error)"])
-                guard (try? await clock.sleep(for: Self.storeRetryInterval)) != nil else { return false }
+                guard (try? await clock.sleep(for: RouteState.storeRetryInterval)) != nil else { return false }
             }
         }
     }

@@ -8,32 +8,20 @@ package protocol MessageJournal: Sendable {
     /// - Returns: for each message the number of its row, which rises; nil where the hash is known or stood earlier in the list.
     func record(_ envelopes: [(hash: Digest32, envelope: WakuEnvelope)], at now: Timestamp) async throws -> [Int64?]
 
-    /// Messages that were recorded and not decided, oldest first: for the start after a crash.
-    ///
-    /// - Parameter after: the last row that was read before.
-    func undecided(limit: Int, after row: Int64) async throws -> [RecordedEnvelope]
+    /// The rows of messages that wait for their decision, and of those whose reply is not known to be out.
+    func unfinishedRows() async throws -> (undecided: [Int64], unreplied: [Int64])
+
+    /// Messages that wait for their decision, oldest first.
+    func undecided(in rows: ClosedRange<Int64>, limit: Int) async throws -> [RecordedEnvelope]
 
     /// Messages that were decided and whose reply is not known to be out, oldest first.
-    ///
-    /// - Parameter after: the last row that was read before.
-    func unreplied(limit: Int, after row: Int64) async throws -> [(id: Int64, reply: Reply)]
-
-    /// How many messages wait for their decision.
-    func undecidedCount() async throws -> Int
-
-    /// How many replies wait to go out.
-    func unrepliedCount() async throws -> Int
+    func unreplied(in rows: ClosedRange<Int64>, limit: Int) async throws -> [(id: Int64, reply: Reply)]
 
     /// Up to when everything on the pubsub topic is known to have been received; nil when nothing is known.
     func checkpoint(of pubsubTopic: String) async throws -> Timestamp?
 
     /// An earlier one than before is taken as well: clocks are set back.
     func saveCheckpoint(_ checkpoint: Timestamp, of pubsubTopic: String) async throws
-}
-
-extension MessageJournal {
-    package func undecided(limit: Int) async throws -> [RecordedEnvelope] { try await undecided(limit: limit, after: 0) }
-    package func unreplied(limit: Int) async throws -> [(id: Int64, reply: Reply)] { try await unreplied(limit: limit, after: 0) }
 }
 
 /// A message as it was recorded.

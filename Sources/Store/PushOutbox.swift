@@ -31,7 +31,8 @@ package protocol PushOutbox: Sendable {
     /// - Returns: the registrations that went with their tokens.
     func update(_ update: OutboxUpdate, at now: Timestamp) async throws -> [ChangedRegistration]
 
-    /// Since when device tokens are suspected to be dead; those that are not are left out.
+    /// Since when device tokens are suspected to be dead; those that are not are left out. Answers a cancelled task too: what is decided
+    /// by it has still to be written.
     ///
     /// - Parameter tokens: their SHA-256.
     func suspicions(against tokens: [Digest32]) async throws -> [Digest32: Timestamp]

@@ -1,4 +1,3 @@
-import Delivery
 import Envelope
 import Foundation
 import PushProtocol
@@ -6,6 +5,8 @@ import StatusCrypto
 import Store
 import TestSupport
 import Testing
+
+@testable import Delivery
 
 /// Devices that are gone, and those that only seem to be.
 @Suite(.safetyNet) struct DeadTokenTests {

@@ -1,4 +1,3 @@
-import Delivery
 import Foundation
 import PushProtocol
 import StatusCrypto
@@ -6,6 +5,8 @@ import Store
 import Synchronization
 import TestSupport
 import Testing
+
+@testable import Delivery
 
 /// The delivery against a gorush on loopback and a real database.
 @Suite(.safetyNet) struct DeliveryTests {
@@ -105,11 +106,11 @@ import Testing
         static let all = [
             Fault(name: "reset", misbehaviour: .reset),
             Fault(name: "reset after taking it", misbehaviour: .reset, takesBatch: true),
-            Fault(name: "hangs", misbehaviour: .hang, timeout: .seconds(1)),
-            Fault(name: "hangs after taking it", misbehaviour: .hang, takesBatch: true, timeout: .seconds(1)),
+            Fault(name: "hangs", misbehaviour: .hang, timeout: .seconds(3)),
+            Fault(name: "hangs after taking it", misbehaviour: .hang, takesBatch: true, timeout: .seconds(3)),
             Fault(
                 name: "a byte now and then", misbehaviour: .drip(interval: .milliseconds(200)), takesBatch: true,
-                timeout: .seconds(1)),
+                timeout: .seconds(3)),
             Fault(name: "breaks off", misbehaviour: .breakOff, takesBatch: true),
             Fault(name: "counts nothing", misbehaviour: .answer(status: 200, body: counts)),
             Fault(name: "malformed JSON", misbehaviour: .answer(status: 200, body: "{\"counts\":"), takesBatch: true),

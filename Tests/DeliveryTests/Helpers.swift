@@ -1,7 +1,8 @@
-import Delivery
 import HTTPClient
 import PushProtocol
 import TestSupport
+
+@testable import Delivery
 
 extension GorushNotification {
     static func ios(
@@ -20,8 +21,12 @@ extension GorushNotification {
 }
 
 extension GorushClient {
-    init(_ stub: StubGorush, prefix: String = "", timeout: Duration = .seconds(30)) async {
-        self.init(http: HTTPClient(), configuration: .init(url: await stub.url + prefix, timeout: timeout))
+    init(_ stub: StubGorush, prefix: String = "", timeout: Duration = .seconds(600)) async {
+        self.init(.init(url: await stub.url + prefix), timeout: timeout)
+    }
+
+    init(_ endpoint: DeliveryConfiguration.Endpoint, timeout: Duration = .seconds(600)) {
+        self.init(http: HTTPClient(), endpoint: endpoint, timeout: timeout, probeTimeout: timeout)
     }
 }
 

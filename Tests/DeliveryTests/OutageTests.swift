@@ -1,4 +1,3 @@
-import Delivery
 import Engine
 import Envelope
 import Foundation
@@ -13,12 +12,14 @@ import Testing
 import Transport
 import Wire
 
+@testable import Delivery
+
 /// Pushes a second. By hand 200, the busiest that a server is built for; the test run is content with fewer.
 private let rate = ProcessInfo.processInfo.environment["PUSHSERVER_OUTAGE_RATE"].flatMap { Int($0) } ?? 1
 
 /// An hour without gorush, as those see it who ask for pushes: from their requests to gorush, with engine, outbox and delivery in between,
 /// in simulated time.
-@Suite(.timeLimit(.minutes(20 + rate / 2)))
+@Suite(.fewAtATime(minutes: 20 + rate / 2))
 struct OutageTests {
     private static let stepSeconds = 120
     /// Devices that one request names; ten of them for each chat.

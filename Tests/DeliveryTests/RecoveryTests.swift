@@ -1,4 +1,3 @@
-import Delivery
 import Envelope
 import Foundation
 import PushProtocol
@@ -6,6 +5,8 @@ import StatusCrypto
 import Store
 import TestSupport
 import Testing
+
+@testable import Delivery
 
 /// Outages, crashes and clocks that jump (RELIABILITY.md I1, I2, I5, T6).
 @Suite(.safetyNet) struct RecoveryTests {

@@ -1,4 +1,3 @@
-import Delivery
 import Envelope
 import Foundation
 import GRDB
@@ -11,6 +10,8 @@ import Store
 import Synchronization
 import TestSupport
 import Wire
+
+@testable import Delivery
 
 /// A database and two clocks that stand still until they are advanced.
 final class World: Sendable {
@@ -71,7 +72,9 @@ final class World: Sendable {
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         let store = try open()
         var configuration = DeliveryConfiguration(endpoint: .init(url: url))
-        configuration.timeout = .seconds(20)
+        // One that hangs does so for as long as a test takes, and none is too slow.
+        configuration.timeout = .seconds(3_600)
+        configuration.probeTimeout = .seconds(3_600)
         configure(&configuration)
         let loop = DeliveryLoop(
             store: store, configuration: configuration, clock: clock, wallClock: wallClock.clock, logger: logger,

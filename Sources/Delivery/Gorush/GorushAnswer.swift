@@ -1,10 +1,10 @@
 import FoundationEssentials
-package import HTTPClient
+import HTTPClient
 
 /// What became of a batch, as far as gorush's answer tells (GORUSH.md §2.2).
 ///
 /// It holds nothing of the answer's text but what `GorushFailure` keeps: bodies can echo tokens and messages.
-package enum GorushAnswer: Sendable, Equatable {
+enum GorushAnswer: Sendable, Equatable {
     /// All of it was taken: sent, in sync mode, but for the failures; queued, in async mode, where there are none.
     case accepted(failures: [GorushFailure])
     /// gorush dropped part of the batch and does not say which: a platform is disabled there. What is missing was not sent.
@@ -32,7 +32,7 @@ package enum GorushAnswer: Sendable, Equatable {
     private static let gorushRefusals: Set = ["Missing notifications field.", "Notifications field is empty."]
 
     /// - Parameter expectedCount: what `counts` must be at least if no platform is disabled (GORUSH.md §2.3).
-    package init(_ response: HTTPResponse, expectedCount: Int) {
+    init(_ response: HTTPResponse, expectedCount: Int) {
         self =
             switch response.status {
             case 200: Self.taken(response.body, expectedCount: expectedCount)
@@ -45,7 +45,7 @@ package enum GorushAnswer: Sendable, Equatable {
             }
     }
 
-    package init(_ error: HTTPError) {
+    init(_ error: HTTPError) {
         self =
             switch error.kind {
             case _ where error.requestMayHaveArrived: .unknown

@@ -1,52 +1,35 @@
-package import HTTPClient
+import HTTPClient
 
 /// Hands batches to one gorush (GORUSH.md).
-package struct GorushClient: Sendable {
-    package struct Configuration: Sendable {
-        /// `http` or `https`, with a path if gorush is behind a proxy: `https://host/gorush`.
-        package var url: String
-        /// Such as `Authorization`, for a proxy: gorush itself has no authentication (GORUSH.md §9).
-        package var headers: [(name: String, value: String)]
-        /// In sync mode gorush answers when Apple or Google has: it waits up to 60 s for an iOS push (GORUSH.md §2.5).
-        package var timeout: Duration
-
-        package init(
-            url: String,
-            headers: [(name: String, value: String)] = [],
-            timeout: Duration = .seconds(60)
-        ) {
-            self.url = url
-            self.headers = headers
-            self.timeout = timeout
-        }
-    }
-
+struct GorushClient: Sendable {
     /// A hundred failures, a full batch of one token each, are about 50 KB. A longer answer is `GorushAnswer.unknown`.
     private static let maximumAnswerByteCount = 1 << 20
 
     private let http: HTTPClient
-    package let configuration: Configuration
+    /// gorush knows neither `//api/push` nor `/api/push/` (GORUSH.md §1).
     private let baseURL: String
+    private let headers: [(name: String, value: String)]
+    private let timeout: Duration
+    private let probeTimeout: Duration
 
-    package init(http: HTTPClient, configuration: Configuration) {
+    /// - Parameter timeout: for the answer to a POST, `probeTimeout` for that to a probe.
+    init(http: HTTPClient, endpoint: DeliveryConfiguration.Endpoint, timeout: Duration, probeTimeout: Duration) {
         self.http = http
-        self.configuration = configuration
-        baseURL = Self.withoutTrailingSlashes(configuration.url)
+        baseURL = endpoint.url.replacing(/\/+$/, with: "")
+        headers = endpoint.headers
+        self.timeout = timeout
+        self.probeTimeout = probeTimeout
     }
 
     /// Posts one batch, once. An empty one is accepted without asking.
     ///
     /// - Parameter notifications: at most gorush's `core.max_notification`; a larger batch is refused whole.
-    package func post(_ notifications: [GorushNotification]) async -> GorushAnswer {
+    func post(_ notifications: [GorushNotification]) async -> GorushAnswer {
         guard !notifications.isEmpty else { return .accepted(failures: []) }
         guard let body = try? GorushNotification.body(notifications) else { return .refused(message: nil) }
         let request = HTTPRequest(
-            method: .post,
-            url: baseURL + "/api/push",
-            headers: configuration.headers + [("Content-Type", "application/json")],
-            body: body,
-            timeout: configuration.timeout,
-            maximumResponseBodyByteCount: Self.maximumAnswerByteCount)
+            method: .post, url: baseURL + "/api/push", headers: headers + [("Content-Type", "application/json")], body: body,
+            timeout: timeout, maximumResponseBodyByteCount: Self.maximumAnswerByteCount)
         do throws(HTTPError) {
             return GorushAnswer(try await http.send(request), expectedCount: notifications.reduce(0) { $0 + $1.expectedCount })
         } catch {
@@ -55,7 +38,7 @@ package struct GorushClient: Sendable {
     }
 
     /// What asking gorush for its configuration can give.
-    package enum Probe: Sendable, Equatable {
+    enum Probe: Sendable, Equatable {
         case instance(GorushInstance)
         /// Somebody answers, and does not say: many a proxy lets only pushes through.
         case silent
@@ -64,23 +47,12 @@ package struct GorushClient: Sendable {
     }
 
     /// Asks gorush how it is set up.
-    package func probe() async -> Probe {
+    func probe() async -> Probe {
         let request = HTTPRequest(
-            method: .get, url: baseURL + "/api/config", headers: configuration.headers,
-            timeout: min(configuration.timeout, Self.probeTimeout),
+            method: .get, url: baseURL + "/api/config", headers: headers, timeout: probeTimeout,
             maximumResponseBodyByteCount: GorushInstance.maximumByteCount)
         guard let response = try? await http.send(request), ![502, 503, 504].contains(response.status) else { return .unreachable }
         guard response.status == 200, let instance = GorushInstance(yaml: response.body) else { return .silent }
         return .instance(instance)
-    }
-
-    /// Of what it tells nothing is worth waiting for.
-    private static let probeTimeout = Duration.seconds(5)
-
-    /// gorush knows neither `//api/push` nor `/api/push/` (GORUSH.md §1).
-    private static func withoutTrailingSlashes(_ base: String) -> String {
-        var base = base[...]
-        while base.hasSuffix("/") { base.removeLast() }
-        return String(base)
     }
 }

@@ -3,23 +3,11 @@ import FoundationEssentials
 /// One entry of `logs`, or of gorush's feedback: a push that failed (GORUSH.md §2.4).
 package struct GorushFailure: Sendable, Equatable, Decodable {
     /// The `notif_id` it was sent with; nil if gorush has lost it.
-    package var identifier: String?
+    var identifier: String?
     /// Apple's or Google's reason, or the text of a network error, which contains the token: not for logs (GORUSH.md §2.4, §6).
-    package var error: String
+    var error: String
     /// The device token, usually with stars in it (GORUSH.md §2.4); nil or empty if gorush did not say.
-    package var token: String?
-
-    package init(identifier: String?, error: String, token: String? = nil) {
-        self.identifier = identifier
-        self.error = error
-        self.token = token
-    }
-
-    /// - Parameter feedback: the body of a call of gorush's feedback hook: one entry (GORUSH.md §8).
-    package init?(feedback: [UInt8]) {
-        guard let failure = try? JSONDecoder().decode(GorushFailure.self, from: Data(feedback)) else { return nil }
-        self = failure
-    }
+    var token: String?
 
     private enum CodingKeys: String, CodingKey {
         case identifier = "notif_id"
@@ -37,6 +25,14 @@ package struct GorushFailure: Sendable, Equatable, Decodable {
         guard token.utf8.count >= 20 else { return String(repeating: "*", count: token.utf8.count) }
         let stars = String(repeating: "*", count: 10)
         return token.replacing(token.suffix(10), with: stars).replacing(token.prefix(10), with: stars)
+    }
+}
+
+extension GorushFailure {
+    /// - Parameter feedback: the body of a call of gorush's feedback hook: one entry (GORUSH.md §8).
+    package init?(feedback: [UInt8]) {
+        guard let failure = try? JSONDecoder().decode(GorushFailure.self, from: Data(feedback)) else { return nil }
+        self = failure
     }
 }
 

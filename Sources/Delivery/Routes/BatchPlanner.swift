@@ -20,11 +20,7 @@ struct DeliveryPlan: Sendable {
 
     /// Under which name each push goes out.
     var attempts: [(push: Int64, notification: NotificationID)] {
-        var attempts: [(push: Int64, notification: NotificationID)] = []
-        for item in batches.joined() {
-            for push in item.pushes { attempts.append((push.id, item.identifier)) }
-        }
-        return attempts
+        batches.joined().flatMap { item in item.pushes.map { ($0.id, item.identifier) } }
     }
 }
 
@@ -45,7 +41,7 @@ struct BatchPlanner: Sendable {
         for push in due {
             if push.acceptedAt.advanced(by: lifetime) <= now {
                 plan.expired.append(push)
-            } else if let obstacle = push.push.obstacle {
+            } else if let obstacle = UnsendablePush(push.push) {
                 plan.unsendable.append((push, obstacle))
             } else {
                 live.append(push)
@@ -54,12 +50,8 @@ struct BatchPlanner: Sendable {
         var items: [DeliveryItem] = []
         // By request: only devices of one request share a notification (PROTOCOL.md §10).
         for (_, pushes) in Dictionary(grouping: live, by: \.message).sorted(by: { $0.key < $1.key }) {
-            let groups = GorushNotification.make(
-                from: pushes.map(\.push), format: dataFormat, texts: texts, oneTokenEach: batch == nil)
-            for group in groups {
-                items.append(
-                    item(group.notification, group.indexes.map { pushes[$0] }, identifier: NotificationID(at: now, using: &random), at: now)
-                )
+            for group in GorushGroup.make(from: pushes, format: dataFormat, texts: texts, oneTokenEach: batch == nil) {
+                items.append(item(group, identifier: NotificationID(at: now, using: &random), at: now))
             }
         }
         let size = batch ?? 1
@@ -78,24 +70,21 @@ struct BatchPlanner: Sendable {
         guard let item = batch.first, item.pushes.count > 1 else { return nil }
         let middle = item.pushes.count / 2
         return [item.pushes[..<middle], item.pushes[middle...]].map { pushes in
-            GorushNotification.make(from: pushes.map(\.push), format: dataFormat, texts: texts, oneTokenEach: false).map { group in
-                self.item(
-                    group.notification, group.indexes.map { pushes[pushes.startIndex + $0] }, identifier: item.identifier, at: now)
+            GorushGroup.make(from: pushes, format: dataFormat, texts: texts, oneTokenEach: false).map { group in
+                self.item(group, identifier: item.identifier, at: now)
             }
         }
     }
 
-    private func item(
-        _ notification: GorushNotification, _ pushes: [QueuedPush], identifier: NotificationID, at now: Timestamp
-    ) -> DeliveryItem {
+    private func item(_ group: GorushGroup, identifier: NotificationID, at now: Timestamp) -> DeliveryItem {
         // The shortest that is left: the pushes of one request were accepted together.
-        let end = pushes.map { $0.acceptedAt.advanced(by: lifetime) }.min() ?? now
+        let end = group.pushes.map { $0.acceptedAt.advanced(by: lifetime) }.min() ?? now
         let secondsLeft = max(1, (end.nanoseconds - now.nanoseconds) / 1_000_000_000)
-        var notification = notification
+        var notification = group.notification
         notification.identifier = Hex.encode(identifier.bytes)
-        notification.collapseIdentifier = pushes.first.map(Self.collapseIdentifier)
+        notification.collapseIdentifier = group.pushes.first.map(Self.collapseIdentifier)
         notification.expiry = .init(unixSeconds: end.nanoseconds / 1_000_000_000, secondsLeft: secondsLeft)
-        return DeliveryItem(identifier: identifier, notification: notification, pushes: pushes)
+        return DeliveryItem(identifier: identifier, notification: notification, pushes: group.pushes)
     }
 
     /// The same at every attempt, also after a crash and whatever else is in the batch, and another for every request of every server:

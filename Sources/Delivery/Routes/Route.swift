@@ -41,8 +41,7 @@ final class Route: Sendable {
             configuration: .init(
                 maximumConnectionsPerHost: configuration.maximumRequestsInFlight + 1,
                 certificateAuthorityFile: endpoint.certificateAuthorityFile))
-        gorush = GorushClient(
-            http: http, configuration: .init(url: endpoint.url, headers: endpoint.headers, timeout: configuration.timeout))
+        gorush = GorushClient(http: http, endpoint: endpoint, timeout: configuration.timeout, probeTimeout: configuration.probeTimeout)
         planner = BatchPlanner(dataFormat: configuration.dataFormat, texts: configuration.texts, lifetime: configuration.lifetime)
         metrics = RouteMetrics(route: route.name)
         var logger = dependencies.logger
@@ -123,7 +122,8 @@ final class Route: Sendable {
             return note(.nothingDue(until: next.map(time.elapsed)))
         }
         let elapsed = time.elapsed()
-        guard state.withLock({ $0.permits(requests: requestCount, at: elapsed) }) else { return note(.woken) }
+        // What was given back while this was read is due because the route has failed: then nothing goes out.
+        guard state.withLock({ $0.requestRoom(at: elapsed) >= requestCount }) else { return note(.woken) }
         let now = dependencies.wallClock.now()
         var random = dependencies.random
         let plan = planner.plan(due, batch: batch, at: now, using: &random)
@@ -177,8 +177,7 @@ final class Route: Sendable {
         metrics.feedback(failure)
         if DeliveryOutcome.failed(failure).turnsDown { tell(.turnedDown) }
         let unregistered = try await dependencies.outbox.settleFeedback(
-            failure, on: token, push.tokenType,
-            in: context(attemptedAt: push.attemptedAt, successIsProof: false))
+            failure, on: token, push.tokenType, in: context(attemptedAt: push.attemptedAt, successIsProof: false))
         if !unregistered.isEmpty { await dependencies.onUnregistered(unregistered) }
     }
 

@@ -135,13 +135,8 @@ struct RouteState: Sendable {
         return .look(requests: requests, batch: batchCount)
     }
 
-    /// Whether that many requests may still go out: what was given back while the queue was read is due because its route has failed.
-    func permits(requests: Int, at now: Duration) -> Bool {
-        requestRoom(at: now) >= requests
-    }
-
     /// Requests that may go out now.
-    private func requestRoom(at now: Duration) -> Int {
+    func requestRoom(at now: Duration) -> Int {
         let queueCount = instance?.queueCount ?? GorushInstance.defaultQueueCount
         // Half of gorush's queue: others may use it too.
         let maximumInFlight = min(configuration.maximumNotificationsInFlight, max(1, queueCount / 2 / routesOfEndpoint))
@@ -161,7 +156,7 @@ struct RouteState: Sendable {
     }
 
     /// Whether gorush answers when Apple or Google has; nil: it does not say.
-    var isSync: Bool? { instance?.isSync }
+    var isSync: Bool? { instance?.core.sync }
 
     /// Whether verdicts on devices are not to be believed.
     func isSurge(at now: Duration) -> Bool { surge.isOn(at: now) }
@@ -235,8 +230,7 @@ struct RouteState: Sendable {
         probing = .waiting(until: now + (probe == .unreachable ? Self.searchInterval : Self.probeInterval))
         guard case .instance(let instance) = probe else { return }
         self.instance = instance
-        let isForIOS = route.pushes != .platform(.android)
-        warnings = instance.warnings(servesIOS: isForIOS, servesAndroid: !isForIOS)
+        warnings = instance.warnings(for: route.pushes == .platform(.android) ? .android : .ios)
         maximumNotificationCount = min(configuration.maximumNotificationsPerRequest, instance.maximumNotificationCount ?? .max)
     }
 }

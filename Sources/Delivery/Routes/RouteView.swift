@@ -21,10 +21,9 @@ struct RouteView: Sendable, Equatable {
 
     /// Why pushes are not delivered; empty when they are.
     var troubles: [String] {
-        let reasons = [
+        [
             trouble, storeTrouble.map { "the outbox cannot be used: \($0)" },
             isSurge ? "so many pushes are turned down that it cannot be the devices" : nil,
-        ]
-        return reasons.compactMap(\.self)
+        ].compactMap(\.self)
     }
 }

@@ -1,3 +1,4 @@
+import Concurrency
 import CoreMetrics
 import Envelope
 import Logging
@@ -21,7 +22,7 @@ final class CommitStage: Sendable {
         case message(OpenedEnvelope, attemptCount: Int = 0)
         /// The reply to these rows is out.
         case published(ids: [Int64], PendingReply.Mark)
-        /// INTERNAL_ERROR was answered: the message must not take effect any more, also not after a restart.
+        /// The store could not take the message for too long, and there is nothing to answer.
         case refused(ids: [Int64])
     }
 
@@ -29,33 +30,34 @@ final class CommitStage: Sendable {
     private let directory: TopicDirectory
     private let store: any PushStore
     private let storeHealth: StoreHealth
-    private let admission: Admission
+    private let intake: ConcurrencyLimiter
     private let metrics: EngineMetrics
     private let clock: any Clock<Duration>
     private let wallClock: WallClock
     private let logger: Logger
     private let onAcceptedPushes: @Sendable () -> Void
-    private let queue: WorkQueue<Work>
-    private let output: WorkQueue<ReplyStage.Item>
+    private let queue: BatchQueue<Work>
+    private let replies: ReplyStage
 
+    /// - Parameter intake: left by messages as soon as their decision is written.
     init(
-        decider: Decider, directory: TopicDirectory, store: any PushStore, storeHealth: StoreHealth, admission: Admission,
+        decider: Decider, directory: TopicDirectory, store: any PushStore, storeHealth: StoreHealth, intake: ConcurrencyLimiter,
         metrics: EngineMetrics, clock: any Clock<Duration>, wallClock: WallClock, logger: Logger,
         onAcceptedPushes: @escaping @Sendable () -> Void,
-        queue: WorkQueue<Work>, output: WorkQueue<ReplyStage.Item>
+        queue: BatchQueue<Work>, replies: ReplyStage
     ) {
         self.decider = decider
         self.directory = directory
         self.store = store
         self.storeHealth = storeHealth
-        self.admission = admission
+        self.intake = intake
         self.metrics = metrics
         self.clock = clock
         self.wallClock = wallClock
         self.logger = logger
         self.onAcceptedPushes = onAcceptedPushes
         self.queue = queue
-        self.output = output
+        self.replies = replies
     }
 
     /// Returns when the queue is finished.
@@ -93,52 +95,51 @@ final class CommitStage: Sendable {
             case .message(let message, _): return decider.decide(message, at: now, in: &batch)
             case .published(let ids, .replied): batch.markReplied(ids)
             case .published(let ids, .decided), .refused(let ids): for id in ids { batch.settle(id, as: .silent) }
-            case .published(_, .nothing): break  // ends with the reply
             }
             return nil
         }
-        var outcomes: [Decider.Outcome?] = []
-        var failures: [any Error] = []
+        var written: [(work: Work, outcome: Decider.Outcome?)] = []
+        var failed: [(work: Work, error: any Error)] = []
         for (work, outcome) in zip(batch, committed.outcomes) {
             do {
-                outcomes.append(try outcome.get())
+                written.append((work, try outcome.get()))
             } catch {
-                failures.append(error)
-                retry(work, in: &retries)
+                failed.append((work, error))
             }
         }
-        if let error = failures.first {
+        if let error = failed.first?.error {
             storeHealth.failed()
             metrics.commitFailures.increment()
-            logger.error("what was decided could not be written", metadata: ["messages": "\(failures.count)", "error": "\(error)"])
-        } else if outcomes.contains(where: { $0?.ending != .queryAnswered }) {
+            logger.error("a transaction failed", metadata: ["messages": "\(failed.count)", "error": "\(error)"])
+        } else if written.contains(where: { $0.outcome?.ending != .queryAnswered }) {
             // An answered query writes nothing before its reply is out.
             storeHealth.succeeded()
         }
-        if !outcomes.isEmpty { metrics.commits.increment() }
-        apply(outcomes, committed.topicChanges)
+        if !written.isEmpty { metrics.commits.increment() }
+        follow(written, committed.topicChanges)
+        for (work, _) in failed { retry(work, in: &retries) }
     }
 
     /// Topics first, then the delivery, then the replies: a client may ask on its topic as soon as it has its answer.
-    private func apply(_ outcomes: [Decider.Outcome?], _ topicChanges: [TopicChange]) {
+    private func follow(_ written: [(work: Work, outcome: Decider.Outcome?)], _ topicChanges: [TopicChange]) {
         for change in topicChanges {
             switch change {
-            case .added(let registration): directory.add([registration])
+            case .added(let registration): directory.add(registration: registration.registration, topics: registration.topics)
             case .removed(let registration): directory.remove(registration: registration.registration, topics: registration.topics)
             }
         }
-        var acceptedPushCount = 0
-        for case let outcome? in outcomes {
-            acceptedPushCount += outcome.acceptedPushCount
-            metrics.count(outcome.ending)
-        }
+        let outcomes = written.compactMap(\.outcome)
+        for outcome in outcomes { metrics.count(outcome.ending) }
+        let acceptedPushCount = outcomes.reduce(0) { $0 + $1.acceptedPushCount }
         if acceptedPushCount > 0 {
             metrics.accepted.increment(by: acceptedPushCount)
             onAcceptedPushes()
         }
-        for outcome in outcomes {
-            if let reply = outcome?.reply { output.send(ReplyStage.Item(reply)) } else { admission.leave() }
-        }
+        for case let reply? in outcomes.map(\.reply) { replies.send(reply) }
+        // Last: who waits until nothing is under way must not miss what follows.
+        let publishedCount = written.count { if case .published = $0.work { true } else { false } }
+        replies.room.release(publishedCount)
+        intake.release(written.count - publishedCount)
     }
 
     private func retry(_ work: Work, in group: inout DiscardingTaskGroup) {
@@ -147,19 +148,20 @@ final class CommitStage: Sendable {
         switch work {
         case .message(let message, let attemptCount) where attemptCount < Self.maximumAttemptCount:
             group.addTask {
-                try? await clock.sleep(for: Self.retryInterval)
+                guard (try? await clock.sleep(for: Self.retryInterval)) != nil else { return }
                 queue.send(.message(message, attemptCount: attemptCount + 1))
             }
         case .message(let message, _):
             metrics.count(.internalError)
             if let reply = decider.internalError(for: message) {
-                admission.enterAtOnce(1)
-                output.send(ReplyStage.Item(reply))
+                replies.send(reply)
+                intake.release()
+            } else {
+                queue.send(.refused(ids: [message.id] + message.segments))
             }
-            queue.send(.refused(ids: [message.id] + message.segments))
         case .published, .refused:
             group.addTask {
-                try? await clock.sleep(for: Self.markRetryInterval)
+                guard (try? await clock.sleep(for: Self.markRetryInterval)) != nil else { return }
                 queue.send(work)
             }
         }

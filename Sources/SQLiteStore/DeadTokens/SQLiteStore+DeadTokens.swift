@@ -7,12 +7,13 @@ import Wire
 
 extension SQLiteStore {
     package func suspicions(against tokens: [Digest32]) async throws -> [Digest32: Timestamp] {
-        try await read { database in
+        guard !tokens.isEmpty else { return [:] }
+        // By the writer: GRDB gives up a read whose task is cancelled.
+        return try await queue.perform { transaction in
             var suspicions: [Digest32: Timestamp] = [:]
             for token in tokens {
-                suspicions[token] = try database.first("SELECT suspected_at FROM suspect_token WHERE token_digest = ?", token) {
-                    try $0.next()
-                }
+                let sql = "SELECT suspected_at FROM suspect_token WHERE token_digest = ?"
+                suspicions[token] = try transaction.database.first(sql, token) { try $0.next() }
             }
             return suspicions
         }

@@ -10,14 +10,25 @@ extension SQLiteStore {
         return try await queue.perform { try $0.record(messages, at: now) }
     }
 
-    package func undecided(limit: Int, after row: Int64) async throws -> [RecordedEnvelope] {
+    package func unfinishedRows() async throws -> (undecided: [Int64], unreplied: [Int64]) {
+        try await read { database in
+            var rows: (undecided: [Int64], unreplied: [Int64]) = ([], [])
+            try database.forEach("SELECT id, state FROM unfinished_message JOIN message ON id = unfinished_message.message") { row in
+                let (id, state): (Int64, MessageState) = (try row.next(), try row.next())
+                if state == .recorded { rows.undecided.append(id) } else { rows.unreplied.append(id) }
+            }
+            return rows
+        }
+    }
+
+    package func undecided(in rows: ClosedRange<Int64>, limit: Int) async throws -> [RecordedEnvelope] {
         try await read { database in
             try database.all(
                 """
                 SELECT id, received_at, pubsub_topic, envelope FROM unfinished_message JOIN message ON id = unfinished_message.message
-                WHERE unfinished_message.message > ? AND state = 0 ORDER BY unfinished_message.message LIMIT ?
+                WHERE unfinished_message.message BETWEEN ? AND ? AND state = 0 ORDER BY unfinished_message.message LIMIT ?
                 """,
-                row, limit
+                rows.lowerBound, rows.upperBound, limit
             ) { row in
                 RecordedEnvelope(
                     id: try row.next(), receivedAt: try row.next(),
@@ -26,15 +37,15 @@ extension SQLiteStore {
         }
     }
 
-    package func unreplied(limit: Int, after row: Int64) async throws -> [(id: Int64, reply: Reply)] {
+    package func unreplied(in rows: ClosedRange<Int64>, limit: Int) async throws -> [(id: Int64, reply: Reply)] {
         try await read { database in
             try database.all(
                 """
                 SELECT id, reply_type, reply, recipient, pubsub_topic, status_message_id
                 FROM unfinished_message JOIN message ON id = unfinished_message.message
-                WHERE unfinished_message.message > ? AND state <> 0 ORDER BY unfinished_message.message LIMIT ?
+                WHERE unfinished_message.message BETWEEN ? AND ? AND state <> 0 ORDER BY unfinished_message.message LIMIT ?
                 """,
-                row, limit
+                rows.lowerBound, rows.upperBound, limit
             ) { row in
                 (
                     id: try row.next(),
@@ -45,17 +56,6 @@ extension SQLiteStore {
             }
         }
     }
-
-    package func undecidedCount() async throws -> Int {
-        try await read { try $0.count("\(Self.countUnfinished) state = 0") }
-    }
-
-    package func unrepliedCount() async throws -> Int {
-        try await read { try $0.count("\(Self.countUnfinished) state <> 0") }
-    }
-
-    private static let countUnfinished =
-        "SELECT count(*) FROM unfinished_message JOIN message ON id = unfinished_message.message WHERE"
 
     // MARK: Checkpoints
 

@@ -8,7 +8,7 @@ import Wire
 @testable import Delivery
 
 /// The JSON that is posted (PROTOCOL.md §10), against what the reference posted.
-struct GorushBodyTests {
+@Suite(.safetyNet) struct GorushBodyTests {
     @Test func `The body of RFC 71, with all that delivery adds`() throws {
         let ios = GorushNotification(
             identifier: "n", tokens: ["a", "b"], platform: .ios, topic: "im.status.ethereum", message: "You have a new message",
@@ -33,7 +33,7 @@ struct GorushBodyTests {
         for body in bodies {
             let references = try PostedNotification.parse(body)
             let pushes = try references.map(push)
-            let groups = GorushNotification.make(from: pushes, format: .statusGo, texts: PushTexts(), oneTokenEach: true)
+            let groups = GorushGroup.make(from: queued(pushes), format: .statusGo, texts: PushTexts(), oneTokenEach: true)
             #expect(try posted(groups.map(\.notification)) == references)
         }
     }

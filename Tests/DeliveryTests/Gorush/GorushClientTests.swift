@@ -1,9 +1,10 @@
-import Delivery
 import Foundation
 import HTTPClient
 import PushProtocol
 import TestSupport
 import Testing
+
+@testable import Delivery
 
 /// The client against a gorush that is as strict as the real one.
 @Suite(.safetyNet) struct GorushClientTests {
@@ -35,8 +36,7 @@ import Testing
             if let request = connection.readRequest() { seen.append(request) }
             connection.respond(body: #"{"counts":1,"logs":[],"success":"ok"}"#)
         }
-        let client = GorushClient(
-            http: HTTPClient(), configuration: .init(url: server.url + "/gorush/", headers: [("Authorization", "Bearer x")]))
+        let client = GorushClient(.init(url: server.url + "/gorush/", headers: [("Authorization", "Bearer x")]))
         #expect(await client.post([.android()]) == .accepted(failures: []))
         #expect(seen.all[0].hasPrefix("POST /gorush/api/push HTTP/1.1\r\n"))
         #expect(seen.all[0].contains("\r\nAuthorization: Bearer x\r\n"))
@@ -123,10 +123,10 @@ import Testing
     @Test("A gorush that is not there")
     func absent() async throws {
         // Port 1 is nobody's, and never given out.
-        let client = GorushClient(http: HTTPClient(), configuration: .init(url: "http://127.0.0.1:1"))
+        let client = GorushClient(.init(url: "http://127.0.0.1:1"))
         #expect(await client.post([.android()]) == .unavailable(retryAfter: nil))
         #expect(
-            await GorushClient(http: HTTPClient(), configuration: .init(url: "gorush://x")).post([.android()])
+            await GorushClient(.init(url: "gorush://x")).post([.android()])
                 == .misconfigured(status: nil))
     }
 }

@@ -1,17 +1,19 @@
 import Foundation
 import PushProtocol
 import StatusCrypto
+import Store
+import TestSupport
 import Testing
 import Wire
 
 @testable import Delivery
 
 /// Which devices share a notification, and what is in it (PROTOCOL.md §10).
-struct GorushGroupingTests {
+@Suite(.safetyNet) struct GorushGroupingTests {
     private func make(
         _ pushes: [AcceptedPush], _ format: GorushDataFormat = .rfc71, texts: PushTexts = PushTexts(), oneTokenEach: Bool = false
     ) -> [GorushGroup] {
-        GorushNotification.make(from: pushes, format: format, texts: texts, oneTokenEach: oneTokenEach)
+        GorushGroup.make(from: queued(pushes), format: format, texts: texts, oneTokenEach: oneTokenEach)
     }
 
     private func push(_ name: String, _ change: (inout AcceptedPush) -> Void = { _ in }) -> AcceptedPush {
@@ -166,6 +168,15 @@ struct GorushGroupingTests {
     }
 }
 
+/// In the outbox, numbered in order.
+func queued(_ pushes: [AcceptedPush]) -> [QueuedPush] {
+    pushes.enumerated().map { QueuedPush(id: Int64($0), message: 1, push: $1, acceptedAt: World.start) }
+}
+
+extension GorushGroup {
+    fileprivate var indexes: [Int] { pushes.map { Int($0.id) } }
+}
+
 private func somePush(_ change: (inout AcceptedPush) -> Void = { _ in }) -> AcceptedPush {
     var push = AcceptedPush(
         target: Installation(keyHash: Digest64(repeating: 0x77), installationID: "c6ae4fde-bb65-11ea-b3de-0242ac130004"),
@@ -176,7 +187,7 @@ private func somePush(_ change: (inout AcceptedPush) -> Void = { _ in }) -> Acce
 }
 
 /// What gorush cannot be given (GORUSH.md §3, §4).
-struct UnsendablePushTests {
+@Suite(.safetyNet) struct UnsendablePushTests {
     private static let digits = String(repeating: "aF09", count: 16)
 
     @Test(
@@ -199,7 +210,7 @@ struct UnsendablePushTests {
             $0.deviceToken = token
             $0.apnTopic = topic
         }
-        #expect(push.obstacle == obstacle)
+        #expect(UnsendablePush(push) == obstacle)
     }
 
     @Test(arguments: GorushDataFormat.allCases)
@@ -209,7 +220,7 @@ struct UnsendablePushTests {
                 $0.chatID = [UInt8](repeating: 1, count: chatByteCount)
                 $0.message = [UInt8](repeating: 2, count: messageByteCount)
             }
-            let made = GorushNotification.make(from: [push], format: format, texts: PushTexts(), oneTokenEach: true)
+            let made = GorushGroup.make(from: queued([push]), format: format, texts: PushTexts(), oneTokenEach: true)
             let notification = try #require(made.first?.notification)
             let data = try JSONEncoder().encode(notification.data)
             #expect(data.count + notification.message.utf8.count <= GorushPayload.maximumByteCount)
@@ -225,7 +236,7 @@ struct UnsendablePushTests {
 
     @Test(arguments: GorushDataFormat.allCases)
     func `No key is one that Apple or Google keeps to itself`(format: GorushDataFormat) throws {
-        let made = GorushNotification.make(from: [somePush()], format: format, texts: PushTexts(), oneTokenEach: true)
+        let made = GorushGroup.make(from: queued([somePush()]), format: format, texts: PushTexts(), oneTokenEach: true)
         let json = try JSONSerialization.jsonObject(with: JSONEncoder().encode(made[0].notification.data)) as? [String: Any]
         for key in try #require(json).keys {
             #expect(!["aps", "from", "message_type", "notification"].contains(key) && !key.hasPrefix("google") && !key.hasPrefix("gcm"))

@@ -1,8 +1,9 @@
+import TestSupport
 import Testing
 
 @testable import Delivery
 
-struct GorushInstanceTests {
+@Suite(.safetyNet) struct GorushInstanceTests {
     private func read(_ yaml: String) -> GorushInstance? { GorushInstance(yaml: Array(yaml.utf8)) }
 
     @Test func `Its configuration is read`() throws {
@@ -22,13 +23,13 @@ struct GorushInstanceTests {
               max_concurrent_pushes: 100
             """
         let instance = try #require(read(yaml))
-        #expect(instance.isSync == true)
+        #expect(instance.core.sync == true)
         #expect(instance.maximumNotificationCount == 50)
         #expect(instance.queueCount == 8_192)
         #expect(instance.retriesItself)
-        #expect(instance.isIOSEnabled == false && instance.isAndroidEnabled == true)
-        #expect(instance.warnings(servesIOS: true, servesAndroid: false).count == 3)
-        #expect(instance.warnings(servesIOS: false, servesAndroid: true).count == 2)
+        #expect(instance.ios?.enabled == false && instance.android?.enabled == true)
+        #expect(instance.warnings(for: .ios).count == 3)
+        #expect(instance.warnings(for: .android).count == 2)
     }
 
     @Test("What is no configuration says nothing", arguments: ["", "404 page not found", "{", "[]", "core: 1", "ios: {}", "\u{0}", "- a"])
@@ -46,7 +47,8 @@ struct GorushInstanceTests {
             ("core: {sync: true}\nandroid: {max_retry: 1}", "max_retry"), ("core: {sync: true, worker_num: 2}", "worker_num"),
         ])
     func warned(yaml: String, word: String) throws {
-        let warnings = try #require(read(yaml)).warnings(servesIOS: true, servesAndroid: true)
-        #expect(warnings.count == 1 && warnings[0].contains(word))
+        let instance = try #require(read(yaml))
+        let warnings = Set([.ios, .android].flatMap(instance.warnings))
+        #expect(warnings.count == 1 && warnings.allSatisfy { $0.contains(word) })
     }
 }

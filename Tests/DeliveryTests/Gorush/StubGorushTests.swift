@@ -1,10 +1,11 @@
-import Delivery
 import Foundation
 import HTTPClient
 import Logging
 import ServiceLifecycle
 import TestSupport
 import Testing
+
+@testable import Delivery
 
 /// The stub says what gorush v1.22.0 was seen to say (GORUSH.md §1, §2).
 @Suite(.safetyNet) struct StubGorushTests {
@@ -16,7 +17,7 @@ import Testing
     {
         let response = try await http.send(
             HTTPRequest(
-                method: method, url: await stub.url + path, body: body.map { Array($0.utf8) }, timeout: .seconds(30),
+                method: method, url: await stub.url + path, body: body.map { Array($0.utf8) }, timeout: .seconds(600),
                 maximumResponseBodyByteCount: 1 << 20))
         return (response.status, String(decoding: response.body, as: UTF8.self), response.headers)
     }

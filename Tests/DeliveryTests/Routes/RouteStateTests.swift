@@ -1,10 +1,11 @@
 import Concurrency
+import TestSupport
 import Testing
 
 @testable import Delivery
 
 /// When a route looks at its queue, how much goes out, and when it asks gorush how it is set up: without HTTP, a database or a clock.
-struct RouteStateTests {
+@Suite(.safetyNet) struct RouteStateTests {
     private func route(
         _ pushes: DeliveryConfiguration.Route.Pushes = .platform(.android), routesOfEndpoint: Int = 1,
         _ configure: (inout DeliveryConfiguration) -> Void = { _ in }
@@ -26,10 +27,8 @@ struct RouteStateTests {
         return route
     }
 
-    private func instance(_ change: (inout GorushInstance) -> Void) -> GorushClient.Probe {
-        var instance = GorushInstance()
-        change(&instance)
-        return .instance(instance)
+    private func instance(_ yaml: String) -> GorushClient.Probe {
+        GorushInstance(yaml: Array(yaml.utf8)).map(GorushClient.Probe.instance) ?? .unreachable
     }
 
     private static let fails = RouteNews.fails(trouble: "gone", retryAfter: nil)
@@ -134,29 +133,24 @@ struct RouteStateTests {
         few.handle(.ended(100), at: .zero)
         #expect(few.next(at: .zero) == .look(requests: 1, batch: 100))
 
-        var small = started(instance { $0.queueCount = 60 }, routesOfEndpoint: 3)
+        var small = started(instance("core: {queue_num: 60}"), routesOfEndpoint: 3)
         #expect(small.next(at: .zero) == .look(requests: 10, batch: nil))
         small.handle(.posting([Int](repeating: 1, count: 10)), at: .zero)
         #expect(small.next(at: .zero) == .wait(until: .seconds(30)))
-        var tiny = started(instance { $0.queueCount = 1 }, routesOfEndpoint: 3)
+        var tiny = started(instance("core: {queue_num: 1}"), routesOfEndpoint: 3)
         #expect(tiny.next(at: .zero) == .look(requests: 1, batch: nil))
     }
 
     @Test(
         "One push a request to a gorush in sync mode, or one that does not say; as many as it takes to one in async mode",
         arguments: [
-            (DeliveryConfiguration.BatchMode.automatic, Bool?.some(true), Int?.none, Int?.none), (.automatic, nil, 50, nil),
-            (.automatic, false, 50, 50),
-            (.automatic, false, nil, 100), (.automatic, false, 500, 100), (.single, false, 50, nil), (.batch, true, 50, 50),
-            (.batch, nil, nil, 100),
+            (DeliveryConfiguration.BatchMode.automatic, "sync: true", Int?.none), (.automatic, "max_notification: 50", nil),
+            (.automatic, "sync: false, max_notification: 50", 50), (.automatic, "sync: false", 100),
+            (.automatic, "sync: false, max_notification: 500", 100), (.single, "sync: false, max_notification: 50", nil),
+            (.batch, "sync: true, max_notification: 50", 50), (.batch, "", 100),
         ])
-    func shape(mode: DeliveryConfiguration.BatchMode, isSync: Bool?, limit: Int?, batch: Int?) {
-        var route = started(
-            instance {
-                $0.isSync = isSync
-                $0.maximumNotificationCount = limit
-            }
-        ) { $0.batchMode = mode }
+    func shape(mode: DeliveryConfiguration.BatchMode, core: String, batch: Int?) {
+        var route = started(instance("core: {\(core)}")) { $0.batchMode = mode }
         guard case .look(_, batch) = route.next(at: .zero) else {
             Issue.record()
             return
@@ -164,13 +158,13 @@ struct RouteStateTests {
     }
 
     @Test func `A limit that gorush names is kept until it says otherwise`() {
-        var route = started(instance { $0.isSync = false })
+        var route = started(instance("core: {sync: false}"))
         route.handle(.limited(7), at: .zero)
         #expect(route.next(at: .zero) == .look(requests: 32, batch: 7))
         route.handle(.limited(70), at: .zero)
         route.handle(.woken, at: .zero)
         #expect(route.next(at: .zero) == .look(requests: 32, batch: 7))
-        route.handle(.probed(instance { $0.isSync = false }), at: .zero)
+        route.handle(.probed(instance("core: {sync: false}")), at: .zero)
         route.handle(.woken, at: .zero)
         #expect(route.next(at: .zero) == .look(requests: 10, batch: 100))
     }
@@ -231,15 +225,15 @@ struct RouteStateTests {
     @Test func `What was read while the route failed does not go out`() {
         var route = started()
         #expect(route.next(at: .zero) == .look(requests: 32, batch: nil))
-        #expect(route.permits(requests: 32, at: .zero))
+        #expect(route.requestRoom(at: .zero) == 32)
         route.handle(answered(Self.fails), at: .zero)
-        #expect(!route.permits(requests: 32, at: .zero))
+        #expect(route.requestRoom(at: .zero) == 0)
     }
 
     // MARK: Probing
 
     @Test func `A gorush that answers is asked every five minutes, one that does not every four seconds`() {
-        for (probe, interval) in [(GorushClient.Probe.silent, 300), (instance { _ in }, 300), (.unreachable, 4)] {
+        for (probe, interval) in [(GorushClient.Probe.silent, 300), (instance("core: {}"), 300), (.unreachable, 4)] {
             var route = route()
             #expect(route.next(at: .zero) == .probe)
             // Once is enough, however long it takes.
@@ -260,7 +254,7 @@ struct RouteStateTests {
     }
 
     @Test func `Of a gorush that cannot be reached, what it last said is still believed`() {
-        var route = started(instance { $0.isSync = false })
+        var route = started(instance("core: {sync: false}"))
         route.handle(.probed(.unreachable), at: .zero)
         #expect(route.next(at: .zero) == .look(requests: 10, batch: 100))
     }
@@ -268,19 +262,14 @@ struct RouteStateTests {
     @Test(
         "A route is warned of what loses its own pushes",
         arguments: [
-            (DeliveryConfiguration.Route.Pushes.platform(.ios), ["ios.enabled"]), (.apnTopics(["a"]), ["ios.enabled"]),
-            (.platform(.android), ["android.enabled"]),
+            (DeliveryConfiguration.Route.Pushes.platform(.ios), "ios.enabled"), (.apnTopics(["a"]), "ios.enabled"),
+            (.platform(.android), "android.enabled"),
         ])
-    func warnings(pushes: DeliveryConfiguration.Route.Pushes, words: [String]) {
+    func warnings(pushes: DeliveryConfiguration.Route.Pushes, word: String) {
         var route = route(pushes)
-        route.handle(
-            .probed(
-                instance {
-                    $0.isIOSEnabled = false
-                    $0.isAndroidEnabled = false
-                }), at: .zero)
+        route.handle(.probed(instance("core: {sync: true}\nios: {enabled: false}\nandroid: {enabled: false}")), at: .zero)
         let warnings = RouteView(route, at: .zero).warnings
-        #expect(warnings.count == 1 && warnings[0].contains(words[0]))
+        #expect(warnings.count == 1 && warnings[0].contains(word))
     }
 
     // MARK: Surges
@@ -293,11 +282,13 @@ struct RouteStateTests {
         #expect(!route.isSurge(at: InvalidTokenSurge.holdingTime))
     }
 
-    @Test("Feedback counts where the answer has not said the same before", arguments: [true, false, nil])
-    func feedback(isSync: Bool?) {
-        var route = started(instance { $0.isSync = isSync })
+    @Test(
+        "Feedback counts where the answer has not said the same before",
+        arguments: [("sync: true", false), ("sync: false", true), ("", true)])
+    func feedback(core: String, counts: Bool) {
+        var route = started(instance("core: {\(core)}"))
         for _ in 1...10 { route.handle(.turnedDown, at: .zero) }
-        #expect(route.isSurge(at: .zero) == (isSync != true))
+        #expect(route.isSurge(at: .zero) == counts)
     }
 
     // MARK: Idleness

@@ -110,7 +110,7 @@ struct DecisionTests {
             #expect(throws: StoreError.alreadyDecided) { try committed.outcomes[3].get() }
             #expect(committed.topicChanges.count == 7)
             #expect(try await store.registrationCount() == 7)
-            #expect(try await store.undecidedCount() == 0)
+            #expect(try await store.unfinishedRows().undecided.count == 0)
         }
     }
 

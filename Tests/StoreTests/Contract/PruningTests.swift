@@ -32,7 +32,7 @@ struct PruningTests {
             try await store.enqueue([push()])
             try await store.unregister(version: 9)
             #expect(try await store.prune(at: Timestamp(nanoseconds: .max)) == Pruned(messageCount: 0, pushCount: 0))
-            #expect(try await store.undecidedCount() == 1)
+            #expect(try await store.unfinishedRows().undecided.count == 1)
             #expect(try await store.queuedPushCount() == 1)
             #expect(try await store.version()?.version == 9)
         }
@@ -59,10 +59,10 @@ struct PruningTests {
         try await kind.withStore { store in
             for number in 1...2 { _ = try await store.record(number) }
             try await store.settle([1], as: .answered(reply()))
-            #expect(try await store.unrepliedCount() == 1)
+            #expect(try await store.unfinishedRows().unreplied.count == 1)
             #expect(try await store.prune(at: due).messageCount == 1)
-            #expect(try await store.unrepliedCount() == 0)
-            #expect(try await store.undecidedCount() == 1)
+            #expect(try await store.unfinishedRows().unreplied.count == 0)
+            #expect(try await store.unfinishedRows().undecided.count == 1)
         }
     }
 

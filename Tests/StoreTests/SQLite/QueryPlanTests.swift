@@ -55,8 +55,8 @@ struct QueryPlanTests {
             _ = try await store.attemptedPushes(hash(2))
             _ = try await store.oldestQueuedPush()
             _ = try await store.expirePushes(route: "", acceptedBefore: start, limit: 1, at: start)
-            _ = try await store.undecided(limit: 1)
-            _ = try await store.unreplied(limit: 1)
+            _ = try await store.undecided(in: 1...9, limit: 1)
+            _ = try await store.unreplied(in: 1...9, limit: 1)
             _ = try await store.prune(at: start)
 
             try await store.pool.writeWithoutTransaction { try expectNoFullScan($0, minimumStatementCount: 20) }

@@ -1,0 +1,103 @@
+import PushProtocol
+import StatusCrypto
+import Store
+import Wire
+
+/// The two shapes of `data`; the raw value is the setting `gorush.dataFormat` (PROTOCOL.md §10).
+package enum GorushDataFormat: String, Sendable, CaseIterable {
+    case rfc71
+    case statusGo = "status-go"
+}
+
+/// Pushes of one request that go out as one notification, and succeed or fail with it.
+struct GorushGroup: Sendable {
+    /// FCM refuses a whole notification that has more tokens (GORUSH.md §2.4 a).
+    static let maximumPushCount = 500
+
+    private let format: GorushDataFormat
+    private let parts: SharedParts
+    /// In the order of the notification's tokens.
+    private(set) var pushes: [QueuedPush] = []
+    private var payloadByteCount: Int
+
+    private init(_ parts: SharedParts, format: GorushDataFormat) {
+        self.format = format
+        self.parts = parts
+        payloadByteCount = GorushPayload.byteCount(text: parts.text, chatID: parts.chatID, message: parts.message)
+    }
+
+    /// Groups the pushes of one request: in `rfc71` devices that share platform, topic, text, chat and ciphertext become one notification.
+    ///
+    /// A group stays within ``maximumPushCount``, and within ``GorushPayload/maximumByteCount`` because each device is sent all of `data`.
+    /// A ciphertext that is too long for any payload is left out (`"0x"`), and so is a chat id: better a notification without them than
+    /// none (GORUSH.md §4).
+    ///
+    /// - Parameter oneTokenEach: whether delivery must know about each device by itself (GORUSH.md §2.4 d); in `status-go` it always can.
+    /// - Returns: in the order of each group's first push; every push is in exactly one.
+    static func make(
+        from pushes: some Sequence<QueuedPush>, format: GorushDataFormat, texts: PushTexts, oneTokenEach: Bool
+    ) -> [GorushGroup] {
+        let sharesNotifications = format == .rfc71 && !oneTokenEach
+        var groups: [GorushGroup] = []
+        var openGroups: [SharedParts: Int] = [:]
+        for push in pushes {
+            let parts = SharedParts(of: push.push, texts: texts)
+            if sharesNotifications, let open = openGroups[parts], groups[open].hasRoom(for: push) {
+                groups[open].add(push)
+            } else {
+                openGroups[parts] = groups.count
+                var group = GorushGroup(parts, format: format)
+                group.add(push)
+                groups.append(group)
+            }
+        }
+        return groups
+    }
+
+    private func hasRoom(for push: QueuedPush) -> Bool {
+        pushes.count < Self.maximumPushCount
+            && payloadByteCount + GorushPayload.byteCount(of: push.push.target) <= GorushPayload.maximumByteCount
+    }
+
+    private mutating func add(_ push: QueuedPush) {
+        pushes.append(push)
+        payloadByteCount += GorushPayload.byteCount(of: push.push.target)
+    }
+
+    /// Without a name and an end.
+    var notification: GorushNotification {
+        let chatID = Hex.encode(parts.chatID, prefix: "0x")
+        let message = Hex.encode(parts.message, prefix: "0x")
+        let targets = pushes.map(\.push.target)
+        let data: GorushNotification.Content =
+            switch format {
+            case .rfc71: .rfc71(chatID: chatID, message: message, installationIDs: targets.map(\.installationID))
+            case .statusGo:
+                .statusGo(encryptedMessage: message, chatID: chatID, publicKey: Hex.encode(targets[0].keyHash.bytes, prefix: "0x"))
+            }
+        return GorushNotification(
+            tokens: pushes.map(\.push.deviceToken), platform: parts.platform, topic: parts.topic, message: parts.text, data: data)
+    }
+}
+
+/// What the devices of one notification have in common.
+private struct SharedParts: Hashable {
+    let platform: GorushPlatform
+    let topic: String?
+    let text: String
+    let chatID: [UInt8]
+    let message: [UInt8]
+
+    init(of push: AcceptedPush, texts: PushTexts) {
+        platform = push.tokenType == .apn ? .ios : .android  // no other is ever registered (PROTOCOL.md §7 row 10)
+        topic = platform == .ios ? push.apnTopic : nil
+        let text = texts.text(for: push.type)
+        func fits(chatID: [UInt8], message: [UInt8]) -> Bool {
+            GorushPayload.byteCount(of: push.target) + GorushPayload.byteCount(text: text, chatID: chatID, message: message)
+                <= GorushPayload.maximumByteCount
+        }
+        self.text = text
+        chatID = fits(chatID: push.chatID, message: []) ? push.chatID : []
+        message = fits(chatID: chatID, message: push.message) ? push.message : []
+    }
+}

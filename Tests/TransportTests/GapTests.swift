@@ -1,0 +1,283 @@
+import Envelope
+import Foundation
+import HTTPClient
+import MessageBus
+import Relay
+import StatusCrypto
+import TestSupport
+import Testing
+import Transport
+import WakuREST
+
+/// What a node does to those who depend on it, and that nothing is lost that its store still holds (RELIABILITY.md T5).
+@Suite(.safetyNet)
+struct GapTests {
+    /// Who waits when the history cannot be read: it tries again after a second.
+    static let withoutHistory = [WakuWorld.interval, .seconds(1), .seconds(10)]
+
+    let world = WakuWorld()
+
+    /// Runs the test at a node that the transport has caught up with, and polls.
+    func whileReceiving(
+        _ node: RelayServer.Configuration = .init(pubsubTopics: [TestNode.topic]), cacheCapacity: Int = 4_096,
+        dueIn delays: [Duration] = WakuWorld.idle, _ test: (WakuTransport) async throws -> Void
+    ) async throws {
+        try await world.withNode(node) { node async throws in
+            let transport = world.transport(
+                node.url,
+                .init(pubsubTopics: [TestNode.topic], pollInterval: WakuWorld.interval, cacheCapacity: cacheCapacity))
+            try await world.whileRunning(transport, dueIn: delays) { () async throws in try await test(transport) }
+        }
+    }
+
+    /// Lets the next poll find what happened, and waits until the history is complete.
+    func recover() async {
+        await world.pass(WakuWorld.interval, dueIn: [WakuWorld.interval, .seconds(60)])
+    }
+
+    @Test func `a restart of the node costs no message that its store has`() async throws {
+        try await whileReceiving { transport async throws in
+            try await world.send([1])
+            await world.pass(WakuWorld.interval)
+            try await world.send([2, 3])
+            world.control.restart()
+            try await world.send([4])
+            await world.pass(WakuWorld.interval)
+            #expect(world.receiver.numbers == [1, 4])
+            // Nobody noticed: the node was subscribed by its command line, and no request was refused.
+            await world.pass(.seconds(60), dueIn: WakuWorld.idle)
+            #expect(Set(world.receiver.numbers) == [1, 2, 3, 4])
+            #expect(transport.troubles == [])
+        }
+    }
+
+    @Test func `lost subscriptions are made again, and the gap is closed at once`() async throws {
+        try await whileReceiving(.init()) { transport async throws in
+            try await world.send([1, 2])
+            world.control.restart()
+            await recover()
+            #expect(Set(world.receiver.numbers) == [1, 2])
+            #expect(world.receiver.condition.value.origins == [.caughtUp, .caughtUp])
+            try await world.send([3])
+            await world.pass(WakuWorld.interval)
+            #expect(world.receiver.numbers.last == 3)
+            #expect(world.receiver.condition.value.origins.last == .live)
+            #expect(transport.troubles == [])
+        }
+    }
+
+    @Test func `an answer that is lost on the way is fetched from the store`() async throws {
+        try await whileReceiving { transport async throws in
+            world.control.faults.losesAnswers = true
+            try await world.send([1, 2])
+            await world.pass(WakuWorld.interval)
+            #expect(transport.troubles == ["\(TestNode.topic): the node cannot be reached: \(HTTPError.Kind.connectionLost)"])
+            #expect(world.receiver.numbers == [])
+            world.control.faults.losesAnswers = false
+            await recover()
+            #expect(Set(world.receiver.numbers) == [1, 2])
+            #expect(transport.troubles == [])
+        }
+    }
+
+    @Test func `a full cache is fetched from the store`() async throws {
+        try await whileReceiving(.init(pubsubTopics: [TestNode.topic], cacheCapacity: 10), cacheCapacity: 10) { _ async throws in
+            try await world.send(1...60)
+            await recover()
+            #expect(Set(world.receiver.numbers) == Set(1...60))
+        }
+    }
+
+    @Test func `what the cache lost without a sign is found by the comparison`() async throws {
+        try await whileReceiving { _ async throws in
+            world.control.faults.evictEvery = 3
+            try await world.send(1...9)
+            await world.pass(WakuWorld.interval)
+            #expect(world.receiver.numbers == [1, 2, 4, 5, 7, 8])
+            await world.pass(.seconds(60), dueIn: WakuWorld.idle)
+            #expect(Set(world.receiver.numbers) == Set(1...9))
+            #expect(world.receiver.condition.value.origins.suffix(3) == [.caughtUp, .caughtUp, .caughtUp])
+        }
+    }
+
+    @Test func `duplicates and another order change nothing`() async throws {
+        world.control.faults.copies = 10
+        world.control.faults.isReversed = true
+        try await whileReceiving { _ async throws in
+            try await world.send(1...5)
+            await world.pass(WakuWorld.interval)
+            #expect(world.receiver.numbers == [5, 4, 3, 2, 1])
+            // The same messages from the network again, after the node has forgotten them.
+            for envelope in world.receiver.condition.value.messages { try await world.peer.publish(envelope) }
+            await world.pass(WakuWorld.interval)
+            await world.pass(.seconds(60), dueIn: WakuWorld.idle)
+            #expect(world.receiver.batches.count == 1)
+        }
+    }
+
+    @Test func `what is under way for long arrives once`() async throws {
+        try await whileReceiving { _ async throws in
+            world.control.faults.delay = .seconds(15)
+            try await world.send([1])
+            await world.pass(WakuWorld.interval)
+            #expect(world.receiver.numbers == [])
+            await world.pass(.seconds(15))
+            #expect(world.receiver.numbers == [1])
+            await world.pass(.seconds(60), dueIn: WakuWorld.idle)
+            #expect(world.receiver.batches.count == 1)
+        }
+    }
+
+    @Test func `a day's gap is caught up`() async throws {
+        try await world.withNode(.init(pubsubTopics: [TestNode.topic])) { node async throws in
+            for number in 0..<48 as Range<UInt8> {
+                try await world.send([number])
+                try await world.send([number], contentTopic: "/other/1/a/b")
+                world.wallClock.advance(by: .seconds(1_800))
+            }
+            _ = try await node.get(TestNode.path)  // as a cache that could not hold it
+            try await world.whileRunning(world.transport(node.url)) { () async throws in
+                await world.checkpoints.wait(for: world.wallClock.now)
+                #expect(world.receiver.numbers == Array(0..<48))
+                #expect(world.receiver.condition.value.origins.allSatisfy { $0 == .caughtUp })
+                #expect((world.checkpoints.condition.value[TestNode.topic]?.count ?? 0) >= 24)
+            }
+        }
+    }
+
+    @Test func `a checkpoint waits for what could not be recorded`() async throws {
+        try await world.withNode(.init(pubsubTopics: [TestNode.topic])) { node async throws in
+            try await world.send([1])
+            _ = try await node.get(TestNode.path)
+            world.wallClock.advance(by: .seconds(30))
+            world.receiver.refuse(2)
+            let transport = world.transport(node.url)
+            // The history tries again after a second, then after two.
+            try await world.whileRunning(transport, dueIn: Self.withoutHistory) { () async throws in
+                #expect(world.receiver.condition.value.refusals == 1)
+                #expect(transport.troubles == ["history of \(TestNode.topic): DiskFull()"])
+                #expect(world.checkpoints.checkpoint(of: TestNode.topic) == TestNode.start)
+                await world.pass(.seconds(1), dueIn: [WakuWorld.interval, .seconds(2)])
+                #expect(world.receiver.condition.value.refusals == 2)
+                #expect(world.checkpoints.checkpoint(of: TestNode.topic) == TestNode.start)
+                await world.pass(.seconds(2), dueIn: [WakuWorld.interval, .seconds(60)])
+                #expect(world.receiver.numbers == [1])
+                #expect(world.checkpoints.checkpoint(of: TestNode.topic) == TestNode.start.advanced(by: .seconds(30)))
+            }
+        }
+    }
+
+    @Test func `a checkpoint does not pass a live message that could not be recorded`() async throws {
+        try await whileReceiving { _ async throws in
+            world.receiver.refuse(.max)
+            try await world.send([1])
+            await world.pass(WakuWorld.interval)
+            #expect(world.receiver.condition.value.refusals == 1)
+            // The comparison finds it missing, which only the receiver's acceptance can change. Poll and history try again in a second.
+            await world.pass(.seconds(60), dueIn: [.seconds(1), .seconds(1), .seconds(10)])
+            #expect(world.receiver.condition.value.refusals == 3)
+            #expect(world.checkpoints.checkpoint(of: TestNode.topic) == TestNode.start)
+            world.receiver.refuse(0)
+            await world.pass(.seconds(10), dueIn: WakuWorld.idle)
+            #expect(world.receiver.numbers == [1])
+            #expect(world.checkpoints.checkpoint(of: TestNode.topic) == TestNode.start.advanced(by: .milliseconds(40_500)))
+        }
+    }
+
+    @Test(arguments: 0..<8)
+    func `a server that is killed at any step misses nothing at its next start`(step: Int) async throws {
+        try await world.withNode(.init(pubsubTopics: [TestNode.topic])) { node async throws in
+            try await world.send(1...3)
+            _ = try await node.get(TestNode.path)
+            world.wallClock.advance(by: .seconds(600))
+            try await world.send(4...5)
+            let first = world.transport(node.url)
+            let task = Task { [receiver = world.receiver] in try await first.run(receiver: receiver) }
+            // The steps of a start: nothing yet, batches recorded one by one, the checkpoint saved, messages that come in afterwards.
+            switch step {
+            case 0: break
+            case 1...2: await world.receiver.wait(for: step)
+            case 3...5: await world.receiver.wait(for: step)
+            case 6: await world.checkpoints.wait(for: world.wallClock.now)
+            default:
+                await world.clock.sleepers(dueIn: WakuWorld.idle)
+                try await world.send([9])
+            }
+            task.cancel()
+            try await task.value
+            world.wallClock.advance(by: .seconds(30))
+            try await world.send([6])
+            _ = try await node.get(TestNode.path)
+
+            let wanted = Set([1, 2, 3, 4, 5, 6] + (step == 7 ? [9] : []) as [UInt8])
+            try await world.whileRunning(world.transport(node.url)) { () async throws in
+                await world.checkpoints.wait(for: world.wallClock.now)
+                #expect(Set(world.receiver.numbers) == wanted)
+            }
+        }
+    }
+
+    @Test func `the store may be another process's file, and outlives the node`() async throws {
+        let folder = try TemporaryFolder()
+        let path = folder.path("archive")
+        try await world.withNode(.init(pubsubTopics: [TestNode.topic], archivePath: path)) { _ async throws in
+            try await world.send([1, 2])
+        }
+        // As a process that was killed while it wrote.
+        let file = try FileHandle(forWritingTo: URL(filePath: path))
+        try file.seekToEnd()
+        try file.write(contentsOf: Data([0, 0, 0, 16, 47]))
+        try file.close()
+        world.wallClock.advance(by: .seconds(3_600))
+        try await world.withNode(.init(pubsubTopics: [TestNode.topic], archivePath: path)) { node async throws in
+            try await world.send([3])
+            try await world.whileRunning(world.transport(node.url)) { () async throws in
+                await world.checkpoints.wait(for: world.wallClock.now)
+                #expect(Set(world.receiver.numbers) == [1, 2, 3])
+            }
+        }
+        try await world.withNode(.init(archivePath: path)) { node async throws in
+            var query = StoreQuery()
+            query.pubsubTopic = TestNode.topic
+            #expect(try await node.wakuNode.storePage(query).rows.count == 3)
+        }
+    }
+
+    @Test func `a node without a store says so to the operator, and live messages go on`() async throws {
+        world.control.faults.hasNoStore = true
+        try await whileReceiving(dueIn: Self.withoutHistory) { transport async throws in
+            #expect(
+                transport.troubles == [
+                    "history of \(TestNode.topic): the node answered 404: /store endpoints are not available. "
+                        + "Please check your configuration: --store"
+                ])
+            try await world.send([1])
+            await world.pass(WakuWorld.interval, dueIn: [WakuWorld.interval, .milliseconds(500)])
+            #expect(world.receiver.numbers == [1])
+        }
+    }
+
+    @Test func `go-waku is lived with, and its missing history is said`() async throws {
+        world.control.faults.isGoWaku = true
+        try await whileReceiving(.init(), dueIn: Self.withoutHistory) { transport async throws in
+            #expect(
+                transport.troubles == ["history of \(TestNode.topic): the node answered 400: pubsubTopic and contentTopics are required"])
+            try await world.send([1])
+            await world.pass(WakuWorld.interval, dueIn: [WakuWorld.interval, .milliseconds(500)])
+            #expect(world.receiver.numbers == [1])
+            try await transport.publish(world.envelope(2))
+            #expect(world.peers.heard.last == world.envelope(2))
+        }
+    }
+
+    @Test func `an operator who does without history is not reminded of it`() async throws {
+        world.control.faults.isGoWaku = true
+        try await world.withNode { node async throws in
+            let transport = world.transport(
+                node.url, .init(pubsubTopics: [TestNode.topic], pollInterval: WakuWorld.interval, usesHistory: false))
+            try await world.whileRunning(transport, dueIn: [WakuWorld.interval, .seconds(10)]) { () async throws in
+                #expect(transport.troubles == [])
+            }
+        }
+    }
+}

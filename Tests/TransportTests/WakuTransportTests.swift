@@ -1,0 +1,154 @@
+import Envelope
+import HTTPClient
+import Relay
+import ServiceLifecycle
+import TestSupport
+import Testing
+import Transport
+import WakuREST
+import Wire
+
+/// The Waku transport against the relay, which stands for a node: receiving.
+@Suite(.safetyNet)
+struct WakuTransportTests {
+    let world = WakuWorld()
+
+    @Test func `subscribes where it has to and receives what it wants`() async throws {
+        try await world.withNode { node async throws in
+            let transport = world.transport(node.url)
+            #expect(!transport.troubles.isEmpty)
+            try await world.whileRunning(transport) { () async throws in
+                #expect(transport.troubles == [])
+                try await world.send([1])
+                try await world.send([2], contentTopic: "/other/1/a/b")
+                try await world.send([3])
+                #expect(world.receiver.numbers == [])
+                await world.pass(WakuWorld.interval)
+                #expect(
+                    world.receiver.batches == [[world.receiver.condition.value.messages[0], world.receiver.condition.value.messages[1]]])
+                #expect(world.receiver.numbers == [1, 3])
+                #expect(world.receiver.condition.value.origins == [.live, .live])
+                await world.pass(WakuWorld.interval)
+                #expect(world.receiver.numbers == [1, 3])
+            }
+        }
+    }
+
+    @Test func `receives on several pubsub topics, each with its checkpoint`() async throws {
+        let topics = [TestNode.topic, "/waku/2/rs/16/64"]
+        try await world.withNode { node async throws in
+            let transport = world.transport(node.url, .init(pubsubTopics: topics, pollInterval: WakuWorld.interval))
+            try await world.whileRunning(transport, dueIn: WakuWorld.idle + [WakuWorld.interval, .seconds(60)]) { () async throws in
+                for (number, topic) in zip([1, 2] as [UInt8], topics) { try await world.send([number], on: topic) }
+                await world.pass(WakuWorld.interval, dueIn: [WakuWorld.interval, WakuWorld.interval])
+                #expect(Set(world.receiver.condition.value.messages.map(\.pubsubTopic)) == Set(topics))
+                #expect(topics.map { world.checkpoints.checkpoint(of: $0) } == [TestNode.start, TestNode.start])
+            }
+        }
+    }
+
+    @Test func `takes more at once while there is much`() async throws {
+        try await world.withNode(.init(pubsubTopics: [TestNode.topic])) { node async throws in
+            let configuration = WakuTransport.Configuration(
+                pubsubTopics: [TestNode.topic], pollInterval: WakuWorld.interval, cacheCapacity: 16)
+            try await world.whileRunning(world.transport(node.url, configuration)) { () async throws in
+                // Comes while a batch is being recorded: after a small one it waits for the next interval, after a large one not.
+                world.receiver.onReceive { batch in
+                    if batch.count >= 3 { try await world.send([UInt8(100 + batch.count)]) }
+                }
+                try await world.send(1...3)
+                await world.pass(WakuWorld.interval)
+                #expect(world.receiver.numbers == [1, 2, 3])
+                await world.pass(WakuWorld.interval)
+                try await world.send(4...7)
+                await world.pass(WakuWorld.interval)
+                #expect(world.receiver.numbers == [1, 2, 3, 103, 4, 5, 6, 7, 104])
+            }
+        }
+    }
+
+    @Test func `keeps a batch that could not be recorded, takes nothing else, and holds the checkpoint`() async throws {
+        try await world.withNode(.init(pubsubTopics: [TestNode.topic])) { node async throws in
+            let transport = world.transport(node.url)
+            try await world.whileRunning(transport) { () async throws in
+                world.receiver.refuse(1)
+                try await world.send([1])
+                await world.pass(WakuWorld.interval)
+                #expect(transport.troubles.count == 1)
+                try await world.send([2])
+                await world.pass(WakuWorld.interval)
+                #expect(world.receiver.numbers == [1])
+                #expect(transport.troubles == [])
+                await world.pass(WakuWorld.interval)
+                #expect(world.receiver.numbers == [1, 2])
+            }
+        }
+    }
+
+    @Test func `what it holds when it is stopped is recorded before it ends`() async throws {
+        try await world.withNode(.init(pubsubTopics: [TestNode.topic])) { node async throws in
+            try await world.whileRunning(world.transport(node.url)) { () async throws in
+                world.receiver.refuse(4)
+                try await world.send([1])
+                await world.pass(WakuWorld.interval)
+                #expect(world.receiver.condition.value.refusals == 1)
+            }
+            #expect(world.receiver.numbers == [1])
+        }
+    }
+
+    @Test func `says what is wrong with a node that is not there, and comes back with it`() async throws {
+        // Below the ports that the system gives out, so that no other test gets it meanwhile.
+        let port = Int.random(in: 20_000..<30_000)
+        let transport = world.transport("http://127.0.0.1:\(port)")
+        try await world.whileRunning(transport, dueIn: [WakuWorld.interval, .seconds(10)]) { () async throws in
+            #expect(transport.troubles == ["\(TestNode.topic): the node cannot be reached: \(HTTPError.Kind.couldNotConnect)"])
+            for number in [1, 2] as [UInt8] {
+                try await world.withNode(.init(port: port)) { _ async throws in
+                    await world.pass(.seconds(10), dueIn: WakuWorld.idle)
+                    #expect(transport.troubles == [])
+                    try await world.send([number])
+                    await world.pass(WakuWorld.interval)
+                    #expect(world.receiver.numbers.last == number)
+                }
+                await world.pass(WakuWorld.interval)
+                #expect(!transport.troubles.isEmpty)
+            }
+        }
+    }
+
+    @Test func `says that a node is not ready yet, and waits for it`() async throws {
+        world.control.faults.isNotReady = true
+        try await world.withNode(.init(pubsubTopics: [TestNode.topic])) { node async throws in
+            let transport = world.transport(node.url)
+            try await world.whileRunning(transport, dueIn: [WakuWorld.interval, .seconds(10)]) { () async throws in
+                #expect(
+                    transport.troubles == [
+                        "\(TestNode.topic): the node answered 404: /relay endpoints are not available while initializing.",
+                        "health: the node is not ready: INITIALIZING; the node's relay is not ready: NOT_READY",
+                    ])
+                world.control.faults.isNotReady = false
+                try await world.send([1])
+                await world.pass(.seconds(10), dueIn: WakuWorld.idle)
+                #expect(world.receiver.numbers == [1])
+                #expect(transport.troubles == [])
+            }
+        }
+    }
+
+    @Test func `ends with its service group`() async throws {
+        struct Ingest: Service {
+            let transport: WakuTransport
+            let receiver: Receiver
+            func run() async throws { try await transport.run(receiver: receiver) }
+        }
+        try await world.withNode { node async throws in
+            let group = ServiceGroup(
+                services: [Ingest(transport: world.transport(node.url), receiver: world.receiver)], logger: quietLogger)
+            async let running: Void = group.run()
+            await world.clock.sleepers(dueIn: WakuWorld.idle)
+            await group.triggerGracefulShutdown()
+            try await running
+        }
+    }
+}

@@ -1,0 +1,149 @@
+import Envelope
+import HTTPClient
+import MessageBus
+import Relay
+import Synchronization
+import TestSupport
+import Transport
+import WakuREST
+import Wire
+
+/// Wants what begins with `/wanted`; takes it or, told so, refuses it. Takes each message once, as the engine does.
+final class Receiver: EnvelopeReceiver {
+    struct DiskFull: Error {}
+
+    struct State {
+        var batches: [[WakuEnvelope]] = []
+        /// Of all batches, each message once.
+        var messages: [WakuEnvelope] = []
+        var origins: [EnvelopeOrigin] = []
+        var remainingRefusals = 0
+        var refusals = 0
+    }
+
+    let condition = Condition(State())
+    private let hook = Mutex<(@Sendable ([WakuEnvelope]) async throws -> Void)?>(nil)
+
+    /// Called with each batch before it is taken.
+    func onReceive(_ hook: @escaping @Sendable ([WakuEnvelope]) async throws -> Void) {
+        self.hook.withLock { $0 = hook }
+    }
+
+    var batches: [[WakuEnvelope]] { condition.value.batches }
+    /// The first byte of each payload.
+    var numbers: [UInt8] { condition.value.messages.compactMap(\.message.payload.first) }
+
+    func wants(contentTopic: String) -> Bool { contentTopic.hasPrefix("/wanted") }
+
+    func receive(_ envelopes: [WakuEnvelope], origin: EnvelopeOrigin) async throws {
+        try await hook.withLock { $0 }?(envelopes)
+        let isTaken = condition.change { state in
+            guard state.remainingRefusals == 0 else {
+                state.remainingRefusals -= 1
+                state.refusals += 1
+                return false
+            }
+            state.batches.append(envelopes)
+            let known = Set(state.messages.map(\.hash))
+            let new = envelopes.filter { !known.contains($0.hash) }
+            state.messages += new
+            state.origins += new.map { _ in origin }
+            return true
+        }
+        guard isTaken else { throw DiskFull() }
+    }
+
+    func refuse(_ count: Int) { condition.change { $0.remainingRefusals = count } }
+
+    func wait(for count: Int) async { await condition.wait { $0.messages.count >= count } }
+}
+
+/// Checkpoints in memory, which survive the transports of a test.
+final class MemoryCheckpoints: CheckpointKeeper {
+    let condition = Condition([String: [Timestamp]]())
+
+    init(_ checkpoint: Timestamp? = nil, of topic: String = TestNode.topic) {
+        condition.change { $0[topic] = checkpoint.map { [$0] } }
+    }
+
+    func checkpoint(of pubsubTopic: String) -> Timestamp? { condition.value[pubsubTopic]?.last }
+
+    func saveCheckpoint(_ checkpoint: Timestamp, of pubsubTopic: String) {
+        condition.change { $0[pubsubTopic, default: []].append(checkpoint) }
+    }
+
+    /// Waits until the history is known up to then.
+    func wait(for checkpoint: Timestamp, of topic: String = TestNode.topic) async {
+        await condition.wait { $0[topic]?.contains { $0 >= checkpoint } == true }
+    }
+}
+
+/// A node, a server's transport and its receiver, with all time in one hand.
+struct WakuWorld {
+    /// Of the poll of each topic.
+    static let interval = Duration.milliseconds(500)
+    /// Who waits while nothing happens, just after everybody did what they do: the poll, the comparison with the store, the look at the
+    /// node's health.
+    static let idle = [interval, .seconds(60), .seconds(10)]
+
+    let bus = Bus()
+    /// What a transport publishes, as its peers hear it.
+    let peers = Listener()
+    let peer: BusMembership
+    let receiver = Receiver()
+    let clock = ManualClock()
+    let wallClock = ManualWallClock(TestNode.start)
+    let control = RelayControl()
+    let checkpoints: MemoryCheckpoints
+
+    init(checkpoint: Timestamp? = TestNode.start) {
+        checkpoints = MemoryCheckpoints(checkpoint)
+        peer = bus.attach(listener: peers)
+    }
+
+    func envelope(_ number: UInt8, contentTopic: String = "/wanted/1/a/b", on topic: String = TestNode.topic) -> WakuEnvelope {
+        .sample([number], on: topic, contentTopic: contentTopic, sent: wallClock.now)
+    }
+
+    /// Somebody else publishes.
+    func send(_ numbers: some Sequence<UInt8>, contentTopic: String = "/wanted/1/a/b", on topic: String = TestNode.topic) async throws {
+        for number in numbers { try await peer.publish(envelope(number, contentTopic: contentTopic, on: topic)) }
+    }
+
+    func transport(_ url: String, _ configuration: WakuTransport.Configuration? = nil) -> WakuTransport {
+        WakuTransport(
+            node: WakuNode(url: url, client: HTTPClient(), commandTimeout: TestNode.patience, readTimeout: TestNode.patience),
+            configuration: configuration ?? .init(pubsubTopics: [TestNode.topic], pollInterval: Self.interval),
+            checkpoints: checkpoints, clock: clock, wallClock: wallClock.clock, jitter: { 1 }, logger: quietLogger)
+    }
+
+    func withNode(_ configuration: RelayServer.Configuration = .init(), _ test: (TestNode) async throws -> Void) async throws {
+        try await withRelay(configuration, on: bus, clock: wallClock.clock, control: control, test)
+    }
+
+    /// Runs a transport while the test runs, which begins when the transport has nothing to do but wait.
+    ///
+    /// - Parameter delays: what it waits for then.
+    func whileRunning(_ transport: WakuTransport, dueIn delays: [Duration] = idle, _ test: () async throws -> Void) async throws {
+        try await withThrowingTaskGroup { group in
+            group.addTask { [receiver] in try await transport.run(receiver: receiver) }
+            await clock.sleepers(dueIn: delays)
+            try await test()
+            group.cancelAll()
+            try await group.waitForAll()
+        }
+    }
+
+    func advance(by duration: Duration) {
+        wallClock.advance(by: duration)
+        clock.advance(by: duration)
+    }
+
+    /// Lets time pass, and what comes of it happen.
+    ///
+    /// - Parameter delays: what the transport waits for when it has happened: the next poll, unless more is due.
+    func pass(_ duration: Duration, dueIn delays: [Duration] = [interval]) async {
+        advance(by: duration)
+        await clock.sleepers(dueIn: delays)
+    }
+}

@@ -1,0 +1,91 @@
+import TestSupport
+import Testing
+
+@testable import WakuREST
+
+@Suite(.safetyNet) struct JSONReaderTests {
+    func integer(_ text: String) throws(JSONError) -> Int64 {
+        try JSONReader.read(Array(text.utf8)) { reader throws(JSONError) in try reader.readInteger() }
+    }
+
+    func string(_ text: String) throws(JSONError) -> String {
+        try JSONReader.read(Array(text.utf8)) { reader throws(JSONError) in try reader.readString() }
+    }
+
+    func skip(_ text: String) throws(JSONError) {
+        try JSONReader.read(Array(text.utf8)) { reader throws(JSONError) in try reader.skipValue() }
+    }
+
+    @Test(arguments: [
+        ("0", 0), ("-1", -1), (" 1681964442000000001 ", 1_681_964_442_000_000_001), ("9223372036854775807", .max),
+        ("-9223372036854775808", .min),
+    ])
+    func `reads integers exactly`(text: String, value: Int64) throws {
+        #expect(try integer(text) == value)
+    }
+
+    @Test(arguments: ["", "-", "01", "1.0", "1e3", "+1", "9223372036854775808", "\"1\"", "null", "1 2", "١"])
+    func `reads nothing else as an integer`(text: String) {
+        #expect(throws: JSONError.self) { try integer(text) }
+    }
+
+    @Test(arguments: [
+        (#""""#, ""), (#""a b""#, "a b"), (#""\/\"\\\b\f\n\r\t""#, "/\"\\\u{8}\u{c}\n\r\t"), (#""\u00e4\uD83D\uDE00x""#, "ä😀x"),
+        (#""ä😀""#, "ä😀"),
+    ])
+    func `reads strings with all their escapes`(text: String, value: String) throws {
+        #expect(try string(text) == value)
+        #expect(try string(JSONText.string(value)) == value)
+    }
+
+    @Test(arguments: [
+        "\"", "\"a", "\"\\", "\"\\u", "\"\\u12", "\"\\u12\"", "\"\\x\"", "\"\\ud83d\"", "\"\\ud83d\\u0041\"", "\"\\ude00\"", "\"\\u+123\"",
+        "\"a\nb\"", "'a'", "a",
+    ])
+    func `refuses broken strings`(text: String) {
+        #expect(throws: JSONError.self) { try string(text) }
+    }
+
+    @Test func `refuses text that is no UTF-8`() {
+        #expect(throws: JSONError.self) {
+            try JSONReader.read([0x22, 0xFF, 0x22]) { reader throws(JSONError) in try reader.readString() }
+        }
+    }
+
+    @Test(arguments: ["{}", "[]", #" { "a" : [ 1 , -2.5e3 , true , null ] , "b" : { } } "#, "false", "1.5"])
+    func `passes over any value`(text: String) throws {
+        try skip(text)
+    }
+
+    @Test(arguments: [
+        "", "{", "[", "[1", "[1,", "[1,]", "[,1]", "{,}", #"{"a"}"#, #"{"a":}"#, #"{"a":1,}"#, #"{a:1}"#, #"{"a":1 "b":2}"#, "[1 2]", "]",
+        "nul", "{}{}",
+        #"{"a":1,"a":2}"#,
+    ])
+    func `refuses what is no JSON, and repeated keys`(text: String) {
+        #expect(throws: JSONError.self) { try skip(text) }
+    }
+
+    @Test func `does not follow nesting without end`() throws {
+        let limit = JSONReader.maximumDepth
+        try skip(String(repeating: "[", count: limit) + String(repeating: "]", count: limit))
+        #expect(throws: JSONError.self) { try skip(String(repeating: "[", count: 1_000_000)) }
+    }
+
+    @Test func `says where it stopped`() {
+        #expect(throws: JSONError(line: 2, column: 22, reason: "an integer out of range")) { try integer("\n 99999999999999999999") }
+    }
+
+    @Test(
+        arguments: [
+            ("", []), ("AQ==", [1]), ("AQ", [1]), ("AQI", [1, 2]), ("+/8=", [0xFB, 0xFF]),
+        ] as [(String, [UInt8])])
+    func `reads base64 with or without padding`(text: String, bytes: [UInt8]) {
+        #expect(Base64.decode(Array(text.utf8)[...]) == bytes)
+    }
+
+    @Test(arguments: ["A", "A===", "-_8=", "AQ= =", "A Q==", "AQ==AQ==", "ä"])
+    func `refuses other base64`(text: String) {
+        #expect(Base64.decode(Array(text.utf8)[...]) == nil)
+    }
+}

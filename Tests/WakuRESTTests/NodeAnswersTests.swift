@@ -1,0 +1,121 @@
+import Envelope
+import StatusCrypto
+import TestSupport
+import Testing
+import Wire
+
+@testable import WakuREST
+
+/// What nodes of both kinds answer (WAKU_REST.md §1.1, §1.2, §1.5).
+@Suite(.safetyNet) struct NodeAnswersTests {
+    func read<Value>(_ text: String, _ value: (inout JSONReader) throws(JSONError) -> Value) throws(JSONError) -> Value {
+        try JSONReader.read(Array(text.utf8), value)
+    }
+
+    @Test(arguments: [
+        #"{"payload":"AQ==","contentTopic":"/a/1/b/c","version":1,"timestamp":7,"ephemeral":false,"proof":""}"#,
+        #"{"payload":"AQ==","contentTopic":"/a/1/b/c","version":1,"timestamp":7}"#,
+        #"{"payload":"AQ==","contentTopic":"/a/1/b/c","version":1,"timestamp":"7","ephemeral":null,"meta":null,"rateLimitProof":{"a":[1]}}"#,
+    ])
+    func `a message reads the same from any node`(text: String) throws {
+        let json = try read(text) { reader throws(JSONError) in try MessageJSON(reading: &reader, as: .answer) }
+        var message = WakuMessage()
+        message.payload = [1]
+        message.contentTopic = "/a/1/b/c"
+        message.version = 1
+        message.timestamp = 7
+        #expect(json.decoded() == message)
+    }
+
+    @Test func `a topic that is not UTF-8 costs one message, not the batch`() throws {
+        let bytes = Array(#"{"payload":"AQ==","contentTopic":"/a/"#.utf8) + [0xFF, 0xC3] + Array(#"/b/c"}"#.utf8)
+        let json = try JSONReader.read(bytes) { reader throws(JSONError) in try MessageJSON(reading: &reader, as: .answer) }
+        #expect(json.decoded()?.contentTopic == "/a/\u{FFFD}\u{FFFD}/b/c")
+        #expect(throws: JSONError.self) {
+            try JSONReader.read(bytes) { reader throws(JSONError) in try MessageJSON(reading: &reader, as: .request) }
+        }
+    }
+
+    @Test(arguments: ["0x" + String(repeating: "fb", count: 32), "+/v7" + String(repeating: "+/v7", count: 9) + "+/s="])
+    func `a hash is the same in hex and in base64`(text: String) throws {
+        let answer = try read(#"{"messages":[{"messageHash":"\#(text)"}]}"#) { reader throws(JSONError) in
+            try StoreAnswerJSON(reading: &reader)
+        }
+        #expect(answer.page.rows.map(\.digest) == [Digest32(repeating: 0xFB)])
+        #expect(answer.page.rows.map(\.contentTopic) == [nil])
+    }
+
+    @Test func `a hash goes back to go-waku in the alphabet for URLs`() {
+        var query = StoreQuery()
+        query.hashes = ["+/s="]
+        query.cursor = "0x0a"
+        #expect(query.parameters.hasSuffix("&hashes=-_s%3D&cursor=0x0a"))
+    }
+
+    @Test func `what is published reads back the same`() throws {
+        var message = WakuEnvelope.sample([0, 255], contentTopic: "/a/1/\"ä\"/c").message
+        message.meta = [9]
+        let json = try read(MessageJSON.request(message)) { reader throws(JSONError) in try MessageJSON(reading: &reader, as: .request) }
+        #expect(json.decoded() == message)
+    }
+
+    @Test(arguments: [
+        #"{"statusCode":200,"statusDesc":"OK","requestId":"","paginationCursor":"0x02","messages":[{"messageHash":"0x01","message":"#
+            + #"{"payload":"AQ==","contentTopic":"/wanted/1/a/b","version":1,"timestamp":1700000000000000000},"pubsubTopic":"/waku/2/rs/16/32"}]}"#,
+        #"{"status_code":200,"status_desc":"OK","request_id":"","pagination_cursor":"0x02","messages":[{"message_hash":"0x01","message":"#
+            + #"{"payload":"AQ==","contentTopic":"/wanted/1/a/b","version":1,"timestamp":"1700000000000000000"},"pubsub_topic":"/waku/2/rs/16/32"}]}"#,
+    ])
+    func `a page of a store reads the same from any node`(text: String) throws {
+        let answer = try read(text) { reader throws(JSONError) in try StoreAnswerJSON(reading: &reader) }
+        #expect(answer.statusCode == 200)
+        #expect(answer.page.cursor == "0x02")
+        #expect(answer.page.rows.map(\.hash) == ["0x01"])
+        #expect(answer.page.rows.map(\.envelope) == [.sample()])
+    }
+
+    @Test(arguments: [
+        (#"{"nodeHealth":"READY","protocolsHealth":[{"Relay":"READY"},{"Rln Relay":"NOT_MOUNTED"}],"connectionStatus":"Connected"}"#, []),
+        (#"{"nodeHealth":"Ready","protocolsHealth":[{"Relay":"Ready"}]}"#, []),
+        (
+            #"{"nodeHealth":"READY","protocolsHealth":[{"Relay":"NOT_READY","desc":"No connected peers"}]}"#,
+            ["the node's relay is not ready: No connected peers"]
+        ),
+        (#"{"nodeHealth":"INITIALIZING","protocolsHealth":[]}"#, ["the node is not ready: INITIALIZING"]),
+    ])
+    func `a node's health is in the body`(text: String, troubles: [String]) throws {
+        #expect(try read(text) { reader throws(JSONError) in try NodeHealth(reading: &reader) }.troubles == troubles)
+    }
+
+    @Test(arguments: [
+        ("/waku/2/rs/16/32", "%2Fwaku%2F2%2Frs%2F16%2F32"), ("a b+c%", "a%20b%2Bc%25"), ("ä", "%C3%A4"), ("A-z.0_~", "A-z.0_~"),
+    ])
+    func `a topic becomes one segment of a path`(text: String, encoded: String) {
+        #expect(PercentEncoding.encode(text) == encoded)
+        #expect(PercentEncoding.decode(encoded) == text)
+    }
+
+    @Test func `a plus is a space to a node, except in a hash`() {
+        #expect(PercentEncoding.decode("a+b") == "a b")
+        #expect(PercentEncoding.decode("a+b", plusIsSpace: false) == "a+b")
+    }
+
+    @Test(arguments: ["%", "%2", "%zz", "%ff"])
+    func `a broken escape is no text`(text: String) {
+        #expect(PercentEncoding.decode(text) == nil)
+    }
+
+    @Test func `a damaged answer is an error or another answer, never a crash`() {
+        let text = #"{"statusCode":200,"messages":[{"messageHash":"0x01","message":{"payload":"A\u00e4\ud83d\ude00\/","timestamp":-1}}]}"#
+        let bytes = Array(text.utf8)
+        for index in bytes.indices {
+            #expect(throws: JSONError.self) {
+                try JSONReader.read(Array(bytes[..<index])) { reader throws(JSONError) in try StoreAnswerJSON(reading: &reader) }
+            }
+            for replacement in Array(#"{}[]",:\u0"#.utf8) + [0, 0x80, 0xFF] {
+                var damaged = bytes
+                damaged[index] = replacement
+                _ = try? JSONReader.read(damaged) { reader throws(JSONError) in try StoreAnswerJSON(reading: &reader) }
+            }
+        }
+    }
+}
