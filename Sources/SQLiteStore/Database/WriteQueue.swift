@@ -24,12 +24,14 @@ final class WriteQueue: Sendable {
     }
 
     private let pool: DatabasePool
+    private let fingerprints: ListFingerprints
     private let checkpointer: Checkpointer?
     private let state = Mutex(State())
     private let commits = Atomic<Int>(0)
 
-    init(pool: DatabasePool, checkpointer: Checkpointer?) {
+    init(pool: DatabasePool, fingerprints: ListFingerprints, checkpointer: Checkpointer?) {
         self.pool = pool
+        self.fingerprints = fingerprints
         self.checkpointer = checkpointer
     }
 
@@ -122,7 +124,7 @@ final class WriteQueue: Sendable {
         var completions: [@Sendable () -> Void] = []
         do {
             try database.inTransaction(.immediate) {
-                let transaction = WriteTransaction(database: database)
+                let transaction = WriteTransaction(database: database, fingerprints: fingerprints)
                 for job in jobs { completions.append(try job.run(transaction)) }
                 try transaction.ledger.write(to: database)
                 return .commit
