@@ -94,14 +94,14 @@ package final class Engine: Service, EnvelopeReceiver {
         storeHealth = StoreHealth(logger: logger)
         intake = ConcurrencyLimiter(limit: configuration.maximumIntakeCount)
         topicKeys = TopicKeys(store: store, derive: configuration.deriveTopicKey)
-        openStage = OpenStage(
-            identity: configuration.identity, keys: topicKeys, intake: intake, backlog: backlog, metrics: metrics, logger: logger,
-            queue: opening, output: deciding)
         echoStage =
             configuration.echoesReplies
             ? EchoStage(
                 identity: configuration.identity, transport: transport, clock: clock, wallClock: wallClock, metrics: metrics)
             : nil
+        openStage = OpenStage(
+            identity: configuration.identity, keys: topicKeys, intake: intake, backlog: backlog, metrics: metrics, logger: logger,
+            echo: echoStage, queue: opening, output: deciding)
         replyStage = ReplyStage(
             identity: configuration.identity, transport: transport, maximumCount: configuration.maximumReplyCount, metrics: metrics,
             wallClock: wallClock, logger: logger, echo: echoStage, output: deciding)

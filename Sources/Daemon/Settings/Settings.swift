@@ -86,7 +86,7 @@ package struct Settings: Sendable {
         (delivery, feedbackSecret) = Self.gorush(&reader)
 
         registrationPolicy = RegistrationPolicy(
-            acceptRetransmission: reader.bool("registration.acceptRetransmission", default: false))
+            acceptRetransmission: reader.bool("registration.acceptRetransmission", default: true))
 
         adminListen = reader.address("admin.listen", default: ListenAddress(host: "127.0.0.1", port: 9090))
 
