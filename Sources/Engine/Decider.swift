@@ -175,8 +175,8 @@ extension OpenedEnvelope.Registration {
 extension OpenedEnvelope {
     fileprivate func isTooOld(at now: Timestamp) -> Bool {
         switch content {
-        case .message(.push, _): AgeRules.isTooOld(.pushNotificationRequest, sentAt: caughtUpSentAt, now: now)
-        case .message(.query, _): AgeRules.isTooOld(.pushNotificationQuery, sentAt: caughtUpSentAt, now: now)
+        case .message(.push, _): AgeRules.isTooOld(.pushNotificationRequest, sentAt: backfilledSentAt, now: now)
+        case .message(.query, _): AgeRules.isTooOld(.pushNotificationQuery, sentAt: backfilledSentAt, now: now)
         case .message(.registration, _), .dropped: false
         }
     }
