@@ -88,7 +88,7 @@ struct Composition {
     }
 
     private static func transport(
-        _ settings: Settings, bus: Bus, checkpoints: PushStore, logger: Logger
+        _ settings: Settings, bus: Bus, checkpoints: any CheckpointKeeper, logger: Logger
     ) -> any MessageTransport {
         switch settings.transportKind {
         case .embedded:
@@ -101,7 +101,7 @@ struct Composition {
     }
 
     private static func delivery(
-        _ settings: Settings, _ limits: ShutdownLimits, store: PushStore, directory: TopicDirectory, logger: Logger
+        _ settings: Settings, _ limits: ShutdownLimits, store: any PushStore, directory: TopicDirectory, logger: Logger
     ) -> DeliveryLoop? {
         guard var configuration = settings.delivery else {
             logger.warning("DRY RUN: no gorush.url is set; pushes are accepted and discarded, none leaves this machine")
@@ -113,5 +113,3 @@ struct Composition {
             onUnregistered: { await directory.remove($0, unlessLiveIn: store) })
     }
 }
-
-extension PushStore: CheckpointKeeper {}
