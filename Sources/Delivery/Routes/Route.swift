@@ -89,7 +89,7 @@ final class Route: Sendable {
         changed.notify()
     }
 
-    /// Something happened; what changes for the operator is logged.
+    /// Something happened that ``run()`` has caused, or will soon hear the end of; what changes for the operator is logged.
     private func note(_ event: RouteState.Event) {
         let now = dependencies.time.elapsed()
         let (before, after) = state.withLock { state in
@@ -143,12 +143,12 @@ final class Route: Sendable {
         metrics.answered(answer)
         switch AnswerReading(answer, batch: batch, retriesItself: state.withLock { $0.instance?.retriesItself ?? false }) {
         case .outcomes(let outcomes, let news):
-            tell(.answered(news, .init(outcomes), jitter: jitter()))
+            note(.answered(news, .init(outcomes), jitter: jitter()))
             await settle(zip(batch.flatMap(\.pushes), outcomes).map(Outbox.Attempt.init), attemptedAt: attemptedAt)
         case .divide:
             for half in planner.divide(batch, at: attemptedAt) ?? [] { await post(half, attemptedAt: attemptedAt) }
         case .limit(let limit):
-            tell(.limited(limit))
+            note(.limited(limit))
             logger.notice("gorush takes fewer notifications at a time", metadata: ["limit": "\(limit)"])
             let attempts = batch.flatMap(\.pushes).map { Outbox.Attempt(push: $0, outcome: .notSent(reason: "over limit")) }
             await settle(attempts, attemptedAt: attemptedAt)
