@@ -36,9 +36,6 @@ func tests(_ name: String, _ dependencies: [Target.Dependency], exclude: [String
         name: name + "Tests", dependencies: dependencies + ["TestSupport"], exclude: exclude, swiftSettings: settings)
 }
 
-// `pushbench codec` compares with swift-protobuf, which nothing else needs: PUSHSERVER_BENCH_PROTOBUF=1 swift build …
-let comparesWithProtobuf = Context.environment["PUSHSERVER_BENCH_PROTOBUF"] == "1"
-
 let package = Package(
     name: "pushserver",
     products: [
@@ -76,8 +73,11 @@ let package = Package(
         // The neighbours: database, node, gorush.
         library("HTTPClient", ["CLibCurl"]),
         library("Store", ["PushProtocol", "Envelope", "StatusCrypto", "Wire", grdb, sqlite, logging]),
-        library("Transport", ["Envelope", "StatusCrypto", "Wire", "HTTPClient", logging, metrics, serviceLifecycle]),
-        library("Relay", ["Transport", "Envelope", "StatusCrypto", "Wire", hummingbird, logging, serviceLifecycle]),
+        library("WakuREST", ["HTTPClient", "Envelope", "StatusCrypto", "Wire"]),
+        library("MessageBus", ["Envelope"]),
+        library(
+            "Transport", ["WakuREST", "MessageBus", "Concurrency", "Envelope", "StatusCrypto", "Wire", logging, metrics, serviceLifecycle]),
+        library("Relay", ["WakuREST", "MessageBus", "Envelope", "StatusCrypto", "Wire", hummingbird, logging, serviceLifecycle]),
 
         // The server.
         library(
@@ -92,12 +92,13 @@ let package = Package(
         library(
             "Daemon",
             [
-                "Engine", "Delivery", "Relay", "Transport", "Store", "HTTPClient", "PushProtocol", "Envelope", "KeyFiles", "StatusCrypto",
+                "Engine", "Delivery", "Relay", "Transport", "MessageBus", "WakuREST", "Store", "HTTPClient", "PushProtocol", "Envelope",
+                "KeyFiles", "StatusCrypto",
                 hummingbird, logging, metrics, serviceLifecycle, unixSignals, yams,
             ]),
 
         // The client side: the only public API.
-        library("PushClient", ["Transport", "HTTPClient", "Envelope", "StatusCrypto", "Wire", grdb]),
+        library("PushClient", ["WakuREST", "Concurrency", "HTTPClient", "Envelope", "StatusCrypto", "Wire", grdb]),
 
         executable("pushserver", ["Daemon"]),
         executable(
@@ -108,12 +109,17 @@ let package = Package(
         library(
             "Bench",
             [
-                "Engine", "Delivery", "Transport", "HTTPClient", "Store", "PushProtocol", "Envelope", "StatusCrypto", "Wire",
+                "Engine", "Delivery", "Transport", "Store", "PushProtocol", "Envelope", "StatusCrypto", "Wire", "TestSupport",
                 "CSecp256k1", "CLibCrypto", logging,
             ]),
 
         // Clock, stub gorush, vectors, keys: shared by all tests and the demo.
-        library("TestSupport", ["CFaultyVFS", "Envelope", "StatusCrypto", "Wire", hummingbird, logging, serviceLifecycle]),
+        library(
+            "TestSupport",
+            [
+                "CFaultyVFS", "Relay", "MessageBus", "WakuREST", "HTTPClient", "Concurrency", "Envelope", "StatusCrypto", "Wire", hummingbird,
+                logging, serviceLifecycle,
+            ]),
         executable("stubgorush", ["TestSupport", logging, serviceLifecycle, unixSignals]),
         // A disk that fails on purpose, under SQLite.
         .target(
@@ -132,10 +138,14 @@ let package = Package(
         tests("PushProtocol", ["PushProtocol", "StatusCrypto", "Wire"]),
         tests("HTTPClient", ["HTTPClient"]),
         tests("Store", ["Store", "PushProtocol", "Envelope", "StatusCrypto", "Wire", grdb, sqlite, logging]),
-        tests("Transport", ["Transport", "Relay", "HTTPClient", "Envelope", "StatusCrypto", "Wire", logging, serviceLifecycle]),
+        tests("WakuREST", ["WakuREST", "Relay", "Envelope", "StatusCrypto", "Wire"]),
+        tests("MessageBus", ["MessageBus", "Envelope"]),
         tests(
-            "Relay",
-            ["Relay", "Transport", "Concurrency", "HTTPClient", "Envelope", "StatusCrypto", "Wire", logging, metrics, serviceLifecycle]),
+            "Transport",
+            [
+                "Transport", "WakuREST", "MessageBus", "Relay", "HTTPClient", "Envelope", "StatusCrypto", "Wire", logging, serviceLifecycle,
+            ]),
+        tests("Relay", ["Relay", "WakuREST", "MessageBus", "HTTPClient", "Envelope", "StatusCrypto", "Wire"]),
         tests(
             "Delivery",
             [
@@ -152,22 +162,12 @@ let package = Package(
         tests(
             "PushClient",
             [
-                "PushClient", "pushctl", "pushserver", "Relay", "Transport", "HTTPClient", "PushProtocol", "Envelope", "KeyFiles",
+                "PushClient", "pushctl", "pushserver", "Relay", "WakuREST", "MessageBus", "HTTPClient", "PushProtocol", "Envelope",
+                "KeyFiles",
                 "StatusCrypto", "Wire", logging, serviceLifecycle,
             ]),
         tests("Bench", ["Bench"]),
-        tests("Daemon", ["pushserver", "pushctl", "Transport", "HTTPClient", "Envelope", "StatusCrypto", "Wire", grdb]),
+        tests("Daemon", ["pushserver", "pushctl", "WakuREST", "HTTPClient", "Envelope", "StatusCrypto", "Wire", grdb]),
     ],
     cLanguageStandard: .c11
 )
-
-if comparesWithProtobuf {
-    let generated = "GeneratedMessages"
-    package.dependencies.append(.package(url: "https://github.com/apple/swift-protobuf", exact: "1.39.0"))
-    // Generated code keeps its own rules.
-    package.targets.append(.target(name: generated, dependencies: [.product(name: "SwiftProtobuf", package: "swift-protobuf")]))
-    for target in package.targets where target.name == "Bench" {
-        target.dependencies += [.target(name: generated), .product(name: "SwiftProtobuf", package: "swift-protobuf")]
-        target.swiftSettings?.append(.define("COMPARES_WITH_PROTOBUF"))
-    }
-}

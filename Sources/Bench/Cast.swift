@@ -1,24 +1,9 @@
 import Envelope
-import Foundation
 import PushProtocol
 import StatusCrypto
 import Store
+import TestSupport
 import Wire
-
-/// SplitMix64: the same numbers in every run.
-struct SeededRandom: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(seed: UInt64) { state = seed }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ mixed >> 30) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ mixed >> 31
-    }
-}
 
 /// Everybody who appears in a benchmark. Keys and contents are made from numbers, so that each run has the same ones.
 enum Cast {
@@ -30,25 +15,12 @@ enum Cast {
         return key
     }
 
-    /// As the server reads it.
-    ///
-    /// - Returns: the path of the file.
-    static func writeServerKey(to directory: String) throws -> String {
-        let path = directory + "/identity.key"
-        let text = server.withExposedBytes { Hex.encode([UInt8](copying: $0)) + "\n" }
-        try Data(text.utf8).write(to: URL(filePath: path))
-        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
-        return path
-    }
-
     static func digest(_ role: String, _ number: Int) -> Digest32 {
         SHA256.hash(Array("pushbench \(role) \(number)".utf8))
     }
 
-    /// 8-4-4-4-12 hex digits.
     static func universallyUniqueID(_ role: String, _ number: Int) -> String {
-        let digits = Array(digest(role, number).description.utf8.prefix(32))
-        return [0..<8, 8..<12, 12..<16, 16..<20, 20..<32].map { String(decoding: digits[$0], as: UTF8.self) }.joined(separator: "-")
+        UniversallyUniqueID.text(FixedBytes(digest(role, number).bytes.prefix(16)) ?? FixedBytes(), version: 8)
     }
 }
 
@@ -102,7 +74,7 @@ struct Workload: Sendable {
     }
 
     private static func envelope(_ kind: MessageKind, number: Int, owner: Owner, sender: PrivateKey) -> WakuEnvelope {
-        var random = SeededRandom(seed: UInt64(number))
+        var random = SplitMix64(seed: UInt64(number))
         let server = Cast.server.publicKey
         let data: [UInt8]
         var topic = TopicName.partitioned(server).topic
@@ -149,20 +121,6 @@ struct Workload: Sendable {
     /// As if 10,000 had been sent each second, and a network had put them up to 0.2 s out of order.
     private static func timestamp(_ number: Int) -> Int64 {
         1_700_000_000_000_000_000 + Int64(number + number * 7_919 % 2_000) * 100_000
-    }
-}
-
-extension Workload {
-    /// Bytes without meaning, each message on another query topic whose key is not derived yet: the most expensive that there is.
-    static func junk(count: Int) -> [WakuEnvelope] {
-        (0..<count).map { number in
-            var random = SeededRandom(seed: UInt64(number))
-            var message = WakuMessage()
-            message.payload = random.bytes(400)
-            message.contentTopic = TopicName.query(Owner(number: number).keyHash, .prefixed).topic.contentTopic
-            message.version = RFC26.messageVersion
-            return WakuEnvelope(pubsubTopic: Cast.pubsubTopic, message: message)
-        }
     }
 }
 

@@ -14,8 +14,6 @@ struct EngineRun {
         var rate: Double
         /// Microseconds a message, for the same.
         var processorTime: Double
-        /// Until the outbox was empty; nil when delivery was paused.
-        var deliveredRate: Double?
         /// The most the log beside the database grew to, in bytes.
         var logByteCount: Int
         var commitCount: Int
@@ -26,10 +24,9 @@ struct EngineRun {
     /// nil: delivery is paused.
     var gorushURL: String?
 
-    /// - Parameter junk: arrives together with the workload.
     /// - Throws: `WrongReply` when a reply is not what it should be.
-    func measure(_ workload: Workload, junk: [WakuEnvelope] = []) async throws -> Result {
-        let transport = StandInTransport(workload, junk: junk)
+    func measure(_ workload: Workload) async throws -> Result {
+        let transport = StandInTransport(workload)
         let result = try await run(transport, messageCount: workload.envelopes.count) {
             (transport.elapsedSeconds, transport.elapsedProcessorSeconds)
         }
@@ -60,17 +57,13 @@ struct EngineRun {
         try await engine.run()
         let (seconds, processorSeconds) = elapsed()
         let commitCount = store.commitCount - commitsBefore
-        var deliveredSeconds: Double?
-        if delivery != nil {
-            while try await store.queuedPushCount() > 0 { try await Task.sleep(for: .milliseconds(2)) }
-            deliveredSeconds = elapsed().seconds
-        }
+        while delivery != nil, try await store.queuedPushCount() > 0 { try await Task.sleep(for: .milliseconds(2)) }
         delivering.cancel()
         let logByteCount = SeededStore.byteCount(path + "-wal")
         _ = try? await delivering.value
         await store.close()
         return Result(
             rate: Double(messageCount) / seconds, processorTime: processorSeconds / Double(messageCount) * 1e6,
-            deliveredRate: deliveredSeconds.map { Double(messageCount) / $0 }, logByteCount: logByteCount, commitCount: commitCount)
+            logByteCount: logByteCount, commitCount: commitCount)
     }
 }

@@ -1,94 +1,53 @@
 import Foundation
-import Synchronization
+import TestSupport
 
 /// The stub gorush as a process, found beside this program.
 final class GorushProcess: Sendable {
+    struct DidNotStart: Error {}
+
     /// A device token, and when the stub had read the request with its push.
     typealias Arrival = (token: String, time: ContinuousClock.Instant)
 
     let url: String
-    private let process: Process
-    private let arrivals: Arrivals
+    private let process: ChildProcess
 
     init(directory: String) async throws {
         let readyFile = directory + "/gorush.url"
         try? FileManager.default.removeItem(atPath: readyFile)
-        let process = try Programs.start("stubgorush", arguments: ["--ready-file", readyFile])
-        let arrivals = Arrivals()
-        process.output.fileHandleForReading.readabilityHandler = { arrivals.read($0.availableData) }
-        self.process = process.process
-        self.arrivals = arrivals
-        url = try await Programs.waitForFile(readyFile, of: process.process).trimmingCharacters(in: .whitespacesAndNewlines)
+        let process = try ChildProcess("stubgorush", ["--ready-file", readyFile])
+        try await FolderWatch(directory).wait {
+            guard process.isRunning else { throw DidNotStart() }
+            return FileManager.default.fileExists(atPath: readyFile)
+        }
+        self.process = process
+        url = try String(contentsOfFile: readyFile, encoding: .utf8).trimmingCharacters(in: .whitespacesAndNewlines)
     }
 
-    /// All pushes so far, in the order of arrival.
-    var all: [Arrival] { arrivals.all }
+    /// How many notifications it has taken so far.
+    var notificationCount: Int { process.standardOutput.all.count }
 
-    func stop() { process.terminate() }
-
-    /// The lines of the stub, cut at their ends.
-    private final class Arrivals: Sendable {
-        private let state = Mutex<(rest: [UInt8], all: [Arrival])>(([], []))
-
-        var all: [Arrival] { state.withLock { $0.all } }
-
-        func read(_ data: Data) {
-            // Both programs read the same clock; what it says is turned into the time that latencies are counted in.
-            let (now, wallTime) = (ContinuousClock.now, Date.now.timeIntervalSince1970)
-            state.withLock { state in
-                state.rest += data
-                guard let end = state.rest.lastIndex(of: UInt8(ascii: "\n")) else { return }
-                let lines = String(decoding: state.rest[..<end], as: UTF8.self)
-                state.rest.removeFirst(end + 1)
-                for line in lines.split(separator: "\n") {
-                    guard let arrival = Self.arrival(in: line) else { continue }
-                    let time = now - .seconds(wallTime - arrival)
-                    for token in Self.tokens(in: line) { state.all.append((token, time)) }
-                }
-            }
-        }
-
-        /// `…"arrived":1700000000.123}`
-        private static func arrival(in line: Substring) -> Double? {
-            line.range(of: "\"arrived\":").flatMap { Double(line[$0.upperBound...].dropLast()) }
-        }
-
-        /// `…"tokens":["…","…"]…`
-        private static func tokens(in line: Substring) -> [String] {
-            guard let start = line.range(of: "\"tokens\":["), let end = line[start.upperBound...].firstIndex(of: "]") else { return [] }
-            return line[start.upperBound..<end].split(separator: ",").map { String($0.dropFirst().dropLast()) }
+    /// Pushes in notifications after the first ones, in the order of arrival; returns when so many are there.
+    func arrivals(_ count: Int, afterNotifications earlierCount: Int) async -> [Arrival] {
+        var notifications: [Notification] = []
+        repeat {
+            _ = await process.standardOutput.wait(count: earlierCount + notifications.count + 1)
+            notifications += process.standardOutput.all.dropFirst(earlierCount + notifications.count).compactMap { Notification(line: $0) }
+        } while notifications.reduce(0, { $0 + $1.tokens.count }) < count && process.isRunning
+        // Both programs read the same clock; what it says is turned into the time that latencies are counted in.
+        let (now, wallTime) = (ContinuousClock.now, Date.now.timeIntervalSince1970)
+        return notifications.flatMap { notification in
+            notification.tokens.map { ($0, now - .seconds(wallTime - notification.arrived)) }
         }
     }
-}
 
-/// The other programs of this package, built beside this one.
-enum Programs {
-    struct Failure: Error, CustomStringConvertible {
-        var description: String
-    }
+    /// A line of the stub's output.
+    private struct Notification: Decodable {
+        var tokens: [String]
+        var arrived: Double
 
-    static func start(_ name: String, arguments: [String]) throws -> (process: Process, output: Pipe) {
-        let folder = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
-        let program = folder.appending(path: name)
-        guard FileManager.default.isExecutableFile(atPath: program.path()) else {
-            throw Failure(description: "\(program.path()) is not there: swift build -c release --product \(name)")
+        init?(line: String) {
+            guard let notification = try? JSONDecoder().decode(Self.self, from: Data(line.utf8)) else { return nil }
+            self = notification
         }
-        let process = Process()
-        let output = Pipe()
-        process.executableURL = program
-        process.arguments = arguments
-        process.standardOutput = output
-        process.standardError = FileHandle.nullDevice
-        try process.run()
-        return (process, output)
-    }
-
-    /// The content of a file that the process is about to write.
-    static func waitForFile(_ path: String, of process: Process) async throws -> String {
-        while process.isRunning {
-            if let text = try? String(contentsOfFile: path, encoding: .utf8), text.hasSuffix("\n") || text.hasSuffix("}") { return text }
-            try await Task.sleep(for: .milliseconds(2))
-        }
-        throw Failure(description: "a process ended before it was ready")
     }
 }

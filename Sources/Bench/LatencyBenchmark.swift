@@ -13,7 +13,6 @@ package enum LatencyBenchmark {
     package static func measure(_ options: Options) async throws -> Report {
         var report = Report("latency")
         let gorush = try await GorushProcess(directory: options.directory)
-        defer { gorush.stop() }
         let seed = try await SeededStore(ownerCount: ownerCount, directory: options.directory, progress: options.progress)
         defer { seed.remove() }
         for kind in [MessageKind.registration, .query, .push] {
@@ -28,14 +27,14 @@ package enum LatencyBenchmark {
                     .measure(workload).rate
                 peaks.append(peak)
                 options.progress.say("latency: \(kind.rawValue), run \(run + 1) of \(options.runCount) at \(Report.text(peak / 2))/s")
-                let earlierPushCount = gorush.all.count
+                let earlierCount = gorush.notificationCount
                 let transport = PacedTransport(workload, rate: peak / 2)
                 _ = try await EngineRun(path: seed.copy(), workerCount: options.threadCount, gorushURL: gorushURL)
                     .run(transport, messageCount: workload.envelopes.count) { (.nan, .nan) }
                 replySamples.append(try transport.replyLatencies(threadCount: options.threadCount))
                 if kind == .push {
-                    try await Task.sleep(for: .milliseconds(200))  // The last lines of the stub.
-                    pushSamples.append(transport.pushLatencies(Array(gorush.all[earlierPushCount...]), owners: seed.askedOwnerCount))
+                    let arrivals = await gorush.arrivals(workload.envelopes.count, afterNotifications: earlierCount)
+                    pushSamples.append(transport.pushLatencies(arrivals, owners: seed.askedOwnerCount))
                 }
             }
             report.add("\(kind.rawValue), peak", peaks, unit: "/s")

@@ -1,7 +1,7 @@
 import Foundation
 
 /// Where figures were measured.
-package struct Machine: Sendable, Equatable, Codable {
+package struct Machine: Sendable {
     package var processor: String
     package var coreCount: Int
     package var memoryGigabytes: Double

@@ -1,10 +1,10 @@
-package import Foundation
+import Foundation
 
 /// What a benchmark found out: figures, the marks they are held against, and the machine, without which no figure means anything.
-package struct Report: Sendable, Equatable, Codable {
+package struct Report: Sendable {
     /// A bound that a figure should keep.
-    package struct Mark: Sendable, Equatable, Codable {
-        package enum Direction: String, Sendable, Codable {
+    package struct Mark: Sendable {
+        package enum Direction: Sendable {
             case atLeast
             case atMost
         }
@@ -20,7 +20,7 @@ package struct Report: Sendable, Equatable, Codable {
         }
     }
 
-    package struct Figure: Sendable, Equatable, Codable {
+    package struct Figure: Sendable {
         package var name: String
         /// `/s`, `ms`, `×`, `MB` …
         package var unit: String
@@ -42,28 +42,7 @@ package struct Report: Sendable, Equatable, Codable {
         figures.append(Figure(name: name, unit: unit, sample: Sample(values), mark: mark))
     }
 
-    /// Adds another report's figures.
-    package mutating func add(_ other: Report) {
-        figures += other.figures.map { figure in
-            var figure = figure
-            figure.name = "\(other.benchmark): \(figure.name)"
-            return figure
-        }
-    }
-
-    /// For programs, and for `pushbench plot`.
-    package var json: String {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
-        return (try? encoder.encode(self)).map { String(decoding: $0, as: UTF8.self) } ?? "{}"
-    }
-
-    /// Reads what `json` wrote.
-    package init(json: Data) throws {
-        self = try JSONDecoder().decode(Report.self, from: json)
-    }
-
-    /// For people: a table in Markdown.
+    /// A table in Markdown.
     package var table: String {
         let rows =
             [["", "median", "lowest … highest", "", "mark"]]

@@ -1,6 +1,7 @@
 import Envelope
 import Foundation
 import StatusCrypto
+import TestSupport
 
 /// Whether the server stays the same when the database grows.
 package enum ScaleBenchmark {
@@ -55,25 +56,17 @@ package enum ScaleBenchmark {
     private static func addStart(
         of seed: SeededStore, to report: inout Report, options: Options, isMarked: Bool
     ) async throws {
-        let keyFile = try Cast.writeServerKey(to: options.directory)
+        let folder = try TemporaryFolder()
+        try folder.write(Cast.server.withExposedBytes { Hex.encode([UInt8](copying: $0)) }, to: "identity.key")
         var seconds: [Double] = []
         var megabytes: [Double] = []
         for _ in 0..<options.runCount {
-            let readyFile = options.directory + "/ready.json"
-            try? FileManager.default.removeItem(atPath: readyFile)
-            let path = try seed.copy()
+            let settings = ["storage.path": try seed.copy()]
             let start = ContinuousClock.now
-            let (server, _) = try Programs.start(
-                "pushserver",
-                arguments: [
-                    "serve", "--ready-file", readyFile, "--set", "identity.keyFile=\(keyFile)", "--set", "storage.path=\(path)",
-                    "--set", "transport.embedded.listen=127.0.0.1:0", "--set", "admin.listen=127.0.0.1:0",
-                ])
-            _ = try await Programs.waitForFile(readyFile, of: server)
+            let server = try await ServerProcess.start(in: folder, settings: settings)
             seconds.append((ContinuousClock.now - start).seconds)
             megabytes.append(Machine.residentMegabytes(of: server.processIdentifier) ?? .nan)
-            server.terminate()
-            server.waitUntilExit()
+            _ = await server.terminate()
         }
         report.add("\(seed.ownerCount) registrations, start to ready", seconds, unit: "s", mark: isMarked ? .atMost(1) : nil)
         report.add(

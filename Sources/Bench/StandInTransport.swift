@@ -1,6 +1,7 @@
 import Envelope
 import StatusCrypto
 import Synchronization
+import TestSupport
 import Transport
 import Wire
 
@@ -14,23 +15,19 @@ final class StandInTransport: MessageTransport {
     private static let callCount = 4
 
     private let workload: Workload
-    /// Handed over at the same time; nobody answers it.
-    private let junk: [WakuEnvelope]
     private let replies: ReplyBox
     private let start = Mutex<(time: ContinuousClock.Instant, processorSeconds: Double)?>(nil)
     /// The first envelope that nobody has handed over.
     private let next = Atomic<Int>(0)
 
-    init(_ workload: Workload, junk: [WakuEnvelope] = []) {
+    init(_ workload: Workload) {
         self.workload = workload
-        self.junk = junk
         replies = ReplyBox(expectedCount: workload.envelopes.count, keepsEach: 101)
     }
 
     func run(receiver: any EnvelopeReceiver) async throws {
         start.withLock { $0 = (.now, Timing.processorSeconds) }
         try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { try await receiver.receive(self.junk, origin: .live) }
             for _ in 0..<Self.callCount {
                 group.addTask {
                     while true {
@@ -85,12 +82,11 @@ final class ReplyBox: Sendable {
     private struct State {
         var count = 0
         var kept: [Reply] = []
-        var waiter: CheckedContinuation<Void, Never>?
     }
 
     private let expectedCount: Int
     private let keepsEach: Int
-    private let state = Mutex(State())
+    private let state = Condition(State())
 
     init(expectedCount: Int, keepsEach: Int) {
         self.expectedCount = expectedCount
@@ -99,28 +95,16 @@ final class ReplyBox: Sendable {
 
     func add(_ envelope: WakuEnvelope) {
         let time = ContinuousClock.now
-        let waiter = state.withLock { state -> CheckedContinuation<Void, Never>? in
+        state.change { state in
             state.count += 1
             if state.count.isMultiple(of: keepsEach) { state.kept.append(Reply(envelope: envelope, time: time)) }
-            guard state.count == expectedCount else { return nil }
-            defer { state.waiter = nil }
-            return state.waiter
         }
-        waiter?.resume()
     }
 
-    var count: Int { state.withLock { $0.count } }
-    var kept: [Reply] { state.withLock { $0.kept } }
+    var kept: [Reply] { state.read(\.kept) }
 
     func waitForAll() async {
-        await withCheckedContinuation { continuation in
-            let isComplete = state.withLock { state in
-                guard state.count < expectedCount else { return true }
-                state.waiter = continuation
-                return false
-            }
-            if isComplete { continuation.resume() }
-        }
+        await state.wait { [expectedCount] in $0.count >= expectedCount }
     }
 }
 

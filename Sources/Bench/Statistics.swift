@@ -1,5 +1,5 @@
 /// The figures of several runs. What counts is the median; the spread says how far to trust it.
-package struct Sample: Sendable, Equatable, Codable {
+package struct Sample: Sendable {
     /// In the order of the runs; at least one.
     package var values: [Double]
 
@@ -9,12 +9,6 @@ package struct Sample: Sendable, Equatable, Codable {
     package var median: Double { quantile(0.5) }
     package var minimum: Double { values.min() ?? .nan }
     package var maximum: Double { values.max() ?? .nan }
-
-    /// The median distance from the median: unlike a standard deviation it does not follow one disturbed run.
-    package var medianAbsoluteDeviation: Double {
-        let center = median
-        return Sample(values.map { abs($0 - center) }).median
-    }
 
     /// Interpolated between the two nearest values.
     ///

@@ -8,7 +8,7 @@ import NIOCore
 import ServiceLifecycle
 import StatusCrypto
 
-/// The operator's HTTP face: health, metrics, identity (CONTRACT.md, "Admin HTTP"). On loopback by default; it has no authentication.
+/// The operator's HTTP face: health, metrics, identity (INTERFACE.md, "Admin HTTP"). On loopback by default.
 struct AdminServer: Service {
     /// What the endpoints show; each is asked for anew at every request.
     struct Content: Sendable {

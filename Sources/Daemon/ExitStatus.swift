@@ -1,7 +1,7 @@
 import KeyFiles
 import Store
 
-/// Exit codes as in CONTRACT.md; the numbers are sysexits.h's.
+/// Exit codes as in INTERFACE.md, "Exit codes"; the numbers are sysexits.h's.
 package enum ExitStatus {
     private static let failed: Int32 = 1
     private static let configuration: Int32 = 78

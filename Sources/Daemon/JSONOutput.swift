@@ -20,7 +20,7 @@ struct ReadinessBody: Encodable {
     var warnings: [String]
 }
 
-/// Contents of `--ready-file` (CONTRACT.md); the relay command writes its addresses only.
+/// Contents of `--ready-file` (INTERFACE.md, "Files"); the relay command writes its addresses only.
 struct ReadyFileBody: Encodable {
     var admin: String?
     var relays: [String]

@@ -6,12 +6,14 @@ import Foundation
 import HTTPClient
 import KeyFiles
 package import Logging
+import MessageBus
 import Relay
 import ServiceLifecycle
 import StatusCrypto
 import Store
 import Transport
 import UnixSignals
+import WakuREST
 
 /// The daemon: builds every part from the settings and runs them as one group of services.
 package enum Server {
@@ -87,7 +89,8 @@ package enum Server {
         let admin = AdminServer(
             address: settings.adminListen,
             content: AdminServer.Content(
-                troubles: troubles, warnings: { delivery?.warnings ?? [] }, metrics: metricsText, identityJSON: IdentityBody(identity.publicKey).json, feedback: feedback,
+                troubles: troubles, warnings: { delivery?.warnings ?? [] }, metrics: metricsText,
+                identityJSON: IdentityBody(identity.publicKey).json, feedback: feedback,
                 feedbackSecret: settings.feedbackSecret, restoreDeadTokens: restoreDeadTokens,
                 token: try AdminToken(writingTo: settings.storagePath + ".admin-token")),
             logger: logger, onListening: { readiness.adminListens(on: $0) })

@@ -1,8 +1,8 @@
 import Envelope
 package import Logging
+import MessageBus
 import Relay
 import ServiceLifecycle
-import Transport
 import UnixSignals
 
 /// `pushserver relay`: one or more embedded nodes on a bus of their own, without a server behind them.

@@ -1,7 +1,7 @@
 import Foundation
 package import StatusCrypto
 
-/// A file that holds a private key: 64 hex digits, mode 0600 (CONTRACT.md). A server's is its address for ever.
+/// A file that holds a private key: 64 hex digits, mode 0600 (INTERFACE.md, "Files"). A server's is its address for ever.
 package struct KeyFile: Sendable {
     package let path: String
 

@@ -7,12 +7,12 @@ enum AccessToken {
     static func isWellFormed(_ text: String) -> Bool {
         let characters = text.utf8
         switch characters.count {
-        case 32: return characters.allSatisfy(isHexDigit)
-        case 36: return isHyphenated(characters[...])
+        case 32: return characters.allSatisfy(Hex.isDigit)
+        case 36: return UniversallyUniqueID.isText(characters)
         case 38:
             return characters.first == UInt8(ascii: "{") && characters.last == UInt8(ascii: "}")
-                && isHyphenated(characters.dropFirst().dropLast())
-        case 45: return text.prefix(9).lowercased() == "urn:uuid:" && isHyphenated(characters.dropFirst(9))
+                && UniversallyUniqueID.isText(characters.dropFirst().dropLast())
+        case 45: return text.prefix(9).lowercased() == "urn:uuid:" && UniversallyUniqueID.isText(characters.dropFirst(9))
         default: return false
         }
     }
@@ -21,15 +21,4 @@ enum AccessToken {
     static func equal(_ left: String, _ right: String) -> Bool {
         ConstantTime.equal(left.utf8, right.utf8)
     }
-
-    private static func isHyphenated(_ characters: Substring.UTF8View) -> Bool {
-        let hyphens: Set = [8, 13, 18, 23]
-        return characters.enumerated().allSatisfy { position, character in
-            hyphens.contains(position) ? character == UInt8(ascii: "-") : isHexDigit(character)
-        }
-    }
-}
-
-func isHexDigit(_ character: UInt8) -> Bool {
-    Hex.nibble(character) != nil
 }

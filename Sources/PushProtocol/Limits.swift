@@ -36,7 +36,7 @@ package enum Limits {
 
     // MARK: Records
 
-    /// Twice `pushLifetime`: whatever can still arrive again through a node's history finds its decision (DESIGN.md).
+    /// Twice `pushLifetime`: whatever can still arrive again through a node's history finds its decision (PROTOCOL.md §9).
     package static let decidedMessageLifetime = Duration.seconds(48 * 60 * 60)
     /// Finished pushes stay as long as the messages that ordered them, so that `audit` can balance the two.
     package static let finishedPushLifetime = Duration.seconds(48 * 60 * 60)

@@ -134,7 +134,7 @@ package enum RegistrationRules {
         let token = message.deviceToken.utf8
         // gorush puts an APNs token unescaped into a URL path.
         if message.tokenType == .apn {
-            return Limits.apnDeviceTokenDigitCounts.contains(token.count) && token.allSatisfy(isHexDigit)
+            return Limits.apnDeviceTokenDigitCounts.contains(token.count) && token.allSatisfy(Hex.isDigit)
         }
         return (1...Limits.maximumDeviceTokenByteCount).contains(token.count)
     }

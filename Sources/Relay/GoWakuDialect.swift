@@ -1,7 +1,7 @@
 import Envelope
 import FoundationEssentials
 import StatusCrypto
-import Transport
+import WakuREST
 import Wire
 
 /// What go-waku answers where it differs from nwaku, as far as a client notices (WAKU_REST.md §0, §1).

@@ -1,4 +1,4 @@
-import Transport
+import WakuREST
 import Wire
 
 /// Bodies of answers other than the store's, with nwaku's names and in its order (WAKU_REST.md §1.1, §1.2).

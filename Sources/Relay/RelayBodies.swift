@@ -1,5 +1,5 @@
 import Envelope
-import Transport
+import WakuREST
 import Wire
 
 /// Bodies of requests, read as nwaku reads them: unknown fields, repeated keys and wrong types are refused (WAKU_REST.md §0).

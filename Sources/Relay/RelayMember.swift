@@ -1,7 +1,8 @@
 import Envelope
+import MessageBus
 import StatusCrypto
 import Synchronization
-import Transport
+import WakuREST
 import Wire
 
 /// A node on the bus, and what it answers: nwaku's REST API without the HTTP (WAKU_REST.md §1, §2).

@@ -1,4 +1,4 @@
-import Transport
+import WakuREST
 
 /// What a request line asks of a node (WAKU_REST.md §1).
 enum RelayRoute: Equatable {

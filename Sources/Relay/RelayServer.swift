@@ -3,9 +3,9 @@ import HTTPTypes
 import Hummingbird
 import HummingbirdCore
 package import Logging
+package import MessageBus
 import NIOCore
 import ServiceLifecycle
-package import Transport
 
 /// The embedded stand-in for a Waku node: `RelayMember` behind HTTP, one of any number on a bus.
 ///
@@ -144,8 +144,8 @@ package struct RelayServer: Service {
     private func publish(_ envelope: WakuEnvelope, _ member: RelayMember, _ membership: BusMembership) async -> RelayResponse {
         do {
             try await membership.publish(envelope)
-        } catch TransportError.notRunning {
-            return .error(503, "Failed to publish: \(TransportError.notRunning)")
+        } catch let error as NotRecording {
+            return .error(503, "Failed to publish: \(error)")
         } catch {
             logger.warning("message not recorded", metadata: ["error": "\(error)"])
             return .error(500, "Failed to publish: the server could not record the message")

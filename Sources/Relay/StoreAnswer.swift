@@ -1,6 +1,6 @@
 import Envelope
 import StatusCrypto
-import Transport
+import WakuREST
 import Wire
 
 /// The body of a store answer: `StoreQueryResponse` in JSON, with nwaku's names and in its order (WAKU_REST.md §1.5).

@@ -1,5 +1,5 @@
 import StatusCrypto
-import Transport
+import WakuREST
 
 /// The query parameters of `GET /store/v3/messages` (WAKU_REST.md §1.5).
 struct StoreRequest: Equatable {

@@ -25,6 +25,8 @@ package enum Hex {
         return bytes
     }
 
+    package static func isDigit(_ character: UInt8) -> Bool { nibble(character) != nil }
+
     /// The value of one digit, or nil.
     package static func nibble(_ digit: UInt8) -> UInt8? {
         switch digit {

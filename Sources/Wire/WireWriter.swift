@@ -7,7 +7,7 @@
     package private(set) var byteCount = 0
     /// Nil when they are only counted. Valid for as long as the writer is: `array(byteCount:_:)` makes both.
     ///
-    /// Appending to an array byte by byte took longer than swift-protobuf takes (`pushbench codec`): each append looks whether the array
+    /// Appending to an array byte by byte took longer than swift-protobuf takes: each append looks whether the array
     /// is shared and large enough.
     private let target: UnsafeMutableBufferPointer<UInt8>?
 

@@ -7,10 +7,7 @@ struct PushBench: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "pushbench",
         abstract: "Measure the server against the bare cryptography a message needs (docs/BENCHMARKS.md).",
-        subcommands: [
-            FloorCommand.self, EngineCommand.self, ScaleCommand.self, LatencyCommand.self, StackCommand.self, CodecCommand.self,
-            KeccakCommand.self, TopicFilterCommand.self, RFC26Command.self, AllCommand.self, PlotCommand.self,
-        ])
+        subcommands: [EngineCommand.self, ScaleCommand.self, LatencyCommand.self, TopicFilterCommand.self])
 }
 
 /// Options of every benchmark.
@@ -30,9 +27,6 @@ struct SharedOptions: ParsableArguments {
     @Option(help: "Folder for databases, on the disk that is to be measured.", completion: .directory)
     var directory = FileManager.default.currentDirectoryPath
 
-    @Flag(help: "Print JSON instead of a table.")
-    var json = false
-
     func validate() throws {
         guard runs > 0, count > 0, seconds > 0, threads > 0 else {
             throw ValidationError("runs, count, seconds and threads must be above 0")
@@ -48,7 +42,7 @@ struct SharedOptions: ParsableArguments {
             Options(
                 runCount: runs, messageCount: count, threadCount: threads, duration: .milliseconds(Int(seconds * 1_000)),
                 directory: folder.path()))
-        print(json ? report.json : report.table)
+        print(report.table)
     }
 }
 

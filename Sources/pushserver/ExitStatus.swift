@@ -2,7 +2,7 @@ import ArgumentParser
 import Daemon
 import Foundation
 
-/// Runs a command's body; says on standard error what went wrong and exits with the code of CONTRACT.md.
+/// Runs a command's body; says on standard error what went wrong and exits with the code of INTERFACE.md, "Exit codes".
 func exitingWithStatus(_ body: () async throws -> Void) async throws {
     do {
         try await body()

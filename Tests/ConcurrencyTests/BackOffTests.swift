@@ -1,7 +1,8 @@
 import Concurrency
+import TestSupport
 import Testing
 
-@Suite struct BackOffTests {
+@Suite(.safetyNet) struct BackOffTests {
     private static let backOff = BackOff(first: .seconds(2), longest: .seconds(300))
 
     @Test(arguments: [(0, 2), (1, 2), (2, 4), (3, 8), (8, 256), (9, 300), (1_000, 300)])

@@ -4,7 +4,7 @@ import Testing
 import Wire
 
 /// What operators and their tools see over HTTP.
-@Suite(.fewAtATime, .safetyNet)
+@Suite(.fewAtATime)
 struct AdminTests {
     @Test func `health, identity and metrics tell about a running server`() async throws {
         let server = try await ServerProcess.start(in: TemporaryFolder())

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// What the other tests rely on when they run programs.
-@Suite(.fewAtATime, .safetyNet)
+@Suite(.fewAtATime)
 struct ChildProcessTests {
     @Test(arguments: [("exit 0", 0), ("exit 7", 7), ("kill -TERM $$", -15)] as [(String, Int32)])
     func `an end is told by its exit code, or by its signal`(script: String, exitCode: Int32) async throws {

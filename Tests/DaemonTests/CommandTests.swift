@@ -2,8 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The face that scripts rely on: commands, exit codes, files (CONTRACT.md).
-@Suite(.fewAtATime, .safetyNet)
+/// The face that scripts rely on: commands, exit codes, files (INTERFACE.md).
+@Suite(.fewAtATime)
 struct CommandTests {
     @Test func `identity creates a key file for its owner alone, and prints the same key again`() async throws {
         let folder = try TemporaryFolder()

@@ -13,7 +13,7 @@ private let killCount = ProcessInfo.processInfo.environment["CRASH_TEST_KILLS"].
 ///
 /// `CRASH_TEST_KILLS` sets how often, `CRASH_TEST_SEED` repeats a run; `Scripts/crash-test` does a thousand, which takes longer than any
 /// other test may.
-@Suite(.fewAtATime, .timeLimit(.minutes(20 + killCount / 5)))
+@Suite(.fewAtATime(minutes: 20 + killCount / 5))
 struct CrashTests {
     private static let seed = ProcessInfo.processInfo.environment["CRASH_TEST_SEED"].flatMap { UInt64($0) } ?? .random(in: 0...(.max))
 

@@ -4,7 +4,7 @@ import Testing
 import Wire
 
 /// gorush's feedback hook, and the way back from it, as gorush and operators use them: over HTTP (GORUSH.md §8, DELIVERY.md "Feedback").
-@Suite(.fewAtATime, .safetyNet)
+@Suite(.fewAtATime)
 struct FeedbackTests {
     @Test func `a dead device is unregistered, and an operator can bring it back`() async throws {
         try await withServerWorld { world async throws in

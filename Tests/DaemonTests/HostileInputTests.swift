@@ -7,7 +7,7 @@ import Testing
 import Wire
 
 /// Whatever a peer sends, the server neither answers it nor falls over it.
-@Suite(.fewAtATime, .safetyNet)
+@Suite(.fewAtATime)
 struct HostileInputTests {
     @Test func `what is no message for the server is dropped without a reply, and the next client is served`() async throws {
         let folder = try TemporaryFolder()

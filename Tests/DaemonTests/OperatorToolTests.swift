@@ -5,9 +5,9 @@ import TestSupport
 import Testing
 import Wire
 
-/// `pushctl audit`, `registrations`, `dead-tokens` and `backup` as operators and their scripts meet them (CONTRACT.md): arguments, two
+/// `pushctl audit`, `registrations`, `dead-tokens` and `backup` as operators and their scripts meet them (INTERFACE.md): arguments, two
 /// streams and an exit code, beside a running server.
-@Suite(.fewAtATime, .safetyNet)
+@Suite(.fewAtATime)
 struct OperatorToolTests {
     @Test func `audit says line by line what balances, and fails when something does not`() async throws {
         try await withServerWorld { world async throws in

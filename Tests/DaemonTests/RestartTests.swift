@@ -6,7 +6,7 @@ import Testing
 import Wire
 
 /// What was accepted survives the process, however it ends.
-@Suite(.fewAtATime, .safetyNet)
+@Suite(.fewAtATime)
 struct RestartTests {
     enum End: CaseIterable {
         case terminated

@@ -6,7 +6,7 @@ import Testing
 import Wire
 
 /// The world "segmented registration" of golden vectors 08: a registration in nine segments, one of them lost and rebuilt from parity.
-@Suite(.fewAtATime, .safetyNet)
+@Suite(.fewAtATime)
 struct SegmentedRegistrationTests {
     @Test(arguments: [false, true])
     func `a registration in segments is answered as the reference does`(isReversed: Bool) async throws {

@@ -18,7 +18,7 @@ private let rate = ProcessInfo.processInfo.environment["PUSHSERVER_OUTAGE_RATE"]
 
 /// An hour without gorush, as those see it who ask for pushes: from their requests to gorush, with engine, outbox and delivery in between,
 /// in simulated time.
-@Suite(.timeLimit(.minutes(20 + rate / 2)))
+@Suite(.fewAtATime(minutes: 20 + rate / 2))
 struct OutageTests {
     private static let stepSeconds = 120
     /// Devices that one request names; ten of them for each chat.

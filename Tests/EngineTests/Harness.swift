@@ -41,6 +41,8 @@ final class Harness: Sendable {
         now.withLock { $0 = $0.advanced(by: duration) }
     }
 
+    struct NotReceiving: Error {}
+
     /// A part of the world while the server runs.
     struct Running: Sendable {
         let engine: Engine
@@ -49,7 +51,7 @@ final class Harness: Sendable {
 
         /// Publishes on the network; returns when the server recorded it.
         func publish(_ envelope: WakuEnvelope) async throws {
-            guard let receiver = transport.receiver.value else { throw TransportError.notRunning }
+            guard let receiver = transport.receiver.value else { throw NotReceiving() }
             guard receiver.wants(contentTopic: envelope.message.contentTopic) else { return }
             try await receiver.receive([envelope], origin: .live)
         }

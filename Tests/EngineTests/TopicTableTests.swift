@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// The table that judges every message of a shard.
-struct TopicTableTests {
+@Suite(.safetyNet) struct TopicTableTests {
     private func subscriber(_ registration: Int64, prefixed: Bool = false) -> TopicTable.Subscriber {
         TopicTable.Subscriber(registration: registration, isPrefixed: prefixed)
     }

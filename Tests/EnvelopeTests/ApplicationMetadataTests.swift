@@ -5,7 +5,7 @@ import Testing
 import Wire
 
 /// Golden vectors 05.
-struct ApplicationMetadataTests {
+@Suite(.safetyNet) struct ApplicationMetadataTests {
     struct File: Decodable {
         let wraps: [Wrap]
 

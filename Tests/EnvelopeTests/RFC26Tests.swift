@@ -4,7 +4,7 @@ import Testing
 
 @testable import Envelope
 
-struct RFC26Tests {
+@Suite(.safetyNet) struct RFC26Tests {
     // MARK: - The reference's bytes
 
     @Test("What the reference sealed opens", arguments: try RFC26Vectors.load().encoded)

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import Wire
 
-struct SegmentAssemblerTests {
+@Suite(.safetyNet) struct SegmentAssemblerTests {
     private let message: [UInt8]
     private let segments: [[UInt8]]
 

@@ -5,7 +5,7 @@ import Testing
 import Wire
 
 /// Memory under more sets than there is room for.
-@Suite(.fewAtATime, .safetyNet)
+@Suite(.fewAtATime)
 struct SegmentFloodTests {
     /// A segment of a set of its own, made by writing a number into the hash of one that is encoded already.
     struct Flood {

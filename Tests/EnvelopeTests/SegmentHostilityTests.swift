@@ -5,7 +5,7 @@ import Testing
 import Wire
 
 /// What peers send who mean harm.
-struct SegmentHostilityTests {
+@Suite(.safetyNet) struct SegmentHostilityTests {
     struct Case: Sendable, CustomTestStringConvertible {
         let testDescription: String
         /// What is there; all taken.

@@ -3,7 +3,7 @@ import StatusCrypto
 import TestSupport
 import Testing
 
-@Suite(.fewAtATime, .safetyNet)
+@Suite(.fewAtATime)
 struct SegmentRecoveryTests {
     /// Every choice of `count` numbers below `bound`.
     static func combinations(_ count: Int, below bound: Int) -> [[Int]] {

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 import Wire
 
-struct SegmentationVectorTests {
+@Suite(.safetyNet) struct SegmentationVectorTests {
     @Test(arguments: try SegmentationVectors.load().cuts)
     func `A message is cut as the reference cuts it`(_ vector: SegmentationVectors.Cut) {
         let segments = Segmenter(segmentByteCount: vector.segmentByteCount).segment(vector.payload.bytes)
@@ -60,7 +60,7 @@ struct SegmentationVectorTests {
 }
 
 /// Golden vectors 08, "segmented registration": nine segments of which one was lost, then a late one.
-struct SegmentedRegistrationTests {
+@Suite(.safetyNet) struct SegmentedRegistrationTests {
     private struct File: Decodable {
         struct World: Decodable {
             let name: String

@@ -1,7 +1,8 @@
 import Envelope
+import TestSupport
 import Testing
 
-struct TimestampTests {
+@Suite(.safetyNet) struct TimestampTests {
     @Test("A moment moves by a duration, to the nanosecond")
     func advancing() {
         let moment = Timestamp(nanoseconds: 1_000)

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Golden vectors 02.
-struct TopicTests {
+@Suite(.safetyNet) struct TopicTests {
     struct File: Decodable {
         let keys: [KeyTopics]
         let publicChats: [NamedTopic]

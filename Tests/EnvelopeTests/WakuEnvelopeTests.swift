@@ -5,7 +5,7 @@ import Testing
 import Wire
 
 /// Golden vectors 10.
-struct WakuEnvelopeTests {
+@Suite(.safetyNet) struct WakuEnvelopeTests {
     struct File: Decodable {
         let hashes: [Case]
     }

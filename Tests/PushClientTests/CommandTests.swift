@@ -7,7 +7,7 @@ import Testing
 import Wire
 
 /// `pushctl` as its users meet it: a process with arguments, an environment, two streams and an exit code.
-@Suite(.fewAtATime, .safetyNet)
+@Suite(.fewAtATime)
 struct CommandTests {
     private let folder: TemporaryFolder
     private var keyFile: String { folder.path("key") }

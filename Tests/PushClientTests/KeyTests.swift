@@ -2,7 +2,7 @@ import PushClient
 import TestSupport
 import Testing
 
-struct KeyTests {
+@Suite(.safetyNet) struct KeyTests {
     private struct File: Decodable {
         let keys: [Key]
 

@@ -3,7 +3,7 @@ import PushClient
 import StatusCrypto
 import TestSupport
 import Testing
-import Transport
+import WakuREST
 
 /// The client through a node's REST API, and a server on the other side of it.
 @Suite(.safetyNet)

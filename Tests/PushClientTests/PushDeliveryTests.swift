@@ -1,9 +1,10 @@
 import PushClient
 import StatusCrypto
+import TestSupport
 import Testing
 
 /// Which server is asked when: no network, no clock.
-struct PushDeliveryTests {
+@Suite(.safetyNet) struct PushDeliveryTests {
     private let person = IdentityKey(PrivateKey.test(7).publicKey)
     private let first = PushDelivery.Route(server: IdentityKey(PrivateKey.test(1).publicKey), accessToken: "one")
     private let second = PushDelivery.Route(server: IdentityKey(PrivateKey.test(2).publicKey), accessToken: "two")

@@ -1,6 +1,7 @@
 import Envelope
 import KeyFiles
 import Logging
+import MessageBus
 import PushClient
 import Relay
 import ServiceLifecycle
@@ -8,7 +9,6 @@ import StatusCrypto
 import Synchronization
 import TestSupport
 import Testing
-import Transport
 
 /// A relay with a node for the clients and one for each of two server processes, all of which can be made to misbehave.
 struct RealNetwork {

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Two real servers on one relay, two people, real time: the first server has the relay inside, the second takes it for its node.
-@Suite(.fewAtATime, .safetyNet)
+@Suite(.fewAtATime)
 struct RealServersTests {
     @Test("a person registers with two servers, is found and notified, also when one was killed and comes back, and when one leaves")
     func everything() async throws {
@@ -73,7 +73,7 @@ extension ServerProcess {
 }
 
 /// Two real servers, each at a node of its own, two people at a third: what goes wrong on the way.
-@Suite(.fewAtATime, .safetyNet)
+@Suite(.fewAtATime)
 struct RealTroubleTests {
     private let alice = Identity.generate()
     private let bob = Identity.generate()

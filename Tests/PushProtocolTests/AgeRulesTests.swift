@@ -1,9 +1,10 @@
 import Envelope
 import PushProtocol
+import TestSupport
 import Testing
 import Wire
 
-struct AgeRulesTests {
+@Suite(.safetyNet) struct AgeRulesTests {
     static let day = Duration.seconds(24 * 3_600)
     static let now = Timestamp(nanoseconds: 1_700_000_000_000_000_000)
 

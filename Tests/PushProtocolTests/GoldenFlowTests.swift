@@ -7,7 +7,7 @@ import Wire
 
 /// The "main flow" of golden vectors 08, decided by the rules alone over dictionaries: replies and pushes as observed of the
 /// reference implementation, except where PROTOCOL.md says that we do otherwise.
-struct GoldenFlowTests {
+@Suite(.safetyNet) struct GoldenFlowTests {
     @Test func `the main flow is answered as the reference does`() throws {
         let world = try GoldenFlow.load().mainFlow
         var server = try ServerInMemory(publicKey: PublicKey(uncompressed: world.serverPublicKey.bytes))

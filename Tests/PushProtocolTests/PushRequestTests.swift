@@ -1,10 +1,11 @@
 import PushProtocol
 import StatusCrypto
+import TestSupport
 import Testing
 import Wire
 
 /// PROTOCOL.md §9: a whole request.
-struct PushRequestTests {
+@Suite(.safetyNet) struct PushRequestTests {
     private struct StoreError: Error, Equatable {}
 
     private let other = Installation(keyHash: Fixture.keyHash, installationID: "other")

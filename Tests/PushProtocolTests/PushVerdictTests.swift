@@ -1,9 +1,10 @@
 import PushProtocol
+import TestSupport
 import Testing
 import Wire
 
 /// PROTOCOL.md §9: the order of the checks, and every filter.
-struct PushVerdictTests {
+@Suite(.safetyNet) struct PushVerdictTests {
     private static let laterType = PushNotificationType(rawValue: 77)
     private static let sendableTypes: [PushNotificationType] = [.message, .mention, .requestToJoinCommunity, laterType]
 

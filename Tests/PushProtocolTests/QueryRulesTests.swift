@@ -1,10 +1,11 @@
 import PushProtocol
 import StatusCrypto
+import TestSupport
 import Testing
 import Wire
 
 /// PROTOCOL.md §8.
-struct QueryRulesTests {
+@Suite(.safetyNet) struct QueryRulesTests {
     private let serverPublicKey = FixedBytes<33>(repeating: 2)
 
     private func registration(_ change: (inout QueryableRegistration) -> Void = { _ in }) -> QueryableRegistration {

@@ -1,10 +1,11 @@
 import PushProtocol
 import StatusCrypto
+import TestSupport
 import Testing
 import Wire
 
 /// The table of PROTOCOL.md §7, row by row, and its order.
-struct RegistrationRulesTests {
+@Suite(.safetyNet) struct RegistrationRulesTests {
     private let requestID = Digest64(repeating: 0x1F)
 
     private func decide(

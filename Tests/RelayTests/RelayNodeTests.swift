@@ -7,7 +7,7 @@ import Wire
 @testable import Relay
 
 /// The relay's values, where HTTP would only be in the way.
-struct RelayNodeTests {
+@Suite(.safetyNet) struct RelayNodeTests {
     static let now = TestNode.start
 
     func envelope(_ number: Int, byteCount: Int = 1) -> WakuEnvelope {

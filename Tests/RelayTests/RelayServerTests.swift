@@ -1,9 +1,9 @@
 import Envelope
+import MessageBus
 import Relay
 import Synchronization
 import TestSupport
 import Testing
-import Transport
 import Wire
 
 /// What only the relay does, or what a real node cannot be made to do on demand.
@@ -82,47 +82,6 @@ struct RelayServerTests {
                 #expect(try await first.post(TestNode.path, body).status == 200)
                 #expect(recorder.recorded.withLock { $0.map(\.message.payload) } == [[1]])
                 #expect(try await timestamps(second).count == 1)
-            }
-        }
-    }
-
-    @Test func `nothing is taken while the server does not run`() async throws {
-        let bus = Bus()
-        let transport = EmbeddedTransport(bus: bus, pubsubTopics: [TestNode.topic])
-        try await withRelay(on: bus) { node async throws in
-            let answer = try await node.post(TestNode.path, #"{"payload":"AQ==","contentTopic":"/a/1/b/c"}"#)
-            #expect(answer.status == 503)
-            #expect(answer.body == "Failed to publish: the server is not receiving")
-            #expect(!transport.troubles.isEmpty)
-        }
-    }
-
-    @Test func `what the server publishes can be fetched, and what it is sent reaches it`() async throws {
-        final class Receiver: EnvelopeReceiver {
-            let received = Mutex<[WakuEnvelope]>([])
-            func wants(contentTopic: String) -> Bool { true }
-            func receive(_ envelopes: [WakuEnvelope], origin: EnvelopeOrigin) { received.withLock { $0 += envelopes } }
-        }
-        let bus = Bus()
-        let receiver = Receiver()
-        let transport = EmbeddedTransport(bus: bus, pubsubTopics: [TestNode.topic])
-        try await withRelay(on: bus) { node async throws in
-            try await withThrowingTaskGroup { group in
-                // Runs at once, up to where it waits to be shut down.
-                group.addImmediateTask { try await transport.run(receiver: receiver) }
-                let timestamp = try await node.publish(on: "/question/1/b/c")
-                #expect(receiver.received.withLock { $0.map(\.message.timestamp) } == [timestamp])
-                #expect(try await timestamps(node) == [timestamp])
-
-                var answer = WakuMessage()
-                answer.payload = [9]
-                answer.contentTopic = "/answer/1/b/c"
-                answer.timestamp = timestamp + 1
-                try await transport.publish(WakuEnvelope(pubsubTopic: TestNode.topic, message: answer))
-                #expect(try await timestamps(node) == [timestamp + 1])
-                #expect(receiver.received.withLock { $0.count } == 1)
-                group.cancelAll()
-                try await group.waitForAll()
             }
         }
     }

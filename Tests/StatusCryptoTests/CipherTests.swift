@@ -1,8 +1,9 @@
 import StatusCrypto
+import TestSupport
 import Testing
 
 /// Known answers from the standards, for what the golden vectors show only in combination.
-struct CipherTests {
+@Suite(.safetyNet) struct CipherTests {
     @Test(
         "SHA-256 knows the examples of FIPS 180",
         arguments: [

@@ -1,8 +1,9 @@
 import StatusCrypto
+import TestSupport
 import Testing
 
 /// The bytes of the reference are in golden vectors 07, with the frames around them: `RFC26Tests`.
-struct ECIESTests {
+@Suite(.safetyNet) struct ECIESTests {
     let recipient: PrivateKey
     let sealed: [UInt8]
 

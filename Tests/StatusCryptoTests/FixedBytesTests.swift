@@ -1,7 +1,8 @@
 import StatusCrypto
+import TestSupport
 import Testing
 
-struct FixedBytesTests {
+@Suite(.safetyNet) struct FixedBytesTests {
     @Test("Only the exact length is taken")
     func length() {
         #expect(FixedBytes<3>([1, 2]) == nil)

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Golden vectors 01.
-struct KeccakTests {
+@Suite(.safetyNet) struct KeccakTests {
     struct File: Decodable {
         let hashes: [Case]
         let chatIDHashes: [ChatID]

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Golden vectors 01.
-struct KeyTests {
+@Suite(.safetyNet) struct KeyTests {
     struct File: Decodable {
         let keys: [Key]
         let privateKeys: [Candidate]

@@ -1,7 +1,8 @@
 import StatusCrypto
+import TestSupport
 import Testing
 
-struct SecureRandomTests {
+@Suite(.safetyNet) struct SecureRandomTests {
     @Test("Numbers do not repeat over many refills, nor between copies")
     func distinct() {
         var random = SecureRandom()

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Golden vectors 03.
-struct SharedSecretTests {
+@Suite(.safetyNet) struct SharedSecretTests {
     struct File: Decodable {
         let ecdh: [Agreement]
         let encrypt: [Encryption]

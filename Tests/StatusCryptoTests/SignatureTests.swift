@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Golden vectors 04: grants are signatures like all others.
-struct SignatureTests {
+@Suite(.safetyNet) struct SignatureTests {
     struct File: Decodable {
         let grants: [Made]
         let verify_cases: [Given]

@@ -1,8 +1,9 @@
+import TestSupport
 import Testing
 
 @testable import Store
 
-struct RowRangesTests {
+@Suite(.safetyNet) struct RowRangesTests {
     @Test(arguments: [
         ([], []),
         ([7], [7...7]),

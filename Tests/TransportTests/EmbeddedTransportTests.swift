@@ -1,9 +1,10 @@
 import Envelope
-import Logging
+import MessageBus
 import ServiceLifecycle
 import TestSupport
 import Testing
 import Transport
+import WakuREST
 
 @Suite(.safetyNet)
 struct EmbeddedTransportTests {
@@ -13,7 +14,7 @@ struct EmbeddedTransportTests {
     let client: BusMembership
 
     init() {
-        transport = EmbeddedTransport(bus: bus, pubsubTopics: [shard])
+        transport = EmbeddedTransport(bus: bus, pubsubTopics: [TestNode.topic])
         client = bus.attach(listener: Listener())
     }
 
@@ -30,32 +31,32 @@ struct EmbeddedTransportTests {
 
     @Test func `publishing to the server means that it recorded`() async throws {
         try await whileRunning { () async throws in
-            try await client.publish(envelope([7]))
-            #expect(receiver.batches == [[envelope([7])]])
-            #expect(receiver.origins == [.live])
+            try await client.publish(.sample([7]))
+            #expect(receiver.batches == [[.sample([7])]])
+            #expect(receiver.condition.value.origins == [.live])
         }
     }
 
     @Test func `what the server could not record is not published`() async throws {
         try await whileRunning { () async throws in
-            receiver.isFull = true
-            await #expect(throws: Receiver.DiskFull.self) { try await client.publish(envelope()) }
+            receiver.refuse(.max)
+            await #expect(throws: Receiver.DiskFull.self) { try await client.publish(.sample()) }
         }
     }
 
     @Test func `other topics pass by`() async throws {
-        receiver.isFull = true
+        receiver.refuse(.max)
         try await whileRunning { () async throws in
-            try await client.publish(envelope(on: "/waku/2/rs/16/64"))
-            try await client.publish(envelope(contentTopic: "/other/1/a/b"))
+            try await client.publish(.sample(on: "/waku/2/rs/16/64"))
+            try await client.publish(.sample(contentTopic: "/other/1/a/b"))
         }
         #expect(receiver.batches.isEmpty)
     }
 
     @Test func `nothing is published to a server that does not run (yet, or any more)`() async throws {
-        await #expect(throws: TransportError.notRunning) { try await client.publish(envelope()) }
+        await #expect(throws: NotRecording.self) { try await client.publish(.sample()) }
         try await whileRunning { () async throws in #expect(transport.troubles.isEmpty) }
-        await #expect(throws: TransportError.notRunning) { try await client.publish(envelope()) }
+        await #expect(throws: NotRecording.self) { try await client.publish(.sample()) }
         #expect(!transport.troubles.isEmpty)
     }
 
@@ -63,8 +64,8 @@ struct EmbeddedTransportTests {
         let listener = Listener()
         _ = bus.attach(listener: listener)
         try await whileRunning { () async throws in
-            try await transport.publish(envelope())
-            #expect(listener.envelopes == [envelope()])
+            try await transport.publish(.sample())
+            #expect(listener.heard == [.sample()])
             #expect(receiver.batches.isEmpty)
         }
     }
@@ -80,13 +81,36 @@ struct EmbeddedTransportTests {
                 try await transport.run(receiver: receiver)
             }
         }
-        let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         let ingest = Ingest(transport: transport, receiver: receiver)
-        let group = ServiceGroup(services: [ingest], logger: logger)
+        let group = ServiceGroup(services: [ingest], logger: quietLogger)
         async let running: Void = group.run()
         await ingest.started.wait { $0 }
         await group.triggerGracefulShutdown()
         try await running
         #expect(!transport.troubles.isEmpty)
+    }
+
+    @Test func `a relay takes nothing while the server does not run`() async throws {
+        try await withRelay(on: bus) { node async throws in
+            let answer = try await node.post(TestNode.path, #"{"payload":"AQ==","contentTopic":"/wanted/1/b/c"}"#)
+            #expect(answer.status == 503)
+            #expect(answer.body == "Failed to publish: the server is not receiving")
+        }
+    }
+
+    @Test func `what the server publishes can be fetched from a relay, and what that is sent reaches it`() async throws {
+        try await withRelay(on: bus) { node async throws in
+            try await whileRunning { () async throws in
+                let question = WakuEnvelope.sample([1], contentTopic: "/wanted/1/question/proto")
+                try await node.wakuNode.publish(question)
+                #expect(receiver.batches == [[question]])
+                #expect(try await node.wakuNode.takeMessages(on: TestNode.topic) == [question])
+
+                let answer = WakuEnvelope.sample([2], contentTopic: "/wanted/1/answer/proto")
+                try await transport.publish(answer)
+                #expect(try await node.wakuNode.takeMessages(on: TestNode.topic) == [answer])
+                #expect(receiver.batches.count == 1)
+            }
+        }
     }
 }

@@ -3,12 +3,13 @@ import StatusCrypto
 import Synchronization
 import TestSupport
 import Testing
+import WakuREST
 import Wire
 
 @testable import Transport
 
 /// Windows, pages and checkpoints of a node's history, with time that is advanced.
-struct HistoryTests {
+@Suite(.safetyNet) struct HistoryTests {
     let world = HistoryWorld()
     var history: History
 
@@ -52,7 +53,7 @@ struct HistoryTests {
         #expect(!world.accepted.contains(before))
         #expect(world.saved == [HistoryWorld.start.advanced(by: .zero)])
         #expect(world.queries.count == 3)
-        #expect(world.queries.allSatisfy { $0.pageSize == 100 && $0.includesData && $0.isAscending && $0.pubsubTopic == shard })
+        #expect(world.queries.allSatisfy { $0.pageSize == 100 && $0.includesData && $0.isAscending && $0.pubsubTopic == TestNode.topic })
         #expect(world.queries.allSatisfy { $0.contentTopics.isEmpty && $0.hashes.isEmpty })
         #expect(history.action == .rest)
         #expect(history.delay == .seconds(60))

@@ -1,9 +1,11 @@
 import Envelope
 import StatusCrypto
 import Synchronization
+import TestSupport
 import Wire
 
 @testable import Transport
+@testable import WakuREST
 
 /// A node's store and a receiver, both in memory, for `History` to be run against.
 final class HistoryWorld: Sendable {
@@ -45,7 +47,7 @@ final class HistoryWorld: Sendable {
 
     func history() -> History {
         History(
-            pubsubTopic: shard, peerAddress: nil, wants: { topic in self.state.withLock { $0.wantedTopics.contains(topic) } },
+            pubsubTopic: TestNode.topic, peerAddress: nil, wants: { topic in self.state.withLock { $0.wantedTopics.contains(topic) } },
             isKnown: { hash in self.state.withLock { $0.known.contains(hash) } })
     }
 
@@ -61,7 +63,7 @@ final class HistoryWorld: Sendable {
         message.contentTopic = contentTopic
         message.version = 1
         message.timestamp = now.advanced(by: .zero - age).nanoseconds
-        let envelope = WakuEnvelope(pubsubTopic: shard, message: message)
+        let envelope = WakuEnvelope(pubsubTopic: TestNode.topic, message: message)
         let digest = envelope.hash
         let row = Row(
             envelope: envelope, digest: digest, hash: Hex.encode(digest.bytes, prefix: "0x"), timestamp: message.timestamp ?? 0)

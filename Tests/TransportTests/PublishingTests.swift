@@ -1,66 +1,128 @@
 import Envelope
+import HTTPClient
+import Relay
 import StatusCrypto
+import TestSupport
 import Testing
+import Transport
+import WakuREST
 import Wire
 
-@testable import Transport
-
-/// The rules of publishing, and what is remembered of it.
+/// Publishing through a node that has its moods.
+@Suite(.safetyNet)
 struct PublishingTests {
-    static let now = Timestamp(nanoseconds: 1_700_000_000_000_000_000)
+    let world = WakuWorld()
 
-    @Test(arguments: [
-        TransportError.unreachable("timedOut"), .refused(status: 500, text: "Failed to publish: timedout"), .refused(status: 500, text: ""),
-        .refused(status: 503, text: ""), .refused(status: 404, text: "/relay endpoints are not available while initializing."),
-        .refused(status: 400, text: "Failed to publish: Node not subscribed to topic: /waku/2/rs/16/32"), .refused(status: 429, text: ""),
-    ])
-    func `what may pass is tried four times, later and later`(error: TransportError) {
-        var attempts = PublishAttempts()
-        let delays = (0..<4).map { _ in attempts.delay(after: error, jitter: 1) }
-        #expect(delays == [.milliseconds(500), .seconds(1), .seconds(2), nil])
+    func withTransport(
+        _ configuration: WakuTransport.Configuration? = nil, _ test: (WakuTransport) async throws -> Void
+    ) async throws {
+        try await world.withNode(.init(pubsubTopics: [TestNode.topic])) { node async throws in
+            try await test(world.transport(node.url, configuration))
+        }
     }
 
-    @Test(arguments: [
-        TransportError.refused(status: 400, text: "Failed to publish: Message size exceeded maximum of 153600 bytes"),
-        .refused(status: 413, text: ""), .outdated, .queueFull,
-    ])
-    func `what will not pass is not tried again`(error: TransportError) {
-        var attempts = PublishAttempts()
-        #expect(attempts.delay(after: error, jitter: 0) == nil)
+    @Test func `publishes messages as they are`() async throws {
+        try await withTransport { transport async throws in
+            try await transport.publish(world.envelope(5))
+            #expect(world.peers.heard == [world.envelope(5)])
+            #expect(transport.troubles.count == 1)  // not polled yet
+        }
     }
 
-    @Test func `chance takes up to half of the delay`() {
-        var attempts = PublishAttempts()
-        #expect(attempts.delay(after: .unreachable(""), jitter: 0) == .milliseconds(250))
+    @Test func `what may have been sent is sent again byte for byte`() async throws {
+        world.control.faults.publishing = .timedOutButSent
+        try await withTransport { transport async throws in
+            let envelope = world.envelope(5)
+            let publishing = Task { try await transport.publish(envelope) }
+            await world.clock.sleepers(dueIn: .milliseconds(500))
+            world.control.faults.publishing = .normal
+            world.advance(by: .milliseconds(500))
+            try await publishing.value
+            #expect(world.peers.heard == [envelope, envelope])
+        }
     }
 
-    @Test(arguments: [(-21, false), (-20, true), (0, true), (20, true), (21, false)])
-    func `an envelope is fresh for 20 seconds`(seconds: Int, isFresh: Bool) {
-        #expect(PublishAttempts.isFresh(envelope(), at: Self.now.advanced(by: .seconds(seconds))) == isFresh)
+    @Test func `a node that keeps failing is given up, and the operator hears why until it works`() async throws {
+        world.control.faults.publishing = .timedOut
+        try await withTransport { transport async throws in
+            let publishing = Task { [world] in try await transport.publish(world.envelope(5)) }
+            for delay in [500, 1_000, 2_000] {
+                await world.clock.sleepers(dueIn: .milliseconds(delay))
+                world.advance(by: .milliseconds(delay))
+            }
+            let error = TransportError.refused(status: 500, text: "Failed to publish: timedout")
+            await #expect(throws: error) { try await publishing.value }
+            #expect(world.peers.heard == [])
+            #expect(transport.troubles.contains("publishing: \(error)"))
+            world.control.faults.publishing = .normal
+            try await transport.publish(world.envelope(6))
+            #expect(!transport.troubles.contains("publishing: \(error)"))
+        }
     }
 
-    @Test func `so many messages may wait and no more`() throws {
-        var backlog = PublishBacklog()
-        for _ in 0..<PublishBacklog.maximumCount { try backlog.enter(envelope()) }
-        #expect(throws: TransportError.queueFull) { try backlog.enter(envelope()) }
-        backlog.leave(envelope())
-        try backlog.enter(envelope())
+    @Test func `what the node refuses for its own sake is not sent again`() async throws {
+        world.control.faults.publishing = .refused
+        try await withTransport { transport async throws in
+            await #expect(throws: TransportError.refused(status: 400, text: "Failed to publish: RLN validation failed")) {
+                try await transport.publish(world.envelope(5))
+            }
+        }
     }
 
-    @Test func `so many bytes may wait and no more, save that one message always may`() throws {
-        var backlog = PublishBacklog()
-        let large = envelope([UInt8](repeating: 0, count: PublishBacklog.maximumByteCount))
-        try backlog.enter(large)
-        #expect(throws: TransportError.queueFull) { try backlog.enter(envelope()) }
-        backlog.leave(large)
-        try backlog.enter(envelope(large.message.payload + [1]))
+    @Test func `an envelope that no archive would keep is not sent, nor sent again`() async throws {
+        world.control.faults.publishing = .timedOut
+        try await withTransport { transport async throws in
+            let envelope = world.envelope(5)
+            let publishing = Task { try await transport.publish(envelope) }
+            await world.clock.sleepers(dueIn: .milliseconds(500))
+            world.advance(by: .seconds(21))
+            await #expect(throws: TransportError.outdated) { try await publishing.value }
+            world.control.faults.publishing = .normal
+            await #expect(throws: TransportError.outdated) { try await transport.publish(envelope) }
+            #expect(world.peers.heard == [])
+        }
     }
 
-    @Test func `the latest hashes are known, however many there were`() {
-        var known = KnownHashes(maximumCount: 10)
-        let hashes = (0..<100).map { Digest32(repeating: UInt8($0)) }
-        for hash in hashes { known.insert([hash]) }
-        #expect(hashes.suffix(5).allSatisfy { known.contains($0) })
-        #expect(!hashes.prefix(90).contains { known.contains($0) })
+    @Test func `more than may wait is refused at once`() async throws {
+        let transport = world.transport("http://127.0.0.1:1")  // tcpmux: nobody listens
+        var large = world.envelope(1)
+        large.message.payload = [UInt8](repeating: 1, count: 40 << 20)
+        let waiting = Task { [large] in try await transport.publish(large) }
+        await world.clock.sleepers(dueIn: .milliseconds(500))  // until the next attempt
+        await #expect(throws: TransportError.queueFull) { try await transport.publish(large) }
+        waiting.cancel()
+        _ = await waiting.result
+    }
+
+    @Test func `the server's own messages do not come back to it`() async throws {
+        try await withTransport { transport async throws in
+            try await world.whileRunning(transport) { () async throws in
+                try await transport.publish(world.envelope(5))
+                try await world.send([6])
+                await world.pass(WakuWorld.interval)
+                #expect(world.receiver.numbers == [6])
+                await world.pass(.seconds(60), dueIn: WakuWorld.idle)
+                #expect(world.receiver.numbers == [6])
+            }
+        }
+    }
+
+    @Test func `what the node took and nobody has is published again, until it is in the store`() async throws {
+        let configuration = WakuTransport.Configuration(
+            pubsubTopics: [TestNode.topic], pollInterval: WakuWorld.interval, confirmsPublishing: true)
+        try await withTransport(configuration) { transport async throws in
+            try await world.whileRunning(transport, dueIn: WakuWorld.idle + [.seconds(3)]) { () async throws in
+                world.control.faults.dropEvery = 1
+                let envelope = world.envelope(5)
+                try await transport.publish(envelope)
+                #expect(world.peers.heard == [envelope])
+                world.control.faults.dropEvery = 0
+                await world.pass(.seconds(3), dueIn: [WakuWorld.interval, .seconds(3)])
+                #expect(world.peers.heard == [envelope, envelope])
+                await world.pass(.seconds(3), dueIn: [WakuWorld.interval, .seconds(3)])
+                await world.pass(.seconds(3), dueIn: [WakuWorld.interval, .seconds(3)])
+                #expect(world.peers.heard.count == 2)
+            }
+        }
     }
 }

@@ -9,7 +9,7 @@ struct TopicPollTests {
     var poll = TopicPoll(interval: .milliseconds(500), cacheShare: 40)
 
     func batch(_ count: Int) -> LiveBatch {
-        LiveBatch(wanted: [envelope()], hashes: (0..<count).map { Digest32(repeating: UInt8($0)) })
+        LiveBatch(wanted: [.sample()], hashes: (0..<count).map { Digest32(repeating: UInt8($0)) })
     }
 
     @Test mutating func `polls at its interval`() {

@@ -7,7 +7,7 @@ import Wire
 /// Compares with Google's implementation, on random messages and on damaged ones.
 ///
 /// Needs `protoc` and Python's protobuf, of Debian's packages `protobuf-compiler` and `python3-protobuf`; without them it fails.
-@Suite(.fewAtATime, .safetyNet)
+@Suite(.fewAtATime)
 struct DifferentialTests {
     @Test func `Google's protobuf and ours agree on random messages, both ways, and on damaged ones`() async throws {
         let seed: UInt64 = 71

@@ -4,7 +4,7 @@ import Testing
 import Wire
 
 /// What the reference implementation wrote, and what it made of odd bytes.
-struct GoldenVectorTests {
+@Suite(.safetyNet) struct GoldenVectorTests {
     @Test(arguments: try WireVectors.load().encode)
     func `A message is read from the reference's bytes and written as the same bytes`(vector: WireVectors.Encoding) throws {
         let message = try vector.message.type.decode(vector.hex.bytes)

@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 import Wire
 
-struct SegmentMessageTests {
+@Suite(.safetyNet) struct SegmentMessageTests {
     static func message(payload: [UInt8] = [1], segmentsCount: UInt32 = 0, paritySegmentsCount: UInt32 = 0) -> SegmentMessage {
         var message = SegmentMessage()
         message.entireMessageHash = Array(repeating: 7, count: 32)

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import Wire
 
-@Suite(.fewAtATime, .safetyNet)
+@Suite(.fewAtATime)
 struct WireReaderTests {
     @Test(arguments: [
         ("30", WireError.truncated),  // no varint after the tag

@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 import Wire
 
-struct WireWriterTests {
+@Suite(.safetyNet) struct WireWriterTests {
     @Test(arguments: 0..<64)
     func `Numbers at the edge of a byte take the fewest bytes`(power: UInt64) throws {
         for value in [1 << power &- 1, 1 << power, 1 << power &+ 1] as [UInt64] {

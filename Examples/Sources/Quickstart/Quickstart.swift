@@ -3,7 +3,7 @@ import PushClient
 /// Two people and a push server: Alice's phone registers, Bob finds it and has it notified.
 ///
 ///     pushserver serve &
-///     Quickstart "$(pushserver identity | sed 's/.*"publicKey":"\([^"]*\)".*/\1/')"
+///     Quickstart "$(pushserver identity | cut -d '"' -f 4)"
 ///
 /// `swift build` of the repository builds it too; this folder is how the package of an app looks.
 @main

@@ -7,7 +7,7 @@ enum SettingValue: Equatable, Sendable {
     case list([String])
 }
 
-/// The three places a setting can come from; the later wins: file, environment, flags (CONTRACT.md).
+/// The three places a setting can come from; the later wins: file, environment, flags (INTERFACE.md, "Settings").
 package struct SettingsSource: Sendable {
     /// A value and where it stands, in words for an error message.
     struct Found {

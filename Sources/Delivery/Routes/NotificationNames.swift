@@ -9,9 +9,7 @@ extension NotificationID {
     /// forged feedback does not hit (GORUSH.md §8).
     init(at now: Timestamp, using random: inout some RandomNumberGenerator) {
         let milliseconds = UInt64(clamping: now.nanoseconds / 1_000_000)
-        self = random.fixedBytes()
+        self = UniversallyUniqueID.marked(random.fixedBytes(), version: 7)
         for index in 0..<6 { self[index] = UInt8(truncatingIfNeeded: milliseconds >> (40 - 8 * index)) }
-        self[6] = self[6] & 0x0F | 0x70
-        self[8] = self[8] & 0x3F | 0x80
     }
 }

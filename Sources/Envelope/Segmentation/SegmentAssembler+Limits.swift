@@ -18,7 +18,7 @@ extension SegmentAssembler {
         package var maximumSignerSetCount = 16
         /// Completed sets that are remembered, to tell their late segments from new ones. A hundred bytes each.
         package var maximumCompletedSetCount = 4_096
-        /// How long an incomplete set is kept from its first segment, and a completed one remembered (DESIGN.md). After it the same
+        /// How long an incomplete set is kept from its first segment, and a completed one remembered (PROTOCOL.md §5.1). After it the same
         /// message may be sent again, and be answered again.
         package var maximumAge = Duration.seconds(10 * 60)
 

@@ -39,8 +39,7 @@ public struct Identity: Sendable {
         var sponge = KeccakSponge.keccak256
         sponge.absorb(Array("pushserver installation".utf8))
         sponge.absorb(privateKey.publicKey.compressed.span)
-        let digest: Digest32 = sponge.squeeze()
-        return UniversallyUniqueID.text(Array(digest.bytes.prefix(16)), version: 8)
+        return UniversallyUniqueID.text(sponge.squeeze(), version: 8)
     }
 }
 

@@ -1,7 +1,7 @@
 import Envelope
 import HTTPClient
 import Synchronization
-import Transport
+import WakuREST
 
 /// A Waku node behind its REST API.
 final class RESTNode: MessageNode {
@@ -22,7 +22,7 @@ final class RESTNode: MessageNode {
             try await node.publish(envelope)
         } catch .refused(400, let text) where text.contains("not subscribed") {
             // Nobody reads this topic at the node, so subscribing takes nothing from anybody (WAKU_REST.md §1.2).
-            try await asked { () async throws(TransportError) in
+            try await asked { () async throws(NodeError) in
                 try await node.subscribe(to: [envelope.pubsubTopic])
                 try await node.publish(envelope)
             }
@@ -32,7 +32,7 @@ final class RESTNode: MessageNode {
     }
 
     func messages(on pubsubTopic: String, topics: Set<Topic>, since start: Timestamp) async throws(PushClientError) -> [WakuEnvelope] {
-        try await asked { () async throws(TransportError) in
+        try await asked { () async throws(NodeError) in
             switch reception {
             case .store: try await stored(on: pubsubTopic, topics: topics, since: start)
             case .relayCache: try await cached(on: pubsubTopic, topics: topics)
@@ -40,7 +40,7 @@ final class RESTNode: MessageNode {
         }
     }
 
-    private func stored(on pubsubTopic: String, topics: Set<Topic>, since start: Timestamp) async throws(TransportError) -> [WakuEnvelope] {
+    private func stored(on pubsubTopic: String, topics: Set<Topic>, since start: Timestamp) async throws(NodeError) -> [WakuEnvelope] {
         var query = StoreQuery()
         query.pubsubTopic = pubsubTopic
         query.startTime = start
@@ -55,7 +55,7 @@ final class RESTNode: MessageNode {
     }
 
     /// Subscribes when the node is not: a second subscription at go-waku is another cache (WAKU_REST.md §1.2).
-    private func cached(on pubsubTopic: String, topics: Set<Topic>) async throws(TransportError) -> [WakuEnvelope] {
+    private func cached(on pubsubTopic: String, topics: Set<Topic>) async throws(NodeError) -> [WakuEnvelope] {
         inbox.withLock { inbox in
             for topic in topics { inbox.open(topic) }
         }
@@ -69,7 +69,7 @@ final class RESTNode: MessageNode {
         return inbox.withLock { inbox in topics.flatMap { inbox.envelopes(on: $0) } }
     }
 
-    private func asked<Answer>(_ body: () async throws(TransportError) -> Answer) async throws(PushClientError) -> Answer {
+    private func asked<Answer>(_ body: () async throws(NodeError) -> Answer) async throws(PushClientError) -> Answer {
         do {
             return try await body()
         } catch {
@@ -79,12 +79,12 @@ final class RESTNode: MessageNode {
 }
 
 extension PushClientError {
-    fileprivate init(_ error: TransportError) {
+    fileprivate init(_ error: NodeError) {
         self =
             switch error {
             case .refused(let status, let text): .nodeRefused(status: status, text: text)
             case .unreachable(let reason): .nodeUnreachable(reason: reason)
-            case .unintelligible, .tooLarge, .notRunning, .queueFull, .outdated: .nodeUnreachable(reason: error.description)
+            case .unintelligible, .tooLarge: .nodeUnreachable(reason: error.description)
             }
     }
 }

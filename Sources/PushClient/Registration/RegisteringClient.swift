@@ -1,3 +1,4 @@
+import Concurrency
 import Envelope
 import FoundationEssentials
 import StatusCrypto
@@ -32,7 +33,7 @@ public actor RegisteringClient {
     private var underWay: Set<IdentityKey> = []
     private let listeners = Broadcast<RegistrationEvent>()
     /// Tells `run` that there is something new to wait for.
-    private let changes = Broadcast<Void>()
+    private let changes = Notify()
 
     /// Makes a client, and reads what it knew when it ended. Nothing is sent.
     ///
@@ -124,7 +125,7 @@ public actor RegisteringClient {
             // `run` does it again.
             listeners.send(.troubled(error))
         }
-        changes.send(())
+        changes.notify()
         return statuses
     }
 
@@ -156,8 +157,6 @@ public actor RegisteringClient {
     public func run() async {
         var troubleCount = 0
         while !Task.isCancelled {
-            // Anew each time: a stream is over when the task that reads it is cancelled. Before the work, so that nothing is missed.
-            let changes = changes.subscribe(bufferingNewest: 1)
             do throws(PushClientError) {
                 try await writeToDueServers()
                 try await advertiseIfDue()
@@ -166,23 +165,18 @@ public actor RegisteringClient {
                 listeners.send(.troubled(error))
                 troubleCount += 1
             }
-            await wait(for: changes, atLeast: troubleCount == 0 ? .zero : BackOff.delay(failureCount: troubleCount, using: &random))
+            await waitForWork(atLeast: troubleCount == 0 ? .zero : BackOff.registering.delay(afterFailures: troubleCount, using: &random))
         }
     }
 
     /// Until there is something to do, or may be.
-    private func wait(for changes: AsyncStream<Void>, atLeast minimum: Duration) async {
+    private func waitForWork(atLeast minimum: Duration) async {
         let now = node.now
-        let next = [plan.nextAttempt(after: now, except: underWay), nextAdvertisement(after: now)].compactMap { $0 }.min()
         // Never for longer: clocks are set now and then.
-        let pause = max(minimum, next.map { min(now.duration(to: $0), BackOff.maximum) } ?? BackOff.maximum)
-        let exchange = node.exchange
-        await withTaskGroup { group in
-            group.addTask { try? await exchange.sleep(for: pause) }
-            group.addTask { for await _ in changes { return } }
-            await group.next()
-            group.cancelAll()
-        }
+        let longest = BackOff.registering.longest
+        let next = [plan.nextAttempt(after: now, except: underWay), nextAdvertisement(after: now)].compactMap { $0 }.min()
+        let pause = max(minimum, next.map { min(now.duration(to: $0), longest) } ?? longest)
+        await changes.wait(atMost: pause, clock: node.exchange.clock)
     }
 
     /// All at once, each of them as often as is to be done without waiting.

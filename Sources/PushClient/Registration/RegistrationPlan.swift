@@ -1,4 +1,6 @@
+import Concurrency
 package import Envelope
+import StatusCrypto
 package import Wire
 
 /// What the servers of one installation are to know, what each is known to know, and what is to be done next.
@@ -261,7 +263,7 @@ extension RegistrationPlan {
             entries[index].stop = .gaveUp
             return .stopped(server: server, reason: reason)
         }
-        let delay = BackOff.delay(failureCount: entries[index].failureCount, using: &random)
+        let delay = BackOff.registering.delay(afterFailures: entries[index].failureCount, using: &random)
         entries[index].nextAttempt = now.advanced(by: delay)
         return .retrying(server: server, reason: reason, after: delay)
     }

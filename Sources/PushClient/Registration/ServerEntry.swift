@@ -1,3 +1,4 @@
+import Concurrency
 import Envelope
 
 /// What a ``RegistrationPlan`` knows of one server.
@@ -56,7 +57,7 @@ struct ServerEntry: Codable, Equatable, Sendable {
     func attempt(after now: Timestamp, generation: Int) -> Timestamp? {
         guard !isUpToDate(generation), stop == nil else { return nil }
         // A clock that was set back must not put it off for longer than any back-off.
-        return min(max(nextAttempt ?? now, now), now.advanced(by: BackOff.maximum))
+        return min(max(nextAttempt ?? now, now), now.advanced(by: BackOff.registering.longest))
     }
 
     /// Forgets failures: there is something new to try.

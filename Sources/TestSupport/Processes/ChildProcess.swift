@@ -27,7 +27,7 @@ package final class ChildProcess: Sendable {
 
     package let standardOutput = Lines()
     package let standardError = Lines()
-    private let identifier: pid_t
+    package let identifier: Int32
     private let life = LifeCell()
 
     /// Apart, so that the thread that waits for the end does not keep the handle.
@@ -73,6 +73,10 @@ package final class ChildProcess: Sendable {
     /// Does nothing if it has ended: its number may be another's by then.
     package func signal(_ number: Int32) {
         life.state.withLock { if case .running = $0 { _ = kill(identifier, number) } }
+    }
+
+    package var isRunning: Bool {
+        life.state.withLock { if case .running = $0 { true } else { false } }
     }
 
     /// Waits for the end; a negative number is the signal that caused it. A task that is cancelled kills it.

@@ -2,7 +2,7 @@ import Foundation
 
 /// `pushserver serve` as a process of its own: for signals, restarts and exit codes nothing less will do.
 package final class ServerProcess: Sendable {
-    /// Contents of the ready file (CONTRACT.md); addresses are `HOST:PORT`.
+    /// Contents of the ready file (INTERFACE.md, "Files"); addresses are `HOST:PORT`.
     package struct Addresses: Decodable, Sendable {
         package var admin: String
         package var relays: [String]
@@ -14,6 +14,8 @@ package final class ServerProcess: Sendable {
 
     /// What it has logged so far.
     package var log: Lines { launched.log }
+
+    package var processIdentifier: Int32 { launched.process.identifier }
 
     /// The files of the server, which stay as long as it runs.
     package var folder: TemporaryFolder { launched.folder }
@@ -58,7 +60,7 @@ package final class Launched<ReadyFile: Decodable & Sendable>: Sendable {
         package var log: [String]
     }
 
-    private let process: ChildProcess
+    fileprivate let process: ChildProcess
     private let readyFile: String
     fileprivate let folder: TemporaryFolder
 

@@ -1,5 +1,6 @@
 import Envelope
 import StatusCrypto
+import WakuREST
 
 /// Decides what to ask a node's store about one pubsub topic, so that nothing is missed that the store holds: a value, told what happened.
 ///

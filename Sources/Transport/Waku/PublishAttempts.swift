@@ -1,4 +1,5 @@
 import Envelope
+import WakuREST
 import Wire
 
 /// Why an attempt to publish failed, for the metrics.
@@ -10,12 +11,10 @@ enum PublishFailure: String, CaseIterable {
     case queueFull = "queue_full"
     case outdated
 
-    init(_ error: TransportError) {
+    init(_ error: NodeError) {
         switch error {
-        case .queueFull: self = .queueFull
-        case .outdated: self = .outdated
         case .refused(_, let text): self = text.contains("timedout") ? .timedOut : .refused
-        case .unreachable, .unintelligible, .tooLarge, .notRunning: self = .unreachable
+        case .unreachable, .unintelligible, .tooLarge: self = .unreachable
         }
     }
 }
@@ -42,19 +41,18 @@ struct PublishAttempts {
 
     /// - Parameter jitter: random, 0 up to 1: many servers must not come back to a node at the same moment.
     /// - Returns: what to wait before the same message is posted again; nil when it is not.
-    mutating func delay(after error: TransportError, jitter: Double) -> Duration? {
+    mutating func delay(after error: NodeError, jitter: Double) -> Duration? {
         failureCount += 1
         guard failureCount < Self.maximumCount, Self.mayPass(error) else { return nil }
         return Self.firstDelay * (1 << (failureCount - 1)) * (0.5 + jitter / 2)
     }
 
     /// Whether the reason is the node's and not the message's.
-    private static func mayPass(_ error: TransportError) -> Bool {
+    private static func mayPass(_ error: NodeError) -> Bool {
         switch error {
         case .unreachable, .unintelligible, .tooLarge: true
         case .refused(400, let text): text.contains("not subscribed")  // the poll is about to subscribe
         case .refused(let status, _): [404, 408, 429].contains(status) || status >= 500
-        case .notRunning, .queueFull, .outdated: false
         }
     }
 }

@@ -3,6 +3,7 @@ import Envelope
 import Logging
 import ServiceLifecycle
 import Synchronization
+import WakuREST
 
 /// The history of a pubsub topic: carries out what `History` decides.
 extension WakuTransport {
@@ -80,8 +81,8 @@ extension WakuTransport {
 extension History.Failure {
     fileprivate init(_ error: any Error) {
         switch error {
-        case TransportError.tooLarge: self = .tooLarge
-        case TransportError.refused(_, let text) where text.contains("cursor not found"): self = .cursorLost
+        case NodeError.tooLarge: self = .tooLarge
+        case NodeError.refused(_, let text) where text.contains("cursor not found"): self = .cursorLost
         default: self = .other
         }
     }

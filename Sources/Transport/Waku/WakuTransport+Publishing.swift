@@ -3,6 +3,7 @@ package import Envelope
 import Logging
 import StatusCrypto
 import Synchronization
+import WakuREST
 
 extension WakuTransport {
     /// Queues behind what others publish: a node takes one message at a time (WAKU_REST.md §1.2).
@@ -13,7 +14,7 @@ extension WakuTransport {
         do {
             try backlog.withLock { backlog throws(TransportError) in try backlog.enter(envelope) }
         } catch {
-            metrics.count(PublishFailure(error))
+            metrics.count(.queueFull)
             throw error
         }
         defer { backlog.withLock { $0.leave(envelope) } }
@@ -26,8 +27,11 @@ extension WakuTransport {
     private func post(_ envelope: WakuEnvelope) async throws {
         var attempts = PublishAttempts()
         while true {
-            do throws(TransportError) {
-                guard PublishAttempts.isFresh(envelope, at: wallClock.now()) else { throw .outdated }
+            guard PublishAttempts.isFresh(envelope, at: wallClock.now()) else {
+                metrics.count(.outdated)
+                throw TransportError.outdated
+            }
+            do throws(NodeError) {
                 try await node.publish(envelope)
                 metrics.published.increment()
                 status.report(nil, about: "publishing")
@@ -35,8 +39,8 @@ extension WakuTransport {
             } catch {
                 metrics.count(PublishFailure(error))
                 guard let delay = attempts.delay(after: error, jitter: jitter()) else {
-                    if error != .outdated { status.report("\(error)", about: "publishing") }
-                    throw error
+                    status.report("\(error)", about: "publishing")
+                    throw TransportError(error)
                 }
                 try await clock.sleep(for: delay)
             }

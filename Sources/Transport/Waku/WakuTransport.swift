@@ -4,6 +4,7 @@ package import Logging
 import ServiceLifecycle
 import StatusCrypto
 import Synchronization
+package import WakuREST
 import Wire
 
 /// The server's transport over the REST API of a Waku node: polls each pubsub topic, closes gaps from the node's store, and publishes one
@@ -142,7 +143,7 @@ package final class WakuTransport: MessageTransport {
         }
     }
 
-    private func take(_ topic: String, _ receiver: any EnvelopeReceiver) async throws(TransportError) -> TopicPoll.Event {
+    private func take(_ topic: String, _ receiver: any EnvelopeReceiver) async throws(NodeError) -> TopicPoll.Event {
         guard let envelopes = try await node.takeMessages(on: topic) else {
             metrics.count(.notSubscribed)
             return .notSubscribed

@@ -1,6 +1,6 @@
 import ArgumentParser
-import Foundation
 import PushClient
+import StatusCrypto
 
 struct Register: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -71,7 +71,8 @@ struct Register: AsyncParsableCommand {
         let identity = try key.identity(createsIfMissing: true)
         let installationID = installation ?? identity.derivedInstallationID
         // All servers are to know the same.
-        let exactToken = accessToken ?? UUID().uuidString.lowercased()
+        var random = SecureRandom()
+        let exactToken = accessToken ?? UniversallyUniqueID.random(using: &random)
         let state = accessToken == nil && version == nil ? try state.open(beside: key) : nil
         let (registered, failure) = try await server.withServers(
             silence: "Check the server's key and that it listens on this shard. The registration may have been stored all the same."

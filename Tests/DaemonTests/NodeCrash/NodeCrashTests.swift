@@ -13,7 +13,7 @@ private let roundCount =
 /// what the node's store still holds is processed exactly once.
 ///
 /// `NODE_CRASH_TEST_ROUNDS` sets how often, `NODE_CRASH_TEST_SEED` repeats the choices of a run; `Scripts/node-crash-test` does a thousand.
-@Suite(.fewAtATime, .timeLimit(.minutes(20 + roundCount / 5)))
+@Suite(.fewAtATime(minutes: 20 + roundCount / 5))
 struct NodeCrashTests {
     private static let seed = ProcessInfo.processInfo.environment["NODE_CRASH_TEST_SEED"].flatMap { UInt64($0) } ?? .random(in: 0...(.max))
     /// A node keeps 10,000 messages, and a round is some hundred.

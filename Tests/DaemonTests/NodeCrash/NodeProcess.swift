@@ -3,7 +3,7 @@ import Foundation
 import HTTPClient
 import StatusCrypto
 import TestSupport
-import Transport
+import WakuREST
 
 /// Two nodes of one network as a process of their own (`pushserver relay`), which keep their addresses and what they store through all
 /// its lives: the server's, which can be told to misbehave, and the clients'.
@@ -85,6 +85,6 @@ struct NodeProcess: Sendable {
         let request = HTTPRequest(
             method: .post, url: url + path, body: Array(body.utf8), timeout: .seconds(600), maximumResponseBodyByteCount: 1 << 16)
         let response = try await http.send(request)
-        guard response.status == 200 else { throw TransportError.refused(status: response.status, text: path) }
+        guard response.status == 200 else { throw NodeError.refused(status: response.status, text: path) }
     }
 }

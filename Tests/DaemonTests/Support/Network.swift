@@ -2,7 +2,7 @@ import Envelope
 import Foundation
 import HTTPClient
 import TestSupport
-import Transport
+import WakuREST
 
 /// The network of a running server, by HTTP: messages go in at its first relay, and what is said comes out at the second, whose cache is
 /// this reader's alone.

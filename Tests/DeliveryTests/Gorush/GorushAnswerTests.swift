@@ -1,11 +1,12 @@
 import Foundation
 import HTTPClient
+import TestSupport
 import Testing
 
 @testable import Delivery
 
 /// What an answer of gorush, or of something in front of it, means for the batch (GORUSH.md §2).
-@Suite struct GorushAnswerTests {
+@Suite(.safetyNet) struct GorushAnswerTests {
     @Test("As many targets as expected are a batch taken")
     func accepted() {
         let answer = GorushAnswer(HTTPResponse(200, #"{"counts":3,"logs":[],"success":"ok"}"#), expectedCount: 3)

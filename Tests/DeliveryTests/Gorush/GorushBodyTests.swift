@@ -8,7 +8,7 @@ import Wire
 @testable import Delivery
 
 /// The JSON that is posted (PROTOCOL.md §10), against what the reference posted.
-struct GorushBodyTests {
+@Suite(.safetyNet) struct GorushBodyTests {
     @Test func `The body of RFC 71, with all that delivery adds`() throws {
         let ios = GorushNotification(
             identifier: "n", tokens: ["a", "b"], platform: .ios, topic: "im.status.ethereum", message: "You have a new message",

@@ -2,13 +2,14 @@ import Foundation
 import PushProtocol
 import StatusCrypto
 import Store
+import TestSupport
 import Testing
 import Wire
 
 @testable import Delivery
 
 /// Which devices share a notification, and what is in it (PROTOCOL.md §10).
-struct GorushGroupingTests {
+@Suite(.safetyNet) struct GorushGroupingTests {
     private func make(
         _ pushes: [AcceptedPush], _ format: GorushDataFormat = .rfc71, texts: PushTexts = PushTexts(), oneTokenEach: Bool = false
     ) -> [GorushGroup] {
@@ -186,7 +187,7 @@ private func somePush(_ change: (inout AcceptedPush) -> Void = { _ in }) -> Acce
 }
 
 /// What gorush cannot be given (GORUSH.md §3, §4).
-struct UnsendablePushTests {
+@Suite(.safetyNet) struct UnsendablePushTests {
     private static let digits = String(repeating: "aF09", count: 16)
 
     @Test(

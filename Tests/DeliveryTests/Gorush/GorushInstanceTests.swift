@@ -1,8 +1,9 @@
+import TestSupport
 import Testing
 
 @testable import Delivery
 
-struct GorushInstanceTests {
+@Suite(.safetyNet) struct GorushInstanceTests {
     private func read(_ yaml: String) -> GorushInstance? { GorushInstance(yaml: Array(yaml.utf8)) }
 
     @Test func `Its configuration is read`() throws {

@@ -1,8 +1,9 @@
+import TestSupport
 import Testing
 
 @testable import Delivery
 
-struct FailureTaxonomyTests {
+@Suite(.safetyNet) struct FailureTaxonomyTests {
     @Test(
         "Every text of GORUSH.md §6, and what stands around it",
         arguments: [

@@ -1,12 +1,13 @@
 import Concurrency
 import Envelope
 import Store
+import TestSupport
 import Testing
 
 @testable import Delivery
 
 /// What follows from an attempt, without a clock, a network or a database.
-struct OutcomeRulesTests {
+@Suite(.safetyNet) struct OutcomeRulesTests {
     private let now = Timestamp(nanoseconds: 1_800_000_000_000_000_000)
 
     private func decide(

@@ -1,9 +1,10 @@
 import Concurrency
+import TestSupport
 import Testing
 
 @testable import Delivery
 
-struct BreakerTests {
+@Suite(.safetyNet) struct BreakerTests {
     private func open(_ breaker: Breaker) throws -> Duration {
         guard case .open(let until, _) = breaker.state else { throw Unexpected() }
         return until

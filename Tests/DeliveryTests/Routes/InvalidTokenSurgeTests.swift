@@ -1,8 +1,9 @@
+import TestSupport
 import Testing
 
 @testable import Delivery
 
-struct InvalidTokenSurgeTests {
+@Suite(.safetyNet) struct InvalidTokenSurgeTests {
     @Test(
         "A share of the verdicts of a minute makes a surge",
         arguments: [

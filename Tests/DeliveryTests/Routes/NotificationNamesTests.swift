@@ -1,11 +1,12 @@
 import Envelope
 import StatusCrypto
 import Store
+import TestSupport
 import Testing
 
 @testable import Delivery
 
-struct NotificationNamesTests {
+@Suite(.safetyNet) struct NotificationNamesTests {
     @Test func `A name is a UUID of version 7: time first, the rest random`() {
         var random = SecureRandom()
         // The time of RFC 9562's example, appendix A.6.

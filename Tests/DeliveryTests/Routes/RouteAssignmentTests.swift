@@ -1,11 +1,12 @@
 import PushProtocol
 import Store
+import TestSupport
 import Testing
 import Wire
 
 @testable import Delivery
 
-struct RouteAssignmentTests {
+@Suite(.safetyNet) struct RouteAssignmentTests {
     @Test func `Every push has one route, whatever the names and topics`() {
         var configuration = DeliveryConfiguration(endpoint: .init(url: "http://x"))
         #expect(configuration.allRoutes.map(\.name) == ["ios", "android"])

@@ -1,10 +1,11 @@
 import Concurrency
+import TestSupport
 import Testing
 
 @testable import Delivery
 
 /// When a route looks at its queue, how much goes out, and when it asks gorush how it is set up: without HTTP, a database or a clock.
-struct RouteStateTests {
+@Suite(.safetyNet) struct RouteStateTests {
     private func route(
         _ pushes: DeliveryConfiguration.Route.Pushes = .platform(.android), routesOfEndpoint: Int = 1,
         _ configure: (inout DeliveryConfiguration) -> Void = { _ in }

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// The disk under a running server begins to fail in each of the transactions on a message's way, and some time later is put right.
-@Suite(.fewAtATime, .safetyNet) struct DiskFaultTests {
+@Suite(.fewAtATime) struct DiskFaultTests {
     enum Fault: CaseIterable {
         case full
         case syncsFail

@@ -4,7 +4,7 @@ import Testing
 @testable import Store
 
 /// The disk fails in the middle of each step, once or until it is put right, under a store that goes on.
-@Suite(.fewAtATime, .safetyNet)
+@Suite(.fewAtATime)
 struct DiskFaultTests {
     struct Fault: CustomTestStringConvertible {
         var testDescription: String

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// What the other tests of this folder believe of the disk.
-struct FaultyDiskTests {
+@Suite(.safetyNet) struct FaultyDiskTests {
     private let folder: TemporaryFolder
     private let disk: FaultyDisk
 

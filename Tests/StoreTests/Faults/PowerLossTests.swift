@@ -4,7 +4,7 @@ import Testing
 @testable import Store
 
 /// The power is cut in the middle of each step: what was not synced is gone, all of it or some pages.
-@Suite(.fewAtATime, .safetyNet)
+@Suite(.fewAtATime)
 struct PowerLossTests {
     @Test(arguments: [false, true])
     func `Whenever the power is cut, what was acknowledged is there and nothing is half done`(keepsSomePages: Bool) async throws {

@@ -1,12 +1,13 @@
 import Envelope
 import StatusCrypto
+import TestSupport
 import Testing
 import Wire
 
-@testable import Transport
+@testable import WakuREST
 
 /// What nodes of both kinds answer (WAKU_REST.md §1.1, §1.2, §1.5).
-struct NodeAnswersTests {
+@Suite(.safetyNet) struct NodeAnswersTests {
     func read<Value>(_ text: String, _ value: (inout JSONReader) throws(JSONError) -> Value) throws(JSONError) -> Value {
         try JSONReader.read(Array(text.utf8), value)
     }
@@ -52,7 +53,7 @@ struct NodeAnswersTests {
     }
 
     @Test func `what is published reads back the same`() throws {
-        var message = envelope([0, 255], contentTopic: "/a/1/\"ä\"/c").message
+        var message = WakuEnvelope.sample([0, 255], contentTopic: "/a/1/\"ä\"/c").message
         message.meta = [9]
         let json = try read(MessageJSON.request(message)) { reader throws(JSONError) in try MessageJSON(reading: &reader, as: .request) }
         #expect(json.decoded() == message)
@@ -69,7 +70,7 @@ struct NodeAnswersTests {
         #expect(answer.statusCode == 200)
         #expect(answer.page.cursor == "0x02")
         #expect(answer.page.rows.map(\.hash) == ["0x01"])
-        #expect(answer.page.rows.map(\.envelope) == [envelope()])
+        #expect(answer.page.rows.map(\.envelope) == [.sample()])
     }
 
     @Test(arguments: [

@@ -1,10 +1,11 @@
 import Envelope
 import HTTPClient
+import MessageBus
 import Relay
-import StatusCrypto
 import Synchronization
 import TestSupport
 import Transport
+import WakuREST
 import Wire
 
 /// Wants what begins with `/wanted`; takes it or, told so, refuses it. Takes each message once, as the engine does.
@@ -77,13 +78,6 @@ final class MemoryCheckpoints: CheckpointKeeper {
     }
 }
 
-/// What a transport publishes, as its peers hear it.
-final class Peers: BusListener {
-    let condition = Condition([WakuEnvelope]())
-    var heard: [WakuEnvelope] { condition.value }
-    func hear(_ envelope: WakuEnvelope) { condition.change { $0.append(envelope) } }
-}
-
 /// A node, a server's transport and its receiver, with all time in one hand.
 struct WakuWorld {
     /// Of the poll of each topic.
@@ -93,7 +87,8 @@ struct WakuWorld {
     static let idle = [interval, .seconds(60), .seconds(10)]
 
     let bus = Bus()
-    let peers = Peers()
+    /// What a transport publishes, as its peers hear it.
+    let peers = Listener()
     let peer: BusMembership
     let receiver = Receiver()
     let clock = ManualClock()
@@ -107,12 +102,7 @@ struct WakuWorld {
     }
 
     func envelope(_ number: UInt8, contentTopic: String = "/wanted/1/a/b", on topic: String = TestNode.topic) -> WakuEnvelope {
-        var message = WakuMessage()
-        message.payload = [number]
-        message.contentTopic = contentTopic
-        message.version = 1
-        message.timestamp = wallClock.now.nanoseconds
-        return WakuEnvelope(pubsubTopic: topic, message: message)
+        .sample([number], on: topic, contentTopic: contentTopic, sent: wallClock.now)
     }
 
     /// Somebody else publishes.
@@ -122,7 +112,7 @@ struct WakuWorld {
 
     func transport(_ url: String, _ configuration: WakuTransport.Configuration? = nil) -> WakuTransport {
         WakuTransport(
-            node: .patient(url),
+            node: WakuNode(url: url, client: HTTPClient(), commandTimeout: TestNode.patience, readTimeout: TestNode.patience),
             configuration: configuration ?? .init(pubsubTopics: [TestNode.topic], pollInterval: Self.interval),
             checkpoints: checkpoints, clock: clock, wallClock: wallClock.clock, jitter: { 1 }, logger: quietLogger)
     }
@@ -155,12 +145,5 @@ struct WakuWorld {
     func pass(_ duration: Duration, dueIn delays: [Duration] = [interval]) async {
         advance(by: duration)
         await clock.sleepers(dueIn: delays)
-    }
-}
-
-extension WakuNode {
-    /// One whose answers may take as long as they like.
-    static func patient(_ url: String) -> WakuNode {
-        WakuNode(url: url, client: HTTPClient(), commandTimeout: TestNode.patience, readTimeout: TestNode.patience)
     }
 }

@@ -1,8 +1,8 @@
 import Envelope
+import MessageBus
 import Synchronization
 import TestSupport
 import Testing
-import Transport
 
 @Suite(.safetyNet)
 struct BusTests {
@@ -25,12 +25,12 @@ struct BusTests {
         _ = bus.attach(listener: second)
         let recording = bus.attach(recorder: recorder)
 
-        try await membership.publish(envelope([1]))
-        try await recording.publish(envelope([2]))
+        try await membership.publish(.sample([1]))
+        try await recording.publish(.sample([2]))
 
-        #expect(first.envelopes == [envelope([2])])
-        #expect(second.envelopes == [envelope([1]), envelope([2])])
-        #expect(recorder.recorded.withLock { $0 } == [envelope([1])])
+        #expect(first.heard == [.sample([2])])
+        #expect(second.heard == [.sample([1]), .sample([2])])
+        #expect(recorder.recorded.withLock { $0 } == [.sample([1])])
     }
 
     @Test func `what a recorder refuses is heard by nobody`() async throws {
@@ -40,9 +40,9 @@ struct BusTests {
         _ = bus.attach(recorder: recorder)
         recorder.refuses.withLock { $0 = true }
 
-        await #expect(throws: Recorder.Refusal.self) { try await membership.publish(envelope()) }
+        await #expect(throws: Recorder.Refusal.self) { try await membership.publish(.sample()) }
 
-        #expect(listener.envelopes.isEmpty)
+        #expect(listener.heard.isEmpty)
     }
 
     @Test func `who has left hears nothing any more`() async throws {
@@ -51,9 +51,9 @@ struct BusTests {
         bus.attach(listener: listener).leave()
         bus.attach(recorder: recorder).leave()
 
-        try await membership.publish(envelope())
+        try await membership.publish(.sample())
 
-        #expect(listener.envelopes.isEmpty)
+        #expect(listener.heard.isEmpty)
         #expect(recorder.recorded.withLock { $0 } == [])
     }
 }

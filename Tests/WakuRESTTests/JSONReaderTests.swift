@@ -1,8 +1,9 @@
+import TestSupport
 import Testing
 
-@testable import Transport
+@testable import WakuREST
 
-struct JSONReaderTests {
+@Suite(.safetyNet) struct JSONReaderTests {
     func integer(_ text: String) throws(JSONError) -> Int64 {
         try JSONReader.read(Array(text.utf8)) { reader throws(JSONError) in try reader.readInteger() }
     }

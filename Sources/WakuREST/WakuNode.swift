@@ -30,11 +30,11 @@ package struct WakuNode: Sendable {
     }
 
     /// Subscribes the node to pubsub topics: all or none.
-    package func subscribe(to pubsubTopics: [String]) async throws(TransportError) {
+    package func subscribe(to pubsubTopics: [String]) async throws(NodeError) {
         _ = try await send(.post, "/relay/v1/subscriptions", body: JSONText.array(pubsubTopics))
     }
 
-    package func unsubscribe(from pubsubTopics: [String]) async throws(TransportError) {
+    package func unsubscribe(from pubsubTopics: [String]) async throws(NodeError) {
         _ = try await send(.delete, "/relay/v1/subscriptions", body: JSONText.array(pubsubTopics))
     }
 
@@ -44,7 +44,7 @@ package struct WakuNode: Sendable {
     /// - Returns: nil if the node is not subscribed to the topic.
     package func takeMessages(
         on pubsubTopic: String, where wants: (_ contentTopic: String) -> Bool = { _ in true }
-    ) async throws(TransportError) -> [WakuEnvelope]? {
+    ) async throws(NodeError) -> [WakuEnvelope]? {
         let body: [UInt8]
         do {
             body = try await send(
@@ -65,12 +65,12 @@ package struct WakuNode: Sendable {
     }
 
     /// Publishes a message as it is: version and timestamp are the caller's. Have one POST under way at most (WAKU_REST.md §1.2).
-    package func publish(_ envelope: WakuEnvelope) async throws(TransportError) {
+    package func publish(_ envelope: WakuEnvelope) async throws(NodeError) {
         _ = try await send(.post, messagesPath(envelope.pubsubTopic), body: MessageJSON.request(envelope.message))
     }
 
     /// What keeps the node from being of use, in its own words; empty when it is ready or cannot tell.
-    package func healthTroubles() async throws(TransportError) -> [String] {
+    package func healthTroubles() async throws(NodeError) -> [String] {
         do {
             return try read(try await send(.get, "/health")) { reader throws(JSONError) in
                 try NodeHealth(reading: &reader).troubles
@@ -83,7 +83,7 @@ package struct WakuNode: Sendable {
     /// One page of the node's store, or of a peer's.
     ///
     /// - Throws: `refused`, also for a peer's failure, which a node reports inside an HTTP 200.
-    package func storePage(_ query: StoreQuery) async throws(TransportError) -> StorePage {
+    package func storePage(_ query: StoreQuery) async throws(NodeError) -> StorePage {
         let body = try await send(
             .get, "/store/v3/messages?" + query.parameters, timeout: readTimeout, maximumByteCount: Self.maximumBatchByteCount)
         let answer = try read(body) { reader throws(JSONError) in try StoreAnswerJSON(reading: &reader) }
@@ -95,8 +95,8 @@ package struct WakuNode: Sendable {
 
     /// All pages of a query, one after the other.
     package func storeMessages(
-        _ query: StoreQuery, page: (StorePage) async throws(TransportError) -> Void
-    ) async throws(TransportError) {
+        _ query: StoreQuery, page: (StorePage) async throws(NodeError) -> Void
+    ) async throws(NodeError) {
         var query = query
         while true {
             let answer = try await storePage(query)
@@ -115,7 +115,7 @@ package struct WakuNode: Sendable {
     private func send(
         _ method: HTTPRequest.Method, _ path: String, body: String? = nil, timeout: Duration? = nil,
         maximumByteCount: Int = Self.maximumAnswerByteCount
-    ) async throws(TransportError) -> [UInt8] {
+    ) async throws(NodeError) -> [UInt8] {
         let request = HTTPRequest(
             method: method, url: url + path, headers: body == nil ? [] : [("Content-Type", "application/json")],
             body: body.map { Array($0.utf8) }, timeout: timeout ?? commandTimeout, maximumResponseBodyByteCount: maximumByteCount)
@@ -133,7 +133,7 @@ package struct WakuNode: Sendable {
 
     private func read<Value>(
         _ body: [UInt8], _ value: (inout JSONReader) throws(JSONError) -> Value
-    ) throws(TransportError) -> Value {
+    ) throws(NodeError) -> Value {
         do throws(JSONError) {
             return try JSONReader.read(body, value)
         } catch {

@@ -1,4 +1,5 @@
 package import Envelope
+package import MessageBus
 import ServiceLifecycle
 import Synchronization
 import Wire
@@ -42,7 +43,7 @@ package final class EmbeddedTransport: MessageTransport {
 
         func record(_ envelope: WakuEnvelope) async throws {
             guard pubsubTopics.contains(envelope.pubsubTopic) else { return }
-            guard let receiver = receiver.withLock({ $0 }) else { throw TransportError.notRunning }
+            guard let receiver = receiver.withLock({ $0 }) else { throw NotRecording() }
             guard receiver.wants(contentTopic: envelope.message.contentTopic) else { return }
             try await receiver.receive([envelope], origin: .live)
         }

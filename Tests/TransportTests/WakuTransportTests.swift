@@ -5,6 +5,7 @@ import ServiceLifecycle
 import TestSupport
 import Testing
 import Transport
+import WakuREST
 import Wire
 
 /// The Waku transport against the relay, which stands for a node: receiving.
@@ -135,17 +136,6 @@ struct WakuTransportTests {
         }
     }
 
-    @Test func `tells a node without relay from a topic without subscription`() async throws {
-        try await withRelay(.init()) { relay async throws in
-            let node = WakuNode.patient(relay.url)
-            #expect(try await node.takeMessages(on: TestNode.topic) == nil)
-            // Below this path the relay answers every request with the 404 of a module that is not there.
-            let elsewhere = WakuNode.patient(relay.url + "/filter")
-            let text = "/filter endpoints are not available. Please check your configuration: --filternode"
-            await #expect(throws: TransportError.refused(status: 404, text: text)) { try await elsewhere.takeMessages(on: TestNode.topic) }
-        }
-    }
-
     @Test func `ends with its service group`() async throws {
         struct Ingest: Service {
             let transport: WakuTransport
@@ -159,38 +149,6 @@ struct WakuTransportTests {
             await world.clock.sleepers(dueIn: WakuWorld.idle)
             await group.triggerGracefulShutdown()
             try await running
-        }
-    }
-
-    @Test func `reads a store page by page to its end`() async throws {
-        try await withRelay { relay async throws in
-            for delay in 0..<7 { try await relay.publish(on: "/a/1/b/c", sent: .milliseconds(delay)) }
-            try await relay.publish(on: "/a/1/b/other")
-            let node = WakuNode.patient(relay.url + "/")
-            var query = StoreQuery()
-            query.pubsubTopic = TestNode.topic
-            query.contentTopics = ["/a/1/b/c"]
-            query.startTime = TestNode.start.advanced(by: .milliseconds(1))
-            query.endTime = TestNode.start.advanced(by: .milliseconds(5))
-            query.pageSize = 2
-            var pages: [[StorePage.Row]] = []
-            try await node.storeMessages(query) { page in pages.append(page.rows) }
-            #expect(pages.map(\.count) == [2, 2, 1])
-            let timestamps = pages.joined().compactMap(\.envelope?.message.timestamp)
-            #expect(timestamps == (1...5).map { TestNode.start.nanoseconds + Int64($0) * 1_000_000 })
-
-            var single = StoreQuery()
-            single.hashes = [pages[1][0].hash]
-            single.includesData = false
-            let page = try await node.storePage(single)
-            #expect(page.rows.map(\.hash) == single.hashes)
-            #expect(page.rows.allSatisfy { $0.envelope == nil })
-
-            single.peerAddress = "/ip4/127.0.0.1"
-            await #expect(throws: TransportError.refused(status: 504, text: "PEER_DIAL_FAILURE: /ip4/127.0.0.1")) {
-                try await node.storePage(single)
-            }
-            #expect(try await node.healthTroubles() == [])
         }
     }
 }

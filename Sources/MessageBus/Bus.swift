@@ -48,6 +48,13 @@ package final class Bus: Sendable {
     }
 }
 
+/// Thrown by a recorder that does not record at the moment.
+package struct NotRecording: Error, CustomStringConvertible {
+    package init() {}
+
+    package var description: String { "the server is not receiving" }
+}
+
 /// The server's side of the bus.
 package protocol BusRecorder: Sendable {
     /// Returns when the envelope is recorded durably, or is not for this member.

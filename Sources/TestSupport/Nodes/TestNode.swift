@@ -1,40 +1,54 @@
 import Concurrency
-import Envelope
+package import Envelope
 import Foundation
-import HTTPClient
-import Logging
-import Relay
+package import HTTPClient
+package import Logging
+package import MessageBus
+package import Relay
 import ServiceLifecycle
-import TestSupport
-import Transport
+package import WakuREST
 
 /// A node under test, spoken to over HTTP only: the embedded relay, or a real node at `WAKU_NODE_URL`.
 ///
 /// The real one: `wakunode2 --cluster-id=16 --num-shards-in-network=0 --shard=32 --relay=true --rest=true --store=true`.
-struct TestNode: Sendable {
+package struct TestNode: Sendable {
     /// The shard that a node under test is subscribed to from its start: a real one by `--shard=32 --cluster-id=16`.
-    static let topic = "/waku/2/rs/16/32"
-    static let path = "/relay/v1/messages/%2Fwaku%2F2%2Frs%2F16%2F32"
+    package static let topic = "/waku/2/rs/16/32"
+    package static let path = "/relay/v1/messages/%2Fwaku%2F2%2Frs%2F16%2F32"
     /// A safety net: on no machine does an answer take that long.
-    static let patience = Duration.seconds(600)
-    static let start = Timestamp(nanoseconds: 1_700_000_000_000_000_000)
+    package static let patience = Duration.seconds(600)
+    package static let start = Timestamp(nanoseconds: 1_700_000_000_000_000_000)
 
-    let url: String
-    let clock: WallClock
-    let client = HTTPClient()
+    package let url: String
+    package let clock: WallClock
+    private let http = HTTPClient()
 
-    struct Answer: Equatable {
-        var status: Int
-        var body: String
-        var contentType: String?
-        var connection: String?
+    package struct Answer: Equatable, Sendable {
+        package var status: Int
+        package var body: String
+        package var contentType: String?
+        package var connection: String?
+
+        package init(status: Int, body: String, contentType: String? = nil, connection: String? = nil) {
+            self.status = status
+            self.body = body
+            self.contentType = contentType
+            self.connection = connection
+        }
     }
 
-    func send(
+    /// What a program of ours takes it for; its answers may take as long as they like.
+    package var wakuNode: WakuNode { wakuNode(at: "") }
+
+    package func wakuNode(at path: String) -> WakuNode {
+        WakuNode(url: url + path, client: http, commandTimeout: Self.patience, readTimeout: Self.patience)
+    }
+
+    package func send(
         _ method: HTTPRequest.Method, _ path: String, _ body: String? = nil, contentType: String? = "application/json"
     ) async throws -> Answer {
         let headers = body == nil ? [] : [(name: "Content-Type", value: contentType ?? "")]
-        let response = try await client.send(
+        let response = try await http.send(
             HTTPRequest(
                 method: method, url: url + path, headers: headers, body: body.map { Array($0.utf8) }, timeout: Self.patience,
                 connectTimeout: Self.patience, maximumResponseBodyByteCount: 32 << 20))
@@ -43,9 +57,9 @@ struct TestNode: Sendable {
             connection: response.headers["connection"])
     }
 
-    func get(_ path: String) async throws -> Answer { try await send(.get, path) }
+    package func get(_ path: String) async throws -> Answer { try await send(.get, path) }
 
-    func post(_ path: String, _ body: String?, contentType: String? = "application/json") async throws -> Answer {
+    package func post(_ path: String, _ body: String?, contentType: String? = "application/json") async throws -> Answer {
         try await send(.post, path, body, contentType: contentType)
     }
 
@@ -53,7 +67,7 @@ struct TestNode: Sendable {
     ///
     /// - Returns: its timestamp.
     @discardableResult
-    func publish(
+    package func publish(
         _ payload: String = "AQID", on contentTopic: String, sent delay: Duration = .zero, more: String = ""
     ) async throws -> Int64 {
         let timestamp = clock.now().advanced(by: delay).nanoseconds
@@ -63,11 +77,11 @@ struct TestNode: Sendable {
         return timestamp
     }
 
-    struct Refused: Error { var answer: Answer }
+    package struct Refused: Error { package var answer: Answer }
 }
 
 /// Runs the test against the node at `WAKU_NODE_URL` if there is one, else against a relay of its own.
-func withNode(_ test: (TestNode) async throws -> Void) async throws {
+package func withNode(_ test: (TestNode) async throws -> Void) async throws {
     if let url = ProcessInfo.processInfo.environment["WAKU_NODE_URL"] {
         try await oneAtATime.withLock { try await test(realNode(url)) }
     } else {
@@ -85,7 +99,7 @@ private func realNode(_ url: String) async throws -> TestNode {
 }
 
 /// Runs a relay while the test runs.
-func withRelay(
+package func withRelay(
     _ configuration: RelayServer.Configuration = .init(pubsubTopics: [TestNode.topic]), on bus: Bus = Bus(),
     clock: WallClock = ManualWallClock(TestNode.start).clock, control: RelayControl = RelayControl(),
     _ test: (TestNode) async throws -> Void
@@ -107,4 +121,4 @@ func withRelay(
     }
 }
 
-let quietLogger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+package let quietLogger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }

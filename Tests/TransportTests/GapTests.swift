@@ -1,10 +1,13 @@
 import Envelope
+import Foundation
 import HTTPClient
+import MessageBus
 import Relay
 import StatusCrypto
 import TestSupport
 import Testing
 import Transport
+import WakuREST
 
 /// What a node does to those who depend on it, and that nothing is lost that its store still holds (RELIABILITY.md T5).
 @Suite(.safetyNet)
@@ -215,23 +218,28 @@ struct GapTests {
     }
 
     @Test func `the store may be another process's file, and outlives the node`() async throws {
-        let path = TemporaryFile()
-        try await world.withNode(.init(pubsubTopics: [TestNode.topic], archivePath: path.path)) { _ async throws in
+        let folder = try TemporaryFolder()
+        let path = folder.path("archive")
+        try await world.withNode(.init(pubsubTopics: [TestNode.topic], archivePath: path)) { _ async throws in
             try await world.send([1, 2])
         }
-        try path.append([0, 0, 0, 16, 47])  // as a process that was killed while it wrote
+        // As a process that was killed while it wrote.
+        let file = try FileHandle(forWritingTo: URL(filePath: path))
+        try file.seekToEnd()
+        try file.write(contentsOf: Data([0, 0, 0, 16, 47]))
+        try file.close()
         world.wallClock.advance(by: .seconds(3_600))
-        try await world.withNode(.init(pubsubTopics: [TestNode.topic], archivePath: path.path)) { node async throws in
+        try await world.withNode(.init(pubsubTopics: [TestNode.topic], archivePath: path)) { node async throws in
             try await world.send([3])
             try await world.whileRunning(world.transport(node.url)) { () async throws in
                 await world.checkpoints.wait(for: world.wallClock.now)
                 #expect(Set(world.receiver.numbers) == [1, 2, 3])
             }
         }
-        try await world.withNode(.init(archivePath: path.path)) { node async throws in
+        try await world.withNode(.init(archivePath: path)) { node async throws in
             var query = StoreQuery()
             query.pubsubTopic = TestNode.topic
-            #expect(try await WakuNode.patient(node.url).storePage(query).rows.count == 3)
+            #expect(try await node.wakuNode.storePage(query).rows.count == 3)
         }
     }
 

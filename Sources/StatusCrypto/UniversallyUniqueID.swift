@@ -1,0 +1,29 @@
+/// UUIDs (RFC 9562): 128 bits, six of which tell version and variant. Access tokens have to be some, installation ids usually are.
+package enum UniversallyUniqueID {
+    /// The bytes with version and variant set.
+    ///
+    /// - Parameter version: 4 for random bytes, 7 for a time and random bytes, 8 for bytes of the application's own making.
+    package static func marked(_ bytes: FixedBytes<16>, version: UInt8) -> FixedBytes<16> {
+        var bytes = bytes
+        bytes[6] = bytes[6] & 0x0F | version << 4
+        bytes[8] = bytes[8] & 0x3F | 0x80
+        return bytes
+    }
+
+    /// Five groups of lower-case hex digits.
+    package static func text(_ bytes: FixedBytes<16>, version: UInt8) -> String {
+        let bytes = marked(bytes, version: version).bytes
+        return [0..<4, 4..<6, 6..<8, 8..<10, 10..<16].map { Hex.encode(bytes[$0]) }.joined(separator: "-")
+    }
+
+    /// The text of a random one, version 4.
+    package static func random(using random: inout some RandomNumberGenerator) -> String {
+        text(random.fixedBytes(), version: 4)
+    }
+
+    /// Whether the characters are five groups of hex digits, in any case.
+    package static func isText(_ characters: some Collection<UInt8>) -> Bool {
+        let groups = characters.split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
+        return groups.map(\.count) == [8, 4, 4, 4, 12] && groups.joined().allSatisfy(Hex.isDigit)
+    }
+}

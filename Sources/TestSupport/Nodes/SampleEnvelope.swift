@@ -1,0 +1,17 @@
+package import Envelope
+import Wire
+
+extension WakuEnvelope {
+    /// Of no meaning, and always the same.
+    package static func sample(
+        _ payload: [UInt8] = [1], on pubsubTopic: String = TestNode.topic, contentTopic: String = "/wanted/1/a/b",
+        sent timestamp: Timestamp = TestNode.start
+    ) -> WakuEnvelope {
+        var message = WakuMessage()
+        message.payload = payload
+        message.contentTopic = contentTopic
+        message.version = 1
+        message.timestamp = timestamp.nanoseconds
+        return WakuEnvelope(pubsubTopic: pubsubTopic, message: message)
+    }
+}

@@ -1,0 +1,20 @@
+/// Why a node did not do what it was asked.
+package enum NodeError: Error, Equatable, CustomStringConvertible {
+    /// No usable answer; what was asked may have been done all the same.
+    case unreachable(String)
+    /// Another status than 200.
+    case refused(status: Int, text: String)
+    /// Status 200, with something that is no answer to the question.
+    case unintelligible(String)
+    /// The answer is longer than we read. What a GET has taken is lost to us, and in the node's store.
+    case tooLarge
+
+    package var description: String {
+        switch self {
+        case .unreachable(let reason): "the node cannot be reached: \(reason)"
+        case .refused(let status, let text): "the node answered \(status): \(text)"
+        case .unintelligible(let reason): "the node's answer cannot be read: \(reason)"
+        case .tooLarge: "the node's answer is too large"
+        }
+    }
+}
