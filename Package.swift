@@ -82,7 +82,7 @@ let package = Package(
         // The server.
         library(
             "Engine",
-            ["Transport", "Store", "PushProtocol", "Envelope", "StatusCrypto", "Wire", logging, metrics, serviceLifecycle]),
+            ["Transport", "Store", "PushProtocol", "Envelope", "StatusCrypto", "Wire", "Concurrency", logging, metrics, serviceLifecycle]),
         library(
             "Delivery",
             [
@@ -117,7 +117,8 @@ let package = Package(
         library(
             "TestSupport",
             [
-                "CFaultyVFS", "Relay", "MessageBus", "WakuREST", "HTTPClient", "Concurrency", "Envelope", "StatusCrypto", "Wire", hummingbird,
+                "CFaultyVFS", "Relay", "MessageBus", "WakuREST", "HTTPClient", "Concurrency", "Envelope", "StatusCrypto", "Wire",
+                hummingbird,
                 logging, serviceLifecycle,
             ]),
         executable("stubgorush", ["TestSupport", logging, serviceLifecycle, unixSignals]),
@@ -167,7 +168,9 @@ let package = Package(
                 "StatusCrypto", "Wire", logging, serviceLifecycle,
             ]),
         tests("Bench", ["Bench"]),
-        tests("Daemon", ["pushserver", "pushctl", "WakuREST", "HTTPClient", "Envelope", "StatusCrypto", "Wire", grdb]),
+        tests(
+            "Daemon",
+            ["pushserver", "pushctl", "WakuREST", "HTTPClient", "Store", "Envelope", "KeyFiles", "StatusCrypto", "Wire", grdb, logging]),
     ],
     cLanguageStandard: .c11
 )

@@ -4,7 +4,7 @@ import Synchronization
 ///
 /// Every primitive of this target is one of these with a few lines of rules, so all agree about cancellation: a wait ends at once when
 /// its task is cancelled, and has then taken nothing. Waiters are asked in the order in which they came.
-final class Monitor<State: Sendable>: Sendable {
+package final class Monitor<State: Sendable>: Sendable {
     private struct Waiter {
         var number: UInt64
         /// Tries to go on; what it returns resumes the task, outside the lock.
@@ -20,17 +20,17 @@ final class Monitor<State: Sendable>: Sendable {
 
     private let content: Mutex<Content>
 
-    init(_ state: State) {
+    package init(_ state: State) {
         content = Mutex(Content(state: state))
     }
 
     /// Reads the state.
-    func read<Result: Sendable>(_ body: (State) -> Result) -> Result {
+    package func read<Result: Sendable>(_ body: (State) -> Result) -> Result {
         content.withLock { body($0.state) }
     }
 
     /// Changes the state, and lets whoever can go on do so.
-    func update<Result: Sendable>(_ change: (inout State) -> Result) -> Result {
+    package func update<Result: Sendable>(_ change: (inout State) -> Result) -> Result {
         let (result, resumptions) = content.withLock { content in
             let result = change(&content.state)
             var resumptions: [@Sendable () -> Void] = []
@@ -49,7 +49,7 @@ final class Monitor<State: Sendable>: Sendable {
     ///
     /// - Parameter attempt: takes from the state what it wants and returns what it took; nil when that is not there.
     /// - Returns: nil when the task was cancelled first: nothing was taken then.
-    func wait<Result: Sendable>(for attempt: @escaping @Sendable (inout State) -> Result?) async -> Result? {
+    package func wait<Result: Sendable>(for attempt: @escaping @Sendable (inout State) -> Result?) async -> Result? {
         let (taken, number) = content.withLock { content -> (Result?, UInt64) in
             content.lastNumber += 1
             return (attempt(&content.state), content.lastNumber)

@@ -162,7 +162,15 @@ struct Decider: Sendable {
     }
 
     /// The answer to a message that the store could not take for too long; nil where there is none to give.
+    ///
+    /// When it is out, the message is settled without effect.
     func internalError(for message: OpenedEnvelope) -> PendingReply? {
+        var reply = internalErrorReply(to: message)
+        reply?.segments = message.segments
+        return reply
+    }
+
+    private func internalErrorReply(to message: OpenedEnvelope) -> PendingReply? {
         switch message.content {
         case .message(.registration(let registration), let origin):
             // What cannot be decrypted is discarded, whatever the store does.
@@ -170,11 +178,11 @@ struct Decider: Sendable {
             let response = RegistrationRules.internalErrorResponse(requestID: registration.requestID)
             return PendingReply(
                 id: message.id, type: .pushNotificationRegistrationResponse, payload: response.encoded(), origin: origin,
-                mark: .nothing)
+                mark: .decided)
         case .message(.push(let request), let origin):
             guard let response = PushRules.internalErrorResponse(to: request) else { return nil }
             return PendingReply(
-                id: message.id, type: .pushNotificationResponse, payload: response.encoded(), origin: origin, mark: .nothing)
+                id: message.id, type: .pushNotificationResponse, payload: response.encoded(), origin: origin, mark: .decided)
         case .message(.query, _), .dropped:
             return nil
         }

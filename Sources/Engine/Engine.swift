@@ -1,3 +1,4 @@
+import Concurrency
 import CoreMetrics
 package import Envelope
 package import Logging
@@ -22,6 +23,10 @@ package final class Engine: Service, EnvelopeReceiver {
         package var workerCount: Int
         /// Whether each reply is said again after 1.5 s and 4 s, for clients that listen late.
         package var echoesReplies: Bool
+        /// Messages between record and decision: at some kilobytes each a few megabytes, and seconds of work.
+        package var maximumIntakeCount: Int
+        /// Replies in memory: what finds no room waits in the database.
+        package var maximumReplyCount: Int
         /// How long a shutdown waits for what is under way; what is left stays recorded.
         package var drainLimit: Duration
         /// Derives the key of a query topic, on a thread of its own.
@@ -29,7 +34,8 @@ package final class Engine: Service, EnvelopeReceiver {
 
         package init(
             identity: PrivateKey, registrationPolicy: RegistrationPolicy, isDryRun: Bool, workerCount: Int,
-            echoesReplies: Bool = true, drainLimit: Duration = .seconds(10),
+            echoesReplies: Bool = true, maximumIntakeCount: Int = 4_096, maximumReplyCount: Int = 4_096,
+            drainLimit: Duration = .seconds(10),
             deriveTopicKey: @escaping @Sendable (TopicName) -> SymmetricKey = { $0.deriveSymmetricKey() }
         ) {
             self.identity = identity
@@ -37,6 +43,8 @@ package final class Engine: Service, EnvelopeReceiver {
             self.isDryRun = isDryRun
             self.workerCount = workerCount
             self.echoesReplies = echoesReplies
+            self.maximumIntakeCount = maximumIntakeCount
+            self.maximumReplyCount = maximumReplyCount
             self.drainLimit = drainLimit
             self.deriveTopicKey = deriveTopicKey
         }
@@ -44,10 +52,6 @@ package final class Engine: Service, EnvelopeReceiver {
 
     /// The most a payload may be: the network's limit of 1 MiB a message (WAKU_REST.md §2.2).
     package static let maximumPayloadByteCount = 1 << 20
-    /// Messages under way between record and last mark; at some kilobytes each a few megabytes, and seconds of work.
-    private static let maximumUnderWayCount = 4_096
-    /// Rows worked off at once after a restart.
-    private static let recoveryBatchCount = 500
     /// Between two looks for what is too old to be kept.
     private static let pruneInterval = Duration.seconds(60)
 
@@ -58,12 +62,14 @@ package final class Engine: Service, EnvelopeReceiver {
     private let logger: Logger
     private let metrics = EngineMetrics()
     private let storeHealth: StoreHealth
-    private let admission = Admission(maximumCount: Engine.maximumUnderWayCount)
+    private let intake: ConcurrencyLimiter
+    /// What a crash left undecided, or what could not be looked up.
+    private let backlog = Backlog()
     private let directory: TopicDirectory
+    private let topicKeys: TopicKeys
     private let transport: any MessageTransport
-    private let opening = WorkQueue<RecordedMessage>()
-    private let deciding = WorkQueue<DecideStage.Work>()
-    private let replying = WorkQueue<ReplyStage.Item>()
+    private let opening = BatchQueue<RecordedMessage>()
+    private let deciding = BatchQueue<DecideStage.Work>()
     private let openStage: OpenStage
     private let decideStage: DecideStage
     private let replyStage: ReplyStage
@@ -86,48 +92,61 @@ package final class Engine: Service, EnvelopeReceiver {
         self.logger = logger
 
         storeHealth = StoreHealth(logger: logger)
-        decideStage = DecideStage(
-            decider: Decider(
-                serverKey: configuration.identity.publicKey.compressed, registrationPolicy: configuration.registrationPolicy,
-                isDryRun: configuration.isDryRun),
-            directory: directory, store: store, storeHealth: storeHealth, admission: admission, metrics: metrics, clock: clock,
-            wallClock: wallClock, logger: logger, onAcceptedPushes: onAcceptedPushes, queue: deciding, output: replying)
+        intake = ConcurrencyLimiter(limit: configuration.maximumIntakeCount)
+        topicKeys = TopicKeys(store: store, derive: configuration.deriveTopicKey)
         openStage = OpenStage(
-            identity: configuration.identity, keys: TopicKeys(store: store, derive: configuration.deriveTopicKey), admission: admission,
-            metrics: metrics, clock: clock, logger: logger, queue: opening, output: deciding)
+            identity: configuration.identity, keys: topicKeys, intake: intake, backlog: backlog, metrics: metrics, logger: logger,
+            queue: opening, output: deciding)
         echoStage =
             configuration.echoesReplies
             ? EchoStage(
                 identity: configuration.identity, transport: transport, clock: clock, wallClock: wallClock, metrics: metrics)
             : nil
         replyStage = ReplyStage(
-            identity: configuration.identity, transport: transport, admission: admission, metrics: metrics, clock: clock,
-            wallClock: wallClock, logger: logger, echo: echoStage, queue: replying, output: deciding)
+            identity: configuration.identity, transport: transport, maximumCount: configuration.maximumReplyCount, metrics: metrics,
+            wallClock: wallClock, logger: logger, echo: echoStage, output: deciding)
+        decideStage = DecideStage(
+            decider: Decider(
+                serverKey: configuration.identity.publicKey.compressed, registrationPolicy: configuration.registrationPolicy,
+                isDryRun: configuration.isDryRun),
+            directory: directory, store: store, storeHealth: storeHealth, intake: intake, metrics: metrics, clock: clock,
+            wallClock: wallClock, logger: logger, onAcceptedPushes: onAcceptedPushes, queue: deciding, replies: replyStage)
     }
 
-    /// Works off what a crash left, then receives until the service group shuts down, then drains.
+    /// Receives until the service group shuts down, and works off what a crash left beside that; then drains.
     ///
     /// - Throws: `StoreError` when what was left cannot be read.
     package func run() async throws {
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { await self.openStage.run(workerCount: self.configuration.workerCount) }
+        try await findUnfinished()
+        try await withTaskGroup(of: Void.self) { stages in
+            stages.addTask { await self.openStage.run(workerCount: self.configuration.workerCount) }
             // On Linux another priority is another set of threads: the one task that everybody waits for does not queue behind batches
             // of cryptography, which keep the others for milliseconds.
-            group.addTask(priority: .high) { await self.decideStage.run() }
-            group.addTask { await self.replyStage.run(workerCount: self.configuration.workerCount) }
+            stages.addTask(priority: .high) { await self.decideStage.run() }
+            stages.addTask { await self.replyStage.run(workerCount: self.configuration.workerCount) }
+            let ending = await beginWork()
+            await drain()
+            stages.cancelAll()
+            return ending
+        }.get()
+    }
+
+    /// Runs all that brings new work to the stages, as long as the transport runs.
+    private func beginWork() async -> Result<Void, any Error> {
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { await self.reader(of: self.backlog, isHeldUp: { false }).run() }
+            group.addTask { await self.reader(of: self.replyStage.backlogs.queries, isHeldUp: { self.replyStage.isHeldUp }).run() }
+            group.addTask { await self.replyReader.run() }
+            group.addTask { await self.openStage.runLane() }
             group.addTask { await self.prune() }
             group.addTask { await self.storeHealth.run(probing: self.store, clock: self.clock) }
             if let echoStage { group.addTask { await echoStage.run() } }
+            defer { group.cancelAll() }
             do {
-                try await recover()
-                try await transport.run(receiver: self)
+                return .success(try await transport.run(receiver: self))
             } catch {
-                await drain()
-                group.cancelAll()
-                throw error
+                return .failure(error)
             }
-            await drain()
-            group.cancelAll()
         }
     }
 
@@ -143,14 +162,15 @@ package final class Engine: Service, EnvelopeReceiver {
             guard message.version == RFC26.messageVersion, message.payload.count <= Self.maximumPayloadByteCount else { return nil }
             return directory.addressees(of: message.contentTopic).map { (envelope, $0) }
         }
-        metrics.received.increment(by: envelopes.count)
+        metrics.received.increment(by: wanted.count)
         guard !wanted.isEmpty else { return }
         let now = wallClock.now()
-        async let keysAreReady: Void = openStage.prepareKeys(for: wanted.map(\.addressees))
+        // Beside the record, which takes longer. What cannot be read now is read again.
+        async let keys: Void = topicKeys.load(wanted.flatMap(\.addressees.subscribers))
         let ids = try await storeHealth.observing {
             try await store.record(wanted.map { (hash: $0.envelope.hash, envelope: $0.envelope) }, at: now)
         }
-        await keysAreReady
+        _ = try? await keys
         let new = zip(ids, wanted).compactMap { id, wanted in
             id.map {
                 RecordedMessage(
@@ -160,16 +180,26 @@ package final class Engine: Service, EnvelopeReceiver {
         metrics.recorded.increment(by: new.count)
         metrics.duplicates.increment(by: wanted.count - new.count)
         guard !new.isEmpty else { return }
-        await admission.enter(new.count)
-        opening.send(new)
+        do {
+            try await intake.acquire(new.count)
+            opening.send(new)
+        } catch {
+            // It is recorded, and whoever sent it is gone.
+            backlog.add(new.map(\.id))
+        }
     }
 
-    /// Messages under way between record and last mark.
-    package var underWayCount: Int { admission.count }
+    /// Messages and replies in memory.
+    package var underWayCount: Int { intake.count + replyStage.room.count }
 
-    /// Returns when nothing is under way any more; what waits for a topic's key does not count.
+    /// Returns when nothing is under way any more and nothing waits to be; what waits for a topic's key does not count.
     package func waitUntilIdle() async {
-        await admission.waitUntilIdle()
+        let backlogs = [backlog, replyStage.backlogs.queries, replyStage.backlogs.replies]
+        repeat {
+            for backlog in backlogs { await backlog.waitUntilEmpty() }
+            await intake.waitUntilIdle()
+            await replyStage.room.waitUntilIdle()
+        } while !Task.isCancelled && (underWayCount > 0 || !backlogs.allSatisfy(\.isEmpty))
     }
 
     /// Entries of the topic directory, two for each registration.
@@ -180,51 +210,58 @@ package final class Engine: Service, EnvelopeReceiver {
 
     // MARK: Start and end
 
-    /// The journal first: what was recorded and not decided, and what was decided and not answered.
-    private func recover() async throws {
-        var lastID: Int64 = 0
-        var count = 0
-        while true {
-            let rows = try await store.unreplied(limit: Self.recoveryBatchCount, after: lastID)
-            guard let last = rows.last else { break }
-            lastID = last.id
-            let replies = rows.compactMap { PendingReply(id: $0.id, stored: $0.reply) }
-            await admission.enter(replies.count)
-            replying.send(replies.map { ReplyStage.Item($0) })
-            count += replies.count
-        }
-        // Nothing new is recorded before the transport runs, so the end of the journal is the end of what was left.
-        lastID = 0
-        while true {
-            let rows = try await store.undecided(limit: Self.recoveryBatchCount, after: lastID)
-            guard let last = rows.last else { break }
-            lastID = last.id
-            await admission.enter(rows.count)
-            opening.send(
-                rows.map { row in
+    /// Only the numbers of the rows: they are read when there is room for them. Before anything new is recorded, so these are all.
+    private func findUnfinished() async throws {
+        let unfinished = try await store.unfinishedRows()
+        backlog.add(unfinished.undecided)
+        replyStage.backlogs.replies.add(unfinished.unreplied)
+        let count = unfinished.undecided.count + unfinished.unreplied.count
+        if count > 0 { logger.notice("working off what the last run left", metadata: ["messages": "\(count)"]) }
+    }
+
+    private func reader(of backlog: Backlog, isHeldUp: @escaping @Sendable () -> Bool) -> BacklogReader<RecordedMessage> {
+        BacklogReader(
+            backlog: backlog, room: intake, isHeldUp: isHeldUp,
+            read: { [store, directory, topicKeys] rows, limit in
+                let messages = try await store.undecided(limit: limit, after: rows.lowerBound - 1, through: rows.upperBound).map { row in
                     RecordedMessage(
                         id: row.id, receivedAt: row.receivedAt, envelope: row.envelope,
-                        addressees: directory.addressees(of: row.envelope.message.contentTopic) ?? .init())
-                })
-            count += rows.count
-        }
-        if count > 0 { logger.notice("working off what the last run left", metadata: ["messages": "\(count)"]) }
+                        addressees: directory.addressees(of: row.envelope.message.contentTopic) ?? .init(), isReadAgain: true)
+                }
+                try await topicKeys.load(messages.flatMap(\.addressees.subscribers))
+                return .init(items: messages, last: messages.count < limit ? nil : messages.last?.id)
+            },
+            send: opening.send, clock: clock, logger: logger)
+    }
+
+    private var replyReader: BacklogReader<PendingReply> {
+        BacklogReader(
+            backlog: replyStage.backlogs.replies, room: replyStage.room, isHeldUp: { self.replyStage.isHeldUp },
+            read: { [store] rows, limit in
+                let stored = try await store.unreplied(limit: limit, after: rows.lowerBound - 1, through: rows.upperBound)
+                return .init(
+                    items: stored.compactMap { PendingReply(id: $0.id, stored: $0.reply) },
+                    last: stored.count < limit ? nil : stored.last?.id)
+            },
+            send: replyStage.send, clock: clock, logger: logger)
     }
 
     /// Waits for what is under way, within a limit; then lets the stages run out.
     private func drain() async {
-        openStage.closeLane()
         await withTaskGroup(of: Void.self) { group in
-            group.addTask { await self.admission.waitUntilIdle() }
+            group.addTask {
+                await self.intake.waitUntilIdle()
+                await self.replyStage.room.waitUntilIdle()
+            }
             group.addTask { try? await self.clock.sleep(for: self.configuration.drainLimit) }
-            _ = await group.next()
+            await group.next()
             group.cancelAll()
         }
         opening.finish()
-        replying.finish()
+        replyStage.finish()
         deciding.finish()
-        if admission.count > 0 {
-            logger.warning("stopped with work under way; it is recorded", metadata: ["messages": "\(admission.count)"])
+        if underWayCount > 0 {
+            logger.warning("stopped with work under way; it is recorded", metadata: ["messages": "\(underWayCount)"])
         }
     }
 

@@ -15,6 +15,8 @@ struct RecordedMessage: Sendable {
     var addressees: TopicDirectory.Addressees
     /// After a crash nobody knows any more: then it counts as live, which loses nothing.
     var origin = EnvelopeOrigin.live
+    /// From the journal, where it waited.
+    var isReadAgain = false
 }
 
 extension RecordedMessage {

@@ -22,10 +22,9 @@ struct PendingReply: Sendable {
     enum Mark: Sendable {
         /// The stored answer has been sent.
         case replied
-        /// A query's: nothing of its answer is kept, and only now its message counts as decided (PROTOCOL.md §8).
+        /// Nothing of the answer is kept, and only now its message counts as decided: a query's (PROTOCOL.md §8), and an INTERNAL_ERROR,
+        /// which stands for what could not be written.
         case decided
-        /// An INTERNAL_ERROR's, which stands for what could not be written.
-        case nothing
     }
 
     init(id: Int64, type: MessageType, payload: [UInt8], origin: OpenedEnvelope.Origin, mark: Mark = .replied) {

@@ -1,3 +1,4 @@
+import Concurrency
 import Envelope
 import StatusCrypto
 import Store
@@ -6,34 +7,24 @@ import Synchronization
 /// The symmetric keys of query topics, derived when the first message arrives on one and kept from then on.
 ///
 /// A derivation costs about 13 ms of a core (PBKDF2 with 65,356 iterations, PROTOCOL.md §2), so anybody could buy a second of ours with
-/// a few messages on topics not used yet. Derivations therefore run one at a time on a thread of low priority, beside the pipeline,
-/// and the number that may wait is bounded.
+/// a few messages on topics not used yet. Derivations therefore run one at a time on a thread of low priority, beside the pipeline.
 final class TopicKeys: Sendable {
-    /// A query topic by name: whose it is, and in which form.
-    struct Identifier {
-        /// One of the owner's registrations, which brought us here.
-        var subscriber: TopicTable.Subscriber
-        var keyHash: Digest64
-
-        /// Several installations of one key share their topics.
-        func isSameTopic(as other: Self) -> Bool {
-            keyHash == other.keyHash && subscriber.isPrefixed == other.subscriber.isPrefixed
-        }
-    }
-
-    /// What there is of a key.
-    enum Entry {
+    /// What there is of a topic's key.
+    enum Entry: Sendable {
         case known(SymmetricKey)
-        case notDerived(Identifier)
+        /// Nor has it been for another installation of its owner's key, which has the same topic.
+        case notDerived(keyHash: Digest64)
+        /// Nobody has the topic.
+        case ownerless
     }
 
-    /// Keys in memory: 20,000 at about 100 bytes; beyond that the store has them.
+    /// Entries in memory: 20,000 at about 100 bytes; beyond that the store has them.
     private static let maximumCachedCount = 20_000
 
     private let store: PushStore
     /// By registration, not by key hash: to learn that takes a read of the store, 60 µs a message. A row is one installation's for ever.
-    private let cache = Mutex<[TopicTable.Subscriber: SymmetricKey]>([:])
-    private let derivations = BackgroundThread(name: "topic-keys")
+    private let cache = Mutex<[TopicTable.Subscriber: Entry]>([:])
+    private let thread = BackgroundThread(name: "topic-keys")
     private let compute: @Sendable (TopicName) -> SymmetricKey
 
     init(store: PushStore, derive: @escaping @Sendable (TopicName) -> SymmetricKey) {
@@ -41,54 +32,45 @@ final class TopicKeys: Sendable {
         compute = derive
     }
 
-    /// Brings into memory what the store has of the keys of these topics. What cannot be read is left to ``entries(for:)``.
-    func load(_ subscribers: [TopicTable.Subscriber]) async {
+    /// What is in memory; nil when it was never loaded, or has had to make room.
+    subscript(subscriber: TopicTable.Subscriber) -> Entry? {
+        cache.withLock { $0[subscriber] }
+    }
+
+    /// Brings into memory what the store has on these topics, in one read for all that are not there.
+    func load(_ subscribers: [TopicTable.Subscriber]) async throws {
         let missing = cache.withLock { cache in subscribers.filter { cache[$0] == nil } }
-        guard !missing.isEmpty, let stored = try? await store.topicKeys(missing.map { ($0.registration, $0.isPrefixed) }) else { return }
-        for case (let subscriber, let stored?) in zip(missing, stored) {
-            if let key = stored.key { _ = remember(key, of: subscriber) }
-        }
+        guard !missing.isEmpty else { return }
+        for (subscriber, entry) in zip(missing, try await read(missing)) { keep(entry, of: subscriber) }
     }
 
-    /// What there is of the keys of these topics, from memory and, in one read for all of them, from the store. Topics whose owner is gone
-    /// are not in it.
-    func entries(for subscribers: [TopicTable.Subscriber]) async throws -> [TopicTable.Subscriber: Entry] {
-        var entries: [TopicTable.Subscriber: Entry] = [:]
-        cache.withLock { cache in
-            for subscriber in subscribers {
-                if let key = cache[subscriber] { entries[subscriber] = .known(key) }
-            }
+    /// The key, derived and saved if need be.
+    func derive(_ subscriber: TopicTable.Subscriber, ownedBy keyHash: Digest64) async throws -> SymmetricKey {
+        if case .known(let key) = self[subscriber] { return key }
+        if case .known(let key)? = try await read([subscriber]).first {
+            keep(.known(key), of: subscriber)
+            return key
         }
-        let missing = subscribers.filter { entries[$0] == nil }
-        guard !missing.isEmpty else { return entries }
-        let stored = try await store.topicKeys(missing.map { ($0.registration, $0.isPrefixed) })
-        for case (let subscriber, let stored?) in zip(missing, stored) {
-            let topic = Identifier(subscriber: subscriber, keyHash: stored.keyHash)
-            entries[subscriber] = stored.key.map { .known(remember($0, of: subscriber)) } ?? .notDerived(topic)
-        }
-        return entries
-    }
-
-    /// The key, derived and kept if need be.
-    func derive(_ topic: Identifier) async throws -> SymmetricKey {
-        if let key = cache.withLock({ $0[topic.subscriber] }) { return key }
-        if let key = try await store.topicKey(keyHash: topic.keyHash, prefixed: topic.subscriber.isPrefixed) {
-            return remember(key, of: topic.subscriber)
-        }
-        let name = TopicName.query(topic.keyHash, topic.subscriber.isPrefixed ? .prefixed : .plain)
-        let key = await derivations.run { [compute] in compute(name) }
+        let name = TopicName.query(keyHash, subscriber.isPrefixed ? .prefixed : .plain)
+        let key = try await thread.run { [compute] in compute(name) }
         // The database is as secret as the key file, and mode 0600 like it.
         let bytes = key.withExposedBytes { FixedBytes<32>($0) ?? FixedBytes() }
-        try await store.saveTopicKey(bytes, keyHash: topic.keyHash, prefixed: topic.subscriber.isPrefixed)
-        return remember(bytes, of: topic.subscriber)
+        try await store.saveTopicKey(bytes, keyHash: keyHash, prefixed: subscriber.isPrefixed)
+        keep(.known(key), of: subscriber)
+        return key
     }
 
-    private func remember(_ bytes: FixedBytes<32>, of subscriber: TopicTable.Subscriber) -> SymmetricKey {
-        let key = SymmetricKey(bytes)
+    private func read(_ subscribers: [TopicTable.Subscriber]) async throws -> [Entry] {
+        try await store.topicKeys(subscribers.map { ($0.registration, $0.isPrefixed) }).map { stored in
+            guard let stored else { return .ownerless }
+            return stored.key.map { .known(SymmetricKey($0)) } ?? .notDerived(keyHash: stored.keyHash)
+        }
+    }
+
+    private func keep(_ entry: Entry, of subscriber: TopicTable.Subscriber) {
         cache.withLock { cache in
             if cache.count >= Self.maximumCachedCount { cache.removeAll(keepingCapacity: true) }
-            cache[subscriber] = key
+            cache[subscriber] = entry
         }
-        return key
     }
 }

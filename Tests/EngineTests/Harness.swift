@@ -20,6 +20,8 @@ final class Harness: Sendable {
     let replies = Recorder<WakuEnvelope>()
     /// What the server logged.
     let log = Recorder<String>()
+    /// One for each commit that put pushes into the outbox.
+    let accepted = Recorder<Void>()
     private let folder: URL
     private let now = Mutex(Timestamp(nanoseconds: 1_800_000_000_000_000_000))
 
@@ -52,13 +54,7 @@ final class Harness: Sendable {
         /// Publishes on the network; returns when the server recorded it.
         func publish(_ envelope: WakuEnvelope) async throws {
             guard let receiver = transport.receiver.value else { throw NotReceiving() }
-            guard receiver.wants(contentTopic: envelope.message.contentTopic) else { return }
             try await receiver.receive([envelope], origin: .live)
-        }
-
-        /// Returns when the server has been told to end and receives no more.
-        func stopsReceiving() async {
-            await transport.receiver.wait { $0 == nil }
         }
     }
 
@@ -67,7 +63,8 @@ final class Harness: Sendable {
     /// - Parameter prepare: called when the store is open and the server does not run yet.
     func withServer(
         policy: RegistrationPolicy = RegistrationPolicy(), isDryRun: Bool = false, publishing: FailingPublisher = FailingPublisher(),
-        echoesReplies: Bool = false, drainLimit: Duration = .seconds(10),
+        echoesReplies: Bool = false, maximumIntakeCount: Int = 4_096, maximumReplyCount: Int = 4_096,
+        drainLimit: Duration = .seconds(10),
         deriveTopicKey: @escaping @Sendable (TopicName) -> SymmetricKey = { $0.deriveSymmetricKey() },
         prepare: (PushStore) async throws -> Void = { _ in },
         _ body: @escaping @Sendable (Running) async throws -> Void
@@ -78,10 +75,11 @@ final class Harness: Sendable {
         let engine = Engine(
             configuration: .init(
                 identity: identity, registrationPolicy: policy, isDryRun: isDryRun, workerCount: 2, echoesReplies: echoesReplies,
-                drainLimit: drainLimit, deriveTopicKey: deriveTopicKey),
+                maximumIntakeCount: maximumIntakeCount, maximumReplyCount: maximumReplyCount, drainLimit: drainLimit,
+                deriveTopicKey: deriveTopicKey),
             store: store, directory: try await TopicDirectory(serverKey: server, store: store), transport: transport, clock: clock,
             wallClock: WallClock { self.now.withLock { $0 } }, logger: logger,
-            onAcceptedPushes: {})
+            onAcceptedPushes: { self.accepted.append(()) })
         let running = Running(engine: engine, store: store, transport: transport)
         let group = ServiceGroup(configuration: .init(services: [.init(service: engine)], logger: logger))
         do {
@@ -114,6 +112,28 @@ final class Harness: Sendable {
                 }
             }
         }
+    }
+
+    /// Waits until so many pushes are in the outbox.
+    func waitForPushes(_ count: Int, in store: PushStore) async throws {
+        var commitCount = 0
+        while try await store.queuedPushCount() < count {
+            commitCount += await accepted.next(after: commitCount).count
+            try Task.checkCancellation()
+        }
+    }
+
+    /// Lets time pass, as much as whoever sleeps has to wait, while the body runs: the pruning alone is left asleep.
+    func whileTimePasses(_ body: () async throws -> Void) async rethrows {
+        let clock = self.clock
+        let passing = Task {
+            while !Task.isCancelled {
+                await clock.sleepers { $0.contains { $0 <= .seconds(30) } }
+                clock.advance(by: clock.sleepers.first ?? .zero)
+            }
+        }
+        defer { passing.cancel() }
+        try await body()
     }
 
     /// Lets the two seconds pass in which a message is tried again that the store does not take.
@@ -149,8 +169,10 @@ final class Harness: Sendable {
     }
 }
 
-/// Refuses the next publications.
+/// Refuses the next publications, or keeps them waiting.
 final class FailingPublisher: Sendable {
+    /// Nothing is published, nor refused, as long as it is not.
+    let answers = Condition(true)
     private let willPublish: @Sendable () -> Void
     private let remaining = Mutex((count: 0, error: TransportError.queueFull))
     /// What was refused, in order.
@@ -162,7 +184,8 @@ final class FailingPublisher: Sendable {
         remaining.withLock { $0 = (count, error) }
     }
 
-    func check(_ envelope: WakuEnvelope) throws {
+    func check(_ envelope: WakuEnvelope) async throws {
+        guard await answers.wait(until: { $0 }) else { throw CancellationError() }
         let error = remaining.withLock { remaining -> TransportError? in
             guard remaining.count > 0 else { return nil }
             remaining.count -= 1
@@ -193,7 +216,7 @@ private final class TestTransport: MessageTransport {
     }
 
     func publish(_ envelope: WakuEnvelope) async throws {
-        try publishing.check(envelope)
+        try await publishing.check(envelope)
         replies.append(envelope)
     }
 

@@ -11,7 +11,7 @@ import Wire
 
 /// Anybody can buy 13 ms of PBKDF2 with one message on a query topic that was not used yet.
 @Suite(.safetyNet) struct JunkFloodTests {
-    private static let topicCount = 20
+    private static let topicCount = 5
 
     /// Keys are not derived as long as it is closed.
     private final class Gate: Sendable {
@@ -47,7 +47,7 @@ import Wire
 
             // Behind the junk, in the lane of those that need a key.
             gate.open()
-            try await server.publish(bystander.envelope(queryFor: [owners[0].keyHash], onTopicOf: owners[19].keyHash))
+            try await server.publish(bystander.envelope(queryFor: [owners[0].keyHash], onTopicOf: owners[4].keyHash))
             let reply = try await bystander.reply(2, from: harness)
             #expect(try PushNotificationQueryResponse.decode(reply.payload).success)
             #expect(try await derivedCount(in: server.store) == owners.count)
@@ -55,17 +55,13 @@ import Wire
     }
 
     @Test func `a shutdown does not wait for junk, which stays recorded`() async throws {
+        defer { gate.open() }
         try await harness.withServer(deriveTopicKey: gate.derive) { [self] server in
             try await server.engine.receive(junk, origin: .live)
-            Task {
-                await server.stopsReceiving()
-                gate.open()
-            }
         }
         try await harness.withStore { store in
-            let derivedCount = try await derivedCount(in: store)
             let undecidedCount = try await store.undecidedCount()
-            #expect(derivedCount < owners.count / 2 && undecidedCount > owners.count / 2)
+            #expect(undecidedCount == owners.count)
         }
     }
 

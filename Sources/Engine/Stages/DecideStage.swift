@@ -1,3 +1,4 @@
+import Concurrency
 import CoreMetrics
 import Envelope
 import Logging
@@ -18,7 +19,7 @@ final class DecideStage: Sendable {
         case message(OpenedEnvelope, attemptCount: Int = 0)
         /// The reply to these rows is out.
         case published(ids: [Int64], PendingReply.Mark)
-        /// INTERNAL_ERROR was answered: the message must not take effect any more, also not after a restart.
+        /// The store could not take the message for too long, and there is nothing to answer.
         case refused(ids: [Int64])
     }
 
@@ -26,33 +27,34 @@ final class DecideStage: Sendable {
     private let directory: TopicDirectory
     private let store: PushStore
     private let storeHealth: StoreHealth
-    private let admission: Admission
+    private let intake: ConcurrencyLimiter
     private let metrics: EngineMetrics
     private let clock: any Clock<Duration>
     private let wallClock: WallClock
     private let logger: Logger
     private let onAcceptedPushes: @Sendable () -> Void
-    private let queue: WorkQueue<Work>
-    private let output: WorkQueue<ReplyStage.Item>
+    private let queue: BatchQueue<Work>
+    private let replies: ReplyStage
 
+    /// - Parameter intake: left by messages as soon as their decision is written.
     init(
-        decider: Decider, directory: TopicDirectory, store: PushStore, storeHealth: StoreHealth, admission: Admission,
+        decider: Decider, directory: TopicDirectory, store: PushStore, storeHealth: StoreHealth, intake: ConcurrencyLimiter,
         metrics: EngineMetrics, clock: any Clock<Duration>, wallClock: WallClock, logger: Logger,
         onAcceptedPushes: @escaping @Sendable () -> Void,
-        queue: WorkQueue<Work>, output: WorkQueue<ReplyStage.Item>
+        queue: BatchQueue<Work>, replies: ReplyStage
     ) {
         self.decider = decider
         self.directory = directory
         self.store = store
         self.storeHealth = storeHealth
-        self.admission = admission
+        self.intake = intake
         self.metrics = metrics
         self.clock = clock
         self.wallClock = wallClock
         self.logger = logger
         self.onAcceptedPushes = onAcceptedPushes
         self.queue = queue
-        self.output = output
+        self.replies = replies
     }
 
     /// Returns when the queue is finished.
@@ -78,7 +80,6 @@ final class DecideStage: Sendable {
                     case .message(let message, _): return try decider.decide(message, at: now, in: transaction)
                     case .published(let ids, .replied): replied += ids
                     case .published(let ids, .decided), .refused(let ids): ended += ids
-                    case .published(_, .nothing): break  // ends with the reply
                     }
                     return nil
                 }
@@ -89,7 +90,7 @@ final class DecideStage: Sendable {
             // An answered query writes nothing before its reply is out.
             if outcomes.contains(where: { $0?.ending != .queryAnswered }) { storeHealth.succeeded() }
             metrics.commits.increment()
-            apply(outcomes)
+            apply(outcomes, of: batch)
         } catch {
             storeHealth.failed()
             metrics.commitFailures.increment()
@@ -104,13 +105,10 @@ final class DecideStage: Sendable {
     }
 
     /// Topics first, then the delivery, then the replies: a client may ask on its topic as soon as it has its answer.
-    private func apply(_ outcomes: [Decider.Outcome?]) {
+    private func apply(_ outcomes: [Decider.Outcome?], of batch: [Work]) {
         var acceptedPushCount = 0
         for outcome in outcomes {
-            guard let outcome else {
-                admission.leave()
-                continue
-            }
+            guard let outcome else { continue }
             if let change = outcome.addedTopics { directory.add(registration: change.registration, topics: change.topics) }
             if let change = outcome.removedTopics { directory.remove(registration: change.registration, topics: change.topics) }
             acceptedPushCount += outcome.acceptedPushCount
@@ -121,8 +119,12 @@ final class DecideStage: Sendable {
             onAcceptedPushes()
         }
         for case let outcome? in outcomes {
-            if let reply = outcome.reply { output.send(ReplyStage.Item(reply)) } else { admission.leave() }
+            if let reply = outcome.reply { replies.send(reply) }
         }
+        // Last: who waits until nothing is under way must not miss what follows.
+        let publishedCount = batch.count { if case .published = $0 { true } else { false } }
+        replies.room.release(publishedCount)
+        intake.release(batch.count - publishedCount)
     }
 
     private func retry(_ work: Work, in group: inout DiscardingTaskGroup) {
@@ -131,19 +133,20 @@ final class DecideStage: Sendable {
         switch work {
         case .message(let message, let attemptCount) where attemptCount < Self.maximumAttemptCount:
             group.addTask {
-                try? await clock.sleep(for: Self.retryInterval)
+                guard (try? await clock.sleep(for: Self.retryInterval)) != nil else { return }
                 queue.send(.message(message, attemptCount: attemptCount + 1))
             }
         case .message(let message, _):
             metrics.count(.internalError)
             if let reply = decider.internalError(for: message) {
-                admission.enterAtOnce(1)
-                output.send(ReplyStage.Item(reply))
+                replies.send(reply)
+                intake.release()
+            } else {
+                queue.send(.refused(ids: [message.id] + message.segments))
             }
-            queue.send(.refused(ids: [message.id] + message.segments))
         case .published, .refused:
             group.addTask {
-                try? await clock.sleep(for: Self.markRetryInterval)
+                guard (try? await clock.sleep(for: Self.markRetryInterval)) != nil else { return }
                 queue.send(work)
             }
         }

@@ -1,3 +1,4 @@
+import Concurrency
 import CoreMetrics
 import Envelope
 import Logging
@@ -15,145 +16,122 @@ final class OpenStage: Sendable {
     private static let batchCount = 16
     /// Messages that may wait for a topic's key: at 13 ms each, more than that would be answered too late to be of use.
     private static let maximumLaneCount = 1_000
-    /// Until a message is tried again that needs what could not be read.
-    private static let retryInterval = Duration.seconds(1)
 
     private struct Keyless: Sendable {
         var message: RecordedMessage
-        /// Topics whose key has yet to be derived.
-        var candidates: [TopicKeys.Identifier]
+        /// Topics whose key has yet to be derived, and their owners.
+        var candidates: [(subscriber: TopicTable.Subscriber, keyHash: Digest64)]
     }
 
     private let opener: Opener
     private let keys: TopicKeys
-    private let admission: Admission
+    private let intake: ConcurrencyLimiter
+    private let backlog: Backlog
     private let metrics: EngineMetrics
-    private let clock: any Clock<Duration>
     private let logger: Logger
-    private let queue: WorkQueue<RecordedMessage>
-    private let output: WorkQueue<DecideStage.Work>
+    private let queue: BatchQueue<RecordedMessage>
+    private let output: BatchQueue<DecideStage.Work>
 
     private let segments = Mutex(SegmentAssembler())
-    private let lane = WorkQueue<Keyless>()
-    /// Messages that wait for the store to be readable again.
-    private let unread = WorkQueue<RecordedMessage>()
-    private let laneAdmission = Admission(maximumCount: OpenStage.maximumLaneCount)
-    private let isLaneClosed = Atomic<Bool>(false)
+    private let lane = BatchQueue<Keyless>()
+    private let laneRoom = ConcurrencyLimiter(limit: OpenStage.maximumLaneCount)
 
-    /// - Parameter queue: messages that were admitted.
+    /// - Parameters:
+    ///   - intake: which the messages of the queue have entered.
+    ///   - backlog: of messages that have to be read again.
     init(
-        identity: PrivateKey, keys: TopicKeys, admission: Admission, metrics: EngineMetrics,
-        clock: any Clock<Duration>, logger: Logger, queue: WorkQueue<RecordedMessage>, output: WorkQueue<DecideStage.Work>
+        identity: PrivateKey, keys: TopicKeys, intake: ConcurrencyLimiter, backlog: Backlog, metrics: EngineMetrics,
+        logger: Logger, queue: BatchQueue<RecordedMessage>, output: BatchQueue<DecideStage.Work>
     ) {
         opener = Opener(identity: identity)
         self.keys = keys
-        self.admission = admission
+        self.intake = intake
+        self.backlog = backlog
         self.metrics = metrics
-        self.clock = clock
         self.logger = logger
         self.queue = queue
         self.output = output
     }
 
-    /// Returns when the queue is finished; what then still waits for a key is worked off at the next start.
+    /// Returns when the queue is finished.
     func run(workerCount: Int) async {
-        await withTaskGroup(of: Void.self) { lane in
-            lane.addTask { await self.openKeyless() }
-            lane.addTask { await self.retryUnread() }
-            await withTaskGroup(of: Void.self) { workers in
-                for _ in 0..<workerCount {
-                    workers.addTask { await self.openRecorded() }
-                }
+        await withTaskGroup(of: Void.self) { group in
+            for _ in 0..<workerCount {
+                group.addTask { await self.openRecorded() }
             }
-            self.lane.finish()
-            self.unread.finish()
-            lane.cancelAll()
         }
-    }
-
-    /// Reads the keys that these messages need and that are not in memory yet: while they are being recorded, which takes longer.
-    func prepareKeys(for addressees: [TopicDirectory.Addressees]) async {
-        await keys.load(addressees.flatMap(\.subscribers))
     }
 
     @concurrent
     private func openRecorded() async {
         while let batch = await queue.next(maximumCount: Self.batchCount) {
-            output.send(await open(batch).map { .message($0) })
+            output.send(batch.compactMap { open($0).map { .message($0) } })
         }
     }
 
-    /// - Returns: without those that went to the lane, or wait for other segments or for the store.
-    private func open(_ batch: [RecordedMessage]) async -> [OpenedEnvelope] {
-        let subscribers = batch.flatMap(\.addressees.subscribers)
-        do {
-            let entries = subscribers.isEmpty ? [:] : try await keys.entries(for: subscribers)
-            return batch.compactMap { open($0, entries: entries) }
-        } catch {
-            let waiting = batch.filter { !$0.addressees.subscribers.isEmpty }
-            logger.error("reading the store failed; messages wait", metadata: ["messages": "\(waiting.count)", "error": "\(error)"])
-            unread.send(waiting)
-            return batch.filter(\.addressees.subscribers.isEmpty).compactMap { open($0, entries: [:]) }
-        }
-    }
-
-    private func open(_ message: RecordedMessage, entries: [TopicTable.Subscriber: TopicKeys.Entry]) -> OpenedEnvelope? {
+    /// - Returns: nil if the message goes to the lane, or waits for other segments or for the store.
+    private func open(_ message: RecordedMessage) -> OpenedEnvelope? {
         if message.addressees.isIdentity, let frame = opener.frameForIdentity(message) { return assemble(frame, of: message) }
-        var keyless: [TopicKeys.Identifier] = []
+        var keyless = Keyless(message: message, candidates: [])
         for subscriber in message.addressees.subscribers {
-            switch entries[subscriber] {
+            switch keys[subscriber] {
             case .known(let key):
                 if let frame = opener.frame(message, topicKey: key) { return assemble(frame, of: message) }
-            case .notDerived(let candidate):
-                if !keyless.contains(where: candidate.isSameTopic) { keyless.append(candidate) }
+            case .notDerived(let keyHash):
+                let isThere = keyless.candidates.contains { $0.keyHash == keyHash && $0.subscriber.isPrefixed == subscriber.isPrefixed }
+                if !isThere { keyless.candidates.append((subscriber, keyHash)) }
+            case .ownerless:
+                break
             case nil:
-                break  // its owner is gone
+                putBack(message)
+                intake.release()
+                return nil
             }
         }
-        guard !keyless.isEmpty else { return .dropped(message.id) }
-        return enterLane(Keyless(message: message, candidates: keyless))
+        return keyless.candidates.isEmpty ? .dropped(message.id) : enterLane(keyless)
     }
 
-    /// A message in the lane is not counted as under way, or a flood of junk would fill the room of everybody.
+    /// What could not be looked up is read again with its keys.
+    private func putBack(_ message: RecordedMessage) {
+        backlog.add([message.id])
+    }
+
+    // MARK: Lane
+
+    /// A message in the lane is not counted as under way, or a flood of junk would fill the room of everybody, and hold up a shutdown.
     private func enterLane(_ keyless: Keyless) -> OpenedEnvelope? {
-        guard laneAdmission.count < Self.maximumLaneCount else {
+        guard laneRoom.tryAcquire() else {
             metrics.laneOverflows.increment()
             return .dropped(keyless.message.id)
         }
-        laneAdmission.enterAtOnce(1)
-        admission.leave()
+        intake.release()
         lane.send(keyless)
         return nil
     }
 
-    /// What waits for a key stays recorded and is worked off at the next start: a flood of junk must not hold up a shutdown.
-    func closeLane() {
-        isLaneClosed.store(true, ordering: .relaxed)
-    }
-
+    /// Derives keys and opens what waits for them, until cancelled. What then waits is recorded, and worked off at the next start.
     @concurrent
-    private func openKeyless() async {
-        while let batch = await lane.next(maximumCount: 1), !isLaneClosed.load(ordering: .relaxed) {
-            for keyless in batch {
-                laneAdmission.leave()
-                admission.enterAtOnce(1)
-                if let opened = await open(keyless) { output.send(.message(opened)) }
+    func runLane() async {
+        while let keyless = await lane.next(maximumCount: 1)?.first {
+            do {
+                let opened = try await open(keyless)
+                intake.acquireAlways()
+                if let opened { output.send(.message(opened)) }
+            } catch {
+                guard !Task.isCancelled else { return }
+                logger.error("the store failed; a message waits", metadata: ["error": "\(error)"])
+                putBack(keyless.message)
             }
+            laneRoom.release()
         }
     }
 
-    private func open(_ keyless: Keyless) async -> OpenedEnvelope? {
-        do {
-            for candidate in keyless.candidates {
-                let key = try await keys.derive(candidate)
-                if let frame = opener.frame(keyless.message, topicKey: key) { return assemble(frame, of: keyless.message) }
-            }
-            return .dropped(keyless.message.id)
-        } catch {
-            logger.error("reading the store failed; a message waits", metadata: ["error": "\(error)"])
-            unread.send(keyless.message)
-            return nil
+    private func open(_ keyless: Keyless) async throws -> OpenedEnvelope? {
+        for candidate in keyless.candidates {
+            let key = try await keys.derive(candidate.subscriber, ownedBy: candidate.keyHash)
+            if let frame = opener.frame(keyless.message, topicKey: key) { return assemble(frame, of: keyless.message) }
         }
+        return .dropped(keyless.message.id)
     }
 
     // MARK: Segments
@@ -164,12 +142,15 @@ final class OpenStage: Sendable {
     private func assemble(_ frame: RFC26.Frame, of message: RecordedMessage) -> OpenedEnvelope? {
         guard SegmentMessage.isSegment(frame.data) else { return opener.interpret(frame.data, of: message) }
         let signer = frame.signer()
-        switch segments.withLock({ $0.add(frame.data, id: message.id, signer: signer, now: message.receivedAt) }) {
+        let result = segments.withLock {
+            $0.add(frame.data, id: message.id, signer: signer, now: message.receivedAt, isAgain: message.isReadAgain)
+        }
+        switch result {
         case .notASegment:
             return opener.interpret(frame.data, of: message)
         case .incomplete(let evicted):
             giveUp(evicted)
-            admission.leave()
+            intake.release()
             return nil
         case .complete(let whole, let ids):
             var opened = opener.interpret(whole, of: message)
@@ -190,17 +171,7 @@ final class OpenStage: Sendable {
 
     private func giveUp(_ ids: [Int64]) {
         guard !ids.isEmpty else { return }
-        admission.enterAtOnce(ids.count)
+        intake.acquireAlways(ids.count)
         output.send(ids.map { .message(.dropped($0)) })
-    }
-
-    // MARK: Store trouble
-
-    /// What could not be looked up is recorded and stays under way.
-    private func retryUnread() async {
-        while let batch = await unread.next(maximumCount: .max) {
-            guard (try? await clock.sleep(for: Self.retryInterval)) != nil else { return }
-            queue.send(batch)
-        }
     }
 }

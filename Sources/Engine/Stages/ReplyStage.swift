@@ -1,58 +1,82 @@
+import Concurrency
 import CoreMetrics
 import Envelope
 import Logging
+import ServiceLifecycle
 import StatusCrypto
+import Synchronization
 import Transport
 
 /// Signs, encrypts and publishes what was decided.
+///
+/// Nothing waits for it: a reply that finds no room, or that cannot be published, stays a row, and is read again later.
 final class ReplyStage: Sendable {
     /// Replies a worker takes at once: one reply must not wait long for the sealing of others.
     private static let batchCount = 8
-    /// For a reply that the node refuses: with the back-off below, about eight minutes, after which it is taken to be at fault itself and
-    /// left to the next start. Everything else is the node's trouble, and lasts as long as it lasts.
-    private static let maximumRefusalCount = 20
-    private static let longestBackOff = Duration.seconds(30)
 
-    struct Item: Sendable {
-        fileprivate var reply: PendingReply
-        /// Sealed and not yet published: a retry must be the same bytes, which the network takes for the same message.
-        fileprivate var envelopes: [WakuEnvelope]?
-        fileprivate var attemptCount = 0
-        fileprivate var refusalCount = 0
+    /// Rows whose reply is to be published, or made again and published.
+    struct Backlogs: Sendable {
+        let replies = Backlog()
+        /// Of messages whose answer is not kept.
+        let queries = Backlog()
 
-        init(_ reply: PendingReply) { self.reply = reply }
+        func add(_ reply: PendingReply) {
+            switch reply.mark {
+            case .replied: replies.add([reply.id])
+            case .decided: queries.add([reply.id] + reply.segments)
+            }
+        }
     }
 
+    /// Entered by replies until their mark is written.
+    let room: ConcurrencyLimiter
+    let backlogs = Backlogs()
+    private let isFailing = Atomic<Bool>(false)
     private let sealer: ReplySealer
     private let transport: any MessageTransport
-    private let admission: Admission
     private let metrics: EngineMetrics
-    private let clock: any Clock<Duration>
     private let wallClock: WallClock
     private let logger: Logger
     /// nil when replies are said once.
     private let echo: EchoStage?
-    private let queue: WorkQueue<Item>
-    private let output: WorkQueue<DecideStage.Work>
+    private let queue = BatchQueue<PendingReply>()
+    private let output: BatchQueue<DecideStage.Work>
 
+    /// - Parameter maximumCount: of replies in memory.
     init(
-        identity: PrivateKey, transport: any MessageTransport, admission: Admission, metrics: EngineMetrics,
-        clock: any Clock<Duration>, wallClock: WallClock, logger: Logger, echo: EchoStage?, queue: WorkQueue<Item>,
-        output: WorkQueue<DecideStage.Work>
+        identity: PrivateKey, transport: any MessageTransport, maximumCount: Int, metrics: EngineMetrics, wallClock: WallClock,
+        logger: Logger, echo: EchoStage?, output: BatchQueue<DecideStage.Work>
     ) {
+        room = ConcurrencyLimiter(limit: maximumCount)
         sealer = ReplySealer(identity: identity)
         self.transport = transport
-        self.admission = admission
         self.metrics = metrics
-        self.clock = clock
         self.wallClock = wallClock
         self.logger = logger
         self.echo = echo
-        self.queue = queue
         self.output = output
     }
 
-    /// Returns when the queue is finished; what then still waits for a retry goes out at the next start.
+    /// Whether the last publication failed.
+    var isHeldUp: Bool { isFailing.load(ordering: .relaxed) }
+
+    /// Takes a reply whose decision is written.
+    func send(_ reply: PendingReply) {
+        guard room.tryAcquire() else { return backlogs.add(reply) }
+        queue.send(reply)
+    }
+
+    /// Takes replies that have entered ``room``.
+    func send(_ replies: [PendingReply]) {
+        queue.send(replies)
+    }
+
+    /// No more replies will come.
+    func finish() {
+        queue.finish()
+    }
+
+    /// Returns when finished.
     func run(workerCount: Int) async {
         await withTaskGroup(of: Void.self) { group in
             for _ in 0..<workerCount {
@@ -64,54 +88,35 @@ final class ReplyStage: Sendable {
     @concurrent
     private func work() async {
         var random = SecureRandom()
-        await withDiscardingTaskGroup { retries in
-            while let batch = await queue.next(maximumCount: Self.batchCount) {
-                var marks: [DecideStage.Work] = []
-                for item in batch {
-                    if let mark = await publish(item, using: &random, retries: &retries) { marks.append(mark) }
+        while let batch = await queue.next(maximumCount: Self.batchCount) {
+            var marks: [DecideStage.Work] = []
+            for reply in batch {
+                if await publish(reply, using: &random) {
+                    marks.append(.published(ids: [reply.id] + reply.segments, reply.mark))
+                } else {
+                    backlogs.add(reply)
+                    room.release()
                 }
-                output.send(marks)
             }
-            retries.cancelAll()
+            output.send(marks)
         }
     }
 
-    /// - Returns: what is to be written down about it.
-    private func publish(
-        _ item: Item, using random: inout SecureRandom, retries: inout DiscardingTaskGroup
-    ) async -> DecideStage.Work? {
-        var item = item
+    private func publish(_ reply: PendingReply, using random: inout SecureRandom) async -> Bool {
+        // A node that is away holds up no shutdown.
+        if isHeldUp, Task.isShuttingDownGracefully { return false }
         do {
-            var envelopes = try item.envelopes ?? sealer.seal(item.reply, at: wallClock.now(), using: &random)
-            item.envelopes = envelopes
-            while let envelope = envelopes.first {
-                try await transport.publish(envelope)
-                envelopes.removeFirst()
-                item.envelopes = envelopes
-            }
-            metrics.repliesPublished.increment()
-            echo?.add(item.reply)
-            if item.reply.mark != .nothing { return .published(ids: [item.reply.id] + item.reply.segments, item.reply.mark) }
-            admission.leave()
-            return nil
+            for envelope in try sealer.seal(reply, at: wallClock.now(), using: &random) { try await transport.publish(envelope) }
         } catch {
             metrics.replyFailures.increment()
-            if case TransportError.outdated = error { item.envelopes = nil }  // no archive would keep it: sealed anew next time
-            if case TransportError.refused(400..<500, _) = error { item.refusalCount += 1 }
-            item.attemptCount += 1
-            guard item.refusalCount < Self.maximumRefusalCount else {
-                logger.error("the node refuses a reply; it waits for the next start", metadata: ["error": "\(error)"])
-                admission.leave()
-                return nil
+            if !isFailing.exchange(true, ordering: .relaxed) {
+                logger.warning("replies cannot be published; they wait in the database", metadata: ["error": "\(error)"])
             }
-            let delay = min(Self.longestBackOff, .seconds(1) * (1 << min(item.attemptCount - 1, 5)))
-            let clock = self.clock
-            let queue = self.queue
-            retries.addTask { [item] in
-                try? await clock.sleep(for: delay)
-                queue.send(item)
-            }
-            return nil
+            return false
         }
+        if isHeldUp, isFailing.exchange(false, ordering: .relaxed) { logger.notice("replies are published again") }
+        metrics.repliesPublished.increment()
+        echo?.add(reply)
+        return true
     }
 }

@@ -67,12 +67,13 @@ package struct SegmentAssembler: Sendable {
     ///   - id: comes back when the segment is done with. Adding a segment again under the id that it is held under changes nothing.
     ///   - signer: of the frame, `RFC26.Frame.signer()`; nil when it is unsigned.
     ///   - now: when the frame was received. Ages count from it, so that a journal can be played back.
-    package mutating func add(_ data: [UInt8], id: Int64, signer: PublicKey?, now: Timestamp) -> Result {
+    ///   - isAgain: its set may be complete and is wanted once more.
+    package mutating func add(_ data: [UInt8], id: Int64, signer: PublicKey?, now: Timestamp, isAgain: Bool = false) -> Result {
         guard SegmentMessage.isSegment(data), let message = try? SegmentMessage.decode(data) else { return .notASegment }
         do throws(SegmentFault) {
             let segment = try Segment(message)
             let key = Key(signer: signer, hash: segment.entireMessageHash)
-            if completed.contains(key) { return .late }
+            if !isAgain, completed.contains(key) { return .late }
             switch try insert(segment, id: id, key: key, now: now) {
             case .duplicate: return .duplicate
             case .known: return .incomplete(evicted: [])

@@ -107,10 +107,6 @@ package final class ManualClock: Clock {
         }
     }
 
-    // Going away: counts say nothing about who sleeps.
-    package var sleeperCount: Int { sleepers.count }
-    package func sleepers(_ count: Int) async { await sleepers { $0.count >= count } }
-
     /// Returns when those who sleep on this clock are as wanted, or the waiting task is cancelled: for delays that are drawn by chance.
     ///
     /// - Parameter isSo: gets what ``sleepers`` has.

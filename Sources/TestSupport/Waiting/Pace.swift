@@ -11,8 +11,8 @@ package struct Pace: SuiteTrait, TestTrait, TestScoping {
     fileprivate static let limit = Duration.seconds(15 * 60)
     /// Enough to keep the cores busy while some wait for facts.
     fileprivate static let many = ConcurrencyLimiter(limit: 16)
-    /// As many as the machines have cores that the tests are made for.
-    fileprivate static let few = ConcurrencyLimiter(limit: 2)
+    /// One more than the cores of the machines that the tests are made for: one of them mostly waits for a process or a disk.
+    fileprivate static let few = ConcurrencyLimiter(limit: 3)
 
     fileprivate let places: ConcurrencyLimiter
     fileprivate var limit = Self.limit

@@ -1,0 +1,130 @@
+import Engine
+import Envelope
+import PushProtocol
+import StatusCrypto
+import Store
+import TestSupport
+import Testing
+import Wire
+
+/// What cannot be published waits in the database, and nothing else waits for it.
+@Suite(.safetyNet) struct BacklogTests {
+    enum Trouble: CaseIterable {
+        case refuses
+        case hangs
+
+        func befall(_ publisher: FailingPublisher) {
+            switch self {
+            case .refuses: publisher.fail(.max)
+            case .hangs: publisher.answers.change { $0 = false }
+            }
+        }
+    }
+
+    let harness: Harness
+    let alice: ProtocolClient
+    let bob: ProtocolClient
+    let publisher = FailingPublisher()
+
+    init() async throws {
+        harness = try Harness()
+        alice = ProtocolClient(server: harness.server)
+        bob = ProtocolClient(server: harness.server)
+        try await harness.register([alice])
+    }
+
+    /// The network works again.
+    private func heal() {
+        publisher.fail(0)
+        publisher.answers.change { $0 = true }
+    }
+
+    private func request(_ number: UInt8) throws -> WakuEnvelope {
+        try bob.envelope(bob.request([bob.notification(to: alice)], messageID: [number]))
+    }
+
+    @Test(arguments: Trouble.allCases)
+    func `what is received is decided and pushed while nothing can be published`(trouble: Trouble) async throws {
+        trouble.befall(publisher)
+        try await harness.withServer(publishing: publisher, maximumIntakeCount: 2, maximumReplyCount: 2) { [self] server in
+            for number in 1...20 { try await server.publish(request(UInt8(number))) }
+            try await harness.waitForPushes(20, in: server.store)
+            #expect(server.engine.underWayCount <= 4)
+            heal()
+            await harness.whileTimePasses { await server.engine.waitUntilIdle() }
+            #expect(harness.replyCount(to: bob) == 20)
+            #expect(try await server.store.unrepliedCount() == 0)
+        }
+        try await harness.withServer { server in await server.engine.waitUntilIdle() }
+        #expect(harness.replyCount(to: bob) == 20)
+    }
+
+    @Test(arguments: Trouble.allCases)
+    func `what a crash left is decided beside what comes in, and answered when that can be published`(trouble: Trouble) async throws {
+        trouble.befall(publisher)
+        let left = try (1...10).map { try request($0) }
+        let leave = { (store: PushStore) in
+            let rows = try await store.record(left.map { (hash: $0.hash, envelope: $0) }, at: harness.wallTime).compactMap(\.self)
+            let reply = Reply(
+                type: .pushNotificationResponse, payload: [], recipient: bob.key.publicKey.compressed, pubsubTopic: bob.pubsubTopic,
+                statusMessageID: nil)
+            try await store.commit { transaction in
+                for row in rows.prefix(5) { try transaction.settle(row, as: .answered(reply), at: harness.wallTime) }
+            }
+        }
+        try await harness.withServer(publishing: publisher, maximumIntakeCount: 2, maximumReplyCount: 2, prepare: leave) { [self] server in
+            try await server.publish(request(11))
+            try await harness.waitForPushes(6, in: server.store)
+            #expect(try await server.store.undecidedCount() == 0)
+            heal()
+            await harness.whileTimePasses { await server.engine.waitUntilIdle() }
+            #expect(harness.replyCount(to: bob) == 11)
+        }
+    }
+
+    @Test(arguments: [1, 2])
+    func `a query that finds no room is answered later, from what is stored then`(segmentCount: Int) async throws {
+        let accessToken = "0f3b1c52-7d1e-4a52-9a39-0a3d1f0c8c11"
+        // One message after the other.
+        try await harness.withServer(publishing: publisher, maximumIntakeCount: 1, maximumReplyCount: 1) { [self] server in
+            publisher.answers.change { $0 = false }
+            try await server.publish(request(1))
+            for envelope in try query(inSegments: segmentCount) { try await server.publish(envelope) }
+            try await server.publish(alice.envelope(alice.registration(version: 2, accessToken: accessToken)))
+            try await server.publish(request(2))
+            heal()
+            await harness.whileTimePasses { await server.engine.waitUntilIdle() }
+            let replies = harness.replies.all.compactMap { bob.open($0) }.filter { $0.type == .pushNotificationQueryResponse }
+            let responses = try replies.map { try PushNotificationQueryResponse.decode($0.payload) }
+            #expect(responses.map { $0.info.map(\.accessToken) } == [[accessToken]])
+            #expect(try await server.store.undecidedCount() == 0)
+        }
+    }
+
+    private func query(inSegments count: Int) throws -> [WakuEnvelope] {
+        var query = PushNotificationQuery()
+        query.publicKeys = [alice.keyHash.bytes]
+        let data = ApplicationMetadata.seal(query.encoded(), type: .pushNotificationQuery, signer: bob.key)
+        var random = SecureRandom()
+        return try Segmenter(segmentByteCount: (data.count + count - 1) / count).segment(data).prefix(count).map { piece in
+            bob.wrap(
+                try RFC26.sealAsymmetric(piece, to: harness.server, signer: bob.key, using: &random),
+                topic: TopicName.partitioned(harness.server).topic)
+        }
+    }
+
+    @Test func `who gives up waiting for room has a message that is recorded, and decided later`() async throws {
+        let fault = "CREATE TRIGGER fault BEFORE INSERT ON push BEGIN SELECT RAISE(ABORT, 'on purpose'); END"
+        try await harness.withServer(maximumIntakeCount: 1) { [self] server in
+            try harness.execute(sql: fault)
+            try await server.publish(request(1))
+            let waiting = Task { try await server.publish(request(2)) }
+            waiting.cancel()
+            try await waiting.value
+            try harness.execute(sql: "DROP TRIGGER fault")
+            try await harness.whileTimePasses { try await harness.waitForPushes(2, in: server.store) }
+            await server.engine.waitUntilIdle()
+            #expect(harness.replyCount(to: bob) == 2)
+        }
+    }
+}
