@@ -150,9 +150,10 @@ let package = Package(
         tests(
             "Delivery",
             [
-                "Delivery", "Concurrency", "Engine", "Transport", "Store", "PushProtocol", "HTTPClient", "Envelope", "StatusCrypto",
+                "Delivery", "Daemon", "Concurrency", "Engine", "Transport", "Store", "PushProtocol", "HTTPClient", "Envelope",
+                "StatusCrypto",
                 "Wire", grdb,
-                logging, serviceLifecycle,
+                logging, serviceLifecycle, yams,
             ]),
         tests(
             "Engine",

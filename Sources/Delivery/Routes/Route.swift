@@ -35,14 +35,15 @@ final class Route: Sendable {
         name = route.name
         self.dependencies = dependencies
         let configuration = dependencies.configuration
-        let endpoint = route.endpoint ?? configuration.endpoint
+        let endpoint = configuration.endpoint(of: route)
         // One connection more than pushes need, for the probe.
         http = HTTPClient(
             configuration: .init(
                 maximumConnectionsPerHost: configuration.maximumRequestsInFlight + 1,
                 certificateAuthorityFile: endpoint.certificateAuthorityFile))
         gorush = GorushClient(http: http, endpoint: endpoint, timeout: configuration.timeout, probeTimeout: configuration.probeTimeout)
-        planner = BatchPlanner(dataFormat: configuration.dataFormat, texts: configuration.texts, lifetime: configuration.lifetime)
+        planner = BatchPlanner(
+            dataFormat: configuration.dataFormat, template: configuration.template(of: route), lifetime: configuration.lifetime)
         metrics = RouteMetrics(route: route.name)
         var logger = dependencies.logger
         logger[metadataKey: "route"] = "\(route.name)"
