@@ -125,6 +125,18 @@ extension StoreTransaction {
             state.rawValue, push)
     }
 
+    /// Makes pushes due that wait for their next attempt, because the last one failed for one of these reasons.
+    package func hasten(route: String, reasons: [String], at now: Timestamp) throws {
+        for reason in reasons {
+            try database.run(
+                """
+                UPDATE push SET next_attempt_at = ?
+                WHERE route = ? AND next_attempt_at > ? AND finished_at IS NULL AND state <> \(OpenPushState.leased.rawValue) AND reason = ?
+                """,
+                now, route, now, reason)
+        }
+    }
+
     /// Leaves the ciphertext of an open push out: it is too long for Apple or Google, and the phone is to be woken all the same.
     package func dropCiphertext(_ push: Int64) throws {
         try database.run("UPDATE push SET ciphertext = x'' WHERE id = ? AND finished_at IS NULL", push)

@@ -122,6 +122,11 @@ struct Outbox: Sendable {
         return try await store.commit { try Self.apply(decision, to: token, type, in: context, $0) }
     }
 
+    /// Makes pushes of a route due that wait after failures for one of these reasons.
+    func hasten(route: String, reasons: [String], at steadyNow: Timestamp) async throws {
+        try await store.commit { try $0.hasten(route: route, reasons: reasons, at: steadyNow) }
+    }
+
     /// The pushes that went out under a name: what a feedback can be about.
     func attempted(_ notification: NotificationID) async throws -> [PushStore.AttemptedPush] {
         try await store.attemptedPushes(notification)
