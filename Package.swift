@@ -133,7 +133,8 @@ let package = Package(
         // Reads what strangers send, on and on (Scripts/fuzz).
         .executableTarget(
             name: "pushfuzz", dependencies: ["CAllocationMeter", "WakuREST", "Envelope", "StatusCrypto", "Wire", argumentParser],
-            path: "Tests/Fuzz", exclude: ["CAllocationMeter", "Regressions"], swiftSettings: settings + [.enableExperimentalFeature("Extern")]),
+            path: "Tests/Fuzz", exclude: ["CAllocationMeter", "Regressions"],
+            swiftSettings: settings + [.enableExperimentalFeature("Extern")]),
         .target(name: "CAllocationMeter", path: "Tests/Fuzz/CAllocationMeter", cSettings: [.treatAllWarnings(as: .error)]),
 
         // The example of the package in Examples, built as an app is: it sees what is public, and nothing else.
@@ -159,8 +160,9 @@ let package = Package(
         tests(
             "Delivery",
             [
-                "Delivery", "Concurrency", "Engine", "Transport", "SQLiteStore", "Store", "PushProtocol", "HTTPClient", "Envelope",
-                "StatusCrypto", "Wire", grdb, logging, serviceLifecycle,
+                "Delivery", "Daemon", "Concurrency", "Engine", "Transport", "SQLiteStore", "Store", "PushProtocol", "HTTPClient",
+                "Envelope",
+                "StatusCrypto", "Wire", grdb, logging, serviceLifecycle, yams,
             ]),
         tests(
             "Engine",

@@ -36,9 +36,9 @@ package final class DeliveryLoop: Service {
             outbox: outbox, configuration: configuration, wallClock: wallClock, time: SteadyTime(clock: clock, start: wallClock.now()),
             random: random, logger: logger, onUnregistered: onUnregistered)
         let all = configuration.allRoutes
-        let urls = all.map { ($0.endpoint ?? configuration.endpoint).url }
-        routes = zip(all, urls).map { route, url in
-            Route(route, routesOfEndpoint: urls.count { $0 == url }, dependencies: dependencies)
+        let endpoints = all.map(configuration.endpoint)
+        routes = zip(all, endpoints).map { route, endpoint in
+            Route(route, routesOfEndpoint: endpoints.count { $0.isSameGorush(as: endpoint) }, dependencies: dependencies)
         }
     }
 
@@ -128,6 +128,7 @@ extension DeliveryLoop {
     /// of it, gorush is to be answered 200: it asks once.
     package func feedback(_ failure: GorushFailure) async {
         guard let identifier = failure.identifier.flatMap({ NotificationID(hex: $0) }) else { return }
+        for route in routes where await route.takeFeedback(failure, on: identifier) { return }
         do {
             let pushes = try await outbox.attempted(identifier)
             // Of several devices the one that is meant must be known.

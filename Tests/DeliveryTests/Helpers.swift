@@ -9,24 +9,28 @@ extension GorushNotification {
         _ identifier: String = "n-1", tokens: [String] = [String(repeating: "a1", count: 32)], topic: String? = "im.status.ethereum"
     ) -> GorushNotification {
         GorushNotification(
-            identifier: identifier, tokens: tokens, platform: .ios, topic: topic, message: "You have a new message",
+            identifier: identifier, tokens: tokens, platform: .ios, topic: topic, text: "You have a new message",
             data: .rfc71(chatID: "0x01", message: "0x", installationIDs: ["i"]))
     }
 
     static func android(_ identifier: String = "n-2", tokens: [String] = ["fcm-token-of-a-device"]) -> GorushNotification {
         GorushNotification(
-            identifier: identifier, tokens: tokens, platform: .android, topic: nil, message: "Someone mentioned you",
+            identifier: identifier, tokens: tokens, platform: .android, topic: nil, text: "Someone mentioned you",
             data: .statusGo(encryptedMessage: "0x", chatID: "0x01", publicKey: "0x02"))
     }
 }
 
 extension GorushClient {
-    init(_ stub: StubGorush, prefix: String = "", timeout: Duration = .seconds(600)) async {
-        self.init(.init(url: await stub.url + prefix), timeout: timeout)
+    init(_ stub: StubGorush, prefix: String = "") async {
+        self.init(.init(url: await stub.url + prefix))
     }
 
-    init(_ endpoint: DeliveryConfiguration.Endpoint, timeout: Duration = .seconds(600)) {
-        self.init(http: HTTPClient(), endpoint: endpoint, timeout: timeout, probeTimeout: timeout)
+    init(_ endpoint: DeliveryConfiguration.Endpoint) {
+        self.init(http: HTTPClient(), endpoint: endpoint, probeTimeout: .seconds(600))
+    }
+
+    func post(_ notifications: [GorushNotification]) async -> GorushAnswer {
+        await post(notifications, timeout: .seconds(600))
     }
 }
 

@@ -109,7 +109,9 @@ package struct SettingsSource: Sendable {
     }
 
     private func unknown(_ key: String, in place: String, _ known: Set<String>) -> String {
-        if let setting = known.filter({ $0.hasPrefix(key + ".") }).min() {
+        // The nearest: gorush.url rather than gorush.android.ttl.
+        let below = known.filter { $0.hasPrefix(key + ".") }.map { (depth: $0.split(separator: ".").count, name: $0) }
+        if let setting = below.min(by: <)?.name {
             return "\(key): expected a section with settings like \(setting), found a single value (\(place))"
         }
         if let setting = known.first(where: { key.hasPrefix($0 + ".") }) {
@@ -130,7 +132,7 @@ package struct SettingsSource: Sendable {
     package static func variable(for key: String) -> String {
         var name = environmentPrefix
         for character in key {
-            if character == "." {
+            if character == "." || character == "-" {
                 name += "_"
             } else if character.isUppercase {
                 name += "_" + String(character)
