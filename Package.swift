@@ -72,7 +72,8 @@ let package = Package(
 
         // The neighbours: database, node, gorush.
         library("HTTPClient", ["CLibCurl"]),
-        library("Store", ["PushProtocol", "Envelope", "StatusCrypto", "Wire", grdb, sqlite, logging]),
+        library("Store", ["PushProtocol", "Envelope", "StatusCrypto", "Wire"]),
+        library("SQLiteStore", ["Store", "PushProtocol", "Envelope", "StatusCrypto", "Wire", grdb, sqlite, logging]),
         library("WakuREST", ["HTTPClient", "Envelope", "StatusCrypto", "Wire"]),
         library("MessageBus", ["Envelope"]),
         library(
@@ -92,8 +93,8 @@ let package = Package(
         library(
             "Daemon",
             [
-                "Engine", "Delivery", "Relay", "Transport", "MessageBus", "WakuREST", "Store", "HTTPClient", "PushProtocol", "Envelope",
-                "KeyFiles", "StatusCrypto",
+                "Engine", "Delivery", "Relay", "Transport", "MessageBus", "WakuREST", "SQLiteStore", "Store", "HTTPClient", "PushProtocol",
+                "Envelope", "KeyFiles", "StatusCrypto",
                 hummingbird, logging, metrics, serviceLifecycle, unixSignals, yams,
             ]),
 
@@ -102,15 +103,16 @@ let package = Package(
 
         executable("pushserver", ["Daemon"]),
         executable(
-            "pushctl", ["PushClient", "Store", "HTTPClient", "Envelope", "PushProtocol", "KeyFiles", "StatusCrypto", "Wire", logging]),
+            "pushctl",
+            ["PushClient", "SQLiteStore", "Store", "HTTPClient", "Envelope", "PushProtocol", "KeyFiles", "StatusCrypto", "Wire", logging]),
         executable("pushbench", ["Bench"]),
 
         // The measuring stick (docs/BENCHMARKS.md): calls every layer, and the C libraries bare for comparison.
         library(
             "Bench",
             [
-                "Engine", "Delivery", "Transport", "Store", "PushProtocol", "Envelope", "StatusCrypto", "Wire", "TestSupport",
-                "CSecp256k1", "CLibCrypto", logging,
+                "Engine", "Delivery", "Transport", "SQLiteStore", "Store", "PushProtocol", "Envelope", "StatusCrypto", "Wire",
+                "TestSupport", "CSecp256k1", "CLibCrypto", logging,
             ]),
 
         // Clock, stub gorush, vectors, keys: shared by all tests and the demo.
@@ -145,7 +147,7 @@ let package = Package(
         tests("Envelope", ["Envelope", "StatusCrypto", "Wire"]),
         tests("PushProtocol", ["PushProtocol", "StatusCrypto", "Wire"]),
         tests("HTTPClient", ["HTTPClient"]),
-        tests("Store", ["Store", "PushProtocol", "Envelope", "StatusCrypto", "Wire", grdb, sqlite, logging]),
+        tests("Store", ["SQLiteStore", "Store", "PushProtocol", "Envelope", "StatusCrypto", "Wire", grdb, sqlite, logging]),
         tests("WakuREST", ["WakuREST", "Relay", "Envelope", "StatusCrypto", "Wire"]),
         tests("MessageBus", ["MessageBus", "Envelope"]),
         tests(
@@ -157,14 +159,13 @@ let package = Package(
         tests(
             "Delivery",
             [
-                "Delivery", "Concurrency", "Engine", "Transport", "Store", "PushProtocol", "HTTPClient", "Envelope", "StatusCrypto",
-                "Wire", grdb,
-                logging, serviceLifecycle,
+                "Delivery", "Concurrency", "Engine", "Transport", "SQLiteStore", "Store", "PushProtocol", "HTTPClient", "Envelope",
+                "StatusCrypto", "Wire", grdb, logging, serviceLifecycle,
             ]),
         tests(
             "Engine",
             [
-                "Engine", "Transport", "Store", "PushProtocol", "Envelope", "StatusCrypto", "Wire", grdb, logging,
+                "Engine", "Transport", "SQLiteStore", "Store", "PushProtocol", "Envelope", "StatusCrypto", "Wire", grdb, logging,
                 serviceLifecycle,
             ]),
         tests(
@@ -178,8 +179,8 @@ let package = Package(
         tests(
             "Daemon",
             [
-                "pushserver", "pushctl", "misbehavingrelay", "WakuREST", "HTTPClient", "Store", "Envelope", "KeyFiles", "StatusCrypto",
-                "Wire", grdb, logging,
+                "pushserver", "pushctl", "misbehavingrelay", "WakuREST", "HTTPClient", "SQLiteStore", "Store", "Envelope", "KeyFiles",
+                "StatusCrypto", "Wire", grdb, logging,
             ]),
     ],
     cLanguageStandard: .c11

@@ -137,5 +137,3 @@ struct Composition {
         return ListeningService(server, setting: "admin.listen", address: settings.adminListen)
     }
 }
-
-extension PushStore: CheckpointKeeper {}

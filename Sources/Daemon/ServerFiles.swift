@@ -1,13 +1,15 @@
 import Glibc
 import KeyFiles
 import Logging
+import SQLiteStore
 import StatusCrypto
 import Store
+import Transport
 
 /// What a server has on disk.
 struct ServerFiles: Sendable {
     let identity: PrivateKey
-    let store: PushStore
+    let store: any PushStore & CheckpointKeeper
     let adminToken: AdminToken
 
     /// Opens the files, and closes them when the body has ended, however that was.
@@ -27,7 +29,7 @@ struct ServerFiles: Sendable {
         let lock = try InstanceLock(database: settings.storagePath)
         defer { withExtendedLifetime(lock) {} }
         let identity = try KeyFile(path: settings.identityKeyFile).loadOrCreate()
-        try await PushStore.withOpen(path: settings.storagePath, identity: identity.publicKey.compressed, logger: logger) { store in
+        try await SQLiteStore.withOpen(path: settings.storagePath, identity: identity.publicKey.compressed, logger: logger) { store in
             let token = try AdminToken(writingTo: settings.storagePath + ".admin-token")
             try await body(ServerFiles(identity: identity, store: store, adminToken: token))
         }
@@ -53,12 +55,12 @@ struct DatabaseError: Error, CustomStringConvertible {
     }
 }
 
-extension PushStore {
+extension SQLiteStore {
     /// Opens the store for the body.
     fileprivate static func withOpen(
-        path: String, identity: FixedBytes<33>, logger: Logger, _ body: (PushStore) async throws -> Void
+        path: String, identity: FixedBytes<33>, logger: Logger, _ body: (SQLiteStore) async throws -> Void
     ) async throws {
-        let store = try PushStore(path: path, identity: identity, logger: logger)
+        let store = try SQLiteStore(path: path, identity: identity, logger: logger)
         let failure: (any Error)?
         do {
             try await body(store)
@@ -70,3 +72,5 @@ extension PushStore {
         if let failure { throw failure }
     }
 }
+
+extension SQLiteStore: CheckpointKeeper {}

@@ -37,7 +37,7 @@ package struct RegistrationPolicy: Sendable, Equatable {
     /// Whether the stored version with an identical plaintext is a success that changes nothing, instead of VERSION_MISMATCH.
     package var acceptRetransmission: Bool
 
-    package init(acceptRetransmission: Bool = false) {
+    package init(acceptRetransmission: Bool = true) {
         self.acceptRetransmission = acceptRetransmission
     }
 }
@@ -140,8 +140,7 @@ package enum RegistrationRules {
     }
 
     private static func listsAreBounded(_ message: PushNotificationRegistration) -> Bool {
-        [message.allowedKeyList, message.blockedChatList, message.allowedMentionsChatList, message.mutedChatList]
-            .allSatisfy { $0.count <= Limits.maximumListEntryCount }
+        message.lists.allSatisfy { $0.count <= Limits.maximumListEntryCount }
     }
 
     private static func success(requestID: Digest64) -> PushNotificationRegistrationResponse {
@@ -157,4 +156,8 @@ package enum RegistrationRules {
         response.requestID = requestID.bytes
         return response
     }
+}
+
+extension PushNotificationRegistration {
+    package var lists: [[[UInt8]]] { [allowedKeyList, blockedChatList, allowedMentionsChatList, mutedChatList] }
 }

@@ -96,7 +96,7 @@ package struct Settings: Sendable {
         }
 
         registrationPolicy = RegistrationPolicy(
-            acceptRetransmission: reader.bool("registration.acceptRetransmission", default: false))
+            acceptRetransmission: reader.bool("registration.acceptRetransmission", default: true))
 
         adminListen = reader.address("admin.listen", default: ListenAddress(host: "127.0.0.1", port: 8646))
         adminAllowedHosts = reader.list(
