@@ -33,7 +33,7 @@ struct Owner {
     var accessToken: String { Cast.universallyUniqueID("access token", number) }
     /// 64 hex digits, as APNs has them.
     var deviceToken: String { Cast.digest("device token", number).description }
-    /// Of its query topic; stored in place of a derived key, which saves the preparation 13 ms an owner.
+    /// The key of its query topic; stored in place of a derived one, which saves the preparation 13 ms an owner.
     var topicKey: FixedBytes<32> { Cast.digest("topic key", number) }
     var topic: Topic { TopicName.query(keyHash, .plain).topic }
 

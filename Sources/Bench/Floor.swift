@@ -13,7 +13,7 @@ final class Floor: Sendable {
     private let kind: MessageKind
     private let messages: [Message]
 
-    /// Of a message the parts that the libraries are given.
+    /// The parts of a message that the libraries are given.
     private struct Message {
         /// Ephemeral key of the envelope, `04‖X‖Y`.
         var ephemeral: [UInt8]

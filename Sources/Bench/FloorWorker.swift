@@ -21,7 +21,7 @@ import Foundation
             let digestContext = unsafe EVP_MD_CTX_new(), let cipherContext = unsafe EVP_CIPHER_CTX_new(),
             let sha256 = unsafe EVP_MD_fetch(nil, "SHA2-256", nil), let aes256GCM = unsafe EVP_CIPHER_fetch(nil, "AES-256-GCM", nil),
             let aes128CTR = unsafe EVP_CIPHER_fetch(nil, "AES-128-CTR", nil)
-        // No memory, or a libcrypto without these: a benchmark has no peer that could cause it, and nothing to measure then.
+            // No memory, or a libcrypto without these: a benchmark has no peer that could cause it, and nothing to measure then.
         else { fatalError("the libraries are not usable") }
         unsafe self.curve = curve
         unsafe self.digestContext = digestContext

@@ -1,12 +1,12 @@
 /// What all benchmarks share.
 package struct Options: Sendable {
-    /// Of which the median is taken.
+    /// How many runs there are, of which the median is taken.
     package var runCount: Int
     /// Messages of each kind and run.
     package var messageCount: Int
-    /// Of the floor, and workers of the engine.
+    /// Threads of the floor, and workers of the engine.
     package var threadCount: Int
-    /// Of each figure and run of what is measured by time.
+    /// How long each figure is measured in each run.
     package var duration: Duration
     /// Where databases are made, and removed again: a real disk, or a durable commit costs nothing.
     package var directory: String

@@ -32,7 +32,7 @@ package struct IdentityBody: Encodable, Sendable {
     package var publicKey: String
     package var compressedPublicKey: String
 
-    /// Of the key in the file, which is created if there is none.
+    /// Describes the key in the file, which is created if there is none.
     package init(keyFile: String) throws(KeyFileError) {
         self.init(try KeyFile(path: keyFile).loadOrCreate().publicKey)
     }

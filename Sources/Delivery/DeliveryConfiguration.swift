@@ -90,7 +90,7 @@ package struct DeliveryConfiguration: Sendable {
     package var timeout = Duration.seconds(60)
     /// For what gorush says of itself, of which nothing is worth waiting for.
     package var probeTimeout = Duration.seconds(5)
-    /// Of a route.
+    /// A route's requests that wait for an answer.
     package var maximumRequestsInFlight = 32
     /// A larger batch is not tried, whatever gorush says of itself; it may name a smaller one.
     package var maximumNotificationsPerRequest = 100

@@ -65,7 +65,7 @@ package final class TopicDirectory: Sendable {
         }
     }
 
-    /// Of registrations that were put back, or unregistered, by others than the engine.
+    /// Takes in registrations that were put back, or unregistered, by others than the engine.
     package func add(_ registrations: [ChangedRegistration]) {
         for changed in registrations { add(registration: changed.registration, topics: changed.topics) }
     }

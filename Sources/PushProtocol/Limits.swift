@@ -32,7 +32,7 @@ package enum Limits {
     /// How long a triple is remembered from the moment its push entered the outbox. Longer would hurt: the message_id of a
     /// REQUEST_TO_JOIN_COMMUNITY is constant for a user and a community (PROTOCOL.md §9).
     package static let tripleLifetime = Duration.seconds(10 * 60)
-    /// Of a chat id or a ciphertext. Apple and Google take payloads of 4 KB, in which it stands in hex: what is longer is not kept.
+    /// The longest chat id or ciphertext. Apple and Google take payloads of 4 KB, in which it stands in hex: what is longer is not kept.
     package static let maximumPushContentByteCount = 2_048
     /// After a day a "new message" wakes nobody for a good reason; the push expires.
     package static let pushLifetime = Duration.seconds(24 * 60 * 60)

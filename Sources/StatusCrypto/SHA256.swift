@@ -4,7 +4,7 @@ import CLibCrypto
 @safe package struct SHA256: ~Copyable {
     private let context: OpaquePointer
 
-    /// Of nothing so far.
+    /// Begins with nothing hashed.
     package init() {
         unsafe context = LibCrypto.require(EVP_MD_CTX_new())
         unsafe LibCrypto.require(EVP_DigestInit_ex2(context, LibCrypto.sha256, nil))

@@ -109,7 +109,7 @@ package struct QueuedPush: Sendable, Equatable {
     }
 }
 
-/// Of a push that was attempted, what a verdict that comes later needs.
+/// What a verdict that comes later needs of a push that was attempted.
 package struct AttemptedPush: Sendable, Equatable {
     package var tokenType: TokenType
     package var route: String

@@ -37,7 +37,7 @@ package struct Reply: Sendable, Equatable {
     /// The compressed public key of the sender that is answered.
     package var recipient: FixedBytes<33>
     package var pubsubTopic: String
-    /// Of the message that is answered, where it can be asked again (PROTOCOL.md §9).
+    /// Names the message that is answered, where it can be asked again (PROTOCOL.md §9).
     package var statusMessageID: Digest32?
 
     package init(

@@ -9,7 +9,7 @@ package protocol TopicStore: Sendable {
         into initial: Result, _ update: @Sendable (inout Result, _ registration: Int64, _ topics: QueryTopics) -> Void
     ) async throws -> Result
 
-    /// Of these registrations the topics of those that are live.
+    /// The topics of those of these registrations that are live.
     func liveTopics(of registrations: [Int64]) async throws -> [ChangedRegistration]
 
     /// How many installations are registered.

@@ -84,7 +84,7 @@ struct CrashTests {
 }
 
 extension StubGorush {
-    /// Of all notifications that it has taken, in order.
+    /// Chat ids of all notifications that it has taken, in order.
     var chatIDs: [String] { notifications.all.compactMap(\.chatID) }
 }
 

@@ -14,7 +14,7 @@ final class Receiver: EnvelopeReceiver {
 
     struct State {
         var batches: [[WakuEnvelope]] = []
-        /// Of all batches, each message once.
+        /// The messages of all batches, each once.
         var messages: [WakuEnvelope] = []
         var origins: [EnvelopeOrigin] = []
         var remainingRefusals = 0
@@ -80,7 +80,7 @@ final class MemoryCheckpoints: CheckpointKeeper {
 
 /// A node, a server's transport and its receiver, with all time in one hand.
 struct WakuWorld {
-    /// Of the poll of each topic.
+    /// The time between two polls of a topic.
     static let interval = Duration.milliseconds(500)
     /// Who waits while nothing happens, just after everybody did what they do: the poll, the comparison with the store, the look at the
     /// node's health.

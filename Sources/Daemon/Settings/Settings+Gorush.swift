@@ -42,7 +42,7 @@ extension Settings {
         return (url == nil ? nil : delivery, feedbackSecret)
     }
 
-    /// Of two routes that want the same pushes one would never get any.
+    /// Refuses two routes that want the same pushes: one would never get any.
     private static func noteRivals(among routes: [DeliveryConfiguration.Route], _ reader: inout SettingsReader) {
         var takers: [String: String] = [:]
         for route in routes {

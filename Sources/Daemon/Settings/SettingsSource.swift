@@ -20,7 +20,7 @@ package struct SettingsSource: Sendable {
     struct Found {
         var value: SettingValue
         var name: String
-        /// Of the file.
+        /// Where it stands in the file.
         var line: String?
     }
 

@@ -32,7 +32,7 @@ struct GorushNotification: Sendable, Equatable {
     /// iOS: notifications of one name are grouped.
     var threadIdentifier: String?
     var data: Content
-    /// Of two notifications with the same one a phone shows the later: APNs takes up to 64 bytes (GORUSH.md §3).
+    /// A phone shows the later of two notifications with the same one: APNs takes up to 64 bytes (GORUSH.md §3).
     var collapseIdentifier: String?
     var expiry: Expiry?
     /// What an operator wants in every notification.

@@ -77,7 +77,7 @@ enum AnswerReading: Sendable, Equatable {
         }
     }
 
-    /// Of a notification with several devices, an entry concerns the one that it names; where it names none of them, as when the call
+    /// An entry about a notification with several devices concerns the one that it names; where it names none of them, as when the call
     /// to Google failed as a whole, it concerns all.
     private static func concerns(_ failure: GorushFailure, _ push: QueuedPush, in item: DeliveryItem) -> Bool {
         item.pushes.count == 1 || failure.names(push.push.deviceToken)

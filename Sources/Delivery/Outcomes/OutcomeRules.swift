@@ -35,7 +35,7 @@ struct OutcomeRules: Sendable {
     var isSurge: Bool
     /// Whether a success is one of Apple's or Google's, not just of gorush's queue.
     var successIsProof: Bool
-    /// Of the wall clock.
+    /// The wall clock's time.
     var now: Timestamp
 
     /// - Parameters:
@@ -93,9 +93,9 @@ struct OutcomeRules: Sendable {
 }
 
 extension BackOff {
-    /// Of a push that failed, or may have.
+    /// Delays of a push that failed, or may have.
     static let push = BackOff(first: .seconds(2), longest: .seconds(300))
-    /// Of a push that waits for somebody to put something right, or for a device that is told of too often.
+    /// Delays of a push that waits for somebody to put something right, or for a device that is told of too often.
     static let patient = BackOff(first: .seconds(60), longest: .seconds(600))
     /// A delay of a push that is longer was not made by these.
     static let longestOfPush = patient.longest

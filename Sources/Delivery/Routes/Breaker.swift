@@ -67,6 +67,6 @@ struct Breaker: Sendable, Equatable {
 }
 
 extension BackOff {
-    /// Of a route. Short: gorush's return is to be noticed within 5 seconds, and an attempt that finds nobody costs little.
+    /// A route's delays. Short: gorush's return is to be noticed within 5 seconds, and an attempt that finds nobody costs little.
     static let route = BackOff(first: .milliseconds(500), longest: .seconds(4))
 }

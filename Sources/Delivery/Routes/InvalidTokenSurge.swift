@@ -8,7 +8,7 @@ struct InvalidTokenSurge: Sendable {
     static let sampleCount = 100
     /// What is older tells nothing of today. Pushes that wait for a surge to end are tried again well within that time.
     static let window = Duration.seconds(900)
-    /// Of a device that has taken a push before: ten of them weigh as much as thirty that are new.
+    /// The weight of a device that has taken a push before: ten of them weigh as much as thirty that are new.
     static let workedWeight = 3
 
     /// What gorush said of a push.

@@ -177,7 +177,7 @@ extension CommitStage.Work {
         if case .message(let message, _) = self { message } else { nil }
     }
 
-    /// Of the writer's time, roughly, as measured on a slow core: what is looked up and what is written.
+    /// The writer's time that it takes, roughly, as measured on a slow core: what is looked up and what is written.
     fileprivate var cost: Duration {
         .microseconds(50) + .microseconds(75) * entryCount
     }

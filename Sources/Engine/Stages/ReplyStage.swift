@@ -17,7 +17,7 @@ final class ReplyStage: Sendable {
     /// Rows whose reply is to be published, or made again and published.
     struct Backlogs: Sendable {
         let replies = Backlog()
-        /// Of messages whose answer is not kept.
+        /// Rows of messages whose answer is not kept.
         let queries = Backlog()
 
         func add(_ reply: PendingReply) {

@@ -5,11 +5,11 @@ extension SegmentAssembler {
     /// its share, otherwise of anybody. So one signer, or all unsigned senders together, cannot drive out the sets of others;
     /// many signers together can, by outpacing a set between two of its segments.
     package struct Limits: Sendable {
-        /// Of a whole message. The longest that has a use is a registration with four lists of 20,000 entries of 66 bytes, 5.3 MB.
+        /// The longest whole message. The longest that has a use is a registration with four lists of 20,000 entries of 66 bytes, 5.3 MB.
         package var maximumMessageByteCount = 8 << 20
         /// Held in all, overhead included: seven sets of the longest message.
         package var maximumByteCount = 64 << 20
-        /// Of it for one signer: two sets of the longest message. Those without signature count as one signer.
+        /// What one signer may hold of it: two sets of the longest message. Those without signature count as one signer.
         package var maximumSignerByteCount = 18 << 20
         /// Sets in all. At 5,000 envelopes a second, more than a core opens, a flood of tiny sets needs three seconds to drive out a set
         /// that gets no segment meanwhile.

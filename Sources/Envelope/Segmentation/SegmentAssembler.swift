@@ -40,7 +40,7 @@ package struct SegmentAssembler: Sendable {
     /// What one signer has here.
     private struct Share {
         var byteCount = 0
-        /// Of its sets; the first has waited longest for a segment.
+        /// Hashes of its sets; the first has waited longest for a segment.
         var hashes: [Digest32] = []
     }
 

@@ -4,7 +4,7 @@ import Wire
 
 /// What a person's advertisements say, taken in one after the other.
 ///
-/// Of each installation the newest one counts, whole: a server that it does not name is not used any more. Anybody can repeat an old one, so
+/// The newest one of each installation counts, whole: a server that it does not name is not used any more. Anybody can repeat an old one, so
 /// not the time decides which is the newest but the versions, which the person signed; only of two with the same versions the later one.
 struct AdvertisedDevices: Equatable, Sendable {
     private struct Installation: Equatable {

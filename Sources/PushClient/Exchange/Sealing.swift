@@ -6,7 +6,7 @@ import Wire
 struct Sealing {
     /// How long a message of this node may be.
     let segmenter: Segmenter
-    /// Of the message and of its frames.
+    /// Signs the message and its frames.
     let signer: PrivateKey
 
     /// The message as it is signed; by its bytes it is known, and its answer recognised.

@@ -169,7 +169,7 @@ struct Advertised: Codable, Equatable, Sendable {
 /// A server that is advertised.
 package struct AdvertisedServer: Codable, Equatable, Sendable {
     package let server: IdentityKey
-    /// Of the registration there.
+    /// The version of the registration there.
     package let version: UInt64
 }
 

@@ -9,12 +9,12 @@ package struct KnownDevices: Codable, Equatable, Sendable {
     /// After that a person with no known device, or with a new one, is looked up again. Looking costs seconds.
     package static let minimumAge = Duration.seconds(10 * 60)
 
-    /// Of one installation at one server at most one. The installation that was active last is the first; then comes what was registered last.
+    /// At most one for each installation and server. The installation that was active last is the first; then comes what was registered last.
     package private(set) var devices: [DeviceInfo]
     /// When servers or advertisements were asked last.
     package let learnedAt: Timestamp
 
-    /// Of one installation at one server the newest version counts, and of the same versions the first.
+    /// For one installation at one server the newest version counts, and of the same versions the first.
     ///
     /// - Parameter lastActiveFirst: installations whose activity is known; the others follow.
     package init(_ devices: [DeviceInfo], lastActiveFirst: [String], learnedAt: Timestamp) {

@@ -54,7 +54,7 @@ public final class ClientState: Sendable {
         case newerVersion
     }
 
-    /// Of a database's error only the code is told: its text may quote a statement.
+    /// Tells only the code of a database's error: its text may quote a statement.
     private static func attempt<Result>(_ body: () throws -> Result) throws(PushClientError) -> Result {
         do {
             return try body()
@@ -108,7 +108,7 @@ extension ClientState {
             [identity.compressedHex, installationID])
     }
 
-    /// Of two saves that overtake each other the newer one stays.
+    /// The newer of two saves that overtake each other stays.
     package func save(_ plan: RegistrationPlan, of identity: IdentityKey) async throws(PushClientError) {
         try await write(
             """

@@ -3,7 +3,7 @@ import GRDBSQLite
 import Store
 
 extension StoreError {
-    /// Of GRDB's error only the code is kept: its text may quote a statement.
+    /// Keeps only the code of GRDB's error: its text may quote a statement.
     init(_ error: any Error) {
         switch error {
         case let error as StoreError: self = error

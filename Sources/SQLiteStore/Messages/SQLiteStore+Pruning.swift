@@ -76,7 +76,7 @@ extension Database {
 }
 
 extension Milestone {
-    /// Of a decided message.
+    /// What was decided about a message, from the numbers that are stored.
     init(messageState: MessageState, ignoreReason: IgnoreReason?) throws(StoreError) {
         switch (messageState, ignoreReason) {
         case (.silent, _), (.answered, _): self = .processed

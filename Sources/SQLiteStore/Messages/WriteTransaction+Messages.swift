@@ -16,7 +16,8 @@ extension WriteTransaction {
         let new = rows.compactMap(\.self)
         for range in RowRanges(new) {
             try database.run(
-                "INSERT INTO unfinished_message (message) SELECT id FROM message WHERE id BETWEEN ? AND ?", range.lowerBound, range.upperBound)
+                "INSERT INTO unfinished_message (message) SELECT id FROM message WHERE id BETWEEN ? AND ?", range.lowerBound,
+                range.upperBound)
         }
         count(.received, by: messages.count)
         count(.duplicate, by: messages.count - new.count)
@@ -103,7 +104,7 @@ extension Database {
 
 /// A message as it goes into the journal.
 struct RecordableMessage: Sendable {
-    /// Of the envelope; covers all that is below.
+    /// The envelope's hash; it covers all that is below.
     var hash: Digest32
     var sentAt: Timestamp
     var pubsubTopic: String

@@ -35,7 +35,7 @@ package final class ChildProcess: Sendable {
         let state = Mutex(Life.running(waiting: []))
     }
 
-    /// Of a program that was built beside these tests; an absolute path stays as it is.
+    /// Finds a program that was built beside these tests; an absolute path stays as it is.
     package static func path(of program: String) -> String {
         guard !program.hasPrefix("/") else { return program }
         return URL(filePath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent().appending(path: program).path()

@@ -71,7 +71,7 @@ struct History {
     static let maximumHashWindow = Duration.seconds(300)
     /// Without a checkpoint, or with one from the future, which tells that the clock was changed: what push requests and queries live.
     static let firstLookBack = Duration.seconds(24 * 3_600)
-    /// Of hashes in one request, as the reference clients ask (WAKU_REST.md §3).
+    /// The most hashes in one request, as the reference clients ask (WAKU_REST.md §3).
     static let maximumHashCount = 50
     /// What the receiver needs at most until the registrations among a full room of 4,096 messages have made their topics wanted.
     static let topicDelay = Duration.seconds(5)
@@ -92,7 +92,7 @@ struct History {
         var checkpoint: Timestamp
         /// The window goes on to the present, which completes a catch-up.
         var reachesPresent: Bool
-        /// Of the listing, cursor included.
+        /// The question of the listing, cursor included.
         var query: StoreQuery
         var isListed = false
         /// Hashes in the listing that are not known, to be fetched.

@@ -6,7 +6,7 @@ import StatusCrypto
 struct LiveBatch: Equatable {
     /// On topics of interest, and not known yet.
     var wanted: [WakuEnvelope] = []
-    /// Of all messages, the foreign ones too: a comparison with the node's store tells by them what was missed.
+    /// Hashes of all messages, the foreign ones too: a comparison with the node's store tells by them what was missed.
     var hashes: [Digest32] = []
 }
 

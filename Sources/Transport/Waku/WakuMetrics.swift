@@ -28,9 +28,9 @@ struct WakuMetrics: Sendable {
     let unconfirmed = Counter(label: "pushserver_waku_messages_unconfirmed_total")
 
     let publishQueueDepth = Meter(label: "pushserver_waku_publish_queue_depth")
-    /// Of the topic that has waited longest.
+    /// The age of the topic that has waited longest.
     let lastPollAge = Meter(label: "pushserver_waku_last_poll_age_seconds")
-    /// Of the topic that is behind most.
+    /// The age of the topic that is behind most.
     let checkpointAge = Meter(label: "pushserver_waku_checkpoint_age_seconds")
 
     init() {

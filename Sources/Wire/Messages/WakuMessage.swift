@@ -1,6 +1,6 @@
 /// 14/WAKU2-MESSAGE, as nodes carry it (PROTOCOL.md §4).
 ///
-/// Of its optional fields only the timestamp keeps whether it was there; a version, meta or ephemeral that holds its default means
+/// Only the timestamp of its optional fields keeps whether it was there; a version, meta or ephemeral that holds its default means
 /// the same as none, and is not written.
 package struct WakuMessage: WireMessage {
     package var payload: [UInt8] = []

@@ -29,7 +29,7 @@ struct Correspondence {
     private(set) var answerCount = 0
     /// Letters that the node may not have got: they are posted again as they are.
     private var returned: [Digest32] = []
-    /// Of all envelopes that were read.
+    /// Hashes of all envelopes that were read.
     private var known: Set<Digest32> = []
     /// Letters by the id that is in the answer.
     private var identifiers: [[UInt8]: Digest32] = [:]
@@ -119,7 +119,7 @@ struct Correspondence {
         letters[hash] = letter
     }
 
-    /// Of all pushes that were asked for.
+    /// Chat ids of all pushes that were asked for.
     var chatIDs: Set<String> {
         Set(letters.values.compactMap { if case .push(let chatID) = $0.content { chatID } else { nil } })
     }
