@@ -252,6 +252,52 @@ struct PushServerTests {
         }
         // `publish` fails otherwise.
     }
+
+    @Test("what a node fails to publish is published again, byte for byte, and what it refuses is not", arguments: [500, 503])
+    func publishedAgain(status: Int) async throws {
+        let node = PeerlessNode(status: status, failing: 3)
+        _ = try await client(of: node).register(device, installationID: "phone", as: identity)
+        #expect(node.attempts.count == 4)
+        #expect(Set(node.attempts.map(\.hash)).count == 1)
+        #expect(time.wallClock.now() >= testTime.advanced(by: .milliseconds(3_500)))
+    }
+
+    @Test("a node that goes on failing is given up after four times, and one that refuses at once", arguments: [(500, 4), (400, 1)])
+    func publishingGivenUp(status: Int, count: Int) async {
+        let node = PeerlessNode(status: status, failing: 100)
+        await #expect(throws: PushClientError.nodeRefused(status: status, text: "")) {
+            try await client(of: node).register(device, installationID: "phone", as: identity)
+        }
+        #expect(node.attempts.count == count)
+    }
+}
+
+/// A server's node that has no peers at first.
+private final class PeerlessNode: MessageNode {
+    private let server = FakeServer()
+    private let status: Int
+    private let failureCount: Int
+    private let state = Mutex<[WakuEnvelope]>([])
+
+    init(status: Int, failing failureCount: Int) {
+        self.status = status
+        self.failureCount = failureCount
+    }
+
+    var attempts: [WakuEnvelope] { state.withLock { $0 } }
+
+    func publish(_ envelope: WakuEnvelope) async throws(PushClientError) {
+        let attemptCount = state.withLock { attempts in
+            attempts.append(envelope)
+            return attempts.count
+        }
+        guard attemptCount > failureCount else { throw .nodeRefused(status: status, text: "") }
+        try await server.publish(envelope)
+    }
+
+    func messages(on pubsubTopic: String, topics: Set<Topic>, since start: Timestamp) async throws(PushClientError) -> [WakuEnvelope] {
+        try await server.messages(on: pubsubTopic, topics: topics, since: start)
+    }
 }
 
 /// A server's node that holds answers back for a while.

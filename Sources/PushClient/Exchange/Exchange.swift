@@ -1,3 +1,4 @@
+import Concurrency
 package import Envelope
 import StatusCrypto
 import Wire
@@ -7,6 +8,10 @@ package struct Exchange: Sendable {
     /// A store sorts by the time that a sender claims, and keeps what is off by at most 20 seconds (WAKU_REST.md §1.5).
     /// Server's clock and ours may be off in different directions.
     package static let clockTolerance = Duration.seconds(40)
+
+    /// A node that has just lost its peers, or waits for its RLN proof, answers 5xx and is well again within seconds.
+    static let publishBackOff = BackOff(first: .milliseconds(500), longest: .seconds(2), minimumShare: 1)
+    static let maximumPublishAttemptCount = 4
 
     /// Servers that got the same question answer at much the same time.
     static let graceForOthers = Duration.seconds(1)
@@ -59,8 +64,20 @@ package struct Exchange: Sendable {
             message.contentTopic = topic.topic.contentTopic
             message.version = RFC26.messageVersion
             message.timestamp = wallClock.now().nanoseconds
-            try await node.publish(WakuEnvelope(pubsubTopic: pubsubTopic, message: message))
+            try await publish(WakuEnvelope(pubsubTopic: pubsubTopic, message: message))
         }
+    }
+
+    /// Publishes again, byte for byte, what the node failed to publish: to the network that is the same message (WAKU_REST.md §1.2).
+    private func publish(_ envelope: WakuEnvelope) async throws(PushClientError) {
+        for failureCount in 1..<Self.maximumPublishAttemptCount {
+            do {
+                return try await node.publish(envelope)
+            } catch .nodeRefused(status: 500..., _) {
+                try await sleep(for: Self.publishBackOff.bound(afterFailures: failureCount))
+            }
+        }
+        try await node.publish(envelope)
     }
 
     /// What the node has on the topics from a moment on, and perhaps more.

@@ -40,7 +40,9 @@ struct Doctor: AsyncParsableCommand {
         if case .error(let error) = failed.problem {
             let failure = Failure(error, node: access, silence: "")
             if failure.exitCode != .failure {
-                throw Failure(message: "\(failure.message)\n\(failed.advice)", exitCode: failure.exitCode)
+                // The advice is all that there is to say of some failures.
+                let isAdvised = failure.message.hasSuffix(failed.advice)
+                throw Failure(message: failure.message + (isAdvised ? "" : "\n" + failed.advice), exitCode: failure.exitCode)
             }
         }
         throw Failure.failed("\(failed.problem?.description ?? "")\n\(failed.advice)")

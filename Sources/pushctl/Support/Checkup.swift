@@ -119,7 +119,7 @@ extension Checkup.Step {
         case (.node, .error(.nodeRefused)):
             "nwaku has a store with --store=true. Check the shard too (--pubsub-topic)."
         case (_, .error(.nodeRefused)):
-            "Is the node subscribed to the shard (--pubsub-topic), and does it take messages of this size (nwaku: --max-msg-size=1024KiB)?"
+            Failure.unpublished
         case (.register, .error(.noAnswer)):
             """
             Nothing came back, so one of these is wrong: the server is not running (look at its /health/ready); it is another server's key \

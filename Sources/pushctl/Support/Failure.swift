@@ -17,6 +17,12 @@ struct Failure: Error {
 }
 
 extension Failure {
+    /// Why a node does not take a message, the likeliest first.
+    static let unpublished = """
+        Has the node peers on this shard? A node on its own, or just started, has none: try again in a minute. Is it subscribed to the shard \
+        (--shard, go-waku: --pubsub-topic), and does it take messages of this size (nwaku: --max-msg-size=1024KiB)?
+        """
+
     /// - Parameter silence: what it may mean if the server does not answer.
     init(_ error: PushClientError, node: NodeAccess, silence: String) {
         self =
@@ -30,6 +36,8 @@ extension Failure {
                     \(error.description)
                     Is \(node.url) a node's REST API? Answers are looked for in its store; if it has none and serves nobody else, try --own-node.
                     """)
+            // Said to a message; go-waku says no more than that (WAKU_REST.md §1.2).
+            case .nodeRefused(500, _): .unavailable("\(error.description)\n\(Self.unpublished)")
             case .nodeRefused: .unavailable(error.description)
             case .noAnswer: .failed("\(error.description) \(silence)")
             case .stateUnusable: .configuration(error.description)
