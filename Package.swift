@@ -27,6 +27,10 @@ func library(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target
     .target(name: name, dependencies: dependencies, swiftSettings: settings)
 }
 
+func gateway(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+    .target(name: name, dependencies: dependencies, path: "Sources/Gateways/" + name, swiftSettings: settings)
+}
+
 func executable(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
     .executableTarget(name: name, dependencies: dependencies + [argumentParser], swiftSettings: settings)
 }
@@ -62,22 +66,33 @@ let package = Package(
 
         // What every target that waits shares.
         library("Concurrency", [deque]),
+        library("JSON"),
 
         // From bytes to rules. Arrows point downwards only; docs/ARCHITECTURE.md draws them.
         library("Wire"),
         library("StatusCrypto", ["CSecp256k1", "CLibCrypto"]),
+        library("RSA", ["StatusCrypto", "CLibCrypto"]),
         library("KeyFiles", ["StatusCrypto"]),
         library("Envelope", ["Wire", "StatusCrypto"]),
         library("PushProtocol", ["Wire", "StatusCrypto", "Envelope"]),
+        library("Notifications", ["StatusCrypto"]),
 
         // The neighbours: database, node, gorush.
         library("HTTPClient", ["CLibCurl"]),
         library("Store", ["PushProtocol", "Envelope", "StatusCrypto", "Wire", grdb, sqlite, logging]),
-        library("WakuREST", ["HTTPClient", "Envelope", "StatusCrypto", "Wire"]),
+        library("WakuREST", ["HTTPClient", "JSON", "Envelope", "StatusCrypto", "Wire"]),
         library("MessageBus", ["Envelope"]),
         library(
             "Transport", ["WakuREST", "MessageBus", "Concurrency", "Envelope", "StatusCrypto", "Wire", logging, metrics, serviceLifecycle]),
-        library("Relay", ["WakuREST", "MessageBus", "Envelope", "StatusCrypto", "Wire", hummingbird, logging, serviceLifecycle]),
+        library("Relay", ["WakuREST", "JSON", "MessageBus", "Envelope", "StatusCrypto", "Wire", hummingbird, logging, serviceLifecycle]),
+
+        // The gateways: other push systems, over HTTP. Each knows its own protocol, and nothing of how a push is delivered.
+        gateway("GatewayHTTP", ["JSON", "HTTPClient", "StatusCrypto"]),
+        gateway("GatewayServer", ["GatewayHTTP", "HTTPClient", hummingbird, logging, serviceLifecycle]),
+        gateway(
+            "NextcloudProxy",
+            ["GatewayHTTP", "Notifications", "RSA", "JSON", "HTTPClient", "Concurrency", "Envelope", "StatusCrypto", logging]),
+        gateway("SoftphonePNM", ["GatewayHTTP", "Notifications", "JSON", "StatusCrypto", logging]),
 
         // The server.
         library(
@@ -117,7 +132,8 @@ let package = Package(
         library(
             "TestSupport",
             [
-                "CFaultyVFS", "Relay", "MessageBus", "WakuREST", "HTTPClient", "Concurrency", "Envelope", "StatusCrypto", "Wire",
+                "CFaultyVFS", "GatewayHTTP", "GatewayServer", "RSA", "Relay", "MessageBus", "WakuREST", "HTTPClient", "Concurrency",
+                "Envelope", "StatusCrypto", "Wire",
                 hummingbird,
                 logging, serviceLifecycle,
             ]),
@@ -133,18 +149,29 @@ let package = Package(
             swiftSettings: settings),
 
         tests("Concurrency", ["Concurrency"]),
+        tests("JSON", ["JSON"]),
+        tests("RSA", ["RSA", "StatusCrypto"]),
+        tests("GatewayHTTP", ["GatewayHTTP", "HTTPClient"]),
+        tests(
+            "NextcloudProxy",
+            [
+                "NextcloudProxy", "GatewayHTTP", "Notifications", "RSA", "JSON", "HTTPClient", "Envelope", "StatusCrypto", logging,
+                serviceLifecycle,
+            ]),
+        tests("SoftphonePNM", ["SoftphonePNM", "GatewayHTTP", "Notifications", "HTTPClient", "Envelope", logging, serviceLifecycle]),
         tests("Wire", ["Wire", "StatusCrypto"], exclude: ["Differential"]),
         tests("StatusCrypto", ["StatusCrypto"]),
         tests("Envelope", ["Envelope", "StatusCrypto", "Wire"]),
         tests("PushProtocol", ["PushProtocol", "StatusCrypto", "Wire"]),
         tests("HTTPClient", ["HTTPClient"]),
         tests("Store", ["Store", "PushProtocol", "Envelope", "StatusCrypto", "Wire", grdb, sqlite, logging]),
-        tests("WakuREST", ["WakuREST", "Relay", "Envelope", "StatusCrypto", "Wire"]),
+        tests("WakuREST", ["WakuREST", "JSON", "Relay", "Envelope", "StatusCrypto", "Wire"]),
         tests("MessageBus", ["MessageBus", "Envelope"]),
         tests(
             "Transport",
             [
-                "Transport", "WakuREST", "MessageBus", "Relay", "HTTPClient", "Envelope", "StatusCrypto", "Wire", logging, serviceLifecycle,
+                "Transport", "WakuREST", "JSON", "MessageBus", "Relay", "HTTPClient", "Envelope", "StatusCrypto", "Wire", logging,
+                serviceLifecycle,
             ]),
         tests("Relay", ["Relay", "WakuREST", "MessageBus", "HTTPClient", "Envelope", "StatusCrypto", "Wire"]),
         tests(

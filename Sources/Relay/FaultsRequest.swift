@@ -1,3 +1,4 @@
+import JSON
 import WakuREST
 
 /// `/faults`: the same strings for tests in another process. Not a part of a node's API; there only if the relay was told so.

@@ -1,5 +1,6 @@
 import Envelope
 import FoundationEssentials
+import JSON
 import StatusCrypto
 import WakuREST
 import Wire
