@@ -132,16 +132,23 @@ let package = Package(
         library(
             "TestSupport",
             [
-                "CFaultyVFS", "GatewayHTTP", "GatewayServer", "RSA", "Relay", "MessageBus", "WakuREST", "HTTPClient", "Concurrency",
+                "CFaultyVFS", "GatewayHTTP", "GatewayServer", "RSA", "JSON", "Relay", "MessageBus", "WakuREST", "HTTPClient", "Concurrency",
                 "Envelope", "StatusCrypto", "Wire",
                 hummingbird,
                 logging, serviceLifecycle,
             ]),
+        executable("misbehavingrelay", ["TestSupport", "Relay", "MessageBus", "Envelope", logging, serviceLifecycle, unixSignals]),
         executable("stubgorush", ["TestSupport", logging, serviceLifecycle, unixSignals]),
         // A disk that fails on purpose, under SQLite.
         .target(
             name: "CFaultyVFS", dependencies: [sqlite], cSettings: [.treatAllWarnings(as: .error)],
             linkerSettings: [.linkedLibrary("sqlite3")]),
+
+        // Reads what strangers send, on and on (Scripts/fuzz).
+        .executableTarget(
+            name: "pushfuzz", dependencies: ["CAllocationMeter", "WakuREST", "JSON", "Envelope", "StatusCrypto", "Wire", argumentParser],
+            path: "Tests/Fuzz", exclude: ["CAllocationMeter", "Regressions"], swiftSettings: settings + [.enableExperimentalFeature("Extern")]),
+        .target(name: "CAllocationMeter", path: "Tests/Fuzz/CAllocationMeter", cSettings: [.treatAllWarnings(as: .error)]),
 
         // The example of the package in Examples, built as an app is: it sees what is public, and nothing else.
         .executableTarget(
@@ -197,7 +204,10 @@ let package = Package(
         tests("Bench", ["Bench"]),
         tests(
             "Daemon",
-            ["pushserver", "pushctl", "WakuREST", "HTTPClient", "Store", "Envelope", "KeyFiles", "StatusCrypto", "Wire", grdb, logging]),
+            [
+                "pushserver", "pushctl", "misbehavingrelay", "WakuREST", "HTTPClient", "Store", "Envelope", "KeyFiles", "StatusCrypto",
+                "Wire", grdb, logging,
+            ]),
     ],
     cLanguageStandard: .c11
 )

@@ -12,10 +12,8 @@ package enum StandaloneRelay {
     /// - Parameters:
     ///   - archive: where the nodes keep their messages; of several nodes each appends its number.
     ///   - cacheCapacity: what a node keeps between two GETs.
-    ///   - allowsFaults: whether they can be told over HTTP to misbehave.
     package static func run(
-        listen: [ListenAddress], pubsubTopics: [String], archive: String?, cacheCapacity: Int, allowsFaults: Bool,
-        readyFile: String?, logger: Logger
+        listen: [ListenAddress], pubsubTopics: [String], archive: String?, cacheCapacity: Int, readyFile: String?, logger: Logger
     ) async throws {
         let bus = Bus()
         let readiness = Readiness(
@@ -25,7 +23,7 @@ package enum StandaloneRelay {
                 configuration: .init(
                     host: address.host, port: address.port, pubsubTopics: pubsubTopics,
                     cacheCapacity: cacheCapacity,
-                    archivePath: archive.map { listen.count == 1 ? $0 : "\($0).\(index + 1)" }, allowsFaults: allowsFaults),
+                    archivePath: archive.map { listen.count == 1 ? $0 : "\($0).\(index + 1)" }),
                 bus: bus, clock: .system,
                 logger: logger, onListening: { readiness.relayListens(index, on: $0) })
         }

@@ -192,8 +192,8 @@ struct Decider: Sendable {
 extension OpenedEnvelope {
     fileprivate func isTooOld(at now: Timestamp) -> Bool {
         switch content {
-        case .message(.push, _): AgeRules.isTooOld(.pushNotificationRequest, sentAt: caughtUpSentAt, now: now)
-        case .message(.query, _): AgeRules.isTooOld(.pushNotificationQuery, sentAt: caughtUpSentAt, now: now)
+        case .message(.push, _): AgeRules.isTooOld(.pushNotificationRequest, sentAt: backfilledSentAt, now: now)
+        case .message(.query, _): AgeRules.isTooOld(.pushNotificationQuery, sentAt: backfilledSentAt, now: now)
         case .message(.registration, _), .dropped: false
         }
     }

@@ -21,8 +21,8 @@ struct RecordedMessage: Sendable {
 
 extension RecordedMessage {
     /// nil for a message that arrived live, or does not say.
-    var caughtUpSentAt: Timestamp? {
-        guard origin == .caughtUp, let nanoseconds = envelope.message.timestamp, nanoseconds != 0 else { return nil }
+    var backfilledSentAt: Timestamp? {
+        guard origin == .backfilled, let nanoseconds = envelope.message.timestamp, nanoseconds != 0 else { return nil }
         return Timestamp(nanoseconds: nanoseconds)
     }
 }
@@ -63,7 +63,7 @@ struct OpenedEnvelope: Sendable {
     /// The rows of the other segments that it was put together from: what happens to the message happens to them.
     var segments: [Int64] = []
     /// When its sender says that it was sent; nil for a message that arrived live, which is not old whatever it says.
-    var caughtUpSentAt: Timestamp?
+    var backfilledSentAt: Timestamp?
     var content: Content
 
     static func dropped(_ id: Int64, _ reason: IgnoreReason = .invalid) -> OpenedEnvelope {

@@ -40,7 +40,7 @@ struct Opener: Sendable {
         default:
             return .dropped(message.id, .notForUs)
         }
-        return OpenedEnvelope(id: message.id, caughtUpSentAt: message.caughtUpSentAt, content: .message(body, from: origin))
+        return OpenedEnvelope(id: message.id, backfilledSentAt: message.backfilledSentAt, content: .message(body, from: origin))
     }
 
     /// Decrypts a registration under the key that client and server share and judges its grant (PROTOCOL.md §7).

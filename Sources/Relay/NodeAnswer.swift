@@ -1,23 +1,20 @@
 import JSON
 import WakuREST
-import Wire
+package import Wire
 
 /// Bodies of answers other than the store's, with nwaku's names and in its order (WAKU_REST.md §1.1, §1.2).
-enum NodeAnswer {
+package enum NodeAnswer {
     static let version = "pushserver embedded relay"
 
     static let health =
         #"{"nodeHealth":"READY","protocolsHealth":[{"Relay":"READY"},{"Rln Relay":"NOT_MOUNTED"},{"Store":"READY"}]}"#
-
-    static let initializing =
-        #"{"nodeHealth":"INITIALIZING","protocolsHealth":[{"Relay":"NOT_READY"},{"Rln Relay":"NOT_MOUNTED"},{"Store":"NOT_READY"}]}"#
 
     /// - Parameter listenAddress: a multiaddress.
     static func info(listenAddress: String) -> String {
         "{\"listenAddresses\":\(JSONText.array([listenAddress])),\"enrUri\":\"\"}"
     }
 
-    static func messages(_ messages: [WakuMessage]) -> String {
+    package static func messages(_ messages: [WakuMessage]) -> String {
         "[" + messages.map(message).joined(separator: ",") + "]"
     }
 

@@ -1,25 +1,24 @@
 import HTTPTypes
-import Hummingbird
+package import Hummingbird
 import NIOCore
 
 /// Knows the connection of a request, to close it after the answer as nwaku does (WAKU_REST.md §0).
-struct RelayContext: RequestContext {
-    var coreContext: CoreRequestContextStorage
+package struct RelayContext: RequestContext {
+    package var coreContext: CoreRequestContextStorage
     private let channel: any Channel
 
-    init(source: ApplicationRequestContextSource) {
+    package init(source: ApplicationRequestContextSource) {
         coreContext = CoreRequestContextStorage(source: source)
         channel = source.channel
     }
 
-    /// The connection ends before the answer does.
-    func hangUp() -> Response {
-        Response(
-            status: .ok, headers: [.contentLength: "1"],
-            body: ResponseBody(contentLength: 1) { [channel] _ in channel.close(mode: .all, promise: nil) })
+    /// Where the connection came in, as a multiaddress.
+    var listenAddress: String {
+        guard let address = channel.localAddress, let host = address.ipAddress, let port = address.port else { return "" }
+        return "/\(host.contains(":") ? "ip6" : "ip4")/\(host)/tcp/\(port)"
     }
 
-    func response(for response: RelayResponse) -> Response {
+    package func response(for response: RelayResponse) -> Response {
         let body = ByteBuffer(string: response.body)
         let headers: HTTPFields = [
             .contentType: response.contentType.rawValue,

@@ -1,43 +1,38 @@
 /// One HTTP request, as far as a node looks at it.
-struct RelayRequest: Sendable {
-    var method: String
+package struct RelayRequest: Sendable {
+    package var method: String
     /// Path and query, as they came.
-    var target: String
-    var contentType: String?
-    var body: [UInt8]
-
-    init(method: String, target: String, contentType: String? = nil, body: [UInt8] = []) {
-        self.method = method
-        self.target = target
-        self.contentType = contentType
-        self.body = body
-    }
+    package var target: String
+    package var contentType: String?
+    package var body: [UInt8] = []
+    /// Where the request came in, as a multiaddress.
+    var listenAddress = ""
 }
 
 /// One HTTP response: a text or JSON.
-struct RelayResponse: Sendable, Equatable {
-    enum ContentType: String, Sendable {
+package struct RelayResponse: Sendable, Equatable {
+    package enum ContentType: String, Sendable {
         case text = "text/plain"
         case json = "application/json"
     }
 
-    var status: Int
-    var contentType: ContentType
-    var body: String
+    package var status: Int
+    package var contentType: ContentType
+    package var body: String
 
     /// The answer to a command that was carried out.
-    static let ok = RelayResponse(status: 200, contentType: .text, body: "OK")
+    package static let ok = RelayResponse(status: 200, contentType: .text, body: "OK")
 
-    static func json(_ body: String) -> RelayResponse {
+    package static func json(_ body: String) -> RelayResponse {
         RelayResponse(status: 200, contentType: .json, body: body)
     }
 
-    static func text(_ body: String) -> RelayResponse {
+    package static func text(_ body: String) -> RelayResponse {
         RelayResponse(status: 200, contentType: .text, body: body)
     }
 
     /// Errors are texts, and some of them are empty.
-    static func error(_ status: Int, _ text: String = "") -> RelayResponse {
+    package static func error(_ status: Int, _ text: String = "") -> RelayResponse {
         RelayResponse(status: status, contentType: .text, body: text)
     }
 }

@@ -31,5 +31,5 @@ package enum EnvelopeOrigin: Sendable {
     /// They have just been published: whatever their timestamps say, they are not old.
     case live
     /// From a node's history: their sender may have given up waiting long ago.
-    case caughtUp
+    case backfilled
 }

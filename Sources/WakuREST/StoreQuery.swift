@@ -79,12 +79,12 @@ package struct StorePage: Sendable {
 }
 
 /// The body of a store's answer; go-waku has other names for the same.
-struct StoreAnswerJSON {
+package struct StoreAnswerJSON: Sendable {
     var statusCode = 200
     var statusDescription = ""
-    var page = StorePage()
+    package var page = StorePage()
 
-    init(reading reader: inout JSONReader) throws(JSONError) {
+    package init(reading reader: inout JSONReader) throws(JSONError) {
         var answer = StoreAnswerJSON()
         try reader.readObject { reader, key throws(JSONError) in
             if reader.readNull() { return }

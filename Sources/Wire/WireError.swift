@@ -1,17 +1,32 @@
-/// Why bytes are no message. Carries nothing of the bytes: an error text may be logged, a message body may not.
-package enum WireError: Error, Hashable, Sendable {
-    /// The input ends inside a field, or a length points beyond it.
-    case truncated
-    /// A varint of more than 64 bits.
-    case varintOverflow
-    /// Field number 0 or above 2²⁹ − 1, or wire type 6 or 7.
-    case invalidTag
-    /// A group that is not closed, closed by another number, or never opened.
-    case unbalancedGroup
-    /// Groups nested deeper than ``WireReader/maximumGroupDepth``.
-    case groupsTooDeep
-    /// A string field that is not UTF-8.
-    case invalidUTF8
-    /// A repeated field with more than ``WireReader/maximumEntryCount`` entries.
-    case tooManyEntries
+/// Why bytes are no message, and where. Carries nothing of the bytes: an error text may be logged, a message body may not.
+package struct WireError: Error, Equatable, Sendable, CustomStringConvertible {
+    /// What is wrong.
+    package enum Reason: String, Hashable, Sendable {
+        /// The input ends inside a field, or a length points beyond it.
+        case truncated = "the input ends inside the field"
+        case varintOverflow = "a varint has more than 64 bits"
+        /// Field number 0 or above 2²⁹ − 1, or wire type 6 or 7.
+        case invalidTag = "the tag is of no field"
+        /// A group that is not closed, closed by another number, or never opened.
+        case unbalancedGroup = "a group is not closed, or never opened"
+        /// Groups nested deeper than ``WireReader/maximumGroupDepth``.
+        case groupsTooDeep = "groups are nested too deep"
+        case invalidUTF8 = "the string is not UTF-8"
+        /// A repeated field with more than ``WireReader/maximumEntryCount`` entries.
+        case tooManyEntries = "the field has too many entries"
+    }
+
+    package let reason: Reason
+    /// The message that was read, the innermost; its name is that in `Protos/`.
+    package let message: any WireMessage.Type
+    /// The number of the field that was read; 0 when not even its tag can be.
+    package let field: UInt64
+    /// Where the field begins in the whole input, in bytes.
+    package let offset: Int
+
+    package static func == (left: WireError, right: WireError) -> Bool {
+        left.reason == right.reason && left.message == right.message && left.field == right.field && left.offset == right.offset
+    }
+
+    package var description: String { "\(message), field \(field), byte \(offset): \(reason.rawValue)" }
 }

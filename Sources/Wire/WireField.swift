@@ -15,9 +15,10 @@ package enum WireField: Equatable {
     static let numbers: ClosedRange<UInt64> = 1...(1 << 29 - 1)
 
     /// - Parameter tag: `number << 3 | wire type`.
+    /// - Returns: nil for a number or a wire type that does not exist.
     @inline(__always)
-    init(tag: UInt64) throws(WireError) {
-        guard WireField.numbers.contains(tag >> 3) else { throw .invalidTag }
+    init?(tag: UInt64) {
+        guard WireField.numbers.contains(tag >> 3) else { return nil }
         let number = UInt32(truncatingIfNeeded: tag >> 3)
         switch tag & 0b111 {
         case 0: self = .varint(number)
@@ -26,7 +27,7 @@ package enum WireField: Equatable {
         case 3: self = .startGroup(number)
         case 4: self = .endGroup(number)
         case 5: self = .fixed32(number)
-        default: throw .invalidTag
+        default: return nil
         }
     }
 }

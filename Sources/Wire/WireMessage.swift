@@ -17,7 +17,7 @@ package protocol WireMessage: Sendable, Equatable {
 extension WireMessage {
     /// Reads a message that fills the bytes.
     package static func decode(_ bytes: Span<UInt8>) throws(WireError) -> Self {
-        var reader = WireReader(bytes)
+        var reader = WireReader(bytes, of: Self.self)
         return try Self(reading: &reader)
     }
 

@@ -12,18 +12,38 @@ package struct WireReader: ~Escapable {
     package static let maximumGroupDepth = 10_001
 
     private let bytes: Span<UInt8>
+    private let message: any WireMessage.Type
+    /// Where the bytes begin in the whole input.
+    private let offset: Int
     private var position = 0
+    private var fieldPosition = 0
+    private var fieldNumber: UInt64 = 0
 
+    /// - Parameters:
+    ///   - message: named by errors.
+    ///   - offset: where the bytes begin in the whole input.
     @_lifetime(copy bytes)
-    package init(_ bytes: Span<UInt8>) {
+    package init(_ bytes: Span<UInt8>, of message: any WireMessage.Type, at offset: Int = 0) {
         self.bytes = bytes
+        self.message = message
+        self.offset = offset
     }
 
     /// The next field's tag, or nil at the end. What follows must then be read, or skipped with ``skip(_:)``.
     @inline(__always)
     package mutating func nextField() throws(WireError) -> WireField? {
         guard position < bytes.count else { return nil }
-        return try WireField(tag: readVarint())
+        (fieldPosition, fieldNumber) = (position, 0)
+        let tag = try readVarint()
+        fieldNumber = tag >> 3
+        guard let field = WireField(tag: tag) else { throw error(.invalidTag) }
+        return field
+    }
+
+    /// An error in the present field.
+    @inline(never)
+    private func error(_ reason: WireError.Reason) -> WireError {
+        WireError(reason: reason, message: message, field: fieldNumber, offset: offset + fieldPosition)
     }
 }
 
@@ -71,7 +91,7 @@ extension WireReader {
         do {
             return String(copying: try UTF8Span(validating: value))
         } catch {
-            throw .invalidUTF8
+            throw self.error(.invalidUTF8)
         }
     }
 
@@ -79,7 +99,7 @@ extension WireReader {
     @_lifetime(copy self)
     package mutating func readSpan() throws(WireError) -> Span<UInt8> {
         let count = try readVarint()
-        guard count <= UInt64(bytes.count - position) else { throw .truncated }
+        guard count <= UInt64(bytes.count - position) else { throw error(.truncated) }
         let start = position
         position += Int(count)
         return bytes.extracting(start..<position)
@@ -87,14 +107,15 @@ extension WireReader {
 
     /// One entry of `repeated bytes`.
     package mutating func readBytes(appendingTo list: inout [[UInt8]]) throws(WireError) {
-        guard list.count < WireReader.maximumEntryCount else { throw .tooManyEntries }
+        guard list.count < WireReader.maximumEntryCount else { throw error(.tooManyEntries) }
         list.append(try readBytes())
     }
 
     /// One entry of a repeated message.
     package mutating func readMessage<Message: WireMessage>(appendingTo list: inout [Message]) throws(WireError) {
-        guard list.count < WireReader.maximumEntryCount else { throw .tooManyEntries }
-        var nested = WireReader(try readSpan())
+        guard list.count < WireReader.maximumEntryCount else { throw error(.tooManyEntries) }
+        let nestedBytes = try readSpan()
+        var nested = WireReader(nestedBytes, of: Message.self, at: offset + position - nestedBytes.count)
         list.append(try Message(reading: &nested))
     }
 }
@@ -110,7 +131,7 @@ extension WireReader {
         case .bytes: _ = try readSpan()
         case .fixed32: try advance(by: 4)
         case .startGroup(let number): try skipGroup(number)
-        case .endGroup: throw .unbalancedGroup
+        case .endGroup: throw error(.unbalancedGroup)
         }
     }
 
@@ -120,15 +141,15 @@ extension WireReader {
         while let innermost = open.last {
             switch try nextField() {
             case .startGroup(let number):
-                guard open.count < WireReader.maximumGroupDepth else { throw .groupsTooDeep }
+                guard open.count < WireReader.maximumGroupDepth else { throw error(.groupsTooDeep) }
                 open.append(number)
             case .endGroup(let number):
-                guard number == innermost else { throw .unbalancedGroup }
+                guard number == innermost else { throw error(.unbalancedGroup) }
                 open.removeLast()
             case .some(let field):
                 try skip(field)
             case nil:
-                throw .unbalancedGroup
+                throw error(.unbalancedGroup)
             }
         }
     }
@@ -139,13 +160,13 @@ extension WireReader {
 extension WireReader {
     @inline(__always)
     private mutating func readByte() throws(WireError) -> UInt8 {
-        guard position < bytes.count else { throw .truncated }
+        guard position < bytes.count else { throw error(.truncated) }
         defer { position += 1 }
         return bytes[position]
     }
 
     private mutating func advance(by count: Int) throws(WireError) {
-        guard count <= bytes.count - position else { throw .truncated }
+        guard count <= bytes.count - position else { throw error(.truncated) }
         position += count
     }
 
@@ -155,7 +176,7 @@ extension WireReader {
         var shift: UInt64 = 7
         while true {
             let byte = try readByte()
-            guard shift < 63 || byte <= 1 else { throw .varintOverflow }
+            guard shift < 63 || byte <= 1 else { throw error(.varintOverflow) }
             value |= UInt64(byte & 0x7F) << shift
             guard byte >= 0x80 else { return value }
             shift += 7

@@ -23,9 +23,6 @@ struct RelayCommand: AsyncParsableCommand {
     @Option(help: "Messages that a node keeps between two GETs, all topics together; nwaku's --rest-relay-cache-capacity.")
     var cacheCapacity = 50
 
-    @Flag(help: "For tests: take orders to misbehave, under /faults.")
-    var allowFaults = false
-
     @Option(help: "Write the addresses that were bound to this file, as JSON.", completion: .file())
     var readyFile: String?
 
@@ -39,7 +36,7 @@ struct RelayCommand: AsyncParsableCommand {
             try await StandaloneRelay.run(
                 listen: listen.isEmpty ? [ListenAddress(host: "127.0.0.1", port: 8645)] : listen,
                 pubsubTopics: pubsubTopic.isEmpty ? ["/waku/2/rs/16/32"] : pubsubTopic, archive: archive,
-                cacheCapacity: cacheCapacity, allowsFaults: allowFaults, readyFile: readyFile, logger: logger)
+                cacheCapacity: cacheCapacity, readyFile: readyFile, logger: logger)
         }
     }
 }

@@ -27,7 +27,7 @@ import Wire
         return envelope
     }
 
-    @Test(arguments: [EnvelopeOrigin.live, .caughtUp], [Duration.seconds(23 * 3_600), .seconds(25 * 3_600)])
+    @Test(arguments: [EnvelopeOrigin.live, .backfilled], [Duration.seconds(23 * 3_600), .seconds(25 * 3_600)])
     func `a push request is pushed unless it was caught up after a day`(origin: EnvelopeOrigin, age: Duration) async throws {
         try await harness.withServer { [harness, alice, bob] server in
             try await server.publish(alice.envelope(alice.registration()))
@@ -50,7 +50,7 @@ import Wire
             var query = PushNotificationQuery()
             query.publicKeys = [alice.keyHash.bytes]
             let envelope = try bob.toServer(query.encoded(), type: .pushNotificationQuery, topic: .partitioned(harness.server))
-            try await server.engine.receive([aged(envelope, by: age)], origin: .caughtUp)
+            try await server.engine.receive([aged(envelope, by: age)], origin: .backfilled)
             await server.engine.waitUntilIdle()
             #expect(harness.replyCount(to: bob) == (age < .seconds(24 * 3_600) ? 1 : 0))
         }
@@ -59,7 +59,7 @@ import Wire
     @Test func `a registration is taken however late it is`() async throws {
         try await harness.withServer { [harness, alice] server in
             let envelope = try alice.envelope(alice.registration())
-            try await server.engine.receive([aged(envelope, by: .seconds(40 * 24 * 3_600))], origin: .caughtUp)
+            try await server.engine.receive([aged(envelope, by: .seconds(40 * 24 * 3_600))], origin: .backfilled)
             _ = try await alice.reply(1, from: harness)
             #expect(try await server.store.registrationCount() == 1)
         }

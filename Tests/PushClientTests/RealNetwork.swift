@@ -43,7 +43,7 @@ struct RealNetwork {
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         let relays = ServiceGroup(
             services: controls.enumerated().map { index, control in
-                RelayServer(
+                MisbehavingRelay(
                     configuration: .init(pubsubTopics: [NodeAccess.defaultPubsubTopic]), bus: bus, clock: .system, control: control,
                     logger: logger
                 ) { continuation.yield((index, $0)) }

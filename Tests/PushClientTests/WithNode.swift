@@ -1,9 +1,9 @@
 import Envelope
 import Foundation
-import Logging
 import MessageBus
 import Relay
 import Synchronization
+import TestSupport
 
 /// Runs a node on a bus with a server on it.
 func withNode(subscribedTo topics: [String], hasStore: Bool = true, _ test: (_ url: String, FakeServer) async throws -> Void) async throws {
@@ -11,23 +11,10 @@ func withNode(subscribedTo topics: [String], hasStore: Bool = true, _ test: (_ u
     let bus = Bus()
     let member = BusServer(server)
     member.join(bus)
-    let (addresses, continuation) = AsyncStream.makeStream(of: String.self)
     let control = RelayControl()
     control.faults.hasNoStore = !hasStore
-    let relay = RelayServer(
-        configuration: .init(pubsubTopics: topics), bus: bus, clock: .system, control: control,
-        logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-    ) { continuation.yield($0) }
-    try await withThrowingTaskGroup { group in
-        group.addTask {
-            defer { continuation.finish() }
-            try await relay.run()
-        }
-        var iterator = addresses.makeAsyncIterator()
-        guard let address = await iterator.next() else { return try await group.waitForAll() }
-        try await test("http://\(address)", server)
-        group.cancelAll()
-        try? await group.waitForAll()  // ends by being cancelled
+    try await withRelay(.init(pubsubTopics: topics), on: bus, clock: .system, control: control) { node async throws in
+        try await test(node.url, server)
     }
 }
 

@@ -40,7 +40,7 @@ struct GapTests {
             try await world.send([1])
             await world.pass(WakuWorld.interval)
             try await world.send([2, 3])
-            world.control.restart()
+            try world.control.restart()
             try await world.send([4])
             await world.pass(WakuWorld.interval)
             #expect(world.receiver.numbers == [1, 4])
@@ -54,10 +54,10 @@ struct GapTests {
     @Test func `lost subscriptions are made again, and the gap is closed at once`() async throws {
         try await whileReceiving(.init()) { transport async throws in
             try await world.send([1, 2])
-            world.control.restart()
+            try world.control.restart()
             await recover()
             #expect(Set(world.receiver.numbers) == [1, 2])
-            #expect(world.receiver.condition.value.origins == [.caughtUp, .caughtUp])
+            #expect(world.receiver.condition.value.origins == [.backfilled, .backfilled])
             try await world.send([3])
             await world.pass(WakuWorld.interval)
             #expect(world.receiver.numbers.last == 3)
@@ -96,7 +96,7 @@ struct GapTests {
             #expect(world.receiver.numbers == [1, 2, 4, 5, 7, 8])
             await world.pass(.seconds(60), dueIn: WakuWorld.idle)
             #expect(Set(world.receiver.numbers) == Set(1...9))
-            #expect(world.receiver.condition.value.origins.suffix(3) == [.caughtUp, .caughtUp, .caughtUp])
+            #expect(world.receiver.condition.value.origins.suffix(3) == [.backfilled, .backfilled, .backfilled])
         }
     }
 
@@ -139,7 +139,7 @@ struct GapTests {
             try await world.whileRunning(world.transport(node.url)) { () async throws in
                 await world.checkpoints.wait(for: world.wallClock.now)
                 #expect(world.receiver.numbers == Array(0..<48))
-                #expect(world.receiver.condition.value.origins.allSatisfy { $0 == .caughtUp })
+                #expect(world.receiver.condition.value.origins.allSatisfy { $0 == .backfilled })
                 #expect((world.checkpoints.condition.value[TestNode.topic]?.count ?? 0) >= 24)
             }
         }

@@ -96,9 +96,9 @@ final class HistoryWorld: Sendable {
         }
     }
 
-    /// Carries out the action as a node and a receiver without faults would.
-    func carryOut(_ action: History.Action, checkpoint: Timestamp? = nil) throws -> History.Event {
-        switch action {
+    /// Carries out the work as a node and a receiver without faults would.
+    func carryOut(_ work: History.Work, checkpoint: Timestamp? = nil) throws -> History.Event {
+        switch work {
         case .load: return .loaded(saved.last ?? checkpoint)
         case .rest: return .rested
         case .ask(let query): return .page(try page(query))
@@ -113,11 +113,16 @@ final class HistoryWorld: Sendable {
     }
 
     /// Lets the history do all it can before it waits for a gap or for the next comparison.
-    func run(_ history: inout History, checkpoint: Timestamp? = nil) throws {
-        while !(history.action == .rest && history.delay != History.topicDelay) {
-            if let delay = history.delay { advance(by: delay) }
-            history.note(try carryOut(history.action, checkpoint: checkpoint), at: now)
+    ///
+    /// - Returns: its actions from now on.
+    @discardableResult
+    func run(_ history: inout History, checkpoint: Timestamp? = nil) throws -> [History.Action] {
+        var actions: [History.Action] = []
+        while !(history.action.work == .rest && history.action.delay != History.topicDelay) {
+            if let delay = history.action.delay { advance(by: delay) }
+            actions.append(history.note(try carryOut(history.action.work, checkpoint: checkpoint), at: now))
         }
+        return actions
     }
 
     /// As nwaku answers (WAKU_REST.md §1.5).

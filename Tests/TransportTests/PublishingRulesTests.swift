@@ -59,7 +59,7 @@ import Wire
     }
 
     @Test func `the latest hashes are known, however many there were`() {
-        var known = KnownHashes(maximumCount: 10)
+        var known = SeenCache(maximumCount: 10)
         let hashes = (0..<100).map { Digest32(repeating: UInt8($0)) }
         for hash in hashes { known.insert([hash]) }
         #expect(hashes.suffix(5).allSatisfy { known.contains($0) })

@@ -53,7 +53,7 @@ private struct Question {
         case (.failure, nil):
             #expect(isDamaged)
         case (.failure(let error), .some):
-            #expect(isDamaged && Self.strictness.contains(error), "\(error): \(kind.rawValue) \(Hex.encode(bytes))")
+            #expect(isDamaged && Self.strictness.contains(error.reason), "\(error): \(kind.rawValue) \(Hex.encode(bytes))")
         case (.success, nil):
             #expect(isDamaged && hasLongVarint, "only we take \(kind.rawValue) \(Hex.encode(bytes))")
         }
@@ -61,7 +61,7 @@ private struct Question {
 
     /// Go, our reference, refuses what does not fit into a varint or a tag; Google's C++ drops the bits that are too many.
     /// Seen in 1 of 2,000 damaged messages.
-    static let strictness: Set<WireError> = [.varintOverflow, .invalidTag]
+    static let strictness: Set<WireError.Reason> = [.varintOverflow, .invalidTag]
 
     /// Go takes tags and lengths of up to ten bytes, Google's C++ of up to five.
     private var hasLongVarint: Bool {

@@ -6,7 +6,7 @@ import Wire
 @Suite(.fewAtATime)
 struct WireReaderTests {
     @Test(arguments: [
-        ("30", WireError.truncated),  // no varint after the tag
+        ("30", WireError.Reason.truncated),  // no varint after the tag
         ("3080", .truncated),  // a varint without end
         ("120561", .truncated),  // five bytes announced, one there
         ("12ffffffffffffffffff01", .truncated),  // a length of 2⁶⁴ − 1
@@ -23,24 +23,44 @@ struct WireReaderTests {
         ("333b34", .unbalancedGroup),  // closed in the wrong order
         ("3a01001201ff", .invalidUTF8),
     ])
-    func `What is no message is refused with the reason`(hex: String, error: WireError) throws {
+    func `What is no message is refused with the reason`(hex: String, reason: WireError.Reason) throws {
         let bytes = try #require(Hex.decode(hex))
-        #expect(throws: error) { try PushNotificationRegistration.decode(bytes) }
+        #expect(refusal(PushNotificationRegistration.self, bytes)?.reason == reason)
+    }
+
+    @Test(arguments: [
+        // Two whole fields, and a string whose length points beyond the end.
+        ("0a00 0a00 1205 61", 2 as UInt64, 4, "PushNotificationQueryInfo, field 2, byte 4: the input ends inside the field"),
+        ("0a01ff", 1, 0, "PushNotificationQueryInfo, field 1, byte 0: the string is not UTF-8"),
+        ("3001 80", 0, 2, "PushNotificationQueryInfo, field 0, byte 2: the input ends inside the field"),
+    ])
+    func `An error names message, field and place`(hex: String, field: UInt64, offset: Int, description: String) throws {
+        let bytes = try #require(Hex.decode(hex.filter { $0 != " " }))
+        let error = try #require(refusal(PushNotificationQueryInfo.self, bytes))
+        #expect(error.message == PushNotificationQueryInfo.self && error.field == field && error.offset == offset)
+        #expect(error.description == description)
+    }
+
+    @Test func `An error in a message within a message names that, and its place in the whole`() throws {
+        // An answer with one good info, and one whose grant, field 5, has no length.
+        let bytes = try #require(Hex.decode("0a02" + "0a00" + "0a03" + "0a00" + "2a"))
+        let error = try #require(refusal(PushNotificationQueryResponse.self, bytes))
+        #expect("\(error)" == "PushNotificationQueryInfo, field 5, byte 8: the input ends inside the field")
     }
 
     @Test func `Groups are passed over down to the limit of nesting`() throws {
         let open = [UInt8](repeating: 0x3B, count: WireReader.maximumGroupDepth)
         let close = [UInt8](repeating: 0x3C, count: WireReader.maximumGroupDepth)
         #expect(try PushNotificationRegistration.decode(open + close) == PushNotificationRegistration())
-        #expect(throws: WireError.groupsTooDeep) { try PushNotificationRegistration.decode([0x3B] + open + close + [0x3C]) }
+        #expect(refusal(PushNotificationRegistration.self, [0x3B] + open + close + [0x3C])?.reason == .groupsTooDeep)
     }
 
     @Test func `A list has at most so many entries`() throws {
         let list = Array(repeating: [0x0A, 0x00] as [UInt8], count: WireReader.maximumEntryCount).flatMap(\.self)
         #expect(try PushNotificationQuery.decode(list).publicKeys.count == WireReader.maximumEntryCount)
         #expect(try PushNotificationRequest.decode(list).requests.count == WireReader.maximumEntryCount)
-        #expect(throws: WireError.tooManyEntries) { try PushNotificationQuery.decode(list + [0x0A, 0x00]) }
-        #expect(throws: WireError.tooManyEntries) { try PushNotificationRequest.decode(list + [0x0A, 0x00]) }
+        #expect(refusal(PushNotificationQuery.self, list + [0x0A, 0x00])?.reason == .tooManyEntries)
+        #expect(refusal(PushNotificationRequest.self, list + [0x0A, 0x00])?.reason == .tooManyEntries)
     }
 
     @Test func `Each list has its own count`() throws {
@@ -113,5 +133,15 @@ struct HostileInput: Sendable, CustomTestStringConvertible {
             Issue.record("not stable: \(message)")
             return
         }
+    }
+}
+
+/// What a message is refused with; nil when it is taken.
+private func refusal<Message: WireMessage>(_ type: Message.Type, _ bytes: [UInt8]) -> WireError? {
+    do throws(WireError) {
+        _ = try Message.decode(bytes)
+        return nil
+    } catch {
+        return error
     }
 }

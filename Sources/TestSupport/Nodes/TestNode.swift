@@ -99,19 +99,26 @@ private func realNode(_ url: String) async throws -> TestNode {
 }
 
 /// Runs a relay while the test runs.
+///
+/// - Parameter control: for one that misbehaves.
 package func withRelay(
     _ configuration: RelayServer.Configuration = .init(pubsubTopics: [TestNode.topic]), on bus: Bus = Bus(),
-    clock: WallClock = ManualWallClock(TestNode.start).clock, control: RelayControl = RelayControl(),
+    clock: WallClock = ManualWallClock(TestNode.start).clock, control: RelayControl? = nil,
     _ test: (TestNode) async throws -> Void
 ) async throws {
     let (addresses, continuation) = AsyncStream.makeStream(of: String.self)
-    let server = RelayServer(configuration: configuration, bus: bus, clock: clock, control: control, logger: quietLogger) { address in
-        continuation.yield(address)
-    }
+    let relay: any Service =
+        if let control {
+            MisbehavingRelay(configuration: configuration, bus: bus, clock: clock, control: control, logger: quietLogger) {
+                continuation.yield($0)
+            }
+        } else {
+            RelayServer(configuration: configuration, bus: bus, clock: clock, logger: quietLogger) { continuation.yield($0) }
+        }
     try await withThrowingTaskGroup { group in
         group.addTask {
             defer { continuation.finish() }
-            try await server.run()
+            try await relay.run()
         }
         var iterator = addresses.makeAsyncIterator()
         guard let address = await iterator.next() else { return try await group.waitForAll() }

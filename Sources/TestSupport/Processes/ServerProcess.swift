@@ -54,7 +54,7 @@ package final class ServerProcess: Sendable {
     package func kill() async { await launched.kill() }
 }
 
-/// A `pushserver` of which nothing is known yet but that it was started.
+/// A server, or a relay, of which nothing is known yet but that it was started.
 package final class Launched<ReadyFile: Decodable & Sendable>: Sendable {
     package struct StartFailure: Error {
         package var log: [String]
@@ -67,10 +67,10 @@ package final class Launched<ReadyFile: Decodable & Sendable>: Sendable {
     /// What it has logged so far.
     package var log: Lines { process.standardError }
 
-    /// - Parameter arguments: the subcommand, and what it needs beside `--ready-file`.
-    package init(_ arguments: [String], in folder: TemporaryFolder) throws {
-        readyFile = folder.path("\(arguments[0]).json")
-        process = try ChildProcess("pushserver", arguments + ["--ready-file", readyFile])
+    /// - Parameter arguments: what the program needs beside `--ready-file`.
+    package init(program: String = "pushserver", _ arguments: [String], in folder: TemporaryFolder) throws {
+        readyFile = folder.path("\(program).json")
+        process = try ChildProcess(program, arguments + ["--ready-file", readyFile])
         self.folder = folder
     }
 

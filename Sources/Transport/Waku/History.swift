@@ -1,3 +1,4 @@
+import Concurrency
 import Envelope
 import StatusCrypto
 import WakuREST
@@ -8,7 +9,7 @@ import WakuREST
 /// pass over a window of time, and only a pass that was completed moves the checkpoint, which is our own clock's: nothing that a sender
 /// claims moves it.
 struct History {
-    enum Action: Equatable {
+    enum Work: Equatable {
         /// Read the checkpoint.
         case load
         /// Wait for a gap, or for the delay.
@@ -21,8 +22,23 @@ struct History {
         case save(Timestamp)
     }
 
+    /// What to do next, and what has come of the last event.
+    struct Action: Equatable {
+        var work: Work
+        /// To be waited before, unless an event comes; nil waits for an event only.
+        var delay: Duration?
+        /// Why the store cannot be read or compared.
+        var trouble: String?
+        /// Gaps that are filled now.
+        var filledGapCount = 0
+        /// The receiver took messages that were missed without any sign of a gap.
+        var hasFoundMissed = false
+    }
+
     enum Event {
         case loaded(Timestamp?)
+        /// The node gives no live messages any more.
+        case interrupted
         /// The node gives again, but may have given less than there was.
         case gap
         /// The delay is over.
@@ -30,7 +46,7 @@ struct History {
         case page(StorePage)
         case accepted
         case saved
-        /// The action failed, for a reason in an operator's words.
+        /// The work failed, for a reason in an operator's words.
         case failed(Failure, String)
     }
 
@@ -61,7 +77,7 @@ struct History {
     static let topicDelay = Duration.seconds(5)
     /// Foreign messages that are remembered until the window's registrations are known: 18 a second, at about 10 MB.
     static let maximumForeignCount = 65_536
-    static let firstRetryDelay = Duration.seconds(1)
+    static let backOff = BackOff(first: .seconds(1), longest: interval, minimumShare: 1)
     /// A gap is looked at once more after so many comparisons: a node that was down itself fetches what it missed from its peers only
     /// after its start (`--store-resume`, WAKU_REST.md §2.4).
     static let comparisonsBeforeReview = 10
@@ -102,17 +118,9 @@ struct History {
     private var isReviewing = false
     private var foreign: [Foreign] = []
     private var pageSize = Self.maximumPageSize
-    private var retryDelay = Self.firstRetryDelay
-
-    private(set) var action = Action.load
-    /// To be waited before the action; nil waits for a gap only.
-    private(set) var delay: Duration? = .zero
-    /// Why the store cannot be read or compared.
-    private(set) var trouble: String?
-    /// Gaps that the last event has proved filled.
-    private(set) var filledGapCount = 0
-    /// Whether what is offered was missed without any sign of a gap.
-    var isComparing: Bool { closingGapCount == 0 && !isReviewing }
+    private var failureCount = 0
+    private var isInterrupted = false
+    private var step = Action(work: .load, delay: .zero)
 
     private static let maximumPageSize = 100
 
@@ -130,11 +138,23 @@ struct History {
         self.isKnown = isKnown
     }
 
-    mutating func note(_ event: Event, at now: Timestamp) {
-        filledGapCount = 0
-        if case .failed(let failure, let reason) = event { return fail(failure, reason) }
-        if case .gap = event { return noteGap(at: now) }
-        succeed()
+    /// As the last event left it.
+    var action: Action {
+        guard isInterrupted else { return step }
+        switch step.work {
+        case .load, .offer, .save: return step
+        case .ask, .rest:
+            // A node that gives no live messages has nothing to compare them with; when it gives again, that is a gap.
+            var action = step
+            (action.work, action.delay) = (.rest, nil)
+            return action
+        }
+    }
+
+    @discardableResult
+    mutating func note(_ event: Event, at now: Timestamp) -> Action {
+        step.filledGapCount = 0
+        step.hasFoundMissed = false
         switch event {
         case .loaded(let stored):
             checkpoint = stored
@@ -147,18 +167,22 @@ struct History {
                 reconsider()
             }
         case .page(let page): take(page)
-        case .accepted: proceed()
+        case .accepted: accept()
         case .saved: complete(at: now)
-        case .gap, .failed: break
+        case .interrupted: isInterrupted = true
+        case .gap: noteGap(at: now)
+        case .failed(let failure, let reason): fail(failure, reason)
         }
+        return action
     }
 
     // MARK: Windows
 
     private mutating func noteGap(at now: Timestamp) {
+        isInterrupted = false
         openGapCount += 1
         // A pass under way goes on, without further patience: the node is there again. The next one fills the gap.
-        if pass == nil, action == .rest { begin(at: now) } else if trouble != nil { delay = .zero }
+        if pass == nil, step.work == .rest { begin(at: now) } else if step.trouble != nil { step.delay = .zero }
     }
 
     /// Begins the pass over the next window.
@@ -200,7 +224,7 @@ struct History {
         guard finished.reachesPresent else { return begin(at: now) }
         if closingGapCount > 0 { remainingComparisons = Self.comparisonsBeforeReview }
         isReviewing = false
-        filledGapCount = closingGapCount
+        step.filledGapCount = closingGapCount
         closingGapCount = 0
         openGapCount > 0 ? begin(at: now) : next(.rest, after: Self.interval)
     }
@@ -227,7 +251,7 @@ struct History {
     }
 
     private mutating func take(_ page: StorePage) {
-        guard case .ask(let query) = action else { return }
+        guard case .ask(let query) = step.work else { return }
         guard query.hashes.isEmpty else {
             pass?.missing.removeFirst(query.hashes.count)
             return offer(page.rows)
@@ -255,6 +279,12 @@ struct History {
         next(.offer(wanted, hashes: rows.compactMap(\.digest)), after: .zero)
     }
 
+    private mutating func accept() {
+        guard case .offer(let envelopes, _) = step.work else { return }
+        step.hasFoundMissed = !envelopes.isEmpty && openGapCount == 0 && closingGapCount == 0 && !isReviewing
+        proceed()
+    }
+
     /// A registration in the window makes topics wanted: whoever asked for that client later in the window was taken for foreign.
     private mutating func reconsider() {
         pass?.hasReconsidered = true
@@ -265,29 +295,20 @@ struct History {
 
     // MARK: Outcomes
 
-    private mutating func next(_ action: Action, after delay: Duration?) {
-        self.action = action
-        self.delay = delay
+    private mutating func next(_ work: Work, after delay: Duration?) {
+        (step.work, step.delay, step.trouble) = (work, delay, nil)
+        failureCount = 0
     }
 
-    private mutating func succeed() {
-        trouble = nil
-        retryDelay = Self.firstRetryDelay
-    }
-
-    /// The same action again, later and later; but not the same question if that was what failed.
+    /// The same work again, later and later; but not the same question if that was what failed.
     private mutating func fail(_ failure: Failure, _ reason: String) {
-        trouble = reason
-        delay = retryDelay
-        retryDelay = min(retryDelay * 2, Self.interval)
-        guard pass != nil, case .ask = action else { return }
-        switch failure {
-        case .tooLarge: pageSize = max(1, pageSize / 2)
-        case .cursorLost: pass?.query.cursor = nil
-        case .other: return
+        let failureCount = failureCount + 1
+        if pass != nil, case .ask = step.work, failure != .other {
+            if failure == .tooLarge { pageSize = max(1, pageSize / 2) } else { pass?.query.cursor = nil }
+            proceed()
         }
-        let patience = delay
-        proceed()
-        delay = patience
+        self.failureCount = failureCount
+        step.trouble = reason
+        step.delay = Self.backOff.bound(afterFailures: failureCount)
     }
 }

@@ -1,3 +1,4 @@
+import Concurrency
 import Envelope
 import WakuREST
 import Wire
@@ -26,7 +27,7 @@ enum PublishFailure: String, CaseIterable {
 struct PublishAttempts {
     /// One and three more (WAKU_REST.md §3): some seconds, within which a node comes back from a hiccup.
     static let maximumCount = 4
-    static let firstDelay = Duration.milliseconds(500)
+    static let backOff = BackOff(first: .milliseconds(500), longest: .seconds(2), minimumShare: 0.5)
     /// An archive takes no message whose timestamp is farther from its own clock (WAKU_REST.md §1.5).
     static let maximumAge = Duration.seconds(20)
 
@@ -44,7 +45,7 @@ struct PublishAttempts {
     mutating func delay(after error: NodeError, jitter: Double) -> Duration? {
         failureCount += 1
         guard failureCount < Self.maximumCount, Self.mayPass(error) else { return nil }
-        return Self.firstDelay * (1 << (failureCount - 1)) * (0.5 + jitter / 2)
+        return Self.backOff.delay(afterFailures: failureCount, jitter: jitter)
     }
 
     /// Whether the reason is the node's and not the message's.

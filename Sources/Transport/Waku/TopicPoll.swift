@@ -1,3 +1,4 @@
+import Concurrency
 import Envelope
 import StatusCrypto
 
@@ -21,9 +22,9 @@ enum Gap: String, CaseIterable {
     case overflow
 }
 
-/// Decides what to do next about one pubsub topic of a node: a value, told what happened.
+/// Decides what to do about one pubsub topic of a node: a value, told what happened.
 struct TopicPoll {
-    enum Action: Equatable {
+    enum Work: Equatable {
         /// Take what the node has.
         case take
         /// The node does not know the topic (any more): it was restarted, or is new.
@@ -32,15 +33,35 @@ struct TopicPoll {
         case offer(LiveBatch)
     }
 
+    /// How the reception changed.
+    enum Reception: Equatable {
+        /// The node does not give any more.
+        case interrupted
+        /// The node gives (again), and something may be missing that its store has.
+        case gap(Gap)
+    }
+
+    /// What to do next, and what has come of the last event.
+    struct Action: Equatable {
+        var work: Work
+        /// To be waited before.
+        var delay: Duration
+        /// Why nothing can be received at the moment.
+        var trouble: String?
+        var reception: Reception?
+        /// Set when the node proved to keep less than was said: a batch of this size is taken for an overflow from now on.
+        var overflowCount: Int?
+    }
+
     enum Event {
         case took(LiveBatch)
         case notSubscribed
         case subscribed
         case accepted
-        /// The action failed, for a reason in an operator's words.
-        case failed(String)
-        /// The node's store has messages that no GET gave although no batch looked like an overflow.
+        /// The node's store has messages that no GET gave, although no batch looked like an overflow.
         case missed
+        /// The work failed, for a reason in an operator's words.
+        case failed(String)
     }
 
     /// Long enough to spare a node that is down, short enough to lose little of its cache when it is back.
@@ -51,24 +72,19 @@ struct TopicPoll {
     static let smallestCacheCapacity = 30
 
     private let interval: Duration
+    private let backOff: BackOff
     /// A batch of this size is taken for the sign of a full cache.
-    private(set) var overflowCount: Int
+    private var overflowCount: Int
     private var largestBatchCount = 0
-    /// Doubles from failure to failure.
-    private var retryDelay: Duration
+    private var failureCount = 0
     /// The node did not know the topic although it was just subscribed.
     private var hasSubscribed = false
     /// Set while nothing is received: why, by what began it.
     private var interruption: Gap? = .start
     private var lastBatchIsLarge = false
 
-    private(set) var action = Action.take
-    /// To be waited before the action.
-    private(set) var delay = Duration.zero
-    /// Why nothing can be received at the moment.
-    private(set) var trouble: String? = "not polled yet"
-    /// What the last event has shown to be missing, to be caught up from the node's store.
-    private(set) var gap: Gap?
+    /// As the last event left it.
+    private(set) var action = Action(work: .take, delay: .zero, trouble: "not polled yet")
 
     /// - Parameters:
     ///   - interval: between two GETs of which the first one did not find much.
@@ -76,61 +92,69 @@ struct TopicPoll {
     ///     messages of one of them (WAKU_REST.md §2.1 and §3).
     init(interval: Duration, cacheShare: Int) {
         self.interval = interval
+        backOff = BackOff(first: interval, longest: Self.maximumDelay, minimumShare: 1)
         overflowCount = max(1, cacheShare - 1)
-        retryDelay = interval
     }
 
-    /// Whether the last GET succeeded.
-    var isReceiving: Bool { interruption == nil }
-
-    mutating func note(_ event: Event) {
-        gap = nil
+    @discardableResult
+    mutating func note(_ event: Event) -> Action {
+        action.reception = nil
+        action.overflowCount = nil
         switch event {
         case .took(let batch):
-            succeed()
-            gap = interruption ?? (batch.hashes.count >= overflowCount ? .overflow : nil)
+            let cause = interruption ?? (batch.hashes.count >= overflowCount ? .overflow : nil)
+            action.reception = cause.map { .gap($0) }
             interruption = nil
             hasSubscribed = false
             largestBatchCount = max(largestBatchCount, batch.hashes.count)
             lastBatchIsLarge = batch.hashes.count >= max(1, (overflowCount + 1) / 4)  // The next one is taken at once.
-            next(batch.hashes.isEmpty ? .take : .offer(batch), after: batch.hashes.isEmpty ? interval : .zero)
+            succeed(batch.hashes.isEmpty ? .take : .offer(batch), after: batch.hashes.isEmpty ? interval : .zero)
         case .accepted:
-            succeed()
-            next(.take, after: lastBatchIsLarge ? .zero : interval)
+            succeed(.take, after: lastBatchIsLarge ? .zero : interval)
         case .notSubscribed where hasSubscribed:
             hasSubscribed = false
+            action.work = .take
             fail("the node does not keep the subscription")
-            action = .take
         case .notSubscribed:
-            interruption = interruption ?? .resubscription
+            interrupt(.resubscription)
             next(.subscribe, after: .zero)
         case .subscribed:
             hasSubscribed = true
             next(.take, after: .zero)
-        case .failed(let reason):
-            // A batch that cannot be recorded is still there; everything else is a node that does not give.
-            if action == .take || action == .subscribe { interruption = interruption ?? .outage }
-            fail(reason)
         case .missed:
             // The node keeps less than the operator says; some versions ignore what they are told (nwaku #3444).
             if largestBatchCount >= Self.smallestCacheCapacity { overflowCount = min(overflowCount, largestBatchCount) }
+            action.overflowCount = overflowCount
+            action.delay = .zero
+        case .failed(let reason):
+            // A batch that cannot be recorded is still there; everything else is a node that does not give.
+            if action.work == .take || action.work == .subscribe { interrupt(.outage) }
+            fail(reason)
         }
+        return action
     }
 
-    private mutating func next(_ action: Action, after delay: Duration) {
-        self.action = action
-        self.delay = delay
+    private mutating func interrupt(_ cause: Gap) {
+        guard interruption == nil else { return }
+        interruption = cause
+        action.reception = .interrupted
     }
 
-    private mutating func succeed() {
-        trouble = nil
-        retryDelay = interval
+    private mutating func next(_ work: Work, after delay: Duration) {
+        action.work = work
+        action.delay = delay
     }
 
-    /// The same action again, later and later.
+    private mutating func succeed(_ work: Work, after delay: Duration) {
+        action.trouble = nil
+        failureCount = 0
+        next(work, after: delay)
+    }
+
+    /// The same work again, later and later.
     private mutating func fail(_ reason: String) {
-        trouble = reason
-        delay = retryDelay
-        retryDelay = min(retryDelay * 2, Self.maximumDelay)
+        failureCount += 1
+        action.trouble = reason
+        action.delay = backOff.bound(afterFailures: failureCount)
     }
 }

@@ -7,30 +7,25 @@ import WakuREST
 
 /// The history of a pubsub topic: carries out what `History` decides.
 extension WakuTransport {
-    func followHistory(of topic: String, _ receiver: any EnvelopeReceiver, _ signal: HistorySignal) async {
+    func followHistory(of topic: String, _ receiver: any EnvelopeReceiver, _ news: TopicNews) async {
         var history = History(
             pubsubTopic: topic, peerAddress: configuration.storePeerAddress, wants: { receiver.wants(contentTopic: $0) },
             isKnown: { hash in self.known.withLock { $0.contains(hash) } })
-        while await pause(history.delay, orGapOf: signal) {
-            if signal.takeGap() {
-                history.note(.gap, at: wallClock.now())
-                continue
-            }
-            // A node that does not give live messages has nothing to compare them with; when it gives again, that is a gap.
-            if case .ask = history.action, !signal.isReceiving {
-                guard await pause(nil, orGapOf: signal) else { return }
-                continue
-            }
-            history.note(await carryOut(history, receiver, topic, signal), at: wallClock.now())
-            report(history, topic)
+        var action = history.action
+        while await pause(action.delay, orNews: news) {
+            let event = if let event = news.nextForHistory() { event } else { await carryOut(action.work, receiver, topic) }
+            action = history.note(event, at: wallClock.now())
+            status.report(action.trouble, about: "history of \(topic)")
+            if action.hasFoundMissed { news.tellPollOfMissed() }
+            guard action.filledGapCount > 0 else { continue }
+            metrics.gapsFilled.increment(by: action.filledGapCount)
+            logger.notice("caught up with the node's store", metadata: ["topic": "\(topic)"])
         }
     }
 
-    private func carryOut(
-        _ history: History, _ receiver: any EnvelopeReceiver, _ topic: String, _ signal: HistorySignal
-    ) async -> History.Event {
+    private func carryOut(_ work: History.Work, _ receiver: any EnvelopeReceiver, _ topic: String) async -> History.Event {
         do {
-            switch history.action {
+            switch work {
             case .load:
                 return .loaded(try await checkpoints.checkpoint(of: topic))
             case .rest:
@@ -40,9 +35,8 @@ extension WakuTransport {
                 if query.includesData { metrics.countFetched(page.rows.count, from: .store) }
                 return .page(page)
             case .offer(let envelopes, let hashes):
-                try await offer(envelopes, hashes: hashes, to: receiver, origin: .caughtUp)
+                try await offer(envelopes, hashes: hashes, to: receiver, origin: .backfilled)
                 metrics.recovered.increment(by: envelopes.count)
-                if history.isComparing, !envelopes.isEmpty { signal.noteMissed() }
                 return .accepted
             case .save(let checkpoint):
                 try await checkpoints.saveCheckpoint(checkpoint, of: topic)
@@ -55,21 +49,14 @@ extension WakuTransport {
         }
     }
 
-    private func report(_ history: History, _ topic: String) {
-        status.report(history.trouble, about: "history of \(topic)")
-        guard history.filledGapCount > 0 else { return }
-        metrics.gapsFilled.increment(by: history.filledGapCount)
-        logger.notice("caught up with the node's store", metadata: ["topic": "\(topic)"])
-    }
-
-    /// - Parameter duration: nil waits for a gap only.
+    /// - Parameter duration: nil waits for news only.
     /// - Returns: false when it is time to end.
-    private func pause(_ duration: Duration?, orGapOf signal: HistorySignal) async -> Bool {
+    private func pause(_ duration: Duration?, orNews news: TopicNews) async -> Bool {
         if duration == .zero { return await pause(.zero) }
         await cancelWhenGracefulShutdown { [clock] in
             await withTaskGroup { group in
                 if let duration { group.addTask { try? await clock.sleep(for: duration) } }
-                group.addTask { await signal.wait() }
+                group.addTask { await news.waitForHistory() }
                 await group.next()
                 group.cancelAll()
             }

@@ -1,3 +1,4 @@
+import Concurrency
 import CoreMetrics
 package import Envelope
 import Logging
@@ -20,7 +21,7 @@ extension WakuTransport {
         defer { backlog.withLock { $0.leave(envelope) } }
         let hash = envelope.hash
         known.withLock { $0.insert([hash]) }  // the node will give it back to us
-        try await turnstile.pass { try await post(envelope) }
+        try await publishing.withLock { try await post(envelope) }
         if configuration.confirmsPublishing { confirmations.withLock { $0.add(.init(hash: hash, envelope: envelope)) } }
     }
 

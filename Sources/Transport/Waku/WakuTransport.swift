@@ -1,3 +1,4 @@
+import Concurrency
 import CoreMetrics
 package import Envelope
 package import Logging
@@ -50,10 +51,10 @@ package final class WakuTransport: MessageTransport {
     let logger: Logger
     let metrics = WakuMetrics()
     let status: WakuStatus
-    let known = Mutex(KnownHashes())
+    let known = Mutex(SeenCache())
 
     // Publishing
-    let turnstile = Turnstile()
+    let publishing = AsyncMutex()
     let backlog = Mutex(PublishBacklog())
     let confirmations = Mutex(Confirmations())
 
@@ -78,9 +79,9 @@ package final class WakuTransport: MessageTransport {
             group.addTask { await self.watchHealth() }
             if configuration.confirmsPublishing { group.addTask { await self.confirmPublished() } }
             for topic in configuration.pubsubTopics {
-                let signal = HistorySignal()
-                group.addTask { await self.poll(topic, receiver, signal) }
-                if configuration.usesHistory { group.addTask { await self.followHistory(of: topic, receiver, signal) } }
+                let news = TopicNews()
+                group.addTask { await self.poll(topic, receiver, news) }
+                if configuration.usesHistory { group.addTask { await self.followHistory(of: topic, receiver, news) } }
             }
         }
     }
@@ -97,36 +98,34 @@ package final class WakuTransport: MessageTransport {
 
     // MARK: Polling
 
-    private func poll(_ topic: String, _ receiver: any EnvelopeReceiver, _ signal: HistorySignal) async {
+    private func poll(_ topic: String, _ receiver: any EnvelopeReceiver, _ news: TopicNews) async {
         let share = configuration.cacheCapacity / max(1, configuration.pubsubTopics.count)
         var poll = TopicPoll(interval: configuration.pollInterval, cacheShare: share)
-        while await pause(poll.delay) {
-            poll.note(await carryOut(poll.action, topic, receiver))
-            status.report(poll.trouble, about: topic)
-            if let gap = poll.gap {
-                metrics.count(gap)
-                logger.notice("messages may have been missed", metadata: ["topic": "\(topic)", "cause": "\(gap)"])
+        var action = poll.action
+        while await pause(action.delay) {
+            let event = if let event = news.nextForPoll() { event } else { await carryOut(action.work, topic, receiver) }
+            action = poll.note(event)
+            status.report(action.trouble, about: topic)
+            if let reception = action.reception { news.tellHistory(reception) }
+            if case .gap(let cause) = action.reception {
+                metrics.count(cause)
+                logger.notice("messages may have been missed", metadata: ["topic": "\(topic)", "cause": "\(cause)"])
             }
-            signal.update(isReceiving: poll.isReceiving, hasGap: poll.gap != nil)
-            if signal.takeMissed() { learnOverflow(&poll, topic) }
+            if let count = action.overflowCount {
+                logger.warning(
+                    """
+                    the node's store had messages that its cache did not give; is transport.waku.cacheCapacity what the node has? \
+                    Batches of so many are taken for an overflow from now on
+                    """,
+                    metadata: ["topic": "\(topic)", "count": "\(count)"])
+            }
         }
-        if case .offer(let batch) = poll.action { await offerLast(batch, receiver) }
+        if case .offer(let batch) = action.work { await offerLast(batch, receiver) }
     }
 
-    private func learnOverflow(_ poll: inout TopicPoll, _ topic: String) {
-        let before = poll.overflowCount
-        poll.note(.missed)
-        logger.warning(
-            """
-            the node's store had messages that its cache did not give; is transport.waku.cacheCapacity what the node has? \
-            Batches of so many are taken for an overflow from now on
-            """,
-            metadata: ["topic": "\(topic)", "before": "\(before)", "count": "\(poll.overflowCount)"])
-    }
-
-    private func carryOut(_ action: TopicPoll.Action, _ topic: String, _ receiver: any EnvelopeReceiver) async -> TopicPoll.Event {
+    private func carryOut(_ work: TopicPoll.Work, _ topic: String, _ receiver: any EnvelopeReceiver) async -> TopicPoll.Event {
         do {
-            switch action {
+            switch work {
             case .take:
                 return try await take(topic, receiver)
             case .subscribe:
@@ -138,7 +137,7 @@ package final class WakuTransport: MessageTransport {
                 return .accepted
             }
         } catch {
-            if action == .take { metrics.count(.failed) }
+            if work == .take { metrics.count(.failed) }
             return .failed("\(error)")
         }
     }

@@ -40,7 +40,7 @@ extension SegmentMessage {
     ///
     /// A plain `ApplicationMetadataMessage` parses as a segment too, with its type as `segments_count`, but without payload.
     package static func isSegment(_ bytes: Span<UInt8>) -> Bool {
-        var reader = WireReader(bytes)
+        var reader = WireReader(bytes, of: Self.self)
         var hasPayload = false
         var segmentsCount: UInt32 = 0
         var paritySegmentsCount: UInt32 = 0

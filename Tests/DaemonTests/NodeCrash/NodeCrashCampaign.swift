@@ -105,9 +105,7 @@ struct NodeCrashCampaign {
             try await converse(untilAnswers: Int.random(in: 1...10, using: &random))
             try await killWhileClientsWrite(victim)
             try await start(victim, using: &random)
-            let lineCount = Int.random(in: 0...3, using: &random)
-            if victim != .server { await launchedNode?.logs(lineCount: lineCount) }
-            if victim != .node { await launchedServer?.logs(lineCount: lineCount) }
+            if victim != .node { await launchedServer?.logs(lineCount: Int.random(in: 0...3, using: &random)) }
         case .repliesWaiting:
             try await node.misbehave(Bool.random(using: &random) ? .publishesNothing : .deniesPublishing)
             try await write(count: Int.random(in: 1...48, using: &random))

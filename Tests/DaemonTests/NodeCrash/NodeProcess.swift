@@ -5,7 +5,7 @@ import StatusCrypto
 import TestSupport
 import WakuREST
 
-/// Two nodes of one network as a process of their own (`pushserver relay`), which keep their addresses and what they store through all
+/// Two nodes of one network as a process of their own (`misbehavingrelay`), which keep their addresses and what they store through all
 /// its lives: the server's, which can be told to misbehave, and the clients'.
 struct NodeProcess: Sendable {
     struct ReadyFile: Decodable, Sendable {
@@ -13,14 +13,25 @@ struct NodeProcess: Sendable {
     }
 
     /// How the server's node misbehaves until it is told otherwise or restarted.
-    enum Fault: String {
-        case none = "{}"
+    enum Fault {
+        case none
         /// Every answer has each message ten times, the last one first.
-        case confusesOrder = #"{"copies":10,"isReversed":true}"#
+        case confusesOrder
         /// It takes no message.
-        case publishesNothing = #"{"publishing":"timedOut"}"#
+        case publishesNothing
         /// It takes messages, and says that it did not.
-        case deniesPublishing = #"{"publishing":"timedOutButSent"}"#
+        case deniesPublishing
+
+        fileprivate var faults: RelayFaults {
+            var faults = RelayFaults()
+            switch self {
+            case .none: break
+            case .confusesOrder: (faults.copies, faults.isReversed) = (10, true)
+            case .publishesNothing: faults.publishing = .timedOut
+            case .deniesPublishing: faults.publishing = .timedOutButSent
+            }
+            return faults
+        }
     }
 
     static let pubsubTopic = Network.pubsubTopic
@@ -45,7 +56,7 @@ struct NodeProcess: Sendable {
 
     func launch() throws -> Launched<ReadyFile> {
         try Launched(
-            ["relay"] + addresses.flatMap { ["--listen", $0] } + ["--archive", folder.path("archive"), "--allow-faults"], in: folder)
+            program: "misbehavingrelay", addresses.flatMap { ["--listen", $0] } + ["--archive", folder.path("archive")], in: folder)
     }
 
     /// Publishes at the clients' node.
@@ -73,17 +84,17 @@ struct NodeProcess: Sendable {
     }
 
     func misbehave(_ fault: Fault) async throws {
-        try await order("/faults", fault.rawValue)
+        try await order("/faults", [UInt8](JSONEncoder().encode(fault.faults)))
     }
 
     /// The server's node loses its cache, as one that was restarted between two polls.
     func forgetCache() async throws {
-        try await order("/faults/restart", "")
+        try await order("/faults/restart", [])
     }
 
-    private func order(_ path: String, _ body: String) async throws {
+    private func order(_ path: String, _ body: [UInt8]) async throws {
         let request = HTTPRequest(
-            method: .post, url: url + path, body: Array(body.utf8), timeout: .seconds(600), maximumResponseBodyByteCount: 1 << 16)
+            method: .post, url: url + path, body: body, timeout: TestNode.patience, maximumResponseBodyByteCount: 1 << 16)
         let response = try await http.send(request)
         guard response.status == 200 else { throw NodeError.refused(status: response.status, text: path) }
     }

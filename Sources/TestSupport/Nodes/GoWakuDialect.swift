@@ -1,6 +1,6 @@
 import Envelope
-import FoundationEssentials
 import JSON
+import Relay
 import StatusCrypto
 import WakuREST
 import Wire
@@ -12,7 +12,8 @@ enum GoWakuDialect {
     /// Commands are answered in JSON, and a failure to publish has no text.
     static func response(_ response: RelayResponse) -> RelayResponse {
         if response == .ok { return .json("true") }
-        return response.body.hasPrefix("Failed to publish") ? .error(500) : response
+        if response.body.hasPrefix("Failed to publish") { return .error(500) }
+        return storeAnswer(response.body).map { .json($0) } ?? response
     }
 
     /// An empty list is null, and what is not set is left out.
@@ -21,23 +22,26 @@ enum GoWakuDialect {
     }
 
     /// No history of a whole shard.
-    static func check(_ request: StoreRequest) throws(RelayRefusal) {
-        let query = request.query
-        guard query.hashes.isEmpty, query.pubsubTopic == nil || query.contentTopics.isEmpty else { return }
-        throw RelayRefusal(400, "pubsubTopic and contentTopics are required")
+    static func canAnswer(_ request: RelayRequest) -> Bool {
+        let isAsked = { (parameter: String) in request.target.contains(parameter + "=") }
+        return isAsked("hashes") || isAsked("pubsubTopic") && isAsked("contentTopics")
     }
 
     /// Protobuf's own names in JSON, and 64-bit numbers as strings.
-    static func page(_ page: MessageArchive.Page, includesData: Bool) -> String {
-        let entries = page.entries.map { entry in
-            var fields = "\"message_hash\":\(hash(entry.position.hash))"
-            if includesData {
-                fields += ",\"message\":\(message(entry.envelope.message, timestampIsString: true))"
-                fields += ",\"pubsub_topic\":\(JSONText.string(entry.envelope.pubsubTopic))"
+    ///
+    /// - Returns: nil for anything but a page of nwaku's store.
+    private static func storeAnswer(_ text: String) -> String? {
+        let answer = try? JSONReader.read(Array(text.utf8)) { reader throws(JSONError) in try StoreAnswerJSON(reading: &reader) }
+        guard text.hasPrefix("{\"requestId\":"), let page = answer?.page else { return nil }
+        let entries = page.rows.map { row in
+            var fields = "\"message_hash\":\(JSONText.base64(row.digest?.bytes ?? []))"
+            if let envelope = row.envelope {
+                fields += ",\"message\":\(message(envelope.message, timestampIsString: true))"
+                fields += ",\"pubsub_topic\":\(JSONText.string(envelope.pubsubTopic))"
             }
             return "{\(fields)}"
         }
-        let cursor = page.cursor.map { ",\"pagination_cursor\":\(hash($0))" } ?? ""
+        let cursor = page.cursor.map { ",\"pagination_cursor\":\(JSONText.base64(Hex.decode($0.dropFirst(2)) ?? []))" } ?? ""
         return "{\"request_id\":\"\",\"status_code\":200,\"status_desc\":\"OK\",\"messages\":[\(entries.joined(separator: ","))]\(cursor)}"
     }
 
@@ -49,7 +53,4 @@ enum GoWakuDialect {
         fields += ",\"ephemeral\":" + (message.ephemeral ? "true" : "null")
         return "{\(fields)}"
     }
-
-    /// Standard base64 with padding.
-    private static func hash(_ hash: Digest32) -> String { JSONText.base64(hash.bytes) }
 }

@@ -3,7 +3,7 @@ import StatusCrypto
 /// Hashes of messages that need nothing more: accepted, foreign, or our own. Bounded: the oldest are forgotten first, half of them at once.
 ///
 /// Forgetting costs a second look at the message, and the receiver's record knows it then.
-struct KnownHashes {
+struct SeenCache {
     /// The comparison with the store looks two minutes back: enough for 500 messages a second, at about 8 MB.
     static let maximumCount = 131_072
 
@@ -11,7 +11,7 @@ struct KnownHashes {
     private var younger: Set<Digest32> = []
     private var older: Set<Digest32> = []
 
-    init(maximumCount: Int = KnownHashes.maximumCount) {
+    init(maximumCount: Int = SeenCache.maximumCount) {
         generationCount = max(1, maximumCount / 2)
     }
 

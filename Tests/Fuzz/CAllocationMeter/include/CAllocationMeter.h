@@ -1,0 +1,8 @@
+#pragma once
+#include <stddef.h>
+
+/// Begins a measurement: what is allocated now counts as nothing.
+void allocation_meter_start(void);
+
+/// The most bytes that were allocated at a time since the start, beyond those that were allocated then.
+size_t allocation_meter_peak(void);

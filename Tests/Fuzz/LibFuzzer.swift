@@ -1,0 +1,33 @@
+#if FUZZER
+    import Foundation
+
+    // libFuzzer searches, guided by the code that an input reaches; a broken promise is a trap, and its input a file. `Scripts/fuzz` builds this.
+
+    @_extern(c, "LLVMFuzzerRunDriver") private func runDriver(
+        _ count: UnsafeMutablePointer<CInt>, _ arguments: UnsafeMutablePointer<UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>>,
+        _ run: @convention(c) (UnsafePointer<UInt8>?, Int) -> CInt
+    ) -> CInt
+
+    /// `PUSHFUZZ_TARGET`: a driver knows one function, which knows nothing else.
+    private let target = FuzzTarget.all.first { $0.name == ProcessInfo.processInfo.environment["PUSHFUZZ_TARGET"] }
+
+    /// The entry point: the package manager gives it this name in place of `main`.
+    @_cdecl("pushfuzz_main") func pushfuzzMain(
+        _ count: CInt, _ arguments: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>
+    ) -> CInt {
+        guard target != nil else {
+            print("PUSHFUZZ_TARGET names no target: " + FuzzTarget.all.map(\.name).joined(separator: " "))
+            return 64
+        }
+        var count = count
+        var arguments = unsafe arguments
+        return unsafe runDriver(&count, &arguments) { bytes, byteCount in
+            do throws(Violation) {
+                try target?.check(unsafe [UInt8](UnsafeBufferPointer(start: bytes, count: byteCount)))
+            } catch {
+                fatalError("not so: \(error.promise)")
+            }
+            return 0
+        }
+    }
+#endif

@@ -1,0 +1,73 @@
+import ArgumentParser
+import Foundation
+import StatusCrypto
+
+/// Feeds what strangers send to the parts that read it, and looks whether their promises hold (`Scripts/fuzz`).
+struct PushFuzz: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "pushfuzz", abstract: "Feed arbitrary input to every reader of untrusted bytes, and check what must hold.")
+
+    @Argument(help: "The targets; all of them when there are none.")
+    var names: [String] = []
+
+    @Option(help: "How long each target runs.")
+    var seconds = 5
+
+    @Flag(help: "Print the names of the targets.")
+    var list = false
+
+    @Option(help: "Write the seeds of the targets below this folder, a file each, and run nothing.")
+    var writeSeeds: String?
+
+    @Option(help: "Run this one input, the file of a failure.")
+    var input: String?
+
+    func validate() throws {
+        for name in names where !FuzzTarget.all.contains(where: { $0.name == name }) {
+            throw ValidationError("There is no target \(name). --list prints their names.")
+        }
+    }
+
+    func run() throws {
+        let targets = FuzzTarget.all.filter { names.isEmpty || names.contains($0.name) }
+        if list {
+            for target in targets { print(target.name) }
+        } else if let writeSeeds {
+            for target in targets { try write(target, to: URL(filePath: writeSeeds)) }
+        } else if let input {
+            for target in targets { try target.check([UInt8](Data(contentsOf: URL(filePath: input)))) }
+        } else {
+            for target in targets { try search(target) }
+        }
+    }
+
+    private func write(_ target: FuzzTarget, to folder: URL) throws {
+        let folder = folder.appending(path: target.name)
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        for (index, seed) in try (Seeds.vectors(target.vectors) + Seeds.regressions(of: target.name)).enumerated() {
+            try Data(seed).write(to: folder.appending(path: "seed-\(index)"))
+        }
+    }
+
+    /// Tries the seeds, and then what comes of them by chance.
+    private func search(_ target: FuzzTarget) throws {
+        let seeds = try Seeds.vectors(target.vectors) + Seeds.regressions(of: target.name)
+        var mutator = Mutator(seeds: seeds)
+        let clock = ContinuousClock()
+        let end = clock.now.advanced(by: .seconds(seconds))
+        var count = 0
+        while count < seeds.count || clock.now < end {
+            let input = count < seeds.count ? seeds[count] : mutator.next()
+            count += 1
+            do throws(Violation) {
+                try target.check(input)
+            } catch {
+                let file = "fuzz-\(target.name)-\(Hex.encode(Keccak.keccak256(input).bytes.prefix(4)))"
+                try Data(input).write(to: URL(filePath: file))
+                print("\(target.name): not so: \(error.promise). The input is in \(file)")
+                throw ExitCode.failure
+            }
+        }
+        print("\(target.name): \(count) inputs, \(count / max(seconds, 1)) a second")
+    }
+}

@@ -1,0 +1,39 @@
+import Foundation
+import StatusCrypto
+
+/// Where the search begins: what the golden vectors hold, and inputs that failed once.
+enum Seeds {
+    private static let folder = URL(filePath: #filePath).deletingLastPathComponent()
+    /// Longer ones make each try slow and have no other kinds of bytes in them.
+    private static let maximumByteCount = 8 << 10
+
+    /// All texts of the vector files, and the bytes of those that are hex.
+    static func vectors(_ names: [String]) throws -> [[UInt8]] {
+        var seeds: Set<[UInt8]> = [[]]
+        for name in names {
+            let file = folder.appending(path: "../Vectors/\(name).json")
+            collect(try JSONSerialization.jsonObject(with: Data(contentsOf: file)), into: &seeds)
+        }
+        // Sets have no order: the same one in every run.
+        return seeds.sorted { ($0.count, Hex.encode($0)) < ($1.count, Hex.encode($1)) }
+    }
+
+    /// Inputs that broke a promise once: `Regressions/TARGET/`, a file each.
+    static func regressions(of target: String) throws -> [[UInt8]] {
+        let folder = folder.appending(path: "Regressions/\(target)")
+        guard FileManager.default.fileExists(atPath: folder.path) else { return [] }
+        return try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
+            .sorted { $0.path < $1.path }.map { [UInt8](try Data(contentsOf: $0)) }
+    }
+
+    private static func collect(_ value: Any, into seeds: inout Set<[UInt8]>) {
+        switch value {
+        case let list as [Any]: for element in list { collect(element, into: &seeds) }
+        case let object as [String: Any]: for element in object.values { collect(element, into: &seeds) }
+        case let text as String where text.utf8.count <= 2 * maximumByteCount:
+            if let bytes = Hex.decode(text.hasPrefix("0x") ? String(text.dropFirst(2)) : text) { seeds.insert(bytes) }
+            if text.utf8.count <= maximumByteCount { seeds.insert([UInt8](text.utf8)) }
+        default: break
+        }
+    }
+}
