@@ -79,7 +79,12 @@ let package = Package(
 
         // The neighbours: database, node, gorush.
         library("HTTPClient", ["CLibCurl"]),
-        library("Store", ["PushProtocol", "Envelope", "StatusCrypto", "Wire", grdb, sqlite, logging]),
+        library("Store", ["Notifications", "PushProtocol", "Envelope", "StatusCrypto", "Wire"]),
+        library(
+            "SQLiteStore",
+            [
+                "Store", "NextcloudProxy", "Notifications", "RSA", "PushProtocol", "Envelope", "StatusCrypto", "Wire", grdb, sqlite, logging,
+            ]),
         library("WakuREST", ["HTTPClient", "JSON", "Envelope", "StatusCrypto", "Wire"]),
         library("MessageBus", ["Envelope"]),
         library(
@@ -107,8 +112,8 @@ let package = Package(
         library(
             "Daemon",
             [
-                "Engine", "Delivery", "Relay", "Transport", "MessageBus", "WakuREST", "Store", "HTTPClient", "PushProtocol", "Envelope",
-                "KeyFiles", "StatusCrypto",
+                "Engine", "Delivery", "Relay", "Transport", "MessageBus", "WakuREST", "SQLiteStore", "Store", "HTTPClient", "PushProtocol",
+                "Envelope", "KeyFiles", "StatusCrypto",
                 hummingbird, logging, metrics, serviceLifecycle, unixSignals, yams,
             ]),
 
@@ -117,15 +122,16 @@ let package = Package(
 
         executable("pushserver", ["Daemon"]),
         executable(
-            "pushctl", ["PushClient", "Store", "HTTPClient", "Envelope", "PushProtocol", "KeyFiles", "StatusCrypto", "Wire", logging]),
+            "pushctl",
+            ["PushClient", "SQLiteStore", "Store", "HTTPClient", "Envelope", "PushProtocol", "KeyFiles", "StatusCrypto", "Wire", logging]),
         executable("pushbench", ["Bench"]),
 
         // The measuring stick (docs/BENCHMARKS.md): calls every layer, and the C libraries bare for comparison.
         library(
             "Bench",
             [
-                "Engine", "Delivery", "Transport", "Store", "PushProtocol", "Envelope", "StatusCrypto", "Wire", "TestSupport",
-                "CSecp256k1", "CLibCrypto", logging,
+                "Engine", "Delivery", "Transport", "SQLiteStore", "Store", "PushProtocol", "Envelope", "StatusCrypto", "Wire",
+                "TestSupport", "CSecp256k1", "CLibCrypto", logging,
             ]),
 
         // Clock, stub gorush, vectors, keys: shared by all tests and the demo.
@@ -171,7 +177,12 @@ let package = Package(
         tests("Envelope", ["Envelope", "StatusCrypto", "Wire"]),
         tests("PushProtocol", ["PushProtocol", "StatusCrypto", "Wire"]),
         tests("HTTPClient", ["HTTPClient"]),
-        tests("Store", ["Store", "PushProtocol", "Envelope", "StatusCrypto", "Wire", grdb, sqlite, logging]),
+        tests(
+            "Store",
+            [
+                "SQLiteStore", "Store", "NextcloudProxy", "Notifications", "RSA", "PushProtocol", "Envelope", "StatusCrypto", "Wire", grdb,
+                sqlite, logging,
+            ]),
         tests("WakuREST", ["WakuREST", "JSON", "Relay", "Envelope", "StatusCrypto", "Wire"]),
         tests("MessageBus", ["MessageBus", "Envelope"]),
         tests(
@@ -184,14 +195,13 @@ let package = Package(
         tests(
             "Delivery",
             [
-                "Delivery", "Concurrency", "Engine", "Transport", "Store", "PushProtocol", "HTTPClient", "Envelope", "StatusCrypto",
-                "Wire", grdb,
-                logging, serviceLifecycle,
+                "Delivery", "Concurrency", "Engine", "Transport", "SQLiteStore", "Store", "PushProtocol", "HTTPClient", "Envelope",
+                "StatusCrypto", "Wire", grdb, logging, serviceLifecycle,
             ]),
         tests(
             "Engine",
             [
-                "Engine", "Transport", "Store", "PushProtocol", "Envelope", "StatusCrypto", "Wire", grdb, logging,
+                "Engine", "Transport", "SQLiteStore", "Store", "PushProtocol", "Envelope", "StatusCrypto", "Wire", grdb, logging,
                 serviceLifecycle,
             ]),
         tests(
@@ -205,8 +215,8 @@ let package = Package(
         tests(
             "Daemon",
             [
-                "pushserver", "pushctl", "misbehavingrelay", "WakuREST", "HTTPClient", "Store", "Envelope", "KeyFiles", "StatusCrypto",
-                "Wire", grdb, logging,
+                "pushserver", "pushctl", "misbehavingrelay", "WakuREST", "HTTPClient", "SQLiteStore", "Store", "Envelope", "KeyFiles",
+                "StatusCrypto", "Wire", grdb, logging,
             ]),
     ],
     cLanguageStandard: .c11

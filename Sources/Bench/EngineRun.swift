@@ -3,8 +3,8 @@ import Engine
 import Envelope
 import Foundation
 import PushProtocol
+import SQLiteStore
 import StatusCrypto
-import Store
 import Transport
 
 /// One life of an engine on a real database: starts, does a workload, drains.

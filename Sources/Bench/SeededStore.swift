@@ -3,6 +3,7 @@ import Envelope
 import Foundation
 import Logging
 import PushProtocol
+import SQLiteStore
 import StatusCrypto
 import Store
 import Synchronization
@@ -27,12 +28,8 @@ struct SeededStore {
         for start in stride(from: 0, to: ownerCount, by: Self.batchCount) {
             if start > 0, start.isMultiple(of: 100_000) { progress.say("seeded \(start) of \(ownerCount) registrations") }
             let owners = (start..<min(ownerCount, start + Self.batchCount)).map { Owner(number: $0) }
-            try await store.commit { transaction in
-                for owner in owners {
-                    try transaction.register(
-                        owner.registration, replacing: nil, topics: .init(keyHash: owner.keyHash),
-                        at: Timestamp(nanoseconds: 1_700_000_000_000_000_000))
-                }
+            try await store.apply(at: Timestamp(nanoseconds: 1_700_000_000_000_000_000)) { batch in
+                for owner in owners { batch.register(owner.registration, topics: .init(keyHash: owner.keyHash)) }
             }
         }
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -67,8 +64,8 @@ struct SeededStore {
         Self.remove(copyPath)
     }
 
-    static func open(_ path: String) throws -> PushStore {
-        try PushStore(path: path, identity: Cast.server.publicKey.compressed, logger: .silent)
+    static func open(_ path: String) throws -> SQLiteStore {
+        try SQLiteStore(path: path, identity: Cast.server.publicKey.compressed, logger: .silent)
     }
 
     static func byteCount(_ path: String) -> Int {

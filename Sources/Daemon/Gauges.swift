@@ -6,7 +6,7 @@ import Transport
 
 /// Metrics that are looked up when somebody asks.
 struct Gauges: Sendable {
-    private let store: PushStore
+    private let store: any PushStore
     private let engine: Engine
     private let waku: WakuTransport?
     private let registrations = Meter(label: "pushserver_registrations")
@@ -15,7 +15,7 @@ struct Gauges: Sendable {
     private let queued = Meter(label: "pushserver_pushes_queued")
     private let oldestAge = Meter(label: "pushserver_oldest_queued_push_age_seconds")
 
-    init(store: PushStore, engine: Engine, waku: WakuTransport?) {
+    init(store: any PushStore, engine: Engine, waku: WakuTransport?) {
         self.store = store
         self.engine = engine
         self.waku = waku

@@ -8,6 +8,7 @@ import KeyFiles
 package import Logging
 import MessageBus
 import Relay
+import SQLiteStore
 import ServiceLifecycle
 import StatusCrypto
 import Store
@@ -28,7 +29,7 @@ package enum Server {
         MetricsSystem.bootstrap(registry)
 
         let identity = try KeyFile(path: settings.identityKeyFile).loadOrCreate()
-        let store = try PushStore(path: settings.storagePath, identity: identity.publicKey.compressed, logger: logger)
+        let store = try SQLiteStore(path: settings.storagePath, identity: identity.publicKey.compressed, logger: logger)
         let lock = try InstanceLock(path: settings.storagePath + ".lock")
         defer { withExtendedLifetime(lock) {} }
         let http = HTTPClient(configuration: .init())
@@ -127,4 +128,4 @@ package enum Server {
     }
 }
 
-extension PushStore: CheckpointKeeper {}
+extension SQLiteStore: CheckpointKeeper {}

@@ -23,7 +23,7 @@ package final class DeliveryLoop: Service {
     ///   - clock: for delays; `wallClock` for expiry.
     ///   - onUnregistered: told of registrations whose device turned out to be dead: nobody listens for them any more.
     package init(
-        store: PushStore, configuration: DeliveryConfiguration, clock: any Clock<Duration>, wallClock: WallClock,
+        store: any PushOutbox, configuration: DeliveryConfiguration, clock: any Clock<Duration>, wallClock: WallClock,
         random: any RandomNumberGenerator & Sendable = SecureRandom(), logger: Logger,
         onUnregistered: @escaping @Sendable ([ChangedRegistration]) async -> Void
     ) {

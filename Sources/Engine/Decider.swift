@@ -4,161 +4,140 @@ import StatusCrypto
 import Store
 import Wire
 
-/// Decides a message against what is stored and writes all its effects, inside the transaction it is given.
+/// Decides messages of a batch, one after another, against what is known.
 ///
-/// The rules themselves are PushProtocol's pure functions; this is where they meet the store.
+/// The rules themselves are PushProtocol's; this is what they are asked, and what follows from their answers. Pure.
 struct Decider: Sendable {
-    /// A question of some kilobytes must not buy an answer of gigabytes: what does not fit one message is left out, and can be asked for
-    /// alone. The figure is the payload of the largest message that is not segmented (PROTOCOL.md §5.1).
-    private static let maximumQueryReplyByteCount = 786_432
-
     let serverKey: FixedBytes<33>
     let registrationPolicy: RegistrationPolicy
     /// True when no gorush is configured: accepted pushes are discarded at once, finally.
     let isDryRun: Bool
 
-    /// What is to happen once the transaction is durable.
+    /// What is to happen once the decision is durable.
     struct Outcome: Sendable {
         var ending: MessageOutcome
         var reply: PendingReply?
-        var addedTopics: TopicChange?
-        var removedTopics: TopicChange?
         var acceptedPushCount = 0
     }
 
-    struct TopicChange: Sendable {
-        var registration: Int64
-        var topics: QueryTopics
+    /// What has to be known.
+    func questions(about messages: some Sequence<OpenedEnvelope>) -> Questions {
+        var questions = Questions()
+        for message in messages {
+            switch message.content {
+            case .dropped:
+                break
+            case .message(.registration(let registration), _):
+                if let installation = registration.installation { questions.registrations.insert(installation) }
+            case .message(.query(let keyHashes), _):
+                questions.queries.append(keyHashes)
+            case .message(.push(let request), let origin):
+                questions.requests.insert(origin.messageID)
+                for notification in request.requests.prefix(Limits.maximumNotificationsPerRequest) {
+                    guard let installation = notification.installation else { continue }
+                    questions.targets.insert(installation)
+                    questions.triples.insert(PushTriple.digest(messageID: request.messageID, installation: installation))
+                }
+            }
+        }
+        return questions
     }
 
-    func decide(_ message: OpenedEnvelope, at now: Timestamp, in transaction: StoreTransaction) throws -> Outcome {
-        var outcome = try decideWhole(message, at: now, in: transaction)
+    func decide(_ message: OpenedEnvelope, at now: Timestamp, in batch: inout DecidedBatch) -> Outcome {
+        var outcome = decideWhole(message, at: now, in: &batch)
         if outcome.reply?.mark == .decided {
             outcome.reply?.segments = message.segments
         } else {
-            try transaction.settleSilently(message.segments, at: now)
+            for segment in message.segments { batch.settle(segment, as: .silent) }
         }
         return outcome
     }
 
-    private func decideWhole(_ message: OpenedEnvelope, at now: Timestamp, in transaction: StoreTransaction) throws -> Outcome {
+    private func decideWhole(_ message: OpenedEnvelope, at now: Timestamp, in batch: inout DecidedBatch) -> Outcome {
         guard !message.isTooOld(at: now) else {
-            try transaction.settle(message.id, as: .ignored(.tooOld), at: now)
+            batch.settle(message.id, as: .ignored(.tooOld))
             return Outcome(ending: .tooOld)
         }
         switch message.content {
         case .dropped(let reason):
-            try transaction.settle(message.id, as: .ignored(reason), at: now)
+            batch.settle(message.id, as: .ignored(reason))
             return Outcome(ending: reason == .notForUs ? .notForUs : .invalid)
         case .message(.registration(let registration), let origin):
-            return try decide(registration, of: message.id, from: origin, at: now, in: transaction)
+            return decide(registration, of: message.id, from: origin, in: &batch)
         case .message(.query(let keyHashes), let origin):
-            return try answer(keyHashes, of: message.id, from: origin, at: now, in: transaction)
+            return answer(keyHashes, of: message.id, from: origin, in: &batch)
         case .message(.push(let request), let origin):
-            return try decide(request, of: message.id, from: origin, at: now, in: transaction)
+            return decide(request, of: message.id, from: origin, in: &batch)
         }
     }
 
-    /// PROTOCOL.md §7. The version check and the write are one step because both are in this transaction.
+    /// PROTOCOL.md §7.
     private func decide(
-        _ registration: OpenedEnvelope.Registration, of id: Int64, from origin: OpenedEnvelope.Origin, at now: Timestamp,
-        in transaction: StoreTransaction
-    ) throws -> Outcome {
+        _ registration: OpenedEnvelope.Registration, of id: Int64, from origin: OpenedEnvelope.Origin, in batch: inout DecidedBatch
+    ) -> Outcome {
         let facts = registration.facts
-        let installation = facts.installation(keyHash: registration.keyHash)
-        let stored = try installation.flatMap { try transaction.stored($0) }
+        let installation = registration.installation
         let decision = RegistrationRules.decide(
             facts,
-            stored: stored?.version,
-            liveInstallationCount: try installation.map {
-                try transaction.liveInstallationCount(of: $0.keyHash, except: $0.installationID)
-            } ?? 0,
+            stored: installation.flatMap { batch.facts.versions[$0] },
+            liveInstallationCount: installation.map { batch.facts.liveInstallationCount(besides: $0) } ?? 0,
             policy: registrationPolicy)
-        var outcome = try settle(decision, of: registration, id: id, origin: origin, at: now, in: transaction)
-        guard case .message(let content) = facts.content, let installation else { return outcome }
-        switch decision {
-        case .register:
-            let accepted = Registration(
-                keyHash: registration.keyHash, content: content, plaintextDigest: facts.plaintextDigest)
-            let row = try transaction.register(accepted, replacing: stored, topics: registration.topics, at: now)
-            outcome.addedTopics = TopicChange(registration: row, topics: registration.topics)
-        case .unregister:
-            let row = try transaction.unregister(
-                installation, replacing: stored, version: content.version, plaintextDigest: facts.plaintextDigest, at: now)
-            outcome.removedTopics = row.map { TopicChange(registration: $0, topics: registration.topics) }
-        case .discard, .refuse, .unchanged:
-            break
+        if case .message(let content) = facts.content, let installation {
+            switch decision {
+            case .register:
+                batch.register(
+                    Registration(keyHash: registration.keyHash, content: content, plaintextDigest: facts.plaintextDigest),
+                    topics: registration.topics)
+            case .unregister:
+                batch.unregister(
+                    installation, version: content.version, plaintextDigest: facts.plaintextDigest, topics: registration.topics)
+            case .discard, .refuse, .unchanged:
+                break
+            }
         }
-        return outcome
-    }
-
-    private func settle(
-        _ decision: RegistrationDecision, of registration: OpenedEnvelope.Registration, id: Int64, origin: OpenedEnvelope.Origin,
-        at now: Timestamp, in transaction: StoreTransaction
-    ) throws -> Outcome {
-        var outcome = Outcome(ending: decision.ending)
         guard let response = RegistrationRules.response(to: decision, requestID: registration.requestID) else {
-            try transaction.settle(id, as: .ignored(.invalid), at: now)
-            return outcome
+            batch.settle(id, as: .ignored(.invalid))
+            return Outcome(ending: decision.ending)
         }
         let reply = PendingReply(
             id: id, type: .pushNotificationRegistrationResponse, payload: response.encoded(), origin: origin)
-        try transaction.settle(id, as: .answered(reply.stored), at: now)
-        outcome.reply = reply
-        return outcome
+        batch.settle(id, as: .answered(reply.stored))
+        return Outcome(ending: decision.ending, reply: reply)
     }
 
     /// PROTOCOL.md §8. Not frozen: the message stays undecided until its reply is out, and after a crash it is answered from what is
     /// stored then.
     private func answer(
-        _ keyHashes: [Digest64], of id: Int64, from origin: OpenedEnvelope.Origin, at now: Timestamp, in transaction: StoreTransaction
-    ) throws -> Outcome {
-        var infos: [PushNotificationQueryInfo] = []
-        var byteCount = 0
-        for keyHash in keyHashes where byteCount <= Self.maximumQueryReplyByteCount {
-            for registration in try transaction.registrations(of: keyHash) {
-                let info = QueryRules.info(for: registration, keyHash: keyHash, serverPublicKey: serverKey)
-                byteCount += info.encodedByteCount
-                guard infos.isEmpty || byteCount <= Self.maximumQueryReplyByteCount else { break }
-                infos.append(info)
-            }
-        }
+        _ keyHashes: [Digest64], of id: Int64, from origin: OpenedEnvelope.Origin, in batch: inout DecidedBatch
+    ) -> Outcome {
+        let infos = QueryRules.infos(on: keyHashes, in: batch.facts.queryable, serverPublicKey: serverKey)
         guard let response = QueryRules.response(infos, messageID: origin.messageID) else {
-            try transaction.settle(id, as: .silent, at: now)
+            batch.settle(id, as: .silent)
             return Outcome(ending: .queryUnknown)
         }
-        var outcome = Outcome(ending: .queryAnswered)
-        outcome.reply = PendingReply(
+        let reply = PendingReply(
             id: id, type: .pushNotificationQueryResponse, payload: response.encoded(), origin: origin, mark: .decided)
-        return outcome
+        return Outcome(ending: .queryAnswered, reply: reply)
     }
 
     /// PROTOCOL.md §9.
     private func decide(
-        _ request: PushNotificationRequest, of id: Int64, from origin: OpenedEnvelope.Origin, at now: Timestamp,
-        in transaction: StoreTransaction
-    ) throws -> Outcome {
+        _ request: PushNotificationRequest, of id: Int64, from origin: OpenedEnvelope.Origin, in batch: inout DecidedBatch
+    ) -> Outcome {
         // What is stored was written by us; if it cannot be read, deciding anew is the safe side: the triple still guards the outbox.
-        let earlier = try transaction.earlierResponse(to: origin.messageID).flatMap { try? PushNotificationResponse.decode($0) }
-        let decision = try PushRules.decide(
-            request, earlier: earlier,
-            target: { try transaction.pushTarget($0) },
-            isRemembered: { try transaction.isRemembered(triple: $0, since: now.advanced(by: .zero - Limits.tripleLifetime)) })
+        let earlier = batch.facts.responses[origin.messageID].flatMap { try? PushNotificationResponse.decode($0) }
+        let decision = PushRules.decide(
+            request, earlier: earlier, targets: batch.facts.targets, recentTriples: batch.facts.recentTriples)
         guard let decision else {
-            try transaction.settle(id, as: .ignored(.invalid), at: now)
+            batch.settle(id, as: .ignored(.invalid))
             return Outcome(ending: .pushRequestWithoutID)
         }
-        for push in decision.pushes {
-            try transaction.enqueue(push, message: id, at: now, discarded: isDryRun)
-        }
-        transaction.count(merged: decision.mergedCount, filtered: decision.filteredCount)
+        for push in decision.pushes { batch.enqueue(push, message: id, isDiscarded: isDryRun) }
+        batch.count(merged: decision.mergedCount, filtered: decision.filteredCount)
         var reply = PendingReply(id: id, type: .pushNotificationResponse, payload: decision.response.encoded(), origin: origin)
         reply.statusMessageID = origin.messageID
-        try transaction.settle(id, as: .answered(reply.stored), at: now)
-        var outcome = Outcome(ending: .pushRequest)
-        outcome.reply = reply
-        outcome.acceptedPushCount = decision.pushes.count
-        return outcome
+        batch.settle(id, as: .answered(reply.stored))
+        return Outcome(ending: .pushRequest, reply: reply, acceptedPushCount: decision.pushes.count)
     }
 
     /// The answer to a message that the store could not take for too long; nil where there is none to give.
@@ -187,6 +166,10 @@ struct Decider: Sendable {
             return nil
         }
     }
+}
+
+extension OpenedEnvelope.Registration {
+    fileprivate var installation: Installation? { facts.installation(keyHash: keyHash) }
 }
 
 extension OpenedEnvelope {

@@ -56,7 +56,7 @@ package final class Engine: Service, EnvelopeReceiver {
     private static let pruneInterval = Duration.seconds(60)
 
     private let configuration: Configuration
-    private let store: PushStore
+    private let store: any PushStore
     private let clock: any Clock<Duration>
     private let wallClock: WallClock
     private let logger: Logger
@@ -69,9 +69,9 @@ package final class Engine: Service, EnvelopeReceiver {
     private let topicKeys: TopicKeys
     private let transport: any MessageTransport
     private let opening = BatchQueue<RecordedMessage>()
-    private let deciding = BatchQueue<DecideStage.Work>()
+    private let deciding = BatchQueue<CommitStage.Work>()
     private let openStage: OpenStage
-    private let decideStage: DecideStage
+    private let commitStage: CommitStage
     private let replyStage: ReplyStage
     private let echoStage: EchoStage?
 
@@ -79,7 +79,7 @@ package final class Engine: Service, EnvelopeReceiver {
     ///   - directory: shared with the delivery, which unregisters dead devices.
     ///   - onAcceptedPushes: called after each commit that put pushes into the outbox.
     package init(
-        configuration: Configuration, store: PushStore, directory: TopicDirectory, transport: any MessageTransport,
+        configuration: Configuration, store: any PushStore, directory: TopicDirectory, transport: any MessageTransport,
         clock: any Clock<Duration>, wallClock: WallClock,
         logger: Logger, onAcceptedPushes: @escaping @Sendable () -> Void
     ) {
@@ -105,7 +105,7 @@ package final class Engine: Service, EnvelopeReceiver {
         replyStage = ReplyStage(
             identity: configuration.identity, transport: transport, maximumCount: configuration.maximumReplyCount, metrics: metrics,
             wallClock: wallClock, logger: logger, echo: echoStage, output: deciding)
-        decideStage = DecideStage(
+        commitStage = CommitStage(
             decider: Decider(
                 serverKey: configuration.identity.publicKey.compressed, registrationPolicy: configuration.registrationPolicy,
                 isDryRun: configuration.isDryRun),
@@ -122,7 +122,7 @@ package final class Engine: Service, EnvelopeReceiver {
             stages.addTask { await self.openStage.run(workerCount: self.configuration.workerCount) }
             // On Linux another priority is another set of threads: the one task that everybody waits for does not queue behind batches
             // of cryptography, which keep the others for milliseconds.
-            stages.addTask(priority: .high) { await self.decideStage.run() }
+            stages.addTask(priority: .high) { await self.commitStage.run() }
             stages.addTask { await self.replyStage.run(workerCount: self.configuration.workerCount) }
             let ending = await beginWork()
             await drain()
@@ -223,7 +223,7 @@ package final class Engine: Service, EnvelopeReceiver {
         BacklogReader(
             backlog: backlog, room: intake, isHeldUp: isHeldUp,
             read: { [store, directory, topicKeys] rows, limit in
-                let messages = try await store.undecided(limit: limit, after: rows.lowerBound - 1, through: rows.upperBound).map { row in
+                let messages = try await store.undecided(in: rows, limit: limit).map { row in
                     RecordedMessage(
                         id: row.id, receivedAt: row.receivedAt, envelope: row.envelope,
                         addressees: directory.addressees(of: row.envelope.message.contentTopic) ?? .init(), isReadAgain: true)
@@ -238,7 +238,7 @@ package final class Engine: Service, EnvelopeReceiver {
         BacklogReader(
             backlog: replyStage.backlogs.replies, room: replyStage.room, isHeldUp: { self.replyStage.isHeldUp },
             read: { [store] rows, limit in
-                let stored = try await store.unreplied(limit: limit, after: rows.lowerBound - 1, through: rows.upperBound)
+                let stored = try await store.unreplied(in: rows, limit: limit)
                 return .init(
                     items: stored.compactMap { PendingReply(id: $0.id, stored: $0.reply) },
                     last: stored.count < limit ? nil : stored.last?.id)

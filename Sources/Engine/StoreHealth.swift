@@ -42,7 +42,7 @@ final class StoreHealth: Sendable {
     }
 
     /// Runs until cancelled.
-    func run(probing store: PushStore, clock: any Clock<Duration>) async {
+    func run(probing store: any PushStore, clock: any Clock<Duration>) async {
         for await _ in failures {
             while isFailing, (try? await clock.sleep(for: Self.probeInterval)) != nil {
                 if (try? await store.probe()) != nil { succeeded() }

@@ -21,7 +21,7 @@ package final class TopicDirectory: Sendable {
     /// Loads the topics of all registrations; about 0.2 s for a million.
     ///
     /// - Throws: `StoreError` when they cannot be read.
-    package convenience init(serverKey: PublicKey, store: PushStore) async throws {
+    package convenience init(serverKey: PublicKey, store: any PushStore) async throws {
         let empty = TopicTable(minimumCapacity: 2 * (try await store.registrationCount()))
         let loaded = try await store.reduceLiveTopics(into: empty) { table, registration, topics in
             table.insert(.init(registration: registration, isPrefixed: false), topic: topics.plain)
@@ -72,7 +72,7 @@ package final class TopicDirectory: Sendable {
 
     /// Their owners may be registering anew at the same moment, and the engine may have heard of that first. So the store is asked
     /// afterwards: whoever is live then stays.
-    package func remove(_ registrations: [ChangedRegistration], unlessLiveIn store: PushStore) async {
+    package func remove(_ registrations: [ChangedRegistration], unlessLiveIn store: any PushStore) async {
         for changed in registrations { remove(registration: changed.registration, topics: changed.topics) }
         // A topic too many costs a futile decryption now and then; one too few loses messages.
         add((try? await store.liveTopics(of: registrations.map(\.registration))) ?? registrations)

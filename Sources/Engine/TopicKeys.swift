@@ -21,13 +21,13 @@ final class TopicKeys: Sendable {
     /// Entries in memory: 20,000 at about 100 bytes; beyond that the store has them.
     private static let maximumCachedCount = 20_000
 
-    private let store: PushStore
+    private let store: any PushStore
     /// By registration, not by key hash: to learn that takes a read of the store, 60 µs a message. A row is one installation's for ever.
     private let cache = Mutex<[TopicTable.Subscriber: Entry]>([:])
     private let thread = BackgroundThread(name: "topic-keys")
     private let compute: @Sendable (TopicName) -> SymmetricKey
 
-    init(store: PushStore, derive: @escaping @Sendable (TopicName) -> SymmetricKey) {
+    init(store: any PushStore, derive: @escaping @Sendable (TopicName) -> SymmetricKey) {
         self.store = store
         compute = derive
     }

@@ -19,6 +19,9 @@ package enum Limits {
 
     /// Reference clients ask for one key. Bounds the work of one message.
     package static let maximumKeysPerQuery = 100
+    /// A question of some kilobytes must not buy an answer of gigabytes: what does not fit one message is left out, and can be asked for
+    /// alone. The figure is the payload of the largest message that is not segmented (PROTOCOL.md §5.1).
+    package static let maximumAnswerByteCount = 786_432
     /// How old a query that was caught up may be and still be answered: clients take late answers (PROTOCOL.md §8).
     package static let maximumQueryAge = Duration.seconds(24 * 60 * 60)
 

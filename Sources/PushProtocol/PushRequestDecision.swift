@@ -29,13 +29,13 @@ extension PushRules {
     /// - Parameters:
     ///   - earlier: the stored response to the same Status message id. Its successes are given again without a look or a push; its failures
     ///     are decided anew.
-    ///   - target: looks up a registration that is live.
-    ///   - isRemembered: whether a push with this triple entered the outbox in the last `Limits.tripleLifetime`.
+    ///   - targets: the registrations that are live, of those that are named.
+    ///   - recentTriples: those of its triples whose pushes entered the outbox in the last `Limits.tripleLifetime`.
     /// - Returns: nil when the request is dropped without a reply: it has no message id.
     package static func decide(
         _ request: PushNotificationRequest, earlier: PushNotificationResponse?,
-        target: (Installation) throws -> PushTarget?, isRemembered: (Digest32) throws -> Bool
-    ) rethrows -> PushRequestDecision? {
+        targets: [Installation: PushTarget], recentTriples: Set<Digest32>
+    ) -> PushRequestDecision? {
         guard !request.messageID.isEmpty else { return nil }
         var decision = PushRequestDecision(messageID: request.messageID)
         var pushed: Set<Digest32> = []
@@ -51,10 +51,8 @@ extension PushRules {
                 continue
             }
 
-            // What is not a hash names nobody.
-            let installation = Digest64(notification.publicKey)
-                .map { Installation(keyHash: $0, installationID: notification.installationID) }
-            let registration = try installation.flatMap(target)
+            let installation = notification.installation
+            let registration = installation.flatMap { targets[$0] }
             switch verdict(on: notification, target: registration) {
             case .failure(let error):
                 decision.fail(notification, error)
@@ -66,13 +64,11 @@ extension PushRules {
                     decision.fail(notification, .notRegistered)
                     continue
                 }
-                let triple = PushTriple.digest(
-                    messageID: request.messageID, publicKey: installation.keyHash, installationID: installation.installationID)
+                let triple = PushTriple.digest(messageID: request.messageID, installation: installation)
                 decision.succeed(notification)
-                if try pushed.contains(triple) || isRemembered(triple) {
+                if recentTriples.contains(triple) || !pushed.insert(triple).inserted {
                     decision.mergedCount += 1
                 } else {
-                    pushed.insert(triple)
                     decision.pushes.append(AcceptedPush(notification, to: installation, registration: registration, triple: triple))
                 }
             }
@@ -103,6 +99,13 @@ extension PushRequestDecision {
         report.error = error
         response.reports.append(report)
         failureCounts[error, default: 0] += 1
+    }
+}
+
+extension PushNotification {
+    /// Whom it is for; nil when that is not the hash of a key, which names nobody.
+    package var installation: Installation? {
+        Digest64(publicKey).map { Installation(keyHash: $0, installationID: installationID) }
     }
 }
 

@@ -14,6 +14,18 @@ package struct PushTarget: Sendable, Equatable {
     package var allowedMentionsChatList: [[UInt8]] = []
 
     package init() {}
+
+    package init(_ registration: PushNotificationRegistration) {
+        accessToken = registration.accessToken
+        enabled = registration.enabled
+        tokenType = registration.tokenType
+        deviceToken = registration.deviceToken
+        apnTopic = registration.apnTopic
+        blockMentions = registration.blockMentions
+        blockedChatList = registration.blockedChatList
+        mutedChatList = registration.mutedChatList
+        allowedMentionsChatList = registration.allowedMentionsChatList
+    }
 }
 
 /// A push that was answered "success, not filtered": from here on it is ours (RELIABILITY.md I1).
@@ -54,4 +66,16 @@ package struct QueryableRegistration: Sendable, Equatable {
     package var allowedKeyList: [[UInt8]] = []
 
     package init() {}
+
+    package init(_ registration: PushNotificationRegistration) {
+        installationID = registration.installationID
+        accessToken = registration.accessToken
+        grant = registration.grant
+        version = registration.version
+        allowFromContactsOnly = registration.allowFromContactsOnly
+        allowedKeyList = registration.allowedKeyList
+    }
+
+    /// What its list takes in an answer, at least.
+    package var listByteCount: Int { allowedKeyList.reduce(0) { $0 + $1.count } }
 }

@@ -3,11 +3,11 @@ package import StatusCrypto
 /// (message_id, public_key, installation_id): one message's push to one device (PROTOCOL.md §9).
 package enum PushTriple {
     /// SHA-256 over the parts, each after its length in 8 bytes: no two triples run together to the same bytes.
-    package static func digest(messageID: [UInt8], publicKey: Digest64, installationID: String) -> Digest32 {
+    package static func digest(messageID: [UInt8], installation: Installation) -> Digest32 {
         var hash = SHA256()
         append(messageID.span, to: &hash)
-        append(publicKey.span, to: &hash)
-        append(installationID.utf8Span.span, to: &hash)
+        append(installation.keyHash.span, to: &hash)
+        append(installation.installationID.utf8Span.span, to: &hash)
         return hash.finalize()
     }
 

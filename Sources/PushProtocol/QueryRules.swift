@@ -11,6 +11,29 @@ package enum QueryRules {
             .filter { seen.insert($0).inserted }
     }
 
+    /// What is told about the keys that are asked for, as far as it fits into one answer.
+    ///
+    /// - Parameters:
+    ///   - registrations: the live ones of each key; their order does not matter.
+    ///   - serverPublicKey: ours, compressed; the reference leaves it out.
+    package static func infos(
+        on keyHashes: [Digest64], in registrations: [Digest64: [QueryableRegistration]], serverPublicKey: FixedBytes<33>
+    ) -> [PushNotificationQueryInfo] {
+        var infos: [PushNotificationQueryInfo] = []
+        var byteCount = 0
+        for keyHash in keyHashes where byteCount <= Limits.maximumAnswerByteCount {
+            let known = registrations[keyHash, default: []]
+                .sorted { $0.installationID.utf8.lexicographicallyPrecedes($1.installationID.utf8) }
+            for registration in known {
+                let info = info(for: registration, keyHash: keyHash, serverPublicKey: serverPublicKey)
+                byteCount += info.encodedByteCount
+                guard infos.isEmpty || byteCount <= Limits.maximumAnswerByteCount else { break }
+                infos.append(info)
+            }
+        }
+        return infos
+    }
+
     /// What is told about one stored registration: with any restriction to contacts only the encrypted tokens, never the plain one.
     ///
     /// - Parameters:

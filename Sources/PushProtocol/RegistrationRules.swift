@@ -140,8 +140,7 @@ package enum RegistrationRules {
     }
 
     private static func listsAreBounded(_ message: PushNotificationRegistration) -> Bool {
-        [message.allowedKeyList, message.blockedChatList, message.allowedMentionsChatList, message.mutedChatList]
-            .allSatisfy { $0.count <= Limits.maximumListEntryCount }
+        message.lists.allSatisfy { $0.count <= Limits.maximumListEntryCount }
     }
 
     private static func success(requestID: Digest64) -> PushNotificationRegistrationResponse {
@@ -157,4 +156,8 @@ package enum RegistrationRules {
         response.requestID = requestID.bytes
         return response
     }
+}
+
+extension PushNotificationRegistration {
+    package var lists: [[[UInt8]]] { [allowedKeyList, blockedChatList, allowedMentionsChatList, mutedChatList] }
 }

@@ -1,163 +1,36 @@
-import Dispatch
-import GRDB
-package import Logging
-package import StatusCrypto
+package import Envelope
 
-/// The database of one identity: registrations, what was decided about each message, and the outbox of pushes.
+/// What a server remembers. A store is a database behind values: no caller knows its tables, and every rule is decided outside.
 ///
-/// SQLite in WAL mode with `synchronous=FULL`: what a function that writes has returned from survives a power cut. One connection
-/// writes, everything through one queue with group commit; others read beside it.
-package final class PushStore: Sendable {
-    let pool: DatabasePool
-    let queue: WriteQueue
-    /// nil when opened for reading only.
-    private let checkpointer: Checkpointer?
-    private let logger: Logger
-
-    /// Opens the database, which is made if it is not there, and brings its tables up to date.
+/// What a function that writes has returned from survives a power cut; it returns whether or not its task is cancelled. Functions throw
+/// ``StoreError``. A store belongs to one identity key.
+package protocol PushStore: MessageJournal, DecisionStore, TopicStore, PushOutbox, OperatorViews {
+    /// Deletes what was decided or finished so long ago that nobody asks for it any more (`Limits`): never an open push, an undecided
+    /// message or a tombstone. The ledger knows how many of each kind.
     ///
-    /// Blocks on the disk: for the start of a program, not for its tasks.
-    ///
-    /// - Parameters:
-    ///   - identity: the server's compressed public key. The database of another one is refused.
-    ///   - readOnly: for tools beside a running server. Nothing is made or migrated.
-    package init(path: String, identity: FixedBytes<33>, readOnly: Bool = false, logger: Logger) throws(StoreError) {
-        try readOnly ? DatabaseFile.find(path: path) : DatabaseFile.prepare(path: path)
-        do {
-            var configuration = Configuration()
-            configuration.readonly = readOnly
-            configuration.label = "store"
-            configuration.busyMode = .timeout(Self.busyTimeoutSeconds)
-            configuration.prepareDatabase { try Schema.check($0, identity: identity) }
-            pool = try DatabasePool(path: path, configuration: configuration)
-            if !readOnly {
-                // Not in prepareDatabase: GRDB sets NORMAL on the writer when it turns to WAL, after that.
-                try pool.writeWithoutTransaction { database in
-                    try database.execute(sql: Self.writerSettings)
-                    try Self.emptyLog(database)
-                }
-                try Schema.migrator(identity: identity).migrate(pool)
-            }
-            checkpointer = try readOnly ? nil : Checkpointer(path: path, busyMode: configuration.busyMode, logger: logger)
-        } catch {
-            throw StoreError(error)
-        }
-        queue = WriteQueue(pool: pool, checkpointer: checkpointer)
-        self.logger = logger
-        logger.debug("opened the database", metadata: ["store.path": "\(path)", "store.read_only": "\(readOnly)"])
+    /// Deletes so many rows at most that other writers do not wait long.
+    func prune(at now: Timestamp) async throws -> Pruned
+
+    /// Writes something of no meaning: to see whether the store takes writes again.
+    func probe() async throws
+
+    /// Finishes the writes that wait, and refuses later ones with `closed`.
+    func close() async
+}
+
+/// What ``PushStore/prune(at:)`` has deleted.
+package struct Pruned: Sendable, Equatable {
+    package var messageCount: Int
+    package var pushCount: Int
+    /// Suspicions against device tokens, or copies of dead registrations, whichever are more.
+    package var deadTokenCount: Int
+    /// Whether there may be more that is due.
+    package var isBounded: Bool
+
+    package init(messageCount: Int, pushCount: Int, deadTokenCount: Int = 0, isBounded: Bool = false) {
+        self.messageCount = messageCount
+        self.pushCount = pushCount
+        self.deadTokenCount = deadTokenCount
+        self.isBounded = isBounded
     }
-
-    /// Opens the database of whichever identity it belongs to, for reading only: for tools beside a running server.
-    package convenience init(readingAt path: String, logger: Logger) throws(StoreError) {
-        try self.init(path: path, identity: try Self.owner(ofDatabaseAt: path), readOnly: true, logger: logger)
-    }
-
-    private static func owner(ofDatabaseAt path: String) throws(StoreError) -> FixedBytes<33> {
-        try DatabaseFile.find(path: path)
-        do {
-            var configuration = Configuration()
-            configuration.readonly = true
-            return try DatabaseQueue(path: path, configuration: configuration).read { database in
-                guard try database.first("PRAGMA application_id", read: { $0.integer(0) }) == Schema.applicationID else {
-                    throw StoreError.notADatabase
-                }
-                guard
-                    let owner = try database.first(
-                        "SELECT public_key FROM identity", read: { try $0.fixedBytes(0, as: FixedBytes<33>.self) })
-                else { throw StoreError.notSetUp }
-                return owner
-            }
-        } catch {
-            throw StoreError(error)
-        }
-    }
-
-    /// What a killed process wrote last, and GRDB just now to make a log at all, need not be on the disk yet. A sync that fails later would
-    /// lose it, and with it all that stands behind it in the log.
-    private static func emptyLog(_ database: Database) throws {
-        do {
-            try database.checkpoint(.passive)
-        } catch let error as DatabaseError where error.resultCode == .SQLITE_BUSY {
-            // Another process is at it.
-        }
-    }
-
-    /// Copies the database as it is at one moment, while others read and write it (SQLite's online backup).
-    ///
-    /// - Parameter path: an empty file or none.
-    package func backUp(to path: String) async throws {
-        let copy = try DatabaseQueue(path: path)
-        try pool.backup(to: copy)
-        try copy.close()
-    }
-
-    /// Runs `body` in the next transaction of the writer, shared with others that wait, and returns when that is durable.
-    ///
-    /// If `body` throws, its own changes are undone and the error is passed on. It may be run twice, its changes undone in between: it
-    /// must have no other effects. If the transaction fails (disk full, I/O error), nothing of it is kept and all who share it get a
-    /// ``StoreError``.
-    package func commit<Result: Sendable>(
-        _ body: @escaping @Sendable (StoreTransaction) throws -> Result
-    ) async throws -> Result {
-        try await queue.perform(body)
-    }
-
-    /// Writes something of no meaning: to see whether the disk takes writes again.
-    ///
-    /// It must differ each time: SQLite writes no page whose content stays the same.
-    package func probe() async throws {
-        _ = try await queue.perform {
-            try $0.database.run("INSERT INTO probe (id, count) VALUES (1, 1) ON CONFLICT DO UPDATE SET count = count + 1")
-        }
-    }
-
-    /// Transactions committed since opening: beside the number of calls, how well group commit works.
-    package var commitCount: Int { queue.commitCount }
-
-    /// Writes that wait for the transaction under way to end.
-    package var waitingWriteCount: Int { queue.waitingCount }
-
-    /// Finishes the writes that wait, refuses later ones with `closed`, moves the log into the database and closes it.
-    package func close() async {
-        guard queue.close() else { return }
-        await withCheckedContinuation { continuation in
-            pool.asyncWriteWithoutTransaction { [checkpointer, logger] database in
-                do {
-                    try checkpointer?.close()
-                    if !database.configuration.readonly { try database.checkpoint(.truncate) }
-                } catch {
-                    // A reader of another process is in the way. The log stays, complete; the next start takes it over.
-                    logger.info("the log was not moved into the database", metadata: ["error": "\(StoreError(error))"])
-                }
-                continuation.resume()
-            }
-        }
-        await withCheckedContinuation { continuation in
-            DispatchQueue.global().async { [pool, logger] in
-                do { try pool.close() } catch { logger.warning("close", metadata: ["error": "\(StoreError(error))"]) }
-                continuation.resume()
-            }
-        }
-    }
-
-    /// Reads on a connection of its own, beside the writer, from one state of the database.
-    func read<Result: Sendable>(_ body: @Sendable (Database) throws -> Result) async throws -> Result {
-        do {
-            return try await pool.read(body)
-        } catch let error as DatabaseError {
-            throw StoreError(error)
-        }
-    }
-
-    /// Only another process can make the writer wait: a checkpoint by a tool, a backup.
-    private static let busyTimeoutSeconds = 2.0
-
-    private static let writerSettings = """
-        PRAGMA synchronous = FULL;          -- fsync at each commit: an old version must not come back after a power cut
-        PRAGMA secure_delete = FAST;        -- what is blanked is overwritten where that costs no further page
-        PRAGMA cache_size = -65536;         -- KiB: the upper levels of the indexes of millions of registrations
-        PRAGMA temp_store = MEMORY;         -- statement journals, of a few pages
-        PRAGMA wal_autocheckpoint = 0;      -- the Checkpointer does it
-        PRAGMA journal_size_limit = 67108864;
-        """
 }

@@ -20,7 +20,7 @@ package enum IgnoreReason: Int64, Sendable {
 }
 
 extension Settlement {
-    var milestone: Milestone {
+    package var milestone: Milestone {
         switch self {
         case .ignored(.notForUs), .ignored(.tooOld): .ignored
         case .ignored(.invalid): .invalid
@@ -49,12 +49,4 @@ package struct Reply: Sendable, Equatable {
         self.pubsubTopic = pubsubTopic
         self.statusMessageID = statusMessageID
     }
-}
-
-/// Where a message stands: the number is stored, and written out in the partial indexes of ``Schema``.
-enum MessageState: Int64 {
-    case recorded = 0
-    case ignored = 1
-    case silent = 2
-    case answered = 3
 }

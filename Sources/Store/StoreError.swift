@@ -1,8 +1,6 @@
-import GRDB
-
 /// What can go wrong with the database. Texts name no value that was stored.
 package enum StoreError: Error, Hashable, Sendable {
-    /// The file is not SQLite's, or is the database of another program.
+    /// The file is no database, or that of another program.
     case notADatabase
     /// The database belongs to another identity key.
     case otherIdentity
@@ -12,8 +10,8 @@ package enum StoreError: Error, Hashable, Sendable {
     case notSetUp
     /// The file or its folder cannot be made or read: `errno`.
     case inaccessible(errno: Int32)
-    /// A statement failed: SQLite's extended result code (https://www.sqlite.org/rescode.html).
-    case failed(code: Int32)
+    /// The database failed, as it says itself: with SQLite its extended result code (https://www.sqlite.org/rescode.html).
+    case failed(code: Int32, text: String)
     /// A stored value has not the shape that this program wrote.
     case damaged
     /// The message was decided before: what came with the second decision is rolled back.
@@ -28,16 +26,6 @@ package enum StoreError: Error, Hashable, Sendable {
         case .failed, .damaged, .alreadyDecided, .closed: false
         }
     }
-
-    /// Of GRDB's error only the code is kept: its text may quote a statement.
-    init(_ error: any Error) {
-        switch error {
-        case let error as StoreError: self = error
-        case let error as DatabaseError where error.resultCode == .SQLITE_NOTADB: self = .notADatabase
-        case let error as DatabaseError: self = .failed(code: error.extendedResultCode.rawValue)
-        default: self = .failed(code: DatabaseError.SQLITE_ERROR.rawValue)
-        }
-    }
 }
 
 extension StoreError: CustomStringConvertible {
@@ -48,7 +36,7 @@ extension StoreError: CustomStringConvertible {
         case .unknownSchema: "the database was written by another version of this program, which this one does not know"
         case .notSetUp: "the database has not been set up: start the server once"
         case .inaccessible(let errno): "the database file or its folder is not accessible (errno \(errno))"
-        case .failed(let code): "SQLite error \(code): \(DatabaseError(resultCode: ResultCode(rawValue: code)).message ?? "")"
+        case .failed(let code, let text): "the database failed: \(text) (\(code))"
         case .damaged: "a stored value is damaged"
         case .alreadyDecided: "the message was decided before"
         case .closed: "the store is closed"

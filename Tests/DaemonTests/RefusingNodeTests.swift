@@ -3,6 +3,7 @@ import Foundation
 import GRDB
 import KeyFiles
 import Logging
+import SQLiteStore
 import StatusCrypto
 import Store
 import TestSupport
@@ -33,7 +34,7 @@ import Wire
 
     /// As a server leaves it whose node has been away for a while.
     private func leaveUnanswered(in folder: TemporaryFolder, _ identity: PrivateKey) async throws {
-        let store = try PushStore(
+        let store = try SQLiteStore(
             path: folder.path("push.sqlite"), identity: identity.publicKey.compressed,
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
         let client = ProtocolClient(server: identity.publicKey)
@@ -43,8 +44,8 @@ import Wire
         let reply = Reply(
             type: .pushNotificationRegistrationResponse, payload: PushNotificationRegistrationResponse().encoded(),
             recipient: client.key.publicKey.compressed, pubsubTopic: client.pubsubTopic, statusMessageID: nil)
-        try await store.commit { transaction in
-            for row in rows { try transaction.settle(row, as: .answered(reply), at: now) }
+        try await store.apply(at: now) { batch in
+            for row in rows { batch.settle(row, as: .answered(reply)) }
         }
         await store.close()
     }

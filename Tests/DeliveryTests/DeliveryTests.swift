@@ -43,7 +43,7 @@ import Testing
                 try await world.withDelivery(to: await stub.url) { running in
                     try await running.settle()
                     for number in 0..<25 {
-                        try await running.store.commit { try $0.enqueue(androidPush(number), message: Int64(number), at: World.start) }
+                        try await running.store.apply(at: World.start) { $0.enqueue(androidPush(number), message: Int64(number)) }
                     }
                     running.loop.wake()
                     try await running.pass { try await running.isAllDone() }

@@ -3,6 +3,7 @@ import Envelope
 import Foundation
 import Logging
 import PushProtocol
+import SQLiteStore
 import ServiceLifecycle
 import StatusCrypto
 import Store
@@ -81,7 +82,7 @@ private final class City: Sendable {
 
     func withServer(gorush: String, _ body: @escaping @Sendable (CityServer) async throws -> Void) async throws {
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-        let store = try PushStore(path: world.database, identity: identity.publicKey.compressed, logger: logger)
+        let store = try SQLiteStore(path: world.database, identity: identity.publicKey.compressed, logger: logger)
         let directory = try await TopicDirectory(serverKey: identity.publicKey, store: store)
         let network = Network()
         let loop = DeliveryLoop(

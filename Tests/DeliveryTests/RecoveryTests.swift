@@ -172,7 +172,9 @@ import Testing
             let world = try World()
             try await world.withStore { store in
                 try await world.accept([iosPush(1)], in: store)
-                try await store.commit { try $0.postpone(1, until: World.start.advanced(by: .seconds(86_400))) }
+                var update = OutboxUpdate()
+                update.pushes = [.init(id: 1, .retry(at: World.start.advanced(by: .seconds(86_400)), isUnknown: false))]
+                _ = try await store.update(update, at: World.start)
             }
             try await world.withDelivery(to: await stub.url) { running in
                 await stub.waitForNotifications(count: 1)

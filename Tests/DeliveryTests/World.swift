@@ -3,6 +3,7 @@ import Foundation
 import GRDB
 import Logging
 import PushProtocol
+import SQLiteStore
 import ServiceLifecycle
 import StatusCrypto
 import Store
@@ -30,19 +31,19 @@ final class World: Sendable {
 
     var database: String { folder.appending(path: "push.sqlite").path() }
 
-    func open() throws -> PushStore {
-        try PushStore(path: database, identity: FixedBytes(repeating: 2), logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+    func open() throws -> any PushStore {
+        try SQLiteStore(path: database, identity: FixedBytes(repeating: 2), logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
     }
 
-    func accept(_ pushes: [AcceptedPush], message: Int64 = 1, in store: PushStore) async throws {
+    func accept(_ pushes: [AcceptedPush], message: Int64 = 1, in store: any PushStore) async throws {
         let now = wallClock.now
-        try await store.commit { transaction throws in
-            for push in pushes { try transaction.enqueue(push, message: message, at: now) }
+        try await store.apply(at: now) { batch in
+            for push in pushes { batch.enqueue(push, message: message) }
         }
     }
 
     /// Does something to the database while no delivery runs on it.
-    func withStore(_ body: (PushStore) async throws -> Void) async throws {
+    func withStore(_ body: (any PushStore) async throws -> Void) async throws {
         let store = try open()
         try await body(store)
         await store.close()
@@ -98,12 +99,12 @@ final class World: Sendable {
 /// A delivery that runs.
 struct Running: Sendable {
     let world: World
-    let store: PushStore
+    let store: any PushStore
     let loop: DeliveryLoop
     /// What the clock showed when the delivery was made.
     private let origin: Duration
 
-    init(world: World, store: PushStore, loop: DeliveryLoop) {
+    init(world: World, store: any PushStore, loop: DeliveryLoop) {
         self.world = world
         self.store = store
         self.loop = loop
@@ -196,4 +197,17 @@ func registration(of push: AcceptedPush, version: UInt64 = 1) -> Registration {
     content.grant = [UInt8](repeating: 5, count: 65)
     content.apnTopic = push.apnTopic
     return Registration(keyHash: push.target.keyHash, content: content, plaintextDigest: Digest32(repeating: 7))
+}
+
+extension PushStore {
+    func version(of installation: Installation) async throws -> StoredVersion? {
+        let committed = await commit([()], at: World.start) { _ in
+            var questions = Questions()
+            questions.registrations = [installation]
+            return questions
+        } deciding: {
+            $1.facts.versions[installation]
+        }
+        return try committed.outcomes[0].get()
+    }
 }

@@ -53,7 +53,7 @@ import Wire
             heal()
             await harness.whileTimePasses { await server.engine.waitUntilIdle() }
             #expect(harness.replyCount(to: bob) == 20)
-            #expect(try await server.store.unrepliedCount() == 0)
+            #expect(try await server.store.unfinishedRows().unreplied.count == 0)
         }
         try await harness.withServer { server in await server.engine.waitUntilIdle() }
         #expect(harness.replyCount(to: bob) == 20)
@@ -63,19 +63,19 @@ import Wire
     func `what a crash left is decided beside what comes in, and answered when that can be published`(trouble: Trouble) async throws {
         trouble.befall(publisher)
         let left = try (1...10).map { try request($0) }
-        let leave = { (store: PushStore) in
+        let leave = { (store: any PushStore) in
             let rows = try await store.record(left.map { (hash: $0.hash, envelope: $0) }, at: harness.wallTime).compactMap(\.self)
             let reply = Reply(
                 type: .pushNotificationResponse, payload: [], recipient: bob.key.publicKey.compressed, pubsubTopic: bob.pubsubTopic,
                 statusMessageID: nil)
-            try await store.commit { transaction in
-                for row in rows.prefix(5) { try transaction.settle(row, as: .answered(reply), at: harness.wallTime) }
+            try await store.apply(at: harness.wallTime) { batch in
+                for row in rows.prefix(5) { batch.settle(row, as: .answered(reply)) }
             }
         }
         try await harness.withServer(publishing: publisher, maximumIntakeCount: 2, maximumReplyCount: 2, prepare: leave) { [self] server in
             try await server.publish(request(11))
             try await harness.waitForPushes(6, in: server.store)
-            #expect(try await server.store.undecidedCount() == 0)
+            #expect(try await server.store.unfinishedRows().undecided.count == 0)
             heal()
             await harness.whileTimePasses { await server.engine.waitUntilIdle() }
             #expect(harness.replyCount(to: bob) == 11)
@@ -97,7 +97,7 @@ import Wire
             let replies = harness.replies.all.compactMap { bob.open($0) }.filter { $0.type == .pushNotificationQueryResponse }
             let responses = try replies.map { try PushNotificationQueryResponse.decode($0.payload) }
             #expect(responses.map { $0.info.map(\.accessToken) } == [[accessToken]])
-            #expect(try await server.store.undecidedCount() == 0)
+            #expect(try await server.store.unfinishedRows().undecided.count == 0)
         }
     }
 

@@ -4,6 +4,7 @@ import Foundation
 import GRDB
 import Logging
 import PushProtocol
+import SQLiteStore
 import ServiceLifecycle
 import StatusCrypto
 import Store
@@ -48,7 +49,7 @@ final class Harness: Sendable {
     /// A part of the world while the server runs.
     struct Running: Sendable {
         let engine: Engine
-        let store: PushStore
+        let store: any PushStore
         fileprivate let transport: TestTransport
 
         /// Publishes on the network; returns when the server recorded it.
@@ -66,12 +67,12 @@ final class Harness: Sendable {
         echoesReplies: Bool = false, maximumIntakeCount: Int = 4_096, maximumReplyCount: Int = 4_096,
         drainLimit: Duration = .seconds(10),
         deriveTopicKey: @escaping @Sendable (TopicName) -> SymmetricKey = { $0.deriveSymmetricKey() },
-        prepare: (PushStore) async throws -> Void = { _ in },
+        prepare: (any PushStore) async throws -> Void = { _ in },
         _ body: @escaping @Sendable (Running) async throws -> Void
     ) async throws {
         let logger = Logger(label: "test") { _ in LogRecorder(messages: self.log) }
         let transport = TestTransport(replies: replies, publishing: publishing)
-        let store = try PushStore(path: database, identity: identity.publicKey.compressed, logger: logger)
+        let store = try SQLiteStore(path: database, identity: identity.publicKey.compressed, logger: logger)
         let engine = Engine(
             configuration: .init(
                 identity: identity, registrationPolicy: policy, isDryRun: isDryRun, workerCount: 2, echoesReplies: echoesReplies,
@@ -103,19 +104,18 @@ final class Harness: Sendable {
     /// Registers a client without asking the server, which must not be running.
     func register(_ owners: [ProtocolClient]) async throws {
         try await withStore { store in
-            try await store.commit { transaction in
+            try await store.apply(at: self.wallTime) { batch in
                 for owner in owners {
                     let registration = Registration(
                         keyHash: owner.keyHash, content: owner.registration(), plaintextDigest: Digest32())
-                    try transaction.register(
-                        registration, replacing: nil, topics: QueryTopics(keyHash: owner.keyHash), at: self.wallTime)
+                    batch.register(registration, topics: QueryTopics(keyHash: owner.keyHash))
                 }
             }
         }
     }
 
     /// Waits until so many pushes are in the outbox.
-    func waitForPushes(_ count: Int, in store: PushStore) async throws {
+    func waitForPushes(_ count: Int, in store: any PushStore) async throws {
         var commitCount = 0
         while try await store.queuedPushCount() < count {
             commitCount += await accepted.next(after: commitCount).count
@@ -154,8 +154,8 @@ final class Harness: Sendable {
     }
 
     /// The database while no server runs on it.
-    func withStore(_ body: (PushStore) async throws -> Void) async throws {
-        let store = try PushStore(
+    func withStore(_ body: (any PushStore) async throws -> Void) async throws {
+        let store = try SQLiteStore(
             path: database, identity: identity.publicKey.compressed, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
         try await body(store)
         await store.close()

@@ -38,7 +38,7 @@ import Wire
             let isPushed = origin == .live || age < .seconds(24 * 3_600)
             #expect(try await server.store.queuedPushCount() == (isPushed ? 1 : 0))
             #expect(harness.replyCount(to: bob) == (isPushed ? 1 : 0))
-            #expect(try await server.store.undecidedCount() == 0)
+            #expect(try await server.store.unfinishedRows().undecided.count == 0)
         }
     }
 

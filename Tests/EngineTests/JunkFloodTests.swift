@@ -60,7 +60,7 @@ import Wire
             try await server.engine.receive(junk, origin: .live)
         }
         try await harness.withStore { store in
-            let undecidedCount = try await store.undecidedCount()
+            let undecidedCount = try await store.unfinishedRows().undecided.count
             #expect(undecidedCount == owners.count)
         }
     }
@@ -69,7 +69,7 @@ import Wire
         owners.map { $0.wrap([UInt8](repeating: 0x5A, count: 400), topic: TopicName.query($0.keyHash, .plain).topic) }
     }
 
-    private func derivedCount(in store: PushStore) async throws -> Int {
+    private func derivedCount(in store: any PushStore) async throws -> Int {
         var count = 0
         for owner in owners where try await store.topicKey(keyHash: owner.keyHash, prefixed: false) != nil { count += 1 }
         return count

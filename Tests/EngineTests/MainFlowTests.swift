@@ -82,7 +82,7 @@ import Wire
             let response = try PushNotificationResponse.decode(reply.payload)
             #expect(response.messageID == [7])
             #expect(response.reports.map(\.success) == [true])
-            let due = try await server.store.duePushes(at: .distantFuture, limit: 10)
+            let due = try await server.store.duePushes(route: "", at: .distantFuture, limit: 10)
             #expect(due.map(\.push.deviceToken) == [alice.registration().deviceToken])
         }
     }

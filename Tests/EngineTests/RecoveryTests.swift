@@ -103,7 +103,7 @@ import Wire
             await refusing.refused.wait(for: 3)
         }
         try await harness.withStore { store in
-            let count = try await store.unrepliedCount()
+            let count = try await store.unfinishedRows().unreplied.count
             #expect(count == 1)
         }
     }

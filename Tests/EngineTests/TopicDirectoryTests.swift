@@ -17,20 +17,17 @@ import Wire
             let topics = QueryTopics(keyHash: alice.keyHash)
             let content = alice.registration()
             let registration = Registration(keyHash: alice.keyHash, content: content, plaintextDigest: Digest32())
-            _ = try await store.commit { try $0.register(registration, replacing: nil, topics: topics, at: harness.wallTime) }
+            try await store.apply(at: harness.wallTime) { $0.register(registration, topics: topics) }
             let directory = try await TopicDirectory(serverKey: harness.server, store: store)
             let later = harness.wallTime.advanced(by: .seconds(1))
-            let buried = try await store.commit { transaction in
-                try transaction.bury(content.deviceToken, type: .apn, registeredBefore: later, reason: "", route: "", at: later)
-            }
-            #expect(buried.count == 1)
-            if isLiveAgain {
-                _ = try await store.commit { transaction in
-                    try transaction.register(
-                        registration, replacing: transaction.stored(registration.installation), topics: topics, at: later)
-                }
-            }
-            await directory.remove(buried, unlessLiveIn: store)
+            var update = OutboxUpdate()
+            update.tokens = [
+                .unregister(DeadToken(text: content.deviceToken, type: .apn, attemptedAt: later, reason: "", route: ""))
+            ]
+            let gone = try await store.update(update, at: later)
+            #expect(gone.count == 1)
+            if isLiveAgain { try await store.apply(at: later) { $0.register(registration, topics: topics) } }
+            await directory.remove(gone, unlessLiveIn: store)
             for form in [TopicName.QueryForm.plain, .prefixed] {
                 #expect(directory.wants(TopicName.query(alice.keyHash, form).topic) == isLiveAgain)
             }

@@ -194,8 +194,7 @@ final class FakeServer: MessageNode {
     private func answerPush(_ request: OpenedMessage) -> PushNotificationResponse? {
         guard let push = try? PushNotificationRequest.decode(request.payload) else { return nil }
         let decision = state.withLock { state in
-            PushRules.decide(
-                push, earlier: nil, target: { state.registrations[$0].map(PushTarget.init) }, isRemembered: { _ in false })
+            PushRules.decide(push, earlier: nil, targets: state.registrations.mapValues { PushTarget($0) }, recentTriples: [])
         }
         guard var response = decision?.response else { return nil }
         if let error = state.withLock({ $0.pushRefusals.isEmpty ? nil : $0.pushRefusals.removeFirst() }) {
@@ -233,32 +232,5 @@ final class FakeServer: MessageNode {
             message.timestamp = wallClock.now().nanoseconds
             return WakuEnvelope(pubsubTopic: Self.pubsubTopic, message: message)
         }
-    }
-}
-
-extension QueryableRegistration {
-    fileprivate init(_ registration: PushNotificationRegistration) {
-        self.init()
-        installationID = registration.installationID
-        accessToken = registration.accessToken
-        grant = registration.grant
-        version = registration.version
-        allowFromContactsOnly = registration.allowFromContactsOnly
-        allowedKeyList = registration.allowedKeyList
-    }
-}
-
-extension PushTarget {
-    fileprivate init(_ registration: PushNotificationRegistration) {
-        self.init()
-        accessToken = registration.accessToken
-        enabled = registration.enabled
-        tokenType = registration.tokenType
-        deviceToken = registration.deviceToken
-        apnTopic = registration.apnTopic
-        blockMentions = registration.blockMentions
-        blockedChatList = registration.blockedChatList
-        mutedChatList = registration.mutedChatList
-        allowedMentionsChatList = registration.allowedMentionsChatList
     }
 }

@@ -92,44 +92,21 @@ private struct ServerInMemory {
     }
 
     func query(_ step: GoldenFlow.Step) throws -> PushNotificationQueryResponse? {
-        let infos = QueryRules.keys(of: try PushNotificationQuery.decode(step.in.decoded.payload.bytes)).flatMap { keyHash in
-            registrations.filter { $0.key.keyHash == keyHash }.sorted { $0.key.installationID < $1.key.installationID }
-                .map { _, registration in
-                    var queryable = QueryableRegistration()
-                    queryable.installationID = registration.installationID
-                    queryable.accessToken = registration.accessToken
-                    queryable.grant = registration.grant
-                    queryable.version = registration.version
-                    return QueryRules.info(for: queryable, keyHash: keyHash, serverPublicKey: publicKey.compressed)
-                }
-        }
+        let queryable = Dictionary(grouping: registrations, by: \.key.keyHash).mapValues { $0.map { QueryableRegistration($0.value) } }
+        let keys = QueryRules.keys(of: try PushNotificationQuery.decode(step.in.decoded.payload.bytes))
+        let infos = QueryRules.infos(on: keys, in: queryable, serverPublicKey: publicKey.compressed)
         return QueryRules.response(infos, messageID: try #require(Digest32(step.in.decoded.messageID.bytes)))
     }
 
     mutating func push(_ step: GoldenFlow.Step) throws -> (PushNotificationResponse, [Push]) {
         let request = try PushNotificationRequest.decode(step.in.decoded.payload.bytes)
         let decided = PushRules.decide(
-            request, earlier: responses[step.in.decoded.messageID.bytes], target: { registrations[$0].map(PushTarget.init(of:)) },
-            isRemembered: remembered.contains)
+            request, earlier: responses[step.in.decoded.messageID.bytes], targets: registrations.mapValues { PushTarget($0) },
+            recentTriples: remembered)
         let decision = try #require(decided)
         responses[step.in.decoded.messageID.bytes] = decision.response
         remembered.formUnion(decision.pushes.map(\.triple))
         return (decision.response, decision.pushes.map(Push.init))
-    }
-}
-
-extension PushTarget {
-    fileprivate init(of registration: PushNotificationRegistration) {
-        self.init()
-        accessToken = registration.accessToken
-        enabled = registration.enabled
-        tokenType = registration.tokenType
-        deviceToken = registration.deviceToken
-        apnTopic = registration.apnTopic
-        blockMentions = registration.blockMentions
-        blockedChatList = registration.blockedChatList
-        mutedChatList = registration.mutedChatList
-        allowedMentionsChatList = registration.allowedMentionsChatList
     }
 }
 

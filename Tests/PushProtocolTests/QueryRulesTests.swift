@@ -51,6 +51,31 @@ import Wire
         #expect(info.allowedKeyList == allowedKeyList)
     }
 
+    @Test func `a key's registrations are told by installation id, and the keys in the order of the question`() {
+        let (first, second) = (Digest64(repeating: 1), Digest64(repeating: 2))
+        let known = [
+            first: ["b", "a", "ab"].map { id in registration { $0.installationID = id } }, second: [registration()],
+        ]
+        let infos = QueryRules.infos(on: [second, Digest64(repeating: 3), first], in: known, serverPublicKey: serverPublicKey)
+        #expect(infos.map(\.installationID) == [Fixture.installationID, "a", "ab", "b"])
+        #expect(infos.map(\.publicKey) == [second.bytes, first.bytes, first.bytes, first.bytes])
+    }
+
+    @Test func `what does not fit into one answer is left out, but never all`() {
+        let keys = (1...3).map { Digest64(repeating: $0) }
+        func infos(_ keys: [Digest64], byteCount: Int) -> [PushNotificationQueryInfo] {
+            var large = registration()
+            large.allowedKeyList = [[UInt8](repeating: 1, count: byteCount)]
+            var known: [Digest64: [QueryableRegistration]] = [:]
+            for key in keys { known[key] = [large] }
+            return QueryRules.infos(on: keys, in: known, serverPublicKey: serverPublicKey)
+        }
+        let halves = infos(keys, byteCount: Limits.maximumAnswerByteCount / 2 - 1_000)
+        #expect(halves.map(\.publicKey) == [keys[0].bytes, keys[1].bytes])
+        let wholes = infos(keys, byteCount: Limits.maximumAnswerByteCount)
+        #expect(wholes.map(\.publicKey) == [keys[0].bytes])
+    }
+
     @Test func `an info carries installation, key hash, grant, version and the server's key`() {
         let info = QueryRules.info(for: registration(), keyHash: Fixture.keyHash, serverPublicKey: serverPublicKey)
         #expect(info.installationID == Fixture.installationID)

@@ -2,8 +2,9 @@ import Envelope
 import Foundation
 import Logging
 import PushProtocol
+import SQLiteStore
 import StatusCrypto
-@testable import Store
+import Store
 import Wire
 
 /// The server's key in these tests.
@@ -11,7 +12,7 @@ let identity = FixedBytes<33>(repeating: 2)
 let start = Timestamp(nanoseconds: 1_800_000_000_000_000_000)
 
 /// A folder for one test, gone when the test is.
-final class TemporaryFolder {
+final class TemporaryFolder: Sendable {
     let url = FileManager.default.temporaryDirectory.appending(path: "store-tests-\(UUID().uuidString)")
 
     init() throws {
@@ -22,21 +23,17 @@ final class TemporaryFolder {
 
     var database: String { url.appending(path: "push.sqlite").path() }
 
-    func open(identity: FixedBytes<33> = identity, readOnly: Bool = false) throws -> PushStore {
-        try PushStore(path: database, identity: identity, readOnly: readOnly, logger: Logger(label: "test"))
+    func open(identity: FixedBytes<33> = identity, readOnly: Bool = false) throws -> SQLiteStore {
+        try SQLiteStore(path: database, identity: identity, readOnly: readOnly, logger: Logger(label: "test"))
     }
 }
 
-/// A new database that is closed at the end.
-func withStore(_ body: (PushStore, TemporaryFolder) async throws -> Void) async throws {
+/// A new SQLite store that is closed at the end.
+func withSQLiteStore(_ body: (SQLiteStore) async throws -> Void) async throws {
     let folder = try TemporaryFolder()
     let store = try folder.open()
-    try await body(store, folder)
+    try await body(store)
     await store.close()
-}
-
-func withStore(_ body: (PushStore) async throws -> Void) async throws {
-    try await withStore { store, _ in try await body(store) }
 }
 
 /// A hash whose first 8 bytes, which the indexes hold, are all the same: lookups must look at the rest.
@@ -103,37 +100,92 @@ extension PushStore {
         return row
     }
 
-    /// Attempts pushes, which fail.
-    func attempt(_ pushes: [Int64], until next: Timestamp) async throws {
-        try await commit { transaction throws in
-            _ = try transaction.lease(pushes.map { ($0, hash(Int($0))) }, at: start)
-            for push in pushes { try transaction.postpone(push, until: next) }
+    func settle(_ messages: [Int64], as settlement: Settlement, at now: Timestamp = start) async throws {
+        try await apply(at: now) { batch in
+            for message in messages { batch.settle(message, as: settlement) }
         }
     }
 
+    /// What is known.
+    func facts(at now: Timestamp = start, about ask: @escaping @Sendable (inout Questions) -> Void) async throws -> Facts {
+        let committed = await commit([()], at: now) { _ in
+            var questions = Questions()
+            ask(&questions)
+            return questions
+        } deciding: {
+            $1.facts
+        }
+        return try committed.outcomes[0].get()
+    }
+
+    /// - Returns: the number of the row.
     @discardableResult
     func register(_ registration: Registration, topics: QueryTopics = topics, at now: Timestamp = start) async throws -> Int64 {
-        try await commit { try $0.register(registration, topics: topics, at: now) }
-    }
-}
-
-extension StoreTransaction {
-    func storedVersion(of installation: Installation) throws -> StoredVersion? {
-        try stored(installation)?.version
+        let changes = try await apply(at: now) { $0.register(registration, topics: topics) }
+        guard case .added(let changed) = changes.first, changes.count == 1 else { throw StoreError.damaged }
+        return changed.registration
     }
 
+    /// - Returns: the number of the row; nil if the installation was not registered.
     @discardableResult
-    func register(_ registration: Registration, topics: QueryTopics, at now: Timestamp) throws -> Int64 {
-        try register(registration, replacing: stored(registration.installation), topics: topics, at: now)
+    func unregister(
+        _ installation: Installation = installation(), version: UInt64, plaintextDigest: Digest32 = hash(9), at now: Timestamp = start
+    ) async throws -> Int64? {
+        let changes = try await apply(at: now) {
+            $0.unregister(installation, version: version, plaintextDigest: plaintextDigest, topics: topics)
+        }
+        guard case .removed(let changed) = changes.first else { return nil }
+        return changed.registration
     }
 
-    @discardableResult
-    func unregister(_ installation: Installation, version: UInt64, plaintextDigest: Digest32, at now: Timestamp) throws -> Int64? {
-        try unregister(installation, replacing: stored(installation), version: version, plaintextDigest: plaintextDigest, at: now)
+    func enqueue(_ pushes: [AcceptedPush], message: Int64 = 1, at now: Timestamp = start, isDiscarded: Bool = false) async throws {
+        try await apply(at: now) { batch in
+            for push in pushes { batch.enqueue(push, message: message, isDiscarded: isDiscarded) }
+        }
     }
-}
 
-extension PushStore {
+    func change(_ pushes: [Int64], to change: OutboxUpdate.PushChange, at now: Timestamp = start) async throws {
+        var update = OutboxUpdate()
+        update.pushes = pushes.map { .init(id: $0, change) }
+        _ = try await self.update(update, at: now)
+    }
+
+    /// Begins an attempt at each push, which has a name of its own.
+    func lease(_ pushes: [Int64], at now: Timestamp = start) async throws {
+        var update = OutboxUpdate()
+        update.pushes = pushes.map { .init(id: $0, .lease(hash(Int($0)))) }
+        _ = try await self.update(update, at: now)
+    }
+
+    /// Attempts pushes, which fail.
+    func attempt(_ pushes: [Int64], until next: Timestamp) async throws {
+        try await lease(pushes)
+        try await change(pushes, to: .retry(at: next, isUnknown: false))
+    }
+
+    /// Ends all registrations with a device token.
+    func unregister(
+        token: String, type: TokenType = .apn, attemptedAt: Timestamp, at now: Timestamp
+    ) async throws -> [ChangedRegistration] {
+        var update = OutboxUpdate()
+        update.tokens = [
+            .unregister(DeadToken(text: token, type: type, attemptedAt: attemptedAt, reason: "Unregistered", route: "ios"))
+        ]
+        return try await self.update(update, at: now)
+    }
+
+    func version(of installation: Installation = installation()) async throws -> StoredVersion? {
+        try await facts { $0.registrations = [installation] }.versions[installation]
+    }
+
+    func target(_ installation: Installation = installation()) async throws -> PushTarget? {
+        try await facts { $0.targets = [installation] }.targets[installation]
+    }
+
+    func queryable(_ key: Int = 1) async throws -> [QueryableRegistration]? {
+        try await facts { $0.queries = [[hash(key)]] }.queryable[hash(key)]
+    }
+
     func keyHash(ofRegistration row: Int64) async throws -> Digest64? {
         try await topicKeys([(row, false)]).first??.keyHash
     }

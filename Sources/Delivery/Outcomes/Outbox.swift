@@ -7,7 +7,7 @@ import Wire
 
 /// All that delivery reads from the store and writes to it.
 struct Outbox: Sendable {
-    let store: PushStore
+    let store: any PushOutbox
 
     /// Pushes that end in one transaction for being too old: some milliseconds of the writer.
     private static let expiryCount = 1_000
@@ -45,14 +45,11 @@ struct Outbox: Sendable {
 
     /// Ends what cannot be sent, and marks the rest as under way, in one transaction.
     func lease(_ plan: DeliveryPlan, at now: Timestamp) async throws {
-        try await store.commit { transaction in
-            try transaction.finish(plan.expired.map(\.id), as: .expired, reason: "lifetime", at: now)
-            for (push, obstacle) in plan.unsendable {
-                try transaction.finish([push.id], as: .refused, reason: obstacle.rawValue, at: now)
-            }
-            // Nobody else touches this queue: what was read is what is leased.
-            guard try transaction.lease(plan.attempts, at: now) == plan.attempts.count else { throw StoreError.damaged }
-        }
+        var update = OutboxUpdate()
+        update.pushes += plan.expired.map { .init(id: $0.id, .finish(.expired), reason: "lifetime") }
+        update.pushes += plan.unsendable.map { push, obstacle in .init(id: push.id, .finish(.refused), reason: obstacle.rawValue) }
+        update.pushes += plan.attempts.map { push, notification in .init(id: push, .lease(notification)) }
+        _ = try await store.update(update, at: now)
     }
 
     // MARK: After an attempt
@@ -81,7 +78,7 @@ struct Outbox: Sendable {
     func settle(
         _ attempts: [Attempt], in context: Context, jitter: () -> Double
     ) async throws -> (decisions: [PushDecision], unregistered: [ChangedRegistration]) {
-        let suspicions = try await suspicions(against: attempts.filter(\.outcome.isAmbiguous).map(\.token))
+        let suspicions = try await store.suspicions(against: attempts.filter(\.outcome.isAmbiguous).map(\.token))
         let decided = attempts.map { attempt in
             let suspectedAt = attempt.outcome.isAmbiguous ? suspicions[attempt.token] : nil
             let decision = context.rules.decide(
@@ -89,23 +86,19 @@ struct Outbox: Sendable {
                 suspectedAt: suspectedAt, jitter: jitter())
             return (push: attempt.push, decision: decision)
         }
-        let unregistered = try await store.commit { transaction in
-            var unregistered: [ChangedRegistration] = []
-            for (push, decision) in decided {
+        var update = OutboxUpdate()
+        for (push, decision) in decided {
+            let change: OutboxUpdate.PushChange =
                 switch decision.ending {
-                case .finish(let outcome):
-                    try transaction.finish([push.id], as: outcome, reason: decision.reason, at: context.rules.now)
-                case .retry(let delay, let isUnknown):
-                    if decision.dropsCiphertext { try transaction.dropCiphertext(push.id) }
-                    try transaction.postpone(
-                        push.id, until: context.steadyNow.advanced(by: delay), isUnknown: isUnknown, reason: decision.reason)
-                case .release:
-                    try transaction.release(push.id, to: push.state)
+                case .finish(let outcome): .finish(outcome)
+                case .retry(let delay, let isUnknown): .retry(at: context.steadyNow.advanced(by: delay), isUnknown: isUnknown)
+                case .release: .release(push.state)
                 }
-                unregistered += try Self.apply(decision, to: push.push.deviceToken, push.push.tokenType, in: context, transaction)
-            }
-            return unregistered
+            update.pushes.append(
+                .init(id: push.id, change, reason: decision.reason, dropsCiphertext: decision.dropsCiphertext))
+            update.tokens += Self.changes(by: decision, of: push.push.deviceToken, push.push.tokenType, in: context)
         }
+        let unregistered = try await store.update(update, at: context.rules.now)
         return (decided.map(\.decision), unregistered)
     }
 
@@ -116,14 +109,16 @@ struct Outbox: Sendable {
         _ failure: Failure, on token: String, _ type: TokenType, in context: Context
     ) async throws -> [ChangedRegistration] {
         let digest = Self.digest(token, type)
-        let suspicions = try await suspicions(against: [digest])
+        let suspicions = try await store.suspicions(against: [digest])
         let decision = context.rules.decide(
             .failed(failure), attempts: 1, hasCiphertext: false, suspectedAt: suspicions[digest], jitter: 0)
-        return try await store.commit { try Self.apply(decision, to: token, type, in: context, $0) }
+        var update = OutboxUpdate()
+        update.tokens = Self.changes(by: decision, of: token, type, in: context)
+        return try await store.update(update, at: context.rules.now)
     }
 
     /// The pushes that went out under a name: what a feedback can be about.
-    func attempted(_ notification: NotificationID) async throws -> [PushStore.AttemptedPush] {
+    func attempted(_ notification: NotificationID) async throws -> [AttemptedPush] {
         try await store.attemptedPushes(notification)
     }
 
@@ -139,29 +134,20 @@ struct Outbox: Sendable {
         SHA256.hash(Array("\(type.rawValue) \(token)".utf8))
     }
 
-    /// Since when which of them are suspected.
-    private func suspicions(against tokens: [Digest32]) async throws -> [Digest32: Timestamp] {
-        guard !tokens.isEmpty else { return [:] }
-        return try await store.commit { transaction in
-            var suspicions: [Digest32: Timestamp] = [:]
-            for token in tokens { suspicions[token] = try transaction.suspicion(against: token) }
-            return suspicions
+    private static func changes(
+        by decision: PushDecision, of token: String, _ type: TokenType, in context: Context
+    ) -> [OutboxUpdate.TokenChange] {
+        switch decision.token {
+        case .none: []
+        case .suspect: [.suspect(digest(token, type))]
+        case .clearSuspicion: [.clearSuspicion(digest(token, type))]
+        case .unregister:
+            [
+                .clearSuspicion(digest(token, type)),
+                .unregister(
+                    DeadToken(
+                        text: token, type: type, attemptedAt: context.attemptedAt, reason: decision.reason ?? "", route: context.route)),
+            ]
         }
-    }
-
-    private static func apply(
-        _ decision: PushDecision, to token: String, _ type: TokenType, in context: Context, _ transaction: StoreTransaction
-    ) throws -> [ChangedRegistration] {
-        guard decision.token != .none else { return [] }
-        let digest = digest(token, type)
-        if decision.token == .suspect {
-            try transaction.suspect(digest, at: context.rules.now)
-        } else {
-            try transaction.clearSuspicion(against: digest)
-        }
-        guard decision.token == .unregister else { return [] }
-        return try transaction.bury(
-            token, type: type, registeredBefore: context.attemptedAt, reason: decision.reason ?? "", route: context.route,
-            at: context.rules.now)
     }
 }

@@ -172,7 +172,7 @@ final class Route: Sendable {
     }
 
     /// Takes a failure that gorush reports later: of all that it can mean, only what it means for the device is acted on.
-    func takeFeedback(_ failure: GorushFailure, on push: PushStore.AttemptedPush, token: String) async throws {
+    func takeFeedback(_ failure: GorushFailure, on push: AttemptedPush, token: String) async throws {
         let failure = FailureTaxonomy.classify(failure.error)
         metrics.feedback(failure)
         if DeliveryOutcome.failed(failure).turnsDown { tell(.turnedDown) }

@@ -30,7 +30,7 @@ final class OpenStage: Sendable {
     private let metrics: EngineMetrics
     private let logger: Logger
     private let queue: BatchQueue<RecordedMessage>
-    private let output: BatchQueue<DecideStage.Work>
+    private let output: BatchQueue<CommitStage.Work>
 
     private let segments = Mutex(SegmentAssembler())
     private let lane = BatchQueue<Keyless>()
@@ -41,7 +41,7 @@ final class OpenStage: Sendable {
     ///   - backlog: of messages that have to be read again.
     init(
         identity: PrivateKey, keys: TopicKeys, intake: ConcurrencyLimiter, backlog: Backlog, metrics: EngineMetrics,
-        logger: Logger, queue: BatchQueue<RecordedMessage>, output: BatchQueue<DecideStage.Work>
+        logger: Logger, queue: BatchQueue<RecordedMessage>, output: BatchQueue<CommitStage.Work>
     ) {
         opener = Opener(identity: identity)
         self.keys = keys

@@ -40,12 +40,12 @@ final class ReplyStage: Sendable {
     /// nil when replies are said once.
     private let echo: EchoStage?
     private let queue = BatchQueue<PendingReply>()
-    private let output: BatchQueue<DecideStage.Work>
+    private let output: BatchQueue<CommitStage.Work>
 
     /// - Parameter maximumCount: of replies in memory.
     init(
         identity: PrivateKey, transport: any MessageTransport, maximumCount: Int, metrics: EngineMetrics, wallClock: WallClock,
-        logger: Logger, echo: EchoStage?, output: BatchQueue<DecideStage.Work>
+        logger: Logger, echo: EchoStage?, output: BatchQueue<CommitStage.Work>
     ) {
         room = ConcurrencyLimiter(limit: maximumCount)
         sealer = ReplySealer(identity: identity)
@@ -89,7 +89,7 @@ final class ReplyStage: Sendable {
     private func work() async {
         var random = SecureRandom()
         while let batch = await queue.next(maximumCount: Self.batchCount) {
-            var marks: [DecideStage.Work] = []
+            var marks: [CommitStage.Work] = []
             for reply in batch {
                 if await publish(reply, using: &random) {
                     marks.append(.published(ids: [reply.id] + reply.segments, reply.mark))

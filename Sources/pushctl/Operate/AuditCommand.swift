@@ -1,4 +1,5 @@
 import ArgumentParser
+import SQLiteStore
 import Store
 
 struct AuditCommand: AsyncParsableCommand {

@@ -1,6 +1,6 @@
 import ArgumentParser
 import Foundation
-import Store
+import SQLiteStore
 
 struct BackupCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import Logging
+import SQLiteStore
 import StatusCrypto
 import Store
 
@@ -17,9 +18,9 @@ struct DatabaseOptions: ParsableArguments {
     }
 
     /// Opens the database, lends it, and closes it.
-    func withStore<Result>(_ body: (PushStore) async throws -> Result) async throws -> Result {
+    func withStore<Result>(_ body: (SQLiteStore) async throws -> Result) async throws -> Result {
         do {
-            let store = try PushStore(
+            let store = try SQLiteStore(
                 readingAt: path, logger: Logger(label: "pushctl") { _ in SwiftLogNoOpLogHandler() })
             do {
                 let result = try await body(store)

@@ -3,6 +3,7 @@ import Envelope
 import Foundation
 import HTTPClient
 import PushProtocol
+import SQLiteStore
 import StatusCrypto
 import Store
 

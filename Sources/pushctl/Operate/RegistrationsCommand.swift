@@ -1,5 +1,6 @@
 import ArgumentParser
 import PushClient
+import SQLiteStore
 import StatusCrypto
 import Store
 import Wire

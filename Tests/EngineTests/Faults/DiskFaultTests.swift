@@ -33,7 +33,7 @@ import Testing
     }
 
     /// Whether each call of a transaction fails in turn, as Scripts/disk-fault-test has it; otherwise the first one does.
-    private static let isExhaustive = ProcessInfo.processInfo.environment["PUSHSERVER_DISK_FAULTS"] == "all"
+    private static let isExhaustive = ProcessInfo.processInfo.environment["DISK_FAULT_TEST"] == "all"
 
     @Test(arguments: Scene.all)
     func `a message under a failing disk is not taken, or hears INTERNAL_ERROR after two seconds`(scene: Scene) async throws {

@@ -51,7 +51,7 @@ struct FaultyExchange {
         let message = try message(1)
         let isHit = Condition(false)
         let publisher = FailingPublisher { if step == .mark, harness.replies.all.isEmpty { breakDisk() } }
-        let prepare = { (store: PushStore) in
+        let prepare = { (store: any PushStore) in
             guard step == .decision else { return }
             _ = try await store.record([(hash: message.hash, envelope: message)], at: harness.wallTime)
             breakDisk()

@@ -1,7 +1,8 @@
+import Store
 import TestSupport
 import Testing
 
-@testable import Store
+@testable import SQLiteStore
 
 /// The disk fails in the middle of each step, once or until it is put right, under a store that goes on.
 @Suite(.fewAtATime)
@@ -98,7 +99,7 @@ private struct Course: CustomStringConvertible {
     }
 
     /// Tries twice on a disk that stays bad, then puts it right and goes on with the same store.
-    private mutating func perform(_ number: Int, on store: PushStore?) async throws -> PushStore {
+    private mutating func perform(_ number: Int, on store: SQLiteStore?) async throws -> SQLiteStore {
         let step = StoreScript.steps[number]
         for _ in 1...(fault.lasts ? 2 : 1) {
             do {

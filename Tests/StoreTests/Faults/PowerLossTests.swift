@@ -1,7 +1,8 @@
+import Store
 import TestSupport
 import Testing
 
-@testable import Store
+@testable import SQLiteStore
 
 /// The power is cut in the middle of each step: what was not synced is gone, all of it or some pages.
 @Suite(.fewAtATime)

@@ -4,18 +4,19 @@ import GRDB
 import Logging
 import PushProtocol
 import StatusCrypto
+import Store
 import TestSupport
 import Testing
 import Wire
 
-@testable import Store
+@testable import SQLiteStore
 
 /// A fixed course of events in the life of a store that writes all it can write, one commit a step.
 struct StoreScript {
     enum Step: Sendable {
         /// Closes the store, if there is one, and opens it.
         case open
-        case write(@Sendable (PushStore) async throws -> Void)
+        case write(@Sendable (SQLiteStore) async throws -> Void)
     }
 
     /// Syncs of the log at every commit, as the store is opened with, or at checkpoints only.
@@ -29,76 +30,78 @@ struct StoreScript {
             _ = try await store.record((1...3).map { (hash($0), envelope($0)) }, at: start)
         },
         .write { store in
-            try await store.commit { transaction throws in
-                try transaction.register(registration(), topics: topics, at: start)
-                try transaction.settle(1, as: .answered(reply(1)), at: start)
+            try await store.apply(at: start) { batch in
+                batch.register(registration(), topics: topics)
+                batch.settle(1, as: .answered(reply(1)))
             }
         },
         .write { store in
-            try await store.commit { transaction throws in
+            try await store.apply(at: start) { batch in
                 var large = registration(version: 2)
                 // Some pages, and so a commit of some writes.
                 large.content.allowedKeyList = (0..<100).map { [UInt8](repeating: $0, count: 100) }
-                try transaction.register(large, topics: topics, at: start)
-                try transaction.settle(2, as: .answered(reply(2)), at: start)
+                batch.register(large, topics: topics)
+                batch.settle(2, as: .answered(reply(2)))
             }
         },
         .write { try await $0.saveTopicKey(FixedBytes(repeating: 4), keyHash: installation().keyHash, prefixed: true) },
         .write { store in
-            try await store.commit { transaction throws in
-                try transaction.register(registration(installation(2)), topics: topics, at: start)
-                try transaction.settle(3, as: .silent, at: start)
+            try await store.apply(at: start) { batch in
+                batch.register(registration(installation(2)), topics: topics)
+                batch.settle(3, as: .silent)
             }
         },
-        .write { store in try await store.commit { try $0.markReplied([1, 2]) } },
+        .write { store in try await store.apply(at: start) { $0.markReplied([1, 2]) } },
         .open,
         .write { store in
             _ = try await store.record((4...6).map { (hash($0), envelope($0)) }, at: start)
         },
         .write { store in
-            try await store.commit { transaction throws in
-                for number in 1...3 { try transaction.enqueue(push(number), message: 4, at: start) }
-                try transaction.settle(4, as: .answered(reply(4, status: hash(4))), at: start)
+            try await store.apply(at: start) { batch in
+                for number in 1...3 { batch.enqueue(push(number), message: 4) }
+                batch.settle(4, as: .answered(reply(4, status: hash(4))))
             }
         },
         .write { store in
-            try await store.commit { transaction throws in
-                try transaction.unregister(installation(), version: 3, plaintextDigest: hash(3), at: start)
-                try transaction.settle(5, as: .answered(reply(5)), at: start)
+            try await store.apply(at: start) { batch in
+                batch.unregister(installation(), version: 3, plaintextDigest: hash(3), topics: topics)
+                batch.settle(5, as: .answered(reply(5)))
             }
         },
         .write { store in
             let routes: Set = [RouteAssignment(tokenType: .apn, apnTopic: "", route: "ios")]
             _ = try await store.takeOverOutbox(routes: routes, latest: start)
         },
+        .write { store in try await store.lease([1, 2, 3]) },
         .write { store in
-            try await store.commit { _ = try $0.lease([(1, hash(11)), (2, hash(12)), (3, hash(13))], at: start) }
+            var update = OutboxUpdate()
+            update.pushes = [
+                .init(id: 1, .finish(.sent)),
+                .init(id: 2, .retry(at: start.advanced(by: .seconds(10)), isUnknown: true)),
+                .init(id: 3, .release(.queued)),
+            ]
+            _ = try await store.update(update, at: start)
         },
         .write { store in
-            try await store.commit { transaction throws in
-                try transaction.finish([1], as: .sent, at: start)
-                try transaction.postpone(2, until: start.advanced(by: .seconds(10)), isUnknown: true)
-                try transaction.release(3, to: .queued)
-            }
-        },
-        .write { store in
-            try await store.commit { transaction throws in
-                let attempt = start.advanced(by: .seconds(1))
-                try transaction.suspect(hash(14), at: attempt)
-                try transaction.bury(
-                    "device token 1", type: .apn, registeredBefore: attempt, reason: "Unregistered", route: "ios", at: attempt)
-                try transaction.finish([2], as: .deadToken, at: attempt)
-            }
+            let attempt = start.advanced(by: .seconds(1))
+            var update = OutboxUpdate()
+            update.pushes = [.init(id: 2, .finish(.deadToken))]
+            update.tokens = [
+                .suspect(hash(14)),
+                .unregister(
+                    DeadToken(text: "device token 1", type: .apn, attemptedAt: attempt, reason: "Unregistered", route: "ios")),
+            ]
+            _ = try await store.update(update, at: attempt)
         },
         .open,
-        .write { _ = try await $0.prune(at: start.advanced(by: PushStore.retention + .seconds(1))) },
+        .write { _ = try await $0.prune(at: start.advanced(by: Limits.decidedMessageLifetime + .seconds(1))) },
     ]
 
     /// Opens the store with checkpoints between the steps.
-    func open(_ folder: TemporaryFolder) async throws -> PushStore {
+    func open(_ folder: TemporaryFolder) async throws -> SQLiteStore {
         // What goes wrong is expected here, and goes wrong often.
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-        let store = try PushStore(path: folder.database, identity: identity, logger: logger)
+        let store = try SQLiteStore(path: folder.database, identity: identity, logger: logger)
         do {
             try await store.pool.writeWithoutTransaction { database in
                 try database.execute(sql: "PRAGMA wal_autocheckpoint = 8")
@@ -112,7 +115,7 @@ struct StoreScript {
     }
 
     /// - Returns: the store to go on with.
-    func perform(_ step: Step, on store: PushStore?, in folder: TemporaryFolder) async throws -> PushStore {
+    func perform(_ step: Step, on store: SQLiteStore?, in folder: TemporaryFolder) async throws -> SQLiteStore {
         if case .write(let write) = step, let store {
             try await write(store)
             return store
@@ -135,7 +138,7 @@ struct StoreScene: Sendable {
     static let all = Task {
         let script = StoreScript()
         let folder = try TemporaryFolder()
-        var store: PushStore?
+        var store: SQLiteStore?
         var scenes: [StoreScene] = []
         for (number, step) in StoreScript.steps.enumerated() {
             let open = try await script.perform(step, on: store, in: folder)
@@ -175,7 +178,7 @@ struct FailingCalls: Sequence, IteratorProtocol {
 /// All rows of all tables, in the order of their rows, by the name of the table.
 typealias StoreContents = [String: [[DatabaseValue]]]
 
-extension PushStore {
+extension SQLiteStore {
     func contents() async throws -> StoreContents {
         try await read { database in
             var contents: StoreContents = [:]

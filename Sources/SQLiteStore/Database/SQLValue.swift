@@ -1,0 +1,117 @@
+import Envelope
+import StatusCrypto
+import Store
+import Wire
+
+/// A value that goes into a statement and comes out of a column as it is, without a detour through Foundation's `Data`.
+protocol SQLValue {
+    func bind(to statement: BoundStatement, at index: Int32) throws(StoreError)
+
+    /// - Throws: `damaged` when what is stored is none of this type.
+    init(reading statement: BoundStatement, _ column: Int32) throws(StoreError)
+}
+
+extension Int64: SQLValue {
+    func bind(to statement: BoundStatement, at index: Int32) throws(StoreError) { try statement.bind(self, at: index) }
+    init(reading statement: BoundStatement, _ column: Int32) { self = statement.integer(column) }
+}
+
+extension String: SQLValue {
+    func bind(to statement: BoundStatement, at index: Int32) throws(StoreError) { try statement.bind(text: self, at: index) }
+    init(reading statement: BoundStatement, _ column: Int32) { self = statement.text(column) }
+}
+
+extension [UInt8]: SQLValue {
+    func bind(to statement: BoundStatement, at index: Int32) throws(StoreError) { try statement.bind(blob: span, at: index) }
+    init(reading statement: BoundStatement, _ column: Int32) { self = unsafe statement.blob(column) { unsafe [UInt8]($0) } }
+}
+
+extension FixedBytes: SQLValue {
+    func bind(to statement: BoundStatement, at index: Int32) throws(StoreError) { try statement.bind(blob: storage.span, at: index) }
+
+    init(reading statement: BoundStatement, _ column: Int32) throws(StoreError) {
+        guard let value = unsafe statement.blob(column, read: { unsafe Self($0) }) else { throw .damaged }
+        self = value
+    }
+}
+
+extension Optional: SQLValue where Wrapped: SQLValue {
+    func bind(to statement: BoundStatement, at index: Int32) throws(StoreError) {
+        switch self {
+        case .some(let value): try value.bind(to: statement, at: index)
+        case .none: try statement.bindNull(at: index)
+        }
+    }
+
+    init(reading statement: BoundStatement, _ column: Int32) throws(StoreError) {
+        self = statement.isNull(column) ? nil : try Wrapped(reading: statement, column)
+    }
+}
+
+// MARK: Stored as integers
+
+/// What SQLite has no type for is stored as an integer.
+protocol SQLInteger: SQLValue {
+    var sqlInteger: Int64 { get }
+    /// - Returns: nil for a number that stands for nothing.
+    init?(sqlInteger: Int64)
+}
+
+extension SQLInteger {
+    func bind(to statement: BoundStatement, at index: Int32) throws(StoreError) { try statement.bind(sqlInteger, at: index) }
+
+    init(reading statement: BoundStatement, _ column: Int32) throws(StoreError) {
+        guard let value = Self(sqlInteger: statement.integer(column)) else { throw .damaged }
+        self = value
+    }
+}
+
+extension Int: SQLInteger {
+    var sqlInteger: Int64 { Int64(self) }
+    init?(sqlInteger: Int64) { self.init(exactly: sqlInteger) }
+}
+
+extension Bool: SQLInteger {
+    var sqlInteger: Int64 { self ? 1 : 0 }
+    init?(sqlInteger: Int64) { self = sqlInteger != 0 }
+}
+
+/// A version: the same bits.
+extension UInt64: SQLInteger {
+    var sqlInteger: Int64 { Int64(bitPattern: self) }
+    init?(sqlInteger: Int64) { self.init(bitPattern: sqlInteger) }
+}
+
+/// A topic.
+extension UInt32: SQLInteger {
+    var sqlInteger: Int64 { Int64(self) }
+    init?(sqlInteger: Int64) { self.init(exactly: sqlInteger) }
+}
+
+extension Timestamp: SQLInteger {
+    var sqlInteger: Int64 { nanoseconds }
+    init?(sqlInteger: Int64) { self.init(nanoseconds: sqlInteger) }
+}
+
+/// Numbers of the protocol; also those that this version does not know.
+extension SQLInteger where Self: RawRepresentable<Int32> {
+    var sqlInteger: Int64 { Int64(rawValue) }
+    init?(sqlInteger: Int64) {
+        guard let rawValue = Int32(exactly: sqlInteger) else { return nil }
+        self.init(rawValue: rawValue)
+    }
+}
+
+extension TokenType: SQLInteger {}
+extension PushNotificationType: SQLInteger {}
+extension MessageType: SQLInteger {}
+
+extension SQLInteger where Self: RawRepresentable<Int64> {
+    var sqlInteger: Int64 { rawValue }
+    init?(sqlInteger: Int64) { self.init(rawValue: sqlInteger) }
+}
+
+extension MessageState: SQLInteger {}
+extension IgnoreReason: SQLInteger {}
+extension PushOutcome: SQLInteger {}
+extension OpenPushState: SQLInteger {}

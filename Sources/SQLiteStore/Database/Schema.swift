@@ -1,0 +1,199 @@
+import GRDB
+import StatusCrypto
+import Store
+
+/// The tables, and whose they are.
+///
+/// Keys and hashes of 32 and 64 bytes are found through an index on their first 8 bytes (`…_prefix`) and then compared whole: an
+/// index on the whole blob costs five times as much a registration. Times are nanoseconds since 1970. Migrations are never edited
+/// once released.
+enum Schema {
+    /// `push` in ASCII, in SQLite's header: tells our files from those of other programs.
+    static let applicationID: Int64 = 0x7075_7368
+
+    static func migrator(identity: FixedBytes<33>) -> DatabaseMigrator {
+        var migrator = DatabaseMigrator()
+        // Before the first release the tables changed under the name "1": a database of that time is refused, not misread.
+        migrator.registerMigration("first-release") { database in
+            try database.execute(sql: version1)
+            try database.run("INSERT INTO identity (id, public_key) VALUES (1, ?)", identity)
+        }
+        return migrator
+    }
+
+    /// Refuses a database that is not ours, before anything is written to it.
+    static func check(_ database: Database, identity: FixedBytes<33>) throws {
+        // GRDB's own table is there before our first migration commits: a server killed in between starts anew.
+        let tableCount = try database.count("SELECT count(*) FROM sqlite_schema WHERE tbl_name <> 'grdb_migrations'")
+        guard tableCount != 0 else {
+            if database.configuration.readonly { throw StoreError.notSetUp }
+            return
+        }
+        guard try database.first("PRAGMA application_id", read: { try $0.next(Int64.self) }) == applicationID else {
+            throw StoreError.notADatabase
+        }
+        guard try !migrator(identity: identity).hasBeenSuperseded(database) else { throw StoreError.unknownSchema }
+        let owner = try database.first("SELECT public_key FROM identity") { try $0.next(FixedBytes<33>.self) }
+        guard owner == identity else { throw StoreError.otherIdentity }
+    }
+
+    private static let version1 = """
+        PRAGMA application_id = \(applicationID);
+
+        CREATE TABLE identity (
+            id INTEGER PRIMARY KEY CHECK (id = 1),
+            public_key BLOB NOT NULL
+        ) STRICT;
+
+        -- Written to when the disk has failed, to see whether it works again.
+        CREATE TABLE probe (
+            id INTEGER PRIMARY KEY CHECK (id = 1),
+            count INTEGER NOT NULL
+        ) STRICT;
+
+        -- A row an installation, for ever: a tombstone keeps the first columns only.
+        CREATE TABLE registration (
+            id INTEGER PRIMARY KEY,
+            key_prefix INTEGER NOT NULL,
+            is_live INTEGER NOT NULL,
+            version INTEGER NOT NULL,               -- the bits of a UInt64
+            updated_at INTEGER NOT NULL,
+            key_hash BLOB NOT NULL,
+            installation_prefix INTEGER NOT NULL,   -- of the SHA-256 of the id: the id itself makes the index three times as large
+            installation_id TEXT NOT NULL,
+            plaintext_digest BLOB NOT NULL,
+            token_type INTEGER,
+            enabled INTEGER,
+            allow_from_contacts_only INTEGER,
+            block_mentions INTEGER,
+            access_token TEXT,
+            device_token TEXT,
+            apn_topic TEXT,
+            grant_signature BLOB,
+            chat_lists BLOB                         -- protobuf: the three chat lists; NULL when all are empty
+        ) STRICT;
+        CREATE INDEX registration_by_key ON registration (key_prefix, is_live, installation_prefix);
+        CREATE INDEX registration_by_token ON registration (substr(device_token, 1, 16)) WHERE is_live = 1;
+
+        -- Apart, because a push request must not have to read it.
+        CREATE TABLE allowed_keys (
+            registration INTEGER PRIMARY KEY,
+            list BLOB NOT NULL                      -- protobuf: the list alone
+        ) STRICT;
+
+        -- Of live registrations. Narrow: the whole table is stepped through at every start.
+        CREATE TABLE query_topic (
+            registration INTEGER PRIMARY KEY,
+            plain INTEGER NOT NULL,
+            prefixed INTEGER NOT NULL
+        ) STRICT;
+
+        CREATE TABLE topic_key (
+            id INTEGER PRIMARY KEY,
+            key_prefix INTEGER NOT NULL,
+            is_prefixed INTEGER NOT NULL,
+            key_hash BLOB NOT NULL,
+            topic_key BLOB NOT NULL
+        ) STRICT;
+        CREATE INDEX topic_key_by_key ON topic_key (key_prefix);
+
+        CREATE TABLE message (
+            id INTEGER PRIMARY KEY,                 -- rises, and is never given twice: the newest row is not deleted
+            state INTEGER NOT NULL,
+            received_at INTEGER NOT NULL,
+            sent_at INTEGER NOT NULL,               -- as its sender says; 0 when it does not
+            decided_at INTEGER,
+            hash BLOB NOT NULL,
+            ignore_reason INTEGER,
+            reply_type INTEGER,
+            status_prefix INTEGER,
+            status_message_id BLOB,
+            recipient BLOB,
+            pubsub_topic TEXT,                      -- of the envelope; once decided, of the reply
+            reply BLOB,
+            envelope BLOB                           -- protobuf; until decided
+        ) STRICT;
+        -- The hash covers the time, so both find the same row; and with the time first, rows that arrive together stand together. By the
+        -- hash alone each would be written to an index page of its own.
+        CREATE UNIQUE INDEX message_by_hash ON message (sent_at, hash);
+        CREATE INDEX message_by_status_id ON message (status_prefix) WHERE status_prefix IS NOT NULL;
+
+        -- Messages that wait for their decision, or whose reply is not known to be out. A table and no index on the state: to mark a
+        -- reply would write the row of its message a third time.
+        CREATE TABLE unfinished_message (
+            message INTEGER PRIMARY KEY
+        ) STRICT;
+
+        CREATE TABLE checkpoint (
+            pubsub_topic TEXT PRIMARY KEY,
+            received_until INTEGER NOT NULL
+        ) STRICT;
+
+        CREATE TABLE push (
+            id INTEGER PRIMARY KEY,                 -- as that of messages
+            message INTEGER NOT NULL,               -- the request
+            state INTEGER NOT NULL,
+            route TEXT NOT NULL,                    -- in whose queue it stands
+            accepted_at INTEGER NOT NULL,
+            next_attempt_at INTEGER NOT NULL,       -- 0: at once; the greatest number: leased
+            attempted_at INTEGER,                   -- this and the two below: of the newest attempt
+            notification_id BLOB,
+            reason TEXT,                            -- why it failed, or why the push ended so
+            finished_at INTEGER,                    -- NULL as long as the push is open
+            attempts INTEGER NOT NULL,
+            triple_prefix INTEGER NOT NULL,
+            triple BLOB NOT NULL,
+            key_hash BLOB NOT NULL,
+            installation_id TEXT NOT NULL,
+            token_type INTEGER NOT NULL,
+            type INTEGER NOT NULL,
+            apn_topic TEXT NOT NULL,
+            device_token TEXT NOT NULL,             -- this and the two below: empty once finished
+            chat_id BLOB NOT NULL,
+            ciphertext BLOB NOT NULL
+        ) STRICT;
+        CREATE INDEX push_by_triple ON push (triple_prefix);
+        CREATE INDEX push_by_notification ON push (notification_id) WHERE notification_id IS NOT NULL;
+        -- Open pushes: by route and time, and in the order of acceptance, which is that of the rows. SQLite counts from a partial index
+        -- alone only if the column of the condition is in it.
+        CREATE INDEX push_due ON push (route, next_attempt_at, id, finished_at) WHERE finished_at IS NULL;
+        CREATE INDEX push_open ON push (finished_at) WHERE finished_at IS NULL;
+        CREATE INDEX push_finished ON push (finished_at) WHERE finished_at IS NOT NULL;
+
+        -- In which queue a push is put: that of its type and topic, else that of its type ('').
+        CREATE TABLE route (
+            token_type INTEGER NOT NULL,
+            apn_topic TEXT NOT NULL,
+            name TEXT NOT NULL,
+            PRIMARY KEY (token_type, apn_topic)
+        ) STRICT, WITHOUT ROWID;
+
+        -- Device tokens that may be dead, by SHA-256, until a second verdict.
+        CREATE TABLE suspect_token (
+            token_digest BLOB PRIMARY KEY,
+            suspected_at INTEGER NOT NULL
+        ) STRICT, WITHOUT ROWID;
+        CREATE INDEX suspect_token_by_time ON suspect_token (suspected_at);
+
+        -- What was unregistered because its device token was dead, to be put back if that was a mistake.
+        CREATE TABLE dead_registration (
+            id INTEGER PRIMARY KEY AUTOINCREMENT,
+            died_at INTEGER NOT NULL,
+            reason TEXT NOT NULL,
+            route TEXT NOT NULL,
+            plain_topic INTEGER NOT NULL,
+            prefixed_topic INTEGER NOT NULL,
+            key_hash BLOB NOT NULL,
+            plaintext_digest BLOB NOT NULL,
+            content BLOB NOT NULL                   -- protobuf: the registration
+        ) STRICT;
+        CREATE INDEX dead_registration_by_time ON dead_registration (died_at);
+
+        -- How often each milestone was reached, and how many of the rows that stood for it were pruned.
+        CREATE TABLE ledger (
+            milestone TEXT PRIMARY KEY,
+            count INTEGER NOT NULL,
+            pruned INTEGER NOT NULL
+        ) STRICT, WITHOUT ROWID;
+        """
+}

@@ -1,0 +1,197 @@
+import GRDB
+import GRDBSQLite
+import Store
+import Wire
+
+extension Database {
+    /// Runs a statement that returns no rows. Not without a transaction: when SQLite has rolled it back by itself (disk full, I/O
+    /// error) and a body goes on nevertheless, its further statements would commit one by one.
+    ///
+    /// - Returns: the number of rows it changed.
+    @discardableResult
+    func run<each Value: SQLValue>(_ sql: String, _ values: repeat each Value) throws -> Int {
+        // As GRDB's properties of the same meaning, without its look at which queue it is called on, three times a statement.
+        guard unsafe sqlite3_get_autocommit(sqliteConnection) == 0 else { throw StoreError(code: SQLITE_ABORT) }
+        let statement = try prepare(sql, repeat each values)
+        defer { statement.reset() }
+        while try statement.step() {}
+        return unsafe Int(sqlite3_changes(sqliteConnection))
+    }
+
+    /// Reads the first row of a query.
+    func first<each Value: SQLValue, Result>(
+        _ sql: String, _ values: repeat each Value, read: (inout RowCursor) throws -> Result
+    ) throws -> Result? {
+        let statement = try prepare(sql, repeat each values)
+        defer { statement.reset() }
+        return try statement.step() ? statement.row(read) : nil
+    }
+
+    /// Reads all rows of a query.
+    func all<each Value: SQLValue, Result>(
+        _ sql: String, _ values: repeat each Value, read: (inout RowCursor) throws -> Result
+    ) throws -> [Result] {
+        var results: [Result] = []
+        try forEach(sql, repeat each values) { results.append(try read(&$0)) }
+        return results
+    }
+
+    /// Reads the one number of a `SELECT count(*)`.
+    func count<each Value: SQLValue>(_ sql: String, _ values: repeat each Value) throws -> Int {
+        try first(sql, repeat each values) { try $0.next() } ?? 0
+    }
+
+    /// Steps through the rows of a query.
+    func forEach<each Value: SQLValue>(
+        _ sql: String, _ values: repeat each Value, read: (inout RowCursor) throws -> Void
+    ) throws {
+        try step(sql, repeat each values) {
+            try read(&$0)
+            return true
+        }
+    }
+
+    /// Steps through the rows of a query as long as `read` returns true.
+    func step<each Value: SQLValue>(
+        _ sql: String, _ values: repeat each Value, read: (inout RowCursor) throws -> Bool
+    ) throws {
+        let statement = try prepare(sql, repeat each values)
+        defer { statement.reset() }
+        while try statement.step(), try statement.row(read) {}
+    }
+
+    private func prepare<each Value: SQLValue>(_ sql: String, _ values: repeat each Value) throws -> BoundStatement {
+        let statement = BoundStatement(try cachedStatement(sql: sql))
+        var index: Int32 = 0
+        for value in repeat each values {
+            index += 1
+            try value.bind(to: statement, at: index)
+        }
+        // SQLite takes what is not bound for NULL.
+        guard index == statement.parameterCount else { throw StoreError(code: SQLITE_RANGE) }
+        return statement
+    }
+}
+
+/// The columns of a row, read from the first to the last.
+struct RowCursor {
+    private let statement: BoundStatement
+    private var column: Int32 = 0
+
+    fileprivate init(_ statement: BoundStatement) {
+        self.statement = statement
+    }
+
+    /// The next column.
+    ///
+    /// - Throws: `damaged` when the value is none of this type.
+    mutating func next<Value: SQLValue>(_ type: Value.Type = Value.self) throws -> Value {
+        defer { column += 1 }
+        return try Value(reading: statement, column)
+    }
+
+    /// The next column, a protobuf message; an empty one for NULL.
+    mutating func nextMessage<Message: WireMessage>(_ type: Message.Type = Message.self) throws -> Message {
+        guard let bytes = try next([UInt8]?.self) else { return Message() }
+        do throws(WireError) { return try Message.decode(bytes) } catch { throw StoreError.damaged }
+    }
+
+    fileprivate var isAtEnd: Bool { column == statement.columnCount }
+}
+
+/// A prepared statement of GRDB's cache, driven through SQLite's C interface: GRDB's own binding and rows go through `Data` and
+/// boxes. Safe to use: it keeps the statement it points to, and hands out copies only.
+@safe struct BoundStatement {
+    private let statement: Statement
+    private var pointer: OpaquePointer { unsafe statement.sqliteStatement }
+
+    fileprivate init(_ statement: Statement) {
+        self.statement = statement
+    }
+
+    fileprivate var parameterCount: Int32 { unsafe sqlite3_bind_parameter_count(pointer) }
+    fileprivate var columnCount: Int32 { unsafe sqlite3_column_count(pointer) }
+
+    func bind(_ value: Int64, at index: Int32) throws(StoreError) {
+        unsafe try check(sqlite3_bind_int64(pointer, index, value))
+    }
+
+    /// With its length: a peer's text may have a NUL in it.
+    func bind(text: String, at index: Int32) throws(StoreError) {
+        var text = text
+        let code = text.withUTF8 { utf8 in
+            unsafe utf8.withMemoryRebound(to: CChar.self) {
+                unsafe sqlite3_bind_text64(
+                    pointer, index, $0.baseAddress, UInt64($0.count), Self.transient, UInt8(SQLITE_UTF8))
+            }
+        }
+        try check(code)
+    }
+
+    /// An empty blob too is a blob here, not NULL.
+    func bind(blob: Span<UInt8>, at index: Int32) throws(StoreError) {
+        let code = unsafe blob.withUnsafeBytes { bytes in
+            unsafe bytes.isEmpty
+                ? sqlite3_bind_zeroblob(pointer, index, 0)
+                : sqlite3_bind_blob64(pointer, index, bytes.baseAddress, UInt64(bytes.count), Self.transient)
+        }
+        try check(code)
+    }
+
+    func bindNull(at index: Int32) throws(StoreError) {
+        try check(unsafe sqlite3_bind_null(pointer, index))
+    }
+
+    func isNull(_ column: Int32) -> Bool {
+        unsafe sqlite3_column_type(pointer, column) == SQLITE_NULL
+    }
+
+    func integer(_ column: Int32) -> Int64 {
+        unsafe sqlite3_column_int64(pointer, column)
+    }
+
+    func text(_ column: Int32) -> String {
+        // The text first, then its length: sqlite3_column_bytes() may convert otherwise.
+        guard let start = unsafe sqlite3_column_text(pointer, column) else { return "" }
+        let utf8 = unsafe UnsafeBufferPointer(start: start, count: Int(sqlite3_column_bytes(pointer, column)))
+        return unsafe String(decoding: utf8, as: UTF8.self)
+    }
+
+    /// - Parameter read: gets bytes that are good until it returns.
+    func blob<Result>(_ column: Int32, read: (UnsafeRawBufferPointer) -> Result) -> Result {
+        let start = unsafe sqlite3_column_blob(pointer, column)
+        return unsafe read(UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(pointer, column))))
+    }
+
+    /// - Returns: whether there is a row.
+    fileprivate func step() throws(StoreError) -> Bool {
+        switch unsafe sqlite3_step(pointer) {
+        case SQLITE_ROW: return true
+        case SQLITE_DONE: return false
+        case let code: throw StoreError(code: code)
+        }
+    }
+
+    /// Reads the row, all of it.
+    fileprivate func row<Result>(_ read: (inout RowCursor) throws -> Result) throws -> Result {
+        var row = RowCursor(self)
+        let result = try read(&row)
+        guard row.isAtEnd else { throw StoreError(code: SQLITE_RANGE) }
+        return result
+    }
+
+    /// Lets go of the row and of the values, which may be large.
+    fileprivate func reset() {
+        unsafe sqlite3_reset(pointer)
+        unsafe sqlite3_clear_bindings(pointer)
+    }
+
+    private func check(_ code: Int32) throws(StoreError) {
+        guard code == SQLITE_OK else { throw StoreError(code: code) }
+    }
+
+    /// `SQLITE_TRANSIENT`, a C macro: SQLite makes its own copy before it returns.
+    private static var transient: sqlite3_destructor_type? {
+        unsafe unsafeBitCast(-1, to: sqlite3_destructor_type?.self)
+    }
+}

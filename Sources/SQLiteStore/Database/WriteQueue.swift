@@ -1,0 +1,150 @@
+import GRDB
+import Store
+import Synchronization
+
+/// Group commit: whatever waits when the writer gets free goes into one transaction, and so shares one fsync.
+///
+/// What fails must spoil it for no other, and hardly anything ever does. So there are no savepoints, for which SQLite would copy each page
+/// that a write touches (measured: three copies for each page that went to the log): when a transaction fails, each write in it is tried
+/// in a transaction of its own, and a write of many parts part by part.
+final class WriteQueue: Sendable {
+    private struct Job: Sendable {
+        /// Writes, and returns what to do once the transaction is durable.
+        let run: @Sendable (WriteTransaction) throws -> @Sendable () -> Void
+        /// The job has failed though it was alone.
+        ///
+        /// - Returns: its parts, to be tried one by one; none when whoever waits has been told.
+        let fail: @Sendable (any Error) -> [Job]
+    }
+
+    private struct State {
+        var waiting: [Job] = []
+        var isDraining = false
+        var isClosed = false
+    }
+
+    private let pool: DatabasePool
+    private let checkpointer: Checkpointer?
+    private let state = Mutex(State())
+    private let commits = Atomic<Int>(0)
+
+    init(pool: DatabasePool, checkpointer: Checkpointer?) {
+        self.pool = pool
+        self.checkpointer = checkpointer
+    }
+
+    /// Transactions committed since the store was opened.
+    var commitCount: Int { commits.load(ordering: .relaxed) }
+
+    /// Writes that wait for the transaction under way to end.
+    var waitingCount: Int { state.withLock { $0.waiting.count } }
+
+    /// Runs `body` in the next transaction and returns when that is durable, whether or not the calling task is cancelled. It may be run
+    /// again after its changes were undone: it must have no other effects.
+    func perform<Result: Sendable>(_ body: @escaping @Sendable (WriteTransaction) throws -> Result) async throws -> Result {
+        try await withCheckedThrowingContinuation { continuation in
+            submit(
+                Job(
+                    run: { transaction in
+                        let result = try body(transaction)
+                        return { continuation.resume(returning: result) }
+                    },
+                    fail: { error in
+                        continuation.resume(throwing: error)
+                        return []
+                    }))
+        }
+    }
+
+    /// Runs `body` on all parts together, or on one after another if that fails.
+    ///
+    /// - Returns: what came of the parts, in order.
+    func perform<Part: Sendable, Result: Sendable>(
+        on parts: [Part], _ body: @escaping @Sendable ([Part], WriteTransaction) throws -> Result
+    ) async -> [(partCount: Int, result: Swift.Result<Result, any Error>)] {
+        guard !parts.isEmpty else { return [] }
+        return await withCheckedContinuation { continuation in
+            let results = Mutex<[(partCount: Int, result: Swift.Result<Result, any Error>)]>([])
+            // The parts of a job that failed are run in their order.
+            @Sendable func end(_ count: Int, _ result: Swift.Result<Result, any Error>) {
+                let all = results.withLock { results in
+                    results.append((count, result))
+                    return results
+                }
+                if all.reduce(0, { $0 + $1.partCount }) == parts.count { continuation.resume(returning: all) }
+            }
+            @Sendable func job(_ parts: [Part]) -> Job {
+                Job(
+                    run: { transaction in
+                        let result = try body(parts, transaction)
+                        return { end(parts.count, .success(result)) }
+                    },
+                    fail: { error in
+                        guard parts.count == 1 else { return parts.map { job([$0]) } }
+                        end(1, .failure(error))
+                        return []
+                    })
+            }
+            submit(job(parts))
+        }
+    }
+
+    /// Lets no more in. What was let in before is written first, if the caller then waits for the writer.
+    ///
+    /// - Returns: false if it was closed before.
+    func close() -> Bool {
+        state.withLock { state in
+            defer { state.isClosed = true }
+            return !state.isClosed
+        }
+    }
+
+    private func submit(_ job: Job) {
+        let (isAccepted, mustStart) = state.withLock { state in
+            guard !state.isClosed else { return (false, false) }
+            state.waiting.append(job)
+            defer { state.isDraining = true }
+            return (true, !state.isDraining)
+        }
+        guard isAccepted else { return refuse(job) }
+        if mustStart { pool.asyncWriteWithoutTransaction { self.drain($0) } }
+    }
+
+    private func refuse(_ job: Job) {
+        for part in job.fail(StoreError.closed) { refuse(part) }
+    }
+
+    private func drain(_ database: Database) {
+        while let jobs = takeWaiting() { commit(jobs, to: database) }
+    }
+
+    private func commit(_ jobs: [Job], to database: Database) {
+        var completions: [@Sendable () -> Void] = []
+        do {
+            try database.inTransaction(.immediate) {
+                let transaction = WriteTransaction(database: database)
+                for job in jobs { completions.append(try job.run(transaction)) }
+                try transaction.ledger.write(to: database)
+                return .commit
+            }
+        } catch {
+            let rest = jobs.count > 1 ? jobs : jobs.flatMap { $0.fail(StoreError(error)) }
+            for job in rest { commit([job], to: database) }
+            return
+        }
+        commits.add(1, ordering: .relaxed)
+        for completion in completions { completion() }
+        checkpointer?.afterCommit(database)
+    }
+
+    private func takeWaiting() -> [Job]? {
+        state.withLock { state in
+            guard !state.waiting.isEmpty else {
+                state.isDraining = false
+                return nil
+            }
+            defer { state.waiting = [] }
+            return state.waiting
+        }
+    }
+}

@@ -1,0 +1,25 @@
+import GRDB
+import StatusCrypto
+import Store
+
+/// A transaction of the writer: sees what it has done so far. Not to be kept beyond it.
+struct WriteTransaction {
+    let database: Database
+    /// What the ledger gains by it.
+    let ledger = LedgerChanges()
+    let routes = RouteNames()
+
+    /// Adds to the ledger; it is durable with all else that the transaction does.
+    func count(_ milestone: Milestone, by amount: Int = 1) {
+        ledger.add(milestone, count: amount)
+    }
+}
+
+extension FixedBytes {
+    /// The first 8 bytes as SQLite's integer: what indexes hold of keys and hashes. At least 8 bytes long, all that are stored.
+    var prefix: Int64 {
+        var prefix: UInt64 = 0
+        for index in 0..<8 { prefix = prefix << 8 | UInt64(self[index]) }
+        return Int64(bitPattern: prefix)
+    }
+}

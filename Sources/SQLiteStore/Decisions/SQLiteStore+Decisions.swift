@@ -1,0 +1,102 @@
+package import Envelope
+import GRDB
+import PushProtocol
+import StatusCrypto
+package import Store
+
+extension SQLiteStore {
+    package func commit<Work: Sendable, Outcome: Sendable>(
+        _ work: [Work], at now: Timestamp, asking questions: @escaping @Sendable ([Work]) -> Questions,
+        deciding decide: @escaping @Sendable (Work, inout DecidedBatch) -> Outcome
+    ) async -> Committed<Outcome> {
+        // Asked before the writer is free.
+        let all = questions(work)
+        let results = await queue.perform(on: work) { part, transaction in
+            let known = try KnownFacts(transaction.database, about: part.count == work.count ? all : questions(part), at: now)
+            var batch = DecidedBatch(facts: known.facts)
+            let outcomes = part.map { decide($0, &batch) }
+            return (outcomes: outcomes, topicChanges: try transaction.apply(batch, known: known, at: now))
+        }
+        var committed = Committed<Outcome>(outcomes: [], topicChanges: [])
+        for (count, result) in results {
+            switch result {
+            case .success(let part):
+                committed.outcomes += part.outcomes.map { .success($0) }
+                committed.topicChanges += part.topicChanges
+            case .failure(let error):
+                committed.outcomes += repeatElement(.failure(error), count: count)
+            }
+        }
+        return committed
+    }
+}
+
+/// What was asked, and the rows it stands in.
+struct KnownFacts {
+    private(set) var facts = Facts()
+    private let questions: Questions
+    private var installations: [Installation: StoredInstallation] = [:]
+
+    init(_ database: Database, about questions: Questions, at now: Timestamp) throws {
+        self.questions = questions
+        for installation in questions.registrations {
+            let stored = try database.stored(installation)
+            installations[installation] = stored
+            facts.versions[installation] = stored?.version
+            if facts.liveInstallations[installation.keyHash] == nil {
+                facts.liveInstallations[installation.keyHash] = Set(try database.liveInstallations(of: installation.keyHash))
+            }
+        }
+        for installation in questions.targets { facts.targets[installation] = try database.pushTarget(installation) }
+        let oldest = now.advanced(by: .zero - Limits.tripleLifetime)
+        for triple in questions.triples where try database.isQueued(triple, since: oldest) { facts.recentTriples.insert(triple) }
+        for request in questions.requests { facts.responses[request] = try database.response(to: request) }
+        for query in questions.queries { try read(query, from: database) }
+    }
+
+    /// What is there of an installation now; looked up if nobody asked.
+    func stored(_ installation: Installation, in database: Database) throws -> StoredInstallation? {
+        questions.registrations.contains(installation) ? installations[installation] : try database.stored(installation)
+    }
+
+    /// Reads on until one answer is full.
+    private mutating func read(_ query: [Digest64], from database: Database) throws {
+        var byteCount = 0
+        for keyHash in query {
+            guard byteCount <= Limits.maximumAnswerByteCount else { return }
+            let registrations = try facts.queryable[keyHash] ?? database.queryableRegistrations(of: keyHash)
+            facts.queryable[keyHash] = registrations
+            for registration in registrations { byteCount += registration.listByteCount }
+        }
+    }
+}
+
+extension WriteTransaction {
+    /// Writes what was decided.
+    ///
+    /// - Returns: which installations came and went.
+    func apply(_ batch: DecidedBatch, known: KnownFacts, at now: Timestamp) throws -> [TopicChange] {
+        var topicChanges: [TopicChange] = []
+        for change in batch.registrations {
+            switch change {
+            case .register(let registration, let topics):
+                let stored = try known.stored(registration.installation, in: database)
+                let row = try register(registration, replacing: stored, topics: topics, at: now)
+                topicChanges.append(.added(ChangedRegistration(registration: row, topics: topics)))
+            case .unregister(let installation, let version, let plaintextDigest, let topics):
+                let stored = try known.stored(installation, in: database)
+                try unregister(installation, replacing: stored, version: version, plaintextDigest: plaintextDigest, at: now)
+                if let stored, stored.version.isRegistered {
+                    topicChanges.append(.removed(ChangedRegistration(registration: stored.row, topics: topics)))
+                }
+            }
+        }
+        for push in batch.pushes { try enqueue(push.push, message: push.message, at: now, isDiscarded: push.isDiscarded) }
+        count(.accepted, by: batch.mergedCount)
+        count(.merged, by: batch.mergedCount)
+        count(.filtered, by: batch.filteredCount)
+        try settle(batch.settlements, at: now)
+        try markReplied(batch.repliedMessages)
+        return topicChanges
+    }
+}

@@ -1,0 +1,119 @@
+import Envelope
+import GRDB
+import StatusCrypto
+import Store
+import Wire
+
+extension WriteTransaction {
+    /// Writes messages down before anything acts on them.
+    ///
+    /// - Returns: for each the number of its row; nil when the hash is known.
+    func record(_ messages: [RecordableMessage], at now: Timestamp) throws -> [Int64?] {
+        let rows = try messages.map { message -> Int64? in
+            let isNew = try database.run(Self.insertMessage, now, message.sentAt, message.hash, message.pubsubTopic, message.envelope) == 1
+            return isNew ? database.lastInsertedRowID : nil
+        }
+        let new = rows.compactMap(\.self)
+        for range in RowRanges(new) {
+            try database.run(
+                "INSERT INTO unfinished_message (message) SELECT id FROM message WHERE id BETWEEN ? AND ?", range.lowerBound, range.upperBound)
+        }
+        count(.received, by: messages.count)
+        count(.duplicate, by: messages.count - new.count)
+        return rows
+    }
+
+    /// Stores the decisions about recorded messages and lets go of their envelopes.
+    ///
+    /// - Throws: `alreadyDecided` unless all still wait for their decision.
+    func settle(_ settlements: [(message: Int64, settlement: Settlement)], at now: Timestamp) throws {
+        var closed: [ClosedState: [Int64]] = [:]
+        for (message, settlement) in settlements {
+            switch settlement {
+            case .ignored(let reason): closed[ClosedState(state: .ignored, reason: reason), default: []].append(message)
+            case .silent: closed[ClosedState(state: .silent), default: []].append(message)
+            case .answered(let reply): try answer(message, with: reply, at: now)
+            }
+            count(settlement.milestone)
+        }
+        for (state, messages) in closed { try close(messages, as: state, at: now) }
+    }
+
+    /// Notes that the replies are out.
+    func markReplied(_ messages: [Int64]) throws {
+        for range in RowRanges(messages) { try database.run(Self.finishMessages, range.lowerBound, range.upperBound) }
+    }
+
+    private func answer(_ message: Int64, with reply: Reply, at now: Timestamp) throws {
+        let changedCount = try database.run(
+            Self.answerMessage, now, reply.pubsubTopic, reply.type, reply.payload, reply.recipient, reply.statusMessageID?.prefix,
+            reply.statusMessageID, message)
+        guard changedCount == 1 else { throw StoreError.alreadyDecided }
+    }
+
+    private struct ClosedState: Hashable {
+        var state: MessageState
+        var reason: IgnoreReason?
+    }
+
+    /// One statement for all whose rows stand side by side.
+    private func close(_ messages: [Int64], as closed: ClosedState, at now: Timestamp) throws {
+        for range in RowRanges(messages) {
+            let changedCount = try database.run(
+                Self.closeMessages, closed.state, now, closed.reason, range.lowerBound, range.upperBound)
+            guard changedCount == range.count else { throw StoreError.alreadyDecided }
+        }
+        try markReplied(messages)
+    }
+
+    // Made once: putting a text together for each call costs as much as a small statement.
+
+    private static let insertMessage = """
+        INSERT INTO message (state, received_at, sent_at, hash, pubsub_topic, envelope)
+        VALUES (\(MessageState.recorded.rawValue), ?, ?, ?, ?, ?) ON CONFLICT (sent_at, hash) DO NOTHING
+        """
+    private static let answerMessage = """
+        UPDATE message SET
+            state = \(MessageState.answered.rawValue), decided_at = ?, envelope = NULL, pubsub_topic = ?,
+            reply_type = ?, reply = ?, recipient = ?, status_prefix = ?, status_message_id = ?
+        WHERE id = ? AND state = \(MessageState.recorded.rawValue)
+        """
+    private static let finishMessages = """
+        DELETE FROM unfinished_message WHERE message BETWEEN ? AND ?
+            AND (SELECT state FROM message WHERE id = unfinished_message.message) <> \(MessageState.recorded.rawValue)
+        """
+    private static let closeMessages = """
+        UPDATE message SET state = ?, decided_at = ?, ignore_reason = ?, envelope = NULL, pubsub_topic = NULL
+        WHERE id BETWEEN ? AND ? AND state = \(MessageState.recorded.rawValue)
+        """
+}
+
+extension Database {
+    /// The payload of the newest reply to a push request with that Status message id (PROTOCOL.md §9, "the same request again").
+    func response(to statusMessageID: Digest32) throws -> [UInt8]? {
+        try first(
+            """
+            SELECT reply FROM message WHERE status_prefix = ? AND status_message_id = ? AND reply_type = ?
+            ORDER BY id DESC LIMIT 1
+            """,
+            statusMessageID.prefix, statusMessageID, MessageType.pushNotificationResponse
+        ) { try $0.next() }
+    }
+}
+
+/// A message as it goes into the journal.
+struct RecordableMessage: Sendable {
+    /// Of the envelope; covers all that is below.
+    var hash: Digest32
+    var sentAt: Timestamp
+    var pubsubTopic: String
+    /// The WakuMessage, protobuf.
+    var envelope: [UInt8]
+
+    init(_ envelope: WakuEnvelope, hash: Digest32) {
+        self.hash = hash
+        sentAt = Timestamp(nanoseconds: envelope.message.timestamp ?? 0)
+        pubsubTopic = envelope.pubsubTopic
+        self.envelope = envelope.message.encoded()
+    }
+}

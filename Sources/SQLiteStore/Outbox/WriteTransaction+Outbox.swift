@@ -1,0 +1,126 @@
+import Envelope
+import GRDB
+import PushProtocol
+import StatusCrypto
+import Store
+import Wire
+
+extension WriteTransaction {
+    /// Puts a push into the outbox. What can never fit into a payload is left out: peers may send a megabyte of it.
+    ///
+    /// - Parameter message: the row of the push request.
+    func enqueue(_ push: AcceptedPush, message: Int64, at now: Timestamp, isDiscarded: Bool) throws {
+        try database.run(
+            Self.insertPush, message, isDiscarded ? PushOutcome.discarded.rawValue : OpenPushState.queued.rawValue,
+            try route(of: push.tokenType, apnTopic: push.apnTopic), now, isDiscarded ? now : nil, push.triple.prefix, push.triple,
+            push.target.keyHash, push.target.installationID, push.tokenType, push.type,
+            push.apnTopic, isDiscarded ? "" : push.deviceToken, isDiscarded ? [] : Self.sendable(push.chatID),
+            isDiscarded ? [] : Self.sendable(push.message))
+        count(.accepted)
+        if isDiscarded { count(.discarded) }
+    }
+
+    /// Made once: putting it together for each call would cost more than running it.
+    private static let insertPush = """
+        INSERT INTO push (
+            message, state, route, accepted_at, next_attempt_at, finished_at, attempts, triple_prefix, triple,
+            key_hash, installation_id, token_type, type, apn_topic, device_token, chat_id, ciphertext)
+        VALUES (?, ?, ?, ?, 0, ?, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+        """
+
+    /// Writes what becomes of a push; one that has ended is left alone.
+    func apply(_ push: OutboxUpdate.Push, at now: Timestamp) throws {
+        if push.dropsCiphertext {
+            try database.run("UPDATE push SET ciphertext = x'' WHERE id = ? AND finished_at IS NULL", push.id)
+        }
+        switch push.change {
+        case .lease(let notification):
+            let changedCount = try database.run(
+                """
+                UPDATE push SET
+                    state = \(OpenPushState.leased.rawValue), next_attempt_at = \(Int64.max), attempts = attempts + 1,
+                    attempted_at = ?, notification_id = ?
+                WHERE id = ? AND finished_at IS NULL AND state <> \(OpenPushState.leased.rawValue)
+                """,
+                now, notification, push.id)
+            guard changedCount == 1 else { throw StoreError.damaged }
+        case .finish(let outcome):
+            try finish(push.id, as: outcome, reason: push.reason, at: now)
+        case .retry(let next, let isUnknown):
+            let state: OpenPushState = isUnknown ? .unknown : .queued
+            let changedCount = try database.run(
+                "UPDATE push SET state = ?, next_attempt_at = ?, reason = ? WHERE id = ? AND finished_at IS NULL",
+                state, next, push.reason, push.id)
+            if isUnknown { count(.uncertain, by: changedCount) }
+        case .release(let state):
+            try database.run(
+                """
+                UPDATE push SET state = ?, next_attempt_at = 0, attempts = attempts - 1
+                WHERE id = ? AND finished_at IS NULL AND state = \(OpenPushState.leased.rawValue)
+                """,
+                state, push.id)
+        }
+    }
+
+    /// Ends an open push; one that has ended keeps its first outcome. A finished push keeps no secrets.
+    ///
+    /// - Returns: whether it was open.
+    @discardableResult
+    func finish(_ push: Int64, as outcome: PushOutcome, reason: String?, at now: Timestamp) throws -> Bool {
+        let changedCount = try database.run(
+            """
+            UPDATE push SET state = ?, finished_at = ?, reason = ?, device_token = '', chat_id = x'', ciphertext = x''
+            WHERE id = ? AND finished_at IS NULL
+            """,
+            outcome, now, reason, push)
+        count(outcome.milestone, by: changedCount)
+        return changedCount == 1
+    }
+
+    private static func sendable(_ bytes: [UInt8]) -> [UInt8] {
+        bytes.count <= Limits.maximumPushContentByteCount ? bytes : []
+    }
+
+    /// In which queue a push is put. All of a transaction go to a handful of queues: each is looked up once.
+    private func route(of tokenType: TokenType, apnTopic: String) throws -> String {
+        try routes.name(of: tokenType, apnTopic: apnTopic) {
+            try database.first("SELECT \(Self.route(tokenType: "?1", apnTopic: "?2"))", tokenType, apnTopic) { try $0.next() } ?? ""
+        }
+    }
+
+    /// The name of the queue, as SQL.
+    static func route(tokenType: String, apnTopic: String) -> String {
+        """
+        coalesce(
+            (SELECT name FROM route WHERE token_type = \(tokenType) AND apn_topic = \(apnTopic)),
+            (SELECT name FROM route WHERE token_type = \(tokenType) AND apn_topic = ''), '')
+        """
+    }
+}
+
+extension Database {
+    /// Whether a push with that triple entered the outbox at that time or later.
+    func isQueued(_ triple: Digest32, since: Timestamp) throws -> Bool {
+        try first(
+            "SELECT 1 FROM push WHERE triple_prefix = ? AND triple = ? AND accepted_at >= ?", triple.prefix, triple, since
+        ) { try $0.next() } ?? false
+    }
+}
+
+/// The names of queues that a transaction has looked up.
+final class RouteNames {
+    private struct Key: Hashable {
+        var tokenType: TokenType
+        var apnTopic: String
+    }
+
+    private var names: [Key: String] = [:]
+
+    fileprivate func name(of tokenType: TokenType, apnTopic: String, lookUp: () throws -> String) rethrows -> String {
+        let key = Key(tokenType: tokenType, apnTopic: apnTopic)
+        if let name = names[key] { return name }
+        let name = try lookUp()
+        names[key] = name
+        return name
+    }
+}

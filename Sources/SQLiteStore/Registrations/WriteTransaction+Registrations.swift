@@ -1,0 +1,170 @@
+import Envelope
+import GRDB
+import PushProtocol
+import StatusCrypto
+import Store
+import Wire
+
+extension WriteTransaction {
+    /// Stores a registration in place of what was there.
+    ///
+    /// - Parameter stored: what is there in this transaction.
+    /// - Returns: the number of the row: the same for an installation for ever.
+    func register(
+        _ registration: Registration, replacing stored: StoredInstallation?, topics: QueryTopics, at now: Timestamp
+    ) throws -> Int64 {
+        let content = registration.content
+        try database.run(
+            """
+            INSERT OR REPLACE INTO registration (
+                id, key_prefix, is_live, version, updated_at, key_hash, installation_prefix, installation_id, plaintext_digest,
+                token_type, enabled, allow_from_contacts_only, block_mentions,
+                access_token, device_token, apn_topic, grant_signature, chat_lists)
+            VALUES (?, ?, 1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            """,
+            stored?.row, registration.keyHash.prefix, content.version, now,
+            registration.keyHash, registration.installation.prefix, content.installationID, registration.plaintextDigest,
+            content.tokenType, content.enabled, content.allowFromContactsOnly, content.blockMentions,
+            content.accessToken, content.deviceToken, content.apnTopic, content.grant, ListColumn.chatLists(of: content))
+        let id = database.lastInsertedRowID
+        try database.run(
+            "INSERT OR REPLACE INTO query_topic (registration, plain, prefixed) VALUES (?, ?, ?)", id, topics.plain, topics.prefixed)
+        if let list = ListColumn.allowedKeys(of: content) {
+            try database.run("INSERT OR REPLACE INTO allowed_keys (registration, list) VALUES (?, ?)", id, list)
+        } else if stored != nil {
+            try database.run("DELETE FROM allowed_keys WHERE registration = ?", id)
+        }
+        return id
+    }
+
+    /// Leaves a tombstone, also where nothing was registered. With the last installation of a key its topic keys go too.
+    ///
+    /// - Parameter stored: what is there in this transaction.
+    func unregister(
+        _ installation: Installation, replacing stored: StoredInstallation?, version: UInt64, plaintextDigest: Digest32,
+        at now: Timestamp
+    ) throws {
+        // A new row under the old number: what is not named here is gone.
+        try database.run(
+            """
+            INSERT OR REPLACE INTO registration (
+                id, key_prefix, is_live, version, updated_at, key_hash, installation_prefix, installation_id, plaintext_digest)
+            VALUES (?, ?, 0, ?, ?, ?, ?, ?, ?)
+            """,
+            stored?.row, installation.keyHash.prefix, version, now, installation.keyHash, installation.prefix,
+            installation.installationID, plaintextDigest)
+        guard let stored, stored.version.isRegistered else { return }
+        try database.run("DELETE FROM allowed_keys WHERE registration = ?", stored.row)
+        try database.run("DELETE FROM query_topic WHERE registration = ?", stored.row)
+        let keyHash = installation.keyHash
+        if try database.count("SELECT count(*) FROM registration WHERE \(Database.isLiveOfKey)", keyHash.prefix, keyHash) == 0 {
+            try database.run("DELETE FROM topic_key WHERE key_prefix = ? AND key_hash = ?", keyHash.prefix, keyHash)
+        }
+    }
+}
+
+/// What is there of an installation, tombstones too.
+struct StoredInstallation: Sendable, Equatable {
+    /// The number of its row: the same for ever.
+    var row: Int64
+    var version: StoredVersion
+}
+
+extension Database {
+    /// What the next registration replaces, and whose version it has to exceed; nil when the installation was never heard of.
+    func stored(_ installation: Installation) throws -> StoredInstallation? {
+        try first(
+            Self.selectVersion, installation.keyHash.prefix, installation.prefix, installation.installationID, installation.keyHash
+        ) { row in
+            StoredInstallation(
+                row: try row.next(),
+                version: StoredVersion(version: try row.next(), plaintextDigest: try row.next(), isRegistered: try row.next()))
+        }
+    }
+
+    /// The registered installations of a key.
+    func liveInstallations(of keyHash: Digest64) throws -> [Installation] {
+        try all(Self.selectLive, keyHash.prefix, keyHash) { Installation(keyHash: keyHash, installationID: try $0.next()) }
+    }
+
+    /// The registrations of a key that a query is told of.
+    func queryableRegistrations(of keyHash: Digest64) throws -> [QueryableRegistration] {
+        try all(Self.selectQueryable, keyHash.prefix, keyHash) { row in
+            var registration = QueryableRegistration()
+            registration.installationID = try row.next()
+            registration.accessToken = try row.next()
+            registration.grant = try row.next()
+            registration.version = try row.next()
+            registration.allowFromContactsOnly = try row.next()
+            registration.allowedKeyList = try row.nextMessage(PushNotificationRegistration.self).allowedKeyList
+            return registration
+        }
+    }
+
+    /// What a push request needs of a registration; nil when there is none, or a tombstone. Does not read the allowed keys.
+    func pushTarget(_ installation: Installation) throws -> PushTarget? {
+        try first(
+            Self.selectTarget, installation.keyHash.prefix, installation.prefix, installation.installationID, installation.keyHash
+        ) { row in
+            var target = PushTarget()
+            target.accessToken = try row.next()
+            target.enabled = try row.next()
+            target.tokenType = try row.next()
+            target.deviceToken = try row.next()
+            target.apnTopic = try row.next()
+            target.blockMentions = try row.next()
+            let lists = try row.nextMessage(PushNotificationRegistration.self)
+            target.blockedChatList = lists.blockedChatList
+            target.mutedChatList = lists.mutedChatList
+            target.allowedMentionsChatList = lists.allowedMentionsChatList
+            return target
+        }
+    }
+
+    /// Both values of `is_live` are named, so that the index is used beyond it. Takes both prefixes, installation id, key hash.
+    static let isInstallation =
+        "key_prefix = ? AND is_live IN (0, 1) AND installation_prefix = ? AND installation_id = ? AND key_hash = ?"
+    /// Takes prefix, key hash.
+    fileprivate static let isLiveOfKey = "key_prefix = ? AND is_live = 1 AND key_hash = ?"
+
+    // Made once: putting a text together for each call costs as much as a small statement.
+
+    private static let selectVersion = "SELECT id, version, plaintext_digest, is_live FROM registration WHERE \(isInstallation)"
+    private static let selectLive = "SELECT installation_id FROM registration WHERE \(isLiveOfKey)"
+    private static let selectQueryable = """
+        SELECT installation_id, access_token, grant_signature, version, allow_from_contacts_only, list
+        FROM registration LEFT JOIN allowed_keys ON allowed_keys.registration = registration.id
+        WHERE \(isLiveOfKey)
+        """
+    private static let selectTarget = """
+        SELECT access_token, enabled, token_type, device_token, apn_topic, block_mentions, chat_lists
+        FROM registration WHERE \(isInstallation) AND is_live = 1
+        """
+}
+
+extension Installation {
+    /// What the index holds of its id. Hashed: a client that chooses its ids cannot make many of them fall together.
+    var prefix: Int64 { SHA256.hash(installationID.utf8Span.span).prefix }
+}
+
+/// The lists of a registration as stored: protobuf again, of a message with nothing but the lists. NULL when all are empty.
+enum ListColumn {
+    static func chatLists(of content: PushNotificationRegistration) -> [UInt8]? {
+        var lists = PushNotificationRegistration()
+        lists.blockedChatList = content.blockedChatList
+        lists.mutedChatList = content.mutedChatList
+        lists.allowedMentionsChatList = content.allowedMentionsChatList
+        return encoded(lists)
+    }
+
+    static func allowedKeys(of content: PushNotificationRegistration) -> [UInt8]? {
+        var lists = PushNotificationRegistration()
+        lists.allowedKeyList = content.allowedKeyList
+        return encoded(lists)
+    }
+
+    private static func encoded(_ lists: PushNotificationRegistration) -> [UInt8]? {
+        let bytes = lists.encoded()
+        return bytes.isEmpty ? nil : bytes
+    }
+}

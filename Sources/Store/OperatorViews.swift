@@ -1,0 +1,83 @@
+package import Envelope
+package import PushProtocol
+package import StatusCrypto
+package import Wire
+
+/// What an operator looks at and puts right; no secrets.
+package protocol OperatorViews: Sendable {
+    /// Reads what ``Audit`` needs. Steps through all messages and pushes: for a tool, not for daily work.
+    func auditFacts() async throws -> AuditFacts
+
+    /// Steps through all registrations: for a tool.
+    func registrationCounts() async throws -> RegistrationCounts
+
+    /// All registrations of a key, tombstones too, by installation id.
+    func registrationSummaries(of keyHash: Digest64) async throws -> [RegistrationSummary]
+
+    /// Registrations that went with their device token and can be restored, the newest first.
+    func deadRegistrations(limit: Int) async throws -> [DeadRegistration]
+
+    /// Puts registrations back that were taken for dead, unless their owners have registered or unregistered since.
+    ///
+    /// - Parameter ids: nil: all there are.
+    /// - Returns: those that are live again.
+    func restoreDeadRegistrations(_ ids: [Int64]?, at now: Timestamp) async throws -> [ChangedRegistration]
+}
+
+/// How many installations there are.
+package struct RegistrationCounts: Sendable, Equatable {
+    package var live: [TokenType: Int]
+    /// Unregistered: of these only the version is kept.
+    package var tombstones: Int
+
+    package init(live: [TokenType: Int] = [:], tombstones: Int = 0) {
+        self.live = live
+        self.tombstones = tombstones
+    }
+}
+
+/// A registration as an operator may see it: no token, no lists.
+package struct RegistrationSummary: Sendable, Equatable {
+    package var installationID: String
+    package var version: UInt64
+    package var isLive: Bool
+    package var updatedAt: Timestamp
+    /// The rest is of live ones only.
+    package var tokenType: TokenType
+    package var apnTopic: String
+    package var isEnabled: Bool
+
+    package init(
+        installationID: String, version: UInt64, isLive: Bool, updatedAt: Timestamp, tokenType: TokenType, apnTopic: String, isEnabled: Bool
+    ) {
+        self.installationID = installationID
+        self.version = version
+        self.isLive = isLive
+        self.updatedAt = updatedAt
+        self.tokenType = tokenType
+        self.apnTopic = apnTopic
+        self.isEnabled = isEnabled
+    }
+}
+
+/// A registration that was unregistered because its device token was dead. Without the token: it is a secret.
+package struct DeadRegistration: Sendable, Equatable {
+    /// How long a copy is kept to be restored, and a suspicion against a device token: over a week-end and the days after it.
+    package static let lifetime = Duration.seconds(7 * 24 * 3_600)
+
+    package var id: Int64
+    package var diedAt: Timestamp
+    package var reason: String
+    package var route: String
+    package var installation: Installation
+    package var version: UInt64
+
+    package init(id: Int64, diedAt: Timestamp, reason: String, route: String, installation: Installation, version: UInt64) {
+        self.id = id
+        self.diedAt = diedAt
+        self.reason = reason
+        self.route = route
+        self.installation = installation
+        self.version = version
+    }
+}

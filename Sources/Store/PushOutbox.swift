@@ -1,0 +1,136 @@
+package import Envelope
+package import PushProtocol
+package import StatusCrypto
+package import Wire
+
+/// Pushes from their acceptance until they end, each exactly once, in queues of their own for each route.
+package protocol PushOutbox: Sendable {
+    /// Takes the outbox over from the process before: to be called once, before the first lease.
+    ///
+    /// What was leased is of unknown outcome and due at once. A delay that ends after `latest` was set by a clock that went wrong: it
+    /// ends now. Where `routes` are not those of before, open pushes are put into their new queues.
+    ///
+    /// - Returns: how many leases there were.
+    func takeOverOutbox(routes: Set<RouteAssignment>, latest: Timestamp) async throws -> Int
+
+    /// Pushes of a route whose next attempt is due: new ones first, then the longest due. Those that are leased are not among them.
+    ///
+    /// - Parameter route: the empty one is the queue in which pushes are put as long as there are no routes.
+    func duePushes(route: String, at now: Timestamp, limit: Int) async throws -> [QueuedPush]
+
+    /// When the next push of a route is due that is not leased; nil when there is none.
+    func nextAttempt(route: String) async throws -> Timestamp?
+
+    /// Ends pushes of a route that were accepted before a time and are not leased, the oldest first.
+    ///
+    /// - Returns: how many ended.
+    func expirePushes(route: String, acceptedBefore oldest: Timestamp, limit: Int, at now: Timestamp) async throws -> Int
+
+    /// Writes what becomes of pushes and of the device tokens they went to, in one transaction.
+    ///
+    /// - Returns: the registrations that went with their tokens.
+    func update(_ update: OutboxUpdate, at now: Timestamp) async throws -> [ChangedRegistration]
+
+    /// Since when device tokens are suspected to be dead; those that are not are left out. Answers a cancelled task too: what is decided
+    /// by it has still to be written.
+    ///
+    /// - Parameter tokens: their SHA-256.
+    func suspicions(against tokens: [Digest32]) async throws -> [Digest32: Timestamp]
+
+    /// The pushes that went out under a name, as long as no newer attempt took another.
+    func attemptedPushes(_ notification: NotificationID) async throws -> [AttemptedPush]
+
+    /// How many pushes are open.
+    func queuedPushCount() async throws -> Int
+
+    /// How many pushes are open, by route.
+    func queuedPushCounts() async throws -> [String: Int]
+
+    /// When the push was accepted that has waited longest; nil when none waits.
+    func oldestQueuedPush() async throws -> Timestamp?
+}
+
+/// How a push ended: the number is stored.
+package enum PushOutcome: Int64, Sendable, CaseIterable {
+    case sent = 1
+    case expired = 2
+    case deadToken = 3
+    case refused = 4
+    /// Accepted in dry run: never sent.
+    case discarded = 5
+
+    package var milestone: Milestone {
+        switch self {
+        case .sent: .sent
+        case .expired: .expired
+        case .deadToken: .dead
+        case .refused: .refused
+        case .discarded: .discarded
+        }
+    }
+}
+
+/// Where an open push stands: the number is stored beside those of ``PushOutcome``.
+package enum OpenPushState: Int64, Sendable, CaseIterable {
+    case queued = 0
+    /// An attempt is under way. There is one server to a database: a lease that is found at the start was left by a crash.
+    case leased = 6
+    /// The newest attempt may have reached the phone (RELIABILITY.md I2). Tried again, under the same collapse identifier.
+    case unknown = 7
+}
+
+/// Names one attempt towards gorush, which repeats it in its logs and its feedback. Random: a forged feedback must not hit.
+package typealias NotificationID = FixedBytes<16>
+
+/// A push that waits in the outbox.
+package struct QueuedPush: Sendable, Equatable {
+    package var id: Int64
+    /// The row of the push request it came with.
+    package var message: Int64
+    package var push: AcceptedPush
+    package var acceptedAt: Timestamp
+    package var state: OpenPushState
+    /// Attempts so far, but for those that certainly never began.
+    package var attempts: Int
+
+    package init(
+        id: Int64, message: Int64, push: AcceptedPush, acceptedAt: Timestamp, state: OpenPushState = .queued, attempts: Int = 0
+    ) {
+        self.id = id
+        self.message = message
+        self.push = push
+        self.acceptedAt = acceptedAt
+        self.state = state
+        self.attempts = attempts
+    }
+}
+
+/// Of a push that was attempted, what a verdict that comes later needs.
+package struct AttemptedPush: Sendable, Equatable {
+    package var tokenType: TokenType
+    package var route: String
+    package var attemptedAt: Timestamp
+    /// The token that was tried; nil if the registration is gone or was changed since the push was accepted.
+    package var deviceToken: String?
+
+    package init(tokenType: TokenType, route: String, attemptedAt: Timestamp, deviceToken: String?) {
+        self.tokenType = tokenType
+        self.route = route
+        self.attemptedAt = attemptedAt
+        self.deviceToken = deviceToken
+    }
+}
+
+/// Which pushes stand in a queue of their own, so that none holds up another.
+package struct RouteAssignment: Hashable, Sendable {
+    package var tokenType: TokenType
+    /// Empty: all topics that no other assignment of that type names.
+    package var apnTopic: String
+    package var route: String
+
+    package init(tokenType: TokenType, apnTopic: String, route: String) {
+        self.tokenType = tokenType
+        self.apnTopic = apnTopic
+        self.route = route
+    }
+}

@@ -1,0 +1,51 @@
+package import StatusCrypto
+
+/// On which topics clients are asked for, and with which keys.
+package protocol TopicStore: Sendable {
+    /// Folds over the topics of all live registrations. Two million take some tenths of a second.
+    ///
+    /// - Parameter update: gets the row of the registration and its topics.
+    func reduceLiveTopics<Result: Sendable>(
+        into initial: Result, _ update: @Sendable (inout Result, _ registration: Int64, _ topics: QueryTopics) -> Void
+    ) async throws -> Result
+
+    /// Of these registrations the topics of those that are live.
+    func liveTopics(of registrations: [Int64]) async throws -> [ChangedRegistration]
+
+    /// How many installations are registered.
+    func registrationCount() async throws -> Int
+
+    /// Whose query topics they are, and their derived keys as far as there are any. One read for many: it costs more than what it finds.
+    ///
+    /// - Returns: for each topic its owner and key; nil when there is no such row. Tombstones are found too.
+    func topicKeys(_ topics: [(registration: Int64, prefixed: Bool)]) async throws -> [(keyHash: Digest64, key: FixedBytes<32>?)?]
+
+    /// The derived key of a query topic; nil when it has not been saved.
+    func topicKey(keyHash: Digest64, prefixed: Bool) async throws -> FixedBytes<32>?
+
+    /// Saves the derived key of a query topic: 13 ms of PBKDF2 that need not be spent again.
+    func saveTopicKey(_ key: FixedBytes<32>, keyHash: Digest64, prefixed: Bool) async throws
+}
+
+/// The 4-byte content topics of the two forms of a client's query topic (PROTOCOL.md §2).
+package struct QueryTopics: Hashable, Sendable {
+    package var plain: UInt32
+    package var prefixed: UInt32
+
+    package init(plain: UInt32, prefixed: UInt32) {
+        self.plain = plain
+        self.prefixed = prefixed
+    }
+}
+
+/// A registration that came or went: who listens on its topics has to hear of it.
+package struct ChangedRegistration: Sendable, Hashable {
+    /// The number of its row: the same for an installation for ever.
+    package var registration: Int64
+    package var topics: QueryTopics
+
+    package init(registration: Int64, topics: QueryTopics) {
+        self.registration = registration
+        self.topics = topics
+    }
+}

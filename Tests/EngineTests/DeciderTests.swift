@@ -1,0 +1,162 @@
+import Envelope
+import PushProtocol
+import StatusCrypto
+import Store
+import TestSupport
+import Testing
+import Wire
+
+@testable import Engine
+
+/// Messages of a batch are decided one after another, without a store.
+struct DeciderTests {
+    private let decider = Decider(
+        serverKey: FixedBytes(repeating: 2), registrationPolicy: RegistrationPolicy(), isDryRun: false)
+    private let now = Timestamp(nanoseconds: 1_800_000_000_000_000_000)
+    private let sender: PrivateKey
+    private let keyHash = Digest64(repeating: 7)
+
+    init() {
+        var random = SecureRandom()
+        sender = .generate(using: &random)
+    }
+
+    // MARK: Messages
+
+    private func message(_ id: Int64, _ body: OpenedEnvelope.Body, segments: [Int64] = []) -> OpenedEnvelope {
+        let origin = OpenedEnvelope.Origin(
+            sender: sender.publicKey, messageID: Digest32(repeating: UInt8(truncatingIfNeeded: id)), pubsubTopic: "/waku/2/rs/16/32")
+        return OpenedEnvelope(id: id, segments: segments, content: .message(body, from: origin))
+    }
+
+    private func registration(
+        _ id: Int64, version: UInt64, installation: String = "phone", _ change: (inout PushNotificationRegistration) -> Void = { _ in }
+    ) -> OpenedEnvelope {
+        var content = PushNotificationRegistration()
+        content.tokenType = .firebase
+        content.deviceToken = "device token \(version)"
+        content.installationID = installation
+        content.accessToken = Self.accessToken
+        content.enabled = true
+        content.version = version
+        content.grant = [UInt8](repeating: 1, count: 64) + [0]
+        change(&content)
+        let facts = RegistrationFacts(content: .message(content), grantIsValid: true, plaintextDigest: Digest32(repeating: UInt8(truncatingIfNeeded: id)))
+        return message(
+            id,
+            .registration(
+                .init(
+                    facts: facts, requestID: Digest64(repeating: UInt8(truncatingIfNeeded: id)), keyHash: keyHash,
+                    topics: QueryTopics(plain: 1, prefixed: 2))))
+    }
+
+    private func push(_ id: Int64, messageID: UInt8 = 1, installations: [String] = ["phone"]) -> OpenedEnvelope {
+        var request = PushNotificationRequest()
+        request.messageID = [messageID]
+        request.requests = installations.map { installation in
+            var notification = PushNotification()
+            notification.accessToken = Self.accessToken
+            notification.publicKey = keyHash.bytes
+            notification.installationID = installation
+            notification.type = .message
+            return notification
+        }
+        return message(id, .push(request))
+    }
+
+    private static let accessToken = "00000000-0000-4000-8000-000000000000"
+
+    private func decide(
+        _ messages: [OpenedEnvelope], knowing facts: Facts = Facts(), by decider: Decider? = nil
+    ) -> (batch: DecidedBatch, outcomes: [Decider.Outcome]) {
+        var batch = DecidedBatch(facts: facts)
+        let outcomes = messages.map { (decider ?? self.decider).decide($0, at: now, in: &batch) }
+        return (batch, outcomes)
+    }
+
+    // MARK: Tests
+
+    @Test func `A batch registers twice, is pushed to and asked: each message sees those before it`() throws {
+        var facts = Facts()
+        facts.queryable = [keyHash: []]
+        let (batch, outcomes) = decide(
+            [
+                push(1), registration(2, version: 1), registration(3, version: 2), push(4, messageID: 2), message(5, .query([keyHash])),
+                registration(6, version: 2),
+            ], knowing: facts)
+        #expect(
+            outcomes.map(\.ending) == [
+                .pushRequest, .registered, .registered, .pushRequest, .queryAnswered, .registrationVersionMismatch,
+            ])
+        #expect(outcomes.map(\.acceptedPushCount) == [0, 0, 0, 1, 0, 0])
+        #expect(batch.pushes.map(\.push.deviceToken) == ["device token 2"])
+        #expect(batch.registrations.count == 1)
+        let answer = try PushNotificationQueryResponse.decode(#require(outcomes[4].reply).payload)
+        #expect(answer.info.map(\.version) == [2])
+    }
+
+    @Test func `The same request in another message of the batch hears the same and is not pushed again`() {
+        let both = [registration(1, version: 1), push(2), push(2)]
+        let (batch, outcomes) = decide(both)
+        #expect(batch.pushes.count == 1)
+        #expect(outcomes[1].reply?.payload == outcomes[2].reply?.payload)
+        // In another Status message, the triple is what is the same.
+        let (other, _) = decide([registration(1, version: 1), push(2), push(3)])
+        #expect(other.pushes.count == 1 && other.mergedCount == 1)
+    }
+
+    @Test func `Who leaves in the batch is not pushed to, and frees a place for another installation`() {
+        var facts = Facts()
+        facts.liveInstallations[keyHash] = Set(
+            (1...Limits.maximumInstallationsPerKey).map { Installation(keyHash: keyHash, installationID: "\($0)") })
+        let leaving = registration(2, version: 1, installation: "1") { $0.unregister = true }
+        let (batch, outcomes) = decide(
+            [registration(1, version: 1), leaving, registration(3, version: 1), push(4, installations: ["1"])], knowing: facts)
+        #expect(outcomes.map(\.ending) == [.registrationMalformed, .unregistered, .registered, .pushRequest])
+        #expect(batch.pushes.isEmpty)
+    }
+
+    @Test func `A query is decided when its reply is out, all other messages and segments at once`() {
+        var query = message(1, .query([keyHash]), segments: [2])
+        let (unknown, _) = decide([query])
+        #expect(unknown.settlements.map(\.message) == [1, 2])
+        query = message(3, .query([keyHash]), segments: [4])
+        var push = push(5)
+        push.segments = [6, 7]
+        var facts = Facts()
+        facts.queryable = [keyHash: [QueryableRegistration()]]
+        let (batch, outcomes) = decide([query, push, .dropped(8, .notForUs)], knowing: facts)
+        #expect(outcomes[0].reply?.segments == [4])
+        #expect(batch.settlements.map(\.message) == [5, 6, 7, 8])
+        #expect(batch.settlements.last?.settlement == .ignored(.notForUs))
+    }
+
+    @Test func `In dry run pushes are discarded`() {
+        let dryRun = Decider(serverKey: decider.serverKey, registrationPolicy: decider.registrationPolicy, isDryRun: true)
+        let (batch, _) = decide([registration(1, version: 1), push(2)], by: dryRun)
+        #expect(batch.pushes.map(\.isDiscarded) == [true])
+    }
+
+    @Test func `Each thing is asked once, and only what will be looked at`() {
+        let questions = decider.questions(about: [
+            registration(1, version: 1), registration(2, version: 2), registration(3, version: 0), .dropped(4),
+            push(5, installations: Array(repeating: "phone", count: 10)), push(6, messageID: 2),
+            push(7, installations: (1...1_001).map { "\($0)" }), message(8, .query([keyHash])),
+        ])
+        #expect(questions.registrations == [Installation(keyHash: keyHash, installationID: "phone")])
+        #expect(questions.targets.count == 1_001)  // and not the last of the long request
+        #expect(questions.triples.count == 1_002)
+        #expect(questions.requests.count == 3)
+        #expect(questions.queries == [[keyHash]])
+    }
+
+    @Test func `A transaction is cut by what its messages cost, not only by how many they are`() {
+        func counts(_ messages: [OpenedEnvelope]) -> [Int] { CommitStage.batches(of: messages.map { .message($0) }).map(\.count) }
+        let large = push(1, installations: Array(repeating: "phone", count: 1_000))
+        #expect(counts((1...500).map { push($0) }) == [500])
+        #expect(counts([push(1), large, push(2), push(3), large, large]) == [4, 1, 1])
+        #expect(counts([large]) == [1])
+        let lists = registration(1, version: 1) { $0.mutedChatList = Array(repeating: [1], count: 20_000) }
+        #expect(counts(Array(repeating: lists, count: 20)).max() ?? 20 < 10)
+    }
+}

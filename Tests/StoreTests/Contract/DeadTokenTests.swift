@@ -1,0 +1,109 @@
+import Envelope
+import PushProtocol
+import StatusCrypto
+import Store
+import TestSupport
+import Testing
+import Wire
+
+@Suite(.safetyNet)
+struct DeadTokenTests {
+    private let later = start.advanced(by: .seconds(1))
+
+    @Test(arguments: StoreUnderTest.all)
+    func `A dead token takes every registration with it that had it before the attempt, and leaves their versions`(
+        kind: StoreUnderTest
+    ) async throws {
+        try await kind.withStore { store in
+            let attempt = start.advanced(by: .seconds(10))
+            func registration(_ number: Int, token: String) -> Registration {
+                var registration = StoreTests.registration(installation(number, key: number), version: UInt64(number))
+                registration.content.deviceToken = token
+                return registration
+            }
+            let token = "0123456789abcdef-dead"
+            try await store.register(registration(1, token: token))
+            try await store.register(registration(2, token: token))
+            try await store.register(registration(3, token: "0123456789abcdef-alive"))
+            try await store.register(registration(4, token: token), at: attempt)
+            #expect(try await store.unregister(token: token, type: .firebase, attemptedAt: attempt, at: attempt) == [])
+            let gone = try await store.unregister(token: token, attemptedAt: attempt, at: attempt)
+            #expect(Set(gone) == Set([1, 2].map { ChangedRegistration(registration: $0, topics: topics) }))
+            for number in 1...4 {
+                let stored = try await store.version(of: installation(number, key: number))
+                #expect(stored?.isRegistered == (number > 2))
+                #expect(stored?.version == UInt64(number))
+            }
+        }
+    }
+
+    @Test(arguments: StoreUnderTest.all)
+    func `What went with its token comes back whole`(kind: StoreUnderTest) async throws {
+        try await kind.withStore { store in
+            let row = try await store.register(registration())
+            let changed = ChangedRegistration(registration: row, topics: topics)
+            // Twice: the second copy is made of what was restored.
+            for number in 1...2 {
+                let now = later.advanced(by: .seconds(number))
+                #expect(try await store.unregister(token: "device token 1", attemptedAt: now, at: now) == [changed])
+                #expect(try await store.registrationCount() == 0)
+                let dead = try await store.deadRegistrations(limit: 9)
+                #expect(
+                    dead == [
+                        DeadRegistration(
+                            id: Int64(number), diedAt: now, reason: "Unregistered", route: "ios", installation: installation(), version: 1)
+                    ])
+                #expect(try await store.restoreDeadRegistrations([dead[0].id, 99], at: later) == [changed])
+                #expect(try await store.deadRegistrations(limit: 9) == [])
+            }
+            #expect(try await store.target() == PushTarget(registration().content))
+            #expect(try await store.queryable() == [QueryableRegistration(registration().content)])
+            #expect(try await store.version()?.plaintextDigest == registration().plaintextDigest)
+            #expect(try await store.liveTopics(of: [row]) == [changed])
+        }
+    }
+
+    @Test(arguments: StoreUnderTest.all)
+    func `Who has registered or unregistered since is left as he is`(kind: StoreUnderTest) async throws {
+        try await kind.withStore { store in
+            try await store.register(registration(installation(1, key: 1)))
+            try await store.register(registration(installation(2, key: 2)))
+            #expect(try await store.unregister(token: "device token 1", attemptedAt: later, at: later).count == 2)
+            try await store.register(registration(installation(1, key: 1), version: 2), at: later)
+            try await store.unregister(installation(2, key: 2), version: 2, at: later)
+            #expect(try await store.restoreDeadRegistrations(nil, at: later) == [])
+            let versions = [
+                try await store.version(of: installation(1, key: 1)), try await store.version(of: installation(2, key: 2)),
+            ]
+            #expect(versions.map { $0?.version } == [2, 2])
+            #expect(versions.map { $0?.isRegistered } == [true, false])
+        }
+    }
+
+    @Test(arguments: StoreUnderTest.all)
+    func `A suspicion keeps its first time until it is lifted, and both it and the copies are pruned`(
+        kind: StoreUnderTest
+    ) async throws {
+        try await kind.withStore { store in
+            try await store.register(registration())
+            _ = try await store.unregister(token: "device token 1", attemptedAt: later, at: later)
+            let tokens: [Digest32] = [hash(1), hash(2)]
+            func change(_ changes: [OutboxUpdate.TokenChange], at now: Timestamp) async throws -> [Digest32: Timestamp] {
+                var update = OutboxUpdate()
+                update.tokens = changes
+                #expect(try await store.update(update, at: now) == [])
+                return try await store.suspicions(against: tokens)
+            }
+            #expect(try await store.suspicions(against: tokens) == [:])
+            #expect(try await change([.suspect(hash(1))], at: start) == [hash(1): start])
+            #expect(try await change([.suspect(hash(1)), .suspect(hash(2))], at: later) == [hash(1): start, hash(2): later])
+            #expect(try await change([.clearSuspicion(hash(1))], at: later) == [hash(2): later])
+
+            _ = try await store.prune(at: later.advanced(by: DeadRegistration.lifetime))
+            #expect(try await store.deadRegistrations(limit: 9).count == 1)
+            _ = try await store.prune(at: later.advanced(by: DeadRegistration.lifetime + .seconds(1)))
+            #expect(try await store.deadRegistrations(limit: 9) == [])
+            #expect(try await store.suspicions(against: tokens) == [:])
+        }
+    }
+}

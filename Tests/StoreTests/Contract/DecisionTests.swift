@@ -1,0 +1,166 @@
+import Envelope
+import PushProtocol
+import StatusCrypto
+import Store
+import TestSupport
+import Testing
+import Wire
+
+/// Questions, facts, decisions, and what is written of them.
+@Suite(.safetyNet)
+struct DecisionTests {
+    @Test(arguments: StoreUnderTest.all)
+    func `What nobody knows is missing`(kind: StoreUnderTest) async throws {
+        try await kind.withStore { store in
+            let facts = try await store.facts { questions in
+                questions.registrations = [installation()]
+                questions.targets = [installation()]
+                questions.triples = [hash(1)]
+                questions.requests = [hash(1)]
+                questions.queries = [[hash(1)]]
+            }
+            #expect(facts.versions == [:] && facts.targets == [:] && facts.recentTriples == [] && facts.responses == [:])
+            #expect(facts.liveInstallationCount(besides: installation(2)) == 0)
+            #expect(facts.queryable == [hash(1): []])
+        }
+    }
+
+    @Test(arguments: StoreUnderTest.all)
+    func `What a message does, a later one of its batch sees`(kind: StoreUnderTest) async throws {
+        try await kind.withStore { store in
+            var asked = Questions()
+            asked.registrations = [installation(1), installation(2)]
+            asked.targets = [installation(1)]
+            asked.queries = [[hash(1)]]
+            let questions = asked
+            let committed = await store.commit([1, 2, 3, 4], at: start) { _ in
+                questions
+            } deciding: { step, batch -> Facts in
+                switch step {
+                case 1: batch.register(registration(version: 1), topics: topics)
+                case 2: batch.register(registration(version: 2), topics: topics)
+                case 3: batch.register(registration(installation(2)), topics: topics)
+                default: batch.unregister(installation(2), version: 2, plaintextDigest: hash(2), topics: topics)
+                }
+                return batch.facts
+            }
+            let seen = try committed.outcomes.map { try $0.get() }
+            #expect(seen.map { $0.versions[installation(1)]?.version } == [1, 2, 2, 2])
+            #expect(seen.map { $0.versions[installation(2)]?.isRegistered } == [nil, nil, true, false])
+            #expect(seen.map { $0.targets[installation(1)]?.accessToken } == [1, 2, 2, 2].map { "access token \($0)" })
+            #expect(seen.map { $0.targets[installation(2)] == nil } == [true, true, false, true])
+            #expect(seen.map { $0.queryable[hash(1)]?.count } == [1, 1, 2, 1])
+            #expect(seen.map { $0.liveInstallationCount(besides: installation(2)) } == [1, 1, 1, 1])
+            #expect(seen.map { $0.liveInstallationCount(besides: installation(1)) } == [0, 0, 1, 0])
+            // Of what was written nobody needs to hear but of the last.
+            #expect(committed.topicChanges == [.added(ChangedRegistration(registration: 1, topics: topics))])
+            let stored = try await store.facts { $0 = questions }
+            #expect(stored.versions == seen[3].versions && stored.targets == seen[3].targets && stored.queryable == seen[3].queryable)
+        }
+    }
+
+    @Test(arguments: StoreUnderTest.all)
+    func `An answer and a push are seen by the next message of the batch`(kind: StoreUnderTest) async throws {
+        try await kind.withStore { store in
+            let message = try await store.record(1)
+            try await store.apply(at: start) { batch in
+                batch.settle(message, as: .answered(reply(1, status: hash(7))))
+                batch.enqueue(push(3), message: message)
+                #expect(batch.facts.responses[hash(7)] == reply(1).payload)
+                #expect(batch.facts.recentTriples == [hash(3)])
+            }
+        }
+    }
+
+    @Test(arguments: StoreUnderTest.all)
+    func `A registration comes and goes in one batch`(kind: StoreUnderTest) async throws {
+        try await kind.withStore { store in
+            try await store.register(registration(installation(1)))
+            let changes = try await store.apply(at: start) { batch in
+                batch.unregister(installation(1), version: 2, plaintextDigest: hash(2), topics: topics)
+                batch.register(registration(installation(1), version: 3), topics: topics)
+                batch.register(registration(installation(2), version: 1), topics: topics)
+                batch.unregister(installation(2), version: 2, plaintextDigest: hash(2), topics: topics)
+            }
+            #expect(changes == [.added(ChangedRegistration(registration: 1, topics: topics))])
+            #expect(try await store.version(of: installation(1))?.version == 3)
+            #expect(
+                try await store.version(of: installation(2))
+                    == StoredVersion(version: 2, plaintextDigest: hash(2), isRegistered: false))
+        }
+    }
+
+    @Test(arguments: StoreUnderTest.all)
+    func `What cannot be written spoils it for no other message of the batch`(kind: StoreUnderTest) async throws {
+        try await kind.withStore { store in
+            for number in 1...9 { _ = try await store.record(number) }
+            try await store.settle([4, 5], as: .silent)
+            // Each message registers somebody, too, and sees those before it.
+            let committed = await store.commit(Array(1...9), at: start) { numbers in
+                var questions = Questions()
+                questions.registrations = Set(numbers.map { installation($0) })
+                return questions
+            } deciding: { number, batch -> Int in
+                batch.settle(Int64(number), as: .silent)
+                batch.register(registration(installation(number)), topics: topics)
+                return batch.facts.liveInstallationCount(besides: installation(number))
+            }
+            let outcomes = committed.outcomes.map { try? $0.get() }
+            #expect(outcomes == [0, 1, 2, nil, nil, 3, 4, 5, 6])
+            #expect(throws: StoreError.alreadyDecided) { try committed.outcomes[3].get() }
+            #expect(committed.topicChanges.count == 7)
+            #expect(try await store.registrationCount() == 7)
+            #expect(try await store.unfinishedRows().undecided.count == 0)
+        }
+    }
+
+    @Test(arguments: StoreUnderTest.all)
+    func `A body that fails counts nothing`(kind: StoreUnderTest) async throws {
+        try await kind.withStore { store in
+            let message = try await store.record(1)
+            try await store.settle([message], as: .silent)
+            let before = try await store.auditFacts()
+            await #expect(throws: StoreError.alreadyDecided) {
+                try await store.apply(at: start) { batch in
+                    batch.enqueue(push(20), message: message)
+                    batch.count(merged: 2, filtered: 3)
+                    batch.settle(message, as: .silent)
+                }
+            }
+            #expect(try await store.auditFacts() == before)
+        }
+    }
+
+    @Test(arguments: StoreUnderTest.all)
+    func `The newest answer to a push request is found by its Status message id`(kind: StoreUnderTest) async throws {
+        try await kind.withStore { store in
+            for number in 1...4 { _ = try await store.record(number) }
+            try await store.apply(at: start) { batch in
+                batch.settle(1, as: .answered(reply(1)))
+                batch.settle(2, as: .answered(reply(2)))
+                batch.settle(3, as: .answered(reply(3, type: .pushNotificationQueryResponse)))
+                batch.settle(4, as: .answered(reply(4, status: hash(8))))
+            }
+            let expected: [Digest32: [UInt8]] = [hash(7): reply(2).payload, hash(8): reply(4).payload]
+            #expect(try await store.facts { $0.requests = [hash(7), hash(8), hash(9)] }.responses == expected)
+            try await store.apply(at: start) { $0.markReplied([2]) }
+            #expect(try await store.facts { $0.requests = [hash(7), hash(8), hash(9)] }.responses == expected)
+        }
+    }
+
+    @Test(arguments: StoreUnderTest.all)
+    func `Of keys that are asked for together, those beyond one answer are not looked up`(kind: StoreUnderTest) async throws {
+        try await kind.withStore { store in
+            for key in 1...4 {
+                var large = registration(installation(key, key: key))
+                large.content.allowedKeyList = Array(repeating: [UInt8](repeating: 1, count: 1_000), count: 500)
+                try await store.register(large)
+            }
+            let keys = (1...4).map { hash($0) as Digest64 }
+            #expect(Set(try await store.facts { $0.queries = [keys] }.queryable.keys) == Set(keys[0...1]))
+            // Another query has an answer of its own.
+            let facts = try await store.facts { $0.queries = [keys, [keys[1], keys[2]], [keys[3]]] }
+            #expect(Set(facts.queryable.keys) == Set(keys))
+        }
+    }
+}

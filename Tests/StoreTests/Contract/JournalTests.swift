@@ -1,0 +1,134 @@
+import Envelope
+import StatusCrypto
+import Store
+import TestSupport
+import Testing
+import Wire
+
+@Suite(.safetyNet)
+struct JournalTests {
+    @Test(arguments: StoreUnderTest.all)
+    func `A hash is recorded once, within a batch, across batches and after reopening`(kind: StoreUnderTest) async throws {
+        let folder = try TemporaryFolder()
+        var store = try kind.open(folder)
+        let rows = try await store.record([(hash(1), envelope(1)), (hash(2), envelope(2)), (hash(1), envelope(1))], at: start)
+        #expect(rows == [1, 2, nil])
+        #expect(try await store.record([(hash(2), envelope(2)), (hash(3), envelope(3))], at: start) == [nil, 3])
+        await store.close()
+        store = try kind.open(folder)
+        #expect(try await store.record([(hash(1), envelope(1)), (hash(4), envelope(4))], at: start) == [nil, 4])
+        await store.close()
+    }
+
+    @Test(arguments: StoreUnderTest.all)
+    func `What was recorded and not decided is there after a crash, in order and page by page`(kind: StoreUnderTest) async throws {
+        try await kind.withCrash { store in
+            for number in 1...5 { _ = try await store.record(number, at: start.advanced(by: .seconds(number))) }
+            try await store.settle([2], as: .silent)
+        } after: { store in
+            let first = try await store.undecided(in: 1...9, limit: 2)
+            #expect(
+                first
+                    == [1, 3].map {
+                        RecordedEnvelope(id: Int64($0), receivedAt: start.advanced(by: .seconds($0)), envelope: envelope($0))
+                    })
+            #expect(try await store.undecided(in: 4...9, limit: 9).map(\.id) == [4, 5])
+            #expect(try await store.undecided(in: 2...4, limit: 9).map(\.id) == [3, 4])
+            #expect(try await store.unfinishedRows().undecided.sorted() == [1, 3, 4, 5])
+        }
+    }
+
+    @Test(arguments: StoreUnderTest.all)
+    func `A reply that is not known to be out is there after a crash`(kind: StoreUnderTest) async throws {
+        let replies = [reply(1), reply(2, type: .pushNotificationRegistrationResponse, status: nil), reply(3)]
+        try await kind.withCrash { store in
+            for number in 1...4 { _ = try await store.record(number) }
+            try await store.apply(at: start) { batch in
+                for (index, reply) in replies.enumerated() { batch.settle(Int64(index + 1), as: .answered(reply)) }
+            }
+            try await store.apply(at: start) { $0.markReplied([1, 4]) }
+        } after: { store in
+            let unreplied = try await store.unreplied(in: 1...9, limit: 9)
+            #expect(unreplied.map(\.id) == [2, 3])
+            #expect(unreplied.map(\.reply) == Array(replies[1...]))
+            #expect(try await store.unreplied(in: 3...9, limit: 9).map(\.id) == [3])
+            #expect(try await store.unfinishedRows() == (undecided: [4], unreplied: [2, 3]))
+            #expect(try await store.undecided(in: 1...9, limit: 9).map(\.id) == [4])
+        }
+    }
+
+    @Test(arguments: StoreUnderTest.all, [Settlement.ignored(.invalid), .silent, .answered(reply())])
+    func `A message is decided once, and what came with a second decision is undone`(
+        kind: StoreUnderTest, first: Settlement
+    ) async throws {
+        try await kind.withStore { store in
+            let message = try await store.record(1)
+            try await store.settle([message], as: first)
+            for second in [Settlement.ignored(.notForUs), .silent, .answered(reply(2))] {
+                await #expect(throws: StoreError.alreadyDecided) {
+                    try await store.apply(at: start) { batch in
+                        batch.enqueue(push(), message: message)
+                        batch.settle(message, as: second)
+                    }
+                }
+            }
+            #expect(try await store.queuedPushCount() == 0)
+            #expect(try await store.unfinishedRows().undecided.count == 0)
+            #expect(try await store.unreplied(in: 1...9, limit: 9).map(\.reply) == (first == .answered(reply()) ? [reply()] : []))
+        }
+    }
+
+    @Test(arguments: StoreUnderTest.all)
+    func `Messages of the same time are told apart by their hash`(kind: StoreUnderTest) async throws {
+        try await kind.withStore { store in
+            let first = try await store.record([(hash(1), envelope(9)), (hash(2), envelope(9))], at: start)
+            let second = try await store.record([(hash(3), envelope(9)), (hash(2), envelope(9))], at: start)
+            #expect(first == [1, 2] && second == [3, nil])
+        }
+    }
+
+    @Test(arguments: StoreUnderTest.all)
+    func `Silent ends come for many messages at once, wherever their rows are`(kind: StoreUnderTest) async throws {
+        try await kind.withStore { store in
+            for number in 1...9 { _ = try await store.record(number) }
+            try await store.settle([9, 2, 1, 3, 6], as: .silent)
+            #expect(try await store.undecided(in: 1...9, limit: 9).map(\.id) == [4, 5, 7, 8])
+            #expect(try await store.auditFacts().rowCounts[.processed] == 5)
+            // One of them is decided already: nothing happens to the others.
+            for again in [[4, 5, 6, 7], [8, 8]] as [[Int64]] {
+                await #expect(throws: StoreError.alreadyDecided) { try await store.settle(again, as: .silent) }
+            }
+            #expect(try await store.unfinishedRows().undecided.count == 4)
+        }
+    }
+
+    @Test(arguments: StoreUnderTest.all)
+    func `A checkpoint is there after a restart, for its pubsub topic alone`(kind: StoreUnderTest) async throws {
+        try await kind.withCrash { store async throws in
+            #expect(try await store.checkpoint(of: "/waku/2/rs/16/32") == nil)
+            try await store.saveCheckpoint(start, of: "/waku/2/rs/16/32")
+        } after: { store async throws in
+            #expect(try await store.checkpoint(of: "/waku/2/rs/16/32") == start)
+            #expect(try await store.checkpoint(of: "/waku/2/rs/16/64") == nil)
+        }
+    }
+
+    @Test(arguments: StoreUnderTest.all, [Duration.seconds(60), .seconds(-86_400)])
+    func `A checkpoint replaces the one before, also when the clock was set back`(kind: StoreUnderTest, step: Duration) async throws {
+        try await kind.withStore { store in
+            try await store.saveCheckpoint(start, of: "/waku/2/rs/16/32")
+            try await store.saveCheckpoint(start.advanced(by: step), of: "/waku/2/rs/16/32")
+            #expect(try await store.checkpoint(of: "/waku/2/rs/16/32") == start.advanced(by: step))
+        }
+    }
+
+    @Test(arguments: StoreUnderTest.all)
+    func `A closed store says that nothing was written`(kind: StoreUnderTest) async throws {
+        try await kind.withStore { store in
+            await store.close()
+            await #expect(throws: StoreError.closed) { try await store.saveCheckpoint(start, of: "/waku/2/rs/16/32") }
+            await #expect(throws: StoreError.closed) { try await store.record(1) }
+            await #expect(throws: StoreError.closed) { try await store.register(registration()) }
+        }
+    }
+}

@@ -1,0 +1,67 @@
+import Envelope
+import PushProtocol
+import StatusCrypto
+import Store
+import TestSupport
+import Testing
+import Wire
+
+/// RELIABILITY.md I5.
+@Suite(.safetyNet)
+struct LedgerTests {
+    @Test(arguments: StoreUnderTest.all)
+    func `Every milestone is counted once, also after a restart`(kind: StoreUnderTest) async throws {
+        try await kind.withCrash { store in
+            try await store.fillLedger()
+        } after: { store in
+            let facts = try await store.auditFacts()
+            #expect(
+                facts.counts == [
+                    .received: 8, .duplicate: 2, .invalid: 1, .ignored: 1, .processed: 2, .accepted: 13, .merged: 3, .filtered: 2, .sent: 2,
+                    .expired: 1, .dead: 1, .refused: 1, .discarded: 1, .uncertain: 1,
+                ])
+            #expect(facts.undecidedCount == 2)
+            #expect(facts.openCount == 4)
+            #expect(Audit(facts).balances)
+        }
+    }
+
+    @Test(arguments: StoreUnderTest.all)
+    func `What is pruned still balances`(kind: StoreUnderTest) async throws {
+        try await kind.withStore { store in
+            try await store.fillLedger()
+            let pruned = try await store.prune(at: start.advanced(by: Limits.decidedMessageLifetime + .seconds(1)))
+            #expect(pruned == Pruned(messageCount: 4, pushCount: 5))
+            let facts = try await store.auditFacts()
+            #expect(facts.prunedCounts[.sent] == 2 && facts.prunedCounts[.processed] == 2)
+            #expect(facts.rowCounts == [.discarded: 1])  // the newest
+            #expect(Audit(facts).balances)
+            try await store.enqueue([push(30)], message: 9)
+            #expect(Audit(try await store.auditFacts()).balances)
+        }
+    }
+}
+
+extension PushStore {
+    /// A message and a push of every kind.
+    func fillLedger() async throws {
+        for number in 1...5 { _ = try await record(number) }
+        _ = try await record([(hash(1), envelope(1)), (hash(6), envelope(6)), (hash(6), envelope(6))], at: start)
+        try await apply(at: start) { batch in
+            batch.settle(1, as: .ignored(.invalid))
+            batch.settle(2, as: .ignored(.notForUs))
+            batch.settle(3, as: .silent)
+            batch.settle(4, as: .answered(reply()))
+            for number in 1...9 { batch.enqueue(push(number), message: 4) }
+            batch.enqueue(push(10), message: 4, isDiscarded: true)
+            batch.count(merged: 3, filtered: 2)
+        }
+        try await change([1, 2], to: .finish(.sent))
+        try await change([1, 3], to: .finish(.expired))
+        try await change([4], to: .finish(.deadToken))
+        try await change([5], to: .finish(.refused))
+        try await lease([6, 7, 8])
+        try await change([6], to: .retry(at: start, isUnknown: true))
+        try await change([7], to: .release(.queued))
+    }
+}

@@ -1,0 +1,204 @@
+import Envelope
+import PushProtocol
+import StatusCrypto
+import Store
+import TestSupport
+import Testing
+import Wire
+
+@Suite(.safetyNet)
+struct OutboxTests {
+    @Test(arguments: StoreUnderTest.all)
+    func `A queued push comes back whole, also after a crash`(kind: StoreUnderTest) async throws {
+        try await kind.withCrash { store in
+            try await store.enqueue([push()], message: 42)
+        } after: { store in
+            let due = try await store.duePushes(route: "", at: start, limit: 9)
+            #expect(due == [QueuedPush(id: 1, message: 42, push: push(), acceptedAt: start, attempts: 0)])
+        }
+    }
+
+    @Test(arguments: StoreUnderTest.all)
+    func `Pushes are due by their next attempt, then in the order they came`(kind: StoreUnderTest) async throws {
+        try await kind.withStore { store in
+            try await store.enqueue((1...5).map { push($0) })
+            try await store.attempt([1, 2], until: start.advanced(by: .seconds(5)))
+            try await store.attempt([1], until: start.advanced(by: .seconds(9)))
+            #expect(try await store.duePushes(route: "", at: start, limit: 2).map(\.id) == [3, 4])
+            #expect(try await store.duePushes(route: "", at: start.advanced(by: .seconds(8)), limit: 9).map(\.id) == [3, 4, 5, 2])
+            let all = try await store.duePushes(route: "", at: start.advanced(by: .seconds(9)), limit: 9)
+            #expect(all.map(\.id) == [3, 4, 5, 2, 1])
+            #expect(all.map(\.attempts) == [0, 0, 0, 1, 2])
+        }
+    }
+
+    @Test(arguments: StoreUnderTest.all, PushOutcome.allCases)
+    func `A finished push is never due again and keeps its first outcome`(kind: StoreUnderTest, outcome: PushOutcome) async throws {
+        try await kind.withStore { store in
+            try await store.enqueue([push()])
+            try await store.change([1], to: .finish(outcome))
+            try await store.change([1], to: .finish(outcome == .sent ? .refused : .sent), at: start.advanced(by: .seconds(1)))
+            try await store.change([1], to: .retry(at: start, isUnknown: true))
+            try await store.change([1], to: .release(.queued))
+            await #expect(throws: StoreError.damaged) { try await store.lease([1]) }
+            #expect(try await store.duePushes(route: "", at: start.advanced(by: .seconds(9)), limit: 9) == [])
+            let facts = try await store.auditFacts()
+            #expect(facts.rowCounts == [outcome.milestone: 1] && facts.leakyRowCount == 0)
+        }
+    }
+
+    @Test(arguments: StoreUnderTest.all)
+    func `A discarded push is final from the start and is remembered`(kind: StoreUnderTest) async throws {
+        try await kind.withStore { store in
+            try await store.enqueue([push()], isDiscarded: true)
+            #expect(try await store.facts { $0.triples = [push().triple] }.recentTriples == [push().triple])
+            #expect(try await store.duePushes(route: "", at: start, limit: 9) == [])
+            let facts = try await store.auditFacts()
+            #expect(facts.rowCounts == [.discarded: 1] && facts.leakyRowCount == 0)
+        }
+    }
+
+    @Test(arguments: StoreUnderTest.all)
+    func `A triple is remembered for ten minutes from the moment its push entered the outbox`(kind: StoreUnderTest) async throws {
+        try await kind.withStore { store in
+            try await store.enqueue([push(1)])
+            try await store.change([1], to: .finish(.sent))
+            let triples: Set = [push(1).triple, push(2).triple]
+            let end = start.advanced(by: Limits.tripleLifetime)
+            #expect(try await store.facts(at: end) { $0.triples = triples }.recentTriples == [push(1).triple])
+            let later = end.advanced(by: .nanoseconds(1))
+            #expect(try await store.facts(at: later) { $0.triples = triples }.recentTriples == [])
+            try await store.enqueue([push(1)], message: 2, at: later)
+            #expect(try await store.facts(at: later) { $0.triples = triples }.recentTriples == [push(1).triple])
+        }
+    }
+
+    @Test(arguments: StoreUnderTest.all)
+    func `The queue is counted and its oldest push known`(kind: StoreUnderTest) async throws {
+        try await kind.withStore { store in
+            #expect(try await store.oldestQueuedPush() == nil)
+            for number in 1...3 { try await store.enqueue([push(number)], at: start.advanced(by: .seconds(number))) }
+            try await store.attempt([1], until: start.advanced(by: .seconds(99)))
+            #expect(try await store.oldestQueuedPush() == start.advanced(by: .seconds(1)))
+            try await store.change([1], to: .finish(.expired))
+            #expect(try await store.oldestQueuedPush() == start.advanced(by: .seconds(2)))
+            #expect(try await store.queuedPushCount() == 2)
+        }
+    }
+
+    @Test(arguments: StoreUnderTest.all)
+    func `What no payload can hold is not kept`(kind: StoreUnderTest) async throws {
+        try await kind.withStore { store in
+            var long = push()
+            long.chatID = [UInt8](repeating: 1, count: 2_049)
+            long.message = [UInt8](repeating: 1, count: 1 << 20)
+            try await store.enqueue([long])
+            let due = try await store.duePushes(route: "", at: start, limit: 1)
+            #expect(due.map(\.push.chatID) == [[]] && due.map(\.push.message) == [[]])
+        }
+    }
+
+    @Test(arguments: StoreUnderTest.all)
+    func `A ciphertext that is too long is left out, and the push goes on`(kind: StoreUnderTest) async throws {
+        try await kind.withStore { store in
+            try await store.enqueue([push()])
+            try await store.lease([1])
+            var update = OutboxUpdate()
+            update.pushes = [.init(id: 1, .retry(at: start, isUnknown: false), reason: "PayloadTooLarge", dropsCiphertext: true)]
+            _ = try await store.update(update, at: start)
+            let due = try await store.duePushes(route: "", at: start, limit: 1)
+            #expect(due.map(\.push.message) == [[]] && due.map(\.push.chatID) == [push().chatID])
+        }
+    }
+
+    @Test(arguments: StoreUnderTest.all)
+    func `What is leased is not due, and a lease that was left behind is of unknown outcome and due at once`(
+        kind: StoreUnderTest
+    ) async throws {
+        try await kind.withStore { store in
+            try await store.enqueue((1...4).map { push($0) })
+            try await store.lease([1, 2, 3])
+            try await store.change([3], to: .release(.unknown))
+            try await store.change([4], to: .retry(at: start.advanced(by: .seconds(86_400)), isUnknown: false))
+            #expect(try await store.duePushes(route: "", at: start, limit: 9).map(\.id) == [3])
+            #expect(try await store.duePushes(route: "", at: start, limit: 9).map(\.attempts) == [0])
+            #expect(try await store.nextAttempt(route: "") == Timestamp(nanoseconds: 0))
+            #expect(try await store.takeOverOutbox(routes: [], latest: start.advanced(by: .seconds(600))) == 2)
+            let due = try await store.duePushes(route: "", at: start, limit: 9)
+            #expect(due.map(\.id) == [1, 2, 3, 4])
+            #expect(due.map(\.state) == [.unknown, .unknown, .unknown, .queued])
+            #expect(due.map(\.attempts) == [1, 1, 0, 0])
+        }
+    }
+
+    @Test(arguments: StoreUnderTest.all)
+    func `What is leased is not leased again, and nothing else of the update happens`(kind: StoreUnderTest) async throws {
+        try await kind.withStore { store in
+            try await store.enqueue((1...3).map { push($0) })
+            try await store.lease([1])
+            for taken: Int64 in [1, 9] {
+                var update = OutboxUpdate()
+                update.pushes = [.init(id: 2, .finish(.sent)), .init(id: 3, .lease(hash(3))), .init(id: taken, .lease(hash(4)))]
+                let all = update
+                await #expect(throws: StoreError.damaged) { try await store.update(all, at: start) }
+            }
+            #expect(try await store.duePushes(route: "", at: start, limit: 9).map(\.id) == [2, 3])
+        }
+    }
+
+    @Test(arguments: StoreUnderTest.all)
+    func `Each route has its own queue, and routes that change take theirs over`(kind: StoreUnderTest) async throws {
+        try await kind.withStore { store in
+            let android = RouteAssignment(tokenType: .firebase, apnTopic: "", route: "android")
+            let ios = RouteAssignment(tokenType: .apn, apnTopic: "", route: "ios")
+            let app = RouteAssignment(tokenType: .apn, apnTopic: "topic", route: "app")
+            _ = try await store.takeOverOutbox(routes: [android, ios], latest: start)
+            var other = push(2)
+            other.apnTopic = "other"
+            var firebase = push(3)
+            firebase.tokenType = .firebase
+            try await store.enqueue([push(1), other, firebase])
+            #expect(try await store.queuedPushCounts() == ["ios": 2, "android": 1])
+            _ = try await store.takeOverOutbox(routes: [android, ios, app], latest: start)
+            #expect(try await store.queuedPushCounts() == ["app": 1, "ios": 1, "android": 1])
+            #expect(try await store.duePushes(route: "app", at: start, limit: 9).map(\.id) == [1])
+            #expect(try await store.nextAttempt(route: "app") == Timestamp(nanoseconds: 0))
+            #expect(try await store.nextAttempt(route: "none") == nil)
+        }
+    }
+
+    @Test(arguments: StoreUnderTest.all)
+    func `Only pushes of the route that are too old and not leased expire, some at a time`(kind: StoreUnderTest) async throws {
+        try await kind.withStore { store in
+            for number in 1...5 { try await store.enqueue([push(number)], at: start.advanced(by: .seconds(number))) }
+            try await store.lease([1])
+            let oldest = start.advanced(by: .seconds(4))
+            #expect(try await store.expirePushes(route: "other", acceptedBefore: oldest, limit: 9, at: oldest) == 0)
+            #expect(try await store.expirePushes(route: "", acceptedBefore: oldest, limit: 1, at: oldest) == 1)
+            #expect(try await store.expirePushes(route: "", acceptedBefore: oldest, limit: 9, at: oldest) == 1)
+            #expect(try await store.duePushes(route: "", at: start, limit: 9).map(\.id) == [4, 5])
+        }
+    }
+
+    @Test(arguments: StoreUnderTest.all)
+    func `The name of an attempt leads to its push, and to the token that was tried as long as that is certain`(
+        kind: StoreUnderTest
+    ) async throws {
+        try await kind.withStore { store in
+            var tried = push(1)
+            tried.deviceToken = "device token 1"
+            try await store.register(registration(tried.target), at: start)
+            try await store.enqueue([tried], at: start.advanced(by: .seconds(1)))
+            try await store.lease([1], at: start.advanced(by: .seconds(2)))
+            try await store.change([1], to: .finish(.sent), at: start.advanced(by: .seconds(3)))
+            #expect(
+                try await store.attemptedPushes(hash(1)) == [
+                    AttemptedPush(
+                        tokenType: .apn, route: "", attemptedAt: start.advanced(by: .seconds(2)), deviceToken: "device token 1")
+                ])
+            #expect(try await store.attemptedPushes(hash(6)) == [])
+            try await store.register(registration(tried.target, version: 2), at: start.advanced(by: .seconds(1)))
+            #expect(try await store.attemptedPushes(hash(1)).map(\.deviceToken) == [nil])
+        }
+    }
+}

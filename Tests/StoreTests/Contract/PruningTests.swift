@@ -1,0 +1,97 @@
+import Envelope
+import PushProtocol
+import StatusCrypto
+import Store
+import TestSupport
+import Testing
+
+@Suite(.safetyNet)
+struct PruningTests {
+    private let due = start.advanced(by: Limits.decidedMessageLifetime + .nanoseconds(1))
+
+    @Test(arguments: StoreUnderTest.all)
+    func `What was decided or finished goes when its time is over, not before`(kind: StoreUnderTest) async throws {
+        try await kind.withStore { store in
+            for number in 1...4 { _ = try await store.record(number) }
+            try await store.settle([1], as: .ignored(.invalid))
+            try await store.settle([2], as: .answered(reply()))
+            try await store.settle([3], as: .silent, at: due)
+            try await store.enqueue((1...3).map { push($0) }, message: 2)
+            try await store.change([1], to: .finish(.sent))
+            try await store.change([2], to: .finish(.sent), at: due)
+            #expect(try await store.prune(at: start.advanced(by: Limits.decidedMessageLifetime)) == Pruned(messageCount: 0, pushCount: 0))
+            #expect(try await store.prune(at: due) == Pruned(messageCount: 2, pushCount: 1))
+            #expect(try await store.record((1...4).map { (hash($0), envelope($0)) }, at: due) == [5, 6, nil, nil])
+        }
+    }
+
+    @Test(arguments: StoreUnderTest.all)
+    func `A queued push, an undecided message and a tombstone stay for ever`(kind: StoreUnderTest) async throws {
+        try await kind.withStore { store in
+            _ = try await store.record(1)
+            try await store.enqueue([push()])
+            try await store.unregister(version: 9)
+            #expect(try await store.prune(at: Timestamp(nanoseconds: .max)) == Pruned(messageCount: 0, pushCount: 0))
+            #expect(try await store.unfinishedRows().undecided.count == 1)
+            #expect(try await store.queuedPushCount() == 1)
+            #expect(try await store.version()?.version == 9)
+        }
+    }
+
+    @Test(arguments: StoreUnderTest.all)
+    func `A row of a time to come keeps nothing else from going`(kind: StoreUnderTest) async throws {
+        try await kind.withStore { store in
+            // The clock was a year fast for a while.
+            let future = start.advanced(by: .seconds(365 * 86_400))
+            for (number, time) in [(1, future), (2, start), (3, start), (4, start)] {
+                let message = try await store.record(number, at: time)
+                try await store.settle([message], as: .silent, at: time)
+                try await store.enqueue([push(number)], message: message, at: time)
+            }
+            #expect(try await store.prune(at: due).messageCount == 2)
+            #expect(try await store.expirePushes(route: "", acceptedBefore: due, limit: 9, at: due) == 3)
+            #expect(try await store.queuedPushCount() == 1)
+        }
+    }
+
+    @Test(arguments: StoreUnderTest.all)
+    func `A reply that never went out is given up with its message`(kind: StoreUnderTest) async throws {
+        try await kind.withStore { store in
+            for number in 1...2 { _ = try await store.record(number) }
+            try await store.settle([1], as: .answered(reply()))
+            #expect(try await store.unfinishedRows().unreplied.count == 1)
+            #expect(try await store.prune(at: due).messageCount == 1)
+            #expect(try await store.unfinishedRows().unreplied.count == 0)
+            #expect(try await store.unfinishedRows().undecided.count == 1)
+        }
+    }
+
+    @Test(arguments: StoreUnderTest.all)
+    func `One call deletes so many rows at most and tells that there may be more`(kind: StoreUnderTest) async throws {
+        try await kind.withStore { store in
+            let count = 3_000
+            try await store.enqueue((1...count).map { push($0) }, isDiscarded: true)
+            var prunedCounts: [Int] = []
+            while true {
+                let pruned = try await store.prune(at: due)
+                prunedCounts.append(pruned.pushCount)
+                if !pruned.isBounded { break }
+            }
+            #expect(prunedCounts.reduce(0, +) == count - 1)  // the newest stays
+            #expect(prunedCounts.allSatisfy { $0 <= 1_000 })
+        }
+    }
+
+    @Test(arguments: StoreUnderTest.all)
+    func `Numbers of rows that were pruned are not given again`(kind: StoreUnderTest) async throws {
+        try await kind.withStore { store in
+            let message = try await store.record(1)
+            try await store.settle([message], as: .silent)
+            try await store.enqueue([push()], message: message, isDiscarded: true)
+            _ = try await store.prune(at: due)
+            #expect(try await store.record(2) > message)
+            try await store.enqueue([push()])
+            #expect(try await store.duePushes(route: "", at: start, limit: 1).map(\.id) == [2])
+        }
+    }
+}

@@ -1,0 +1,151 @@
+import Envelope
+import PushProtocol
+import StatusCrypto
+import Store
+import TestSupport
+import Testing
+import Wire
+
+@Suite(.safetyNet)
+struct RegistrationTests {
+    @Test(arguments: StoreUnderTest.all)
+    func `Registrations come back with all of their fields, also after the store was opened again`(kind: StoreUnderTest) async throws {
+        let folder = try TemporaryFolder()
+        var store = try kind.open(folder)
+        let sent = (0..<200).map { number in
+            registration(installation(number, key: number / 2), version: UInt64(number + 1))
+        }
+        try await store.apply(at: start) { batch in
+            for registration in sent { batch.register(registration, topics: topics) }
+        }
+        await store.close()
+        store = try kind.open(folder)
+
+        #expect(try await store.registrationCount() == sent.count)
+        let facts = try await store.facts { questions in
+            questions.registrations = Set(sent.map(\.installation))
+            questions.targets = Set(sent.map(\.installation))
+            questions.queries = sent.map { [$0.keyHash] }
+        }
+        for registration in sent {
+            let content = registration.content
+            #expect(
+                facts.versions[registration.installation]
+                    == StoredVersion(version: content.version, plaintextDigest: registration.plaintextDigest, isRegistered: true))
+            #expect(facts.targets[registration.installation] == PushTarget(content))
+            #expect(facts.queryable[registration.keyHash]?.count == 2)
+            #expect(facts.queryable[registration.keyHash]?.contains(QueryableRegistration(content)) == true)
+        }
+        await store.close()
+    }
+
+    @Test(arguments: StoreUnderTest.all)
+    func `Empty lists and texts come back empty`(kind: StoreUnderTest) async throws {
+        try await kind.withStore { store in
+            try await store.register(registration())  // has lists, which have to go
+            var sent = registration(version: 2)
+            sent.content.allowedKeyList = []
+            sent.content.blockedChatList = []
+            sent.content.mutedChatList = []
+            sent.content.allowedMentionsChatList = []
+            sent.content.apnTopic = ""
+            sent.content.grant = []
+            sent.content.enabled = false
+            sent.content.blockMentions = false
+            sent.content.allowFromContactsOnly = false
+            sent.content.tokenType = TokenType(rawValue: -7)
+            try await store.register(sent)
+            #expect(try await store.target() == PushTarget(sent.content))
+            #expect(try await store.queryable() == [QueryableRegistration(sent.content)])
+        }
+    }
+
+    @Test(arguments: StoreUnderTest.all, [1, 1 << 62, UInt64(Int64.max), UInt64(Int64.max) + 1, .max - 1, .max])
+    func `Versions keep their value over the whole range`(kind: StoreUnderTest, version: UInt64) async throws {
+        try await kind.withStore { store in
+            try await store.register(registration(version: version))
+            #expect(try await store.version()?.version == version)
+            #expect(try await store.queryable()?.map(\.version) == [version])
+            try await store.unregister(version: version)
+            #expect(try await store.version()?.version == version)
+            #expect(try await store.registrationSummaries(of: hash(1)).map(\.version) == [version])
+        }
+    }
+
+    @Test(arguments: StoreUnderTest.all)
+    func `An installation keeps its row through every registration and tombstone`(kind: StoreUnderTest) async throws {
+        try await kind.withStore { store in
+            let row = try await store.register(registration(version: 1))
+            let other = try await store.register(registration(installation(2)))
+            #expect(row != other)
+            #expect(try await store.register(registration(version: 2)) == row)
+            #expect(try await store.unregister(version: 3) == row)
+            #expect(try await store.register(registration(version: 4)) == row)
+            #expect(try await store.keyHash(ofRegistration: row) == hash(1))
+            #expect(try await store.keyHash(ofRegistration: 99) == nil)
+        }
+    }
+
+    @Test(arguments: StoreUnderTest.all)
+    func `A tombstone keeps key hash, installation, version and digest, and nothing else`(kind: StoreUnderTest) async throws {
+        try await kind.withStore { store async throws in
+            let row = try await store.register(registration())
+            try await store.unregister(version: 2, plaintextDigest: hash(22))
+            #expect(try await store.version() == StoredVersion(version: 2, plaintextDigest: hash(22), isRegistered: false))
+            #expect(try await store.target() == nil)
+            #expect(try await store.queryable() == [])
+            #expect(try await store.registrationCount() == 0)
+            #expect(try await store.unregister(version: 3) == nil)
+            #expect(try await store.keyHash(ofRegistration: row) == hash(1))
+        }
+    }
+
+    @Test(arguments: StoreUnderTest.all)
+    func `A tombstone is left also where nothing was registered`(kind: StoreUnderTest) async throws {
+        try await kind.withStore { store async throws in
+            #expect(try await store.unregister(version: 5, plaintextDigest: hash(5)) == nil)
+            #expect(try await store.version() == StoredVersion(version: 5, plaintextDigest: hash(5), isRegistered: false))
+        }
+    }
+
+    @Test(arguments: StoreUnderTest.all)
+    func `Installations of a key are counted without the one that asks, tombstones and other keys`(kind: StoreUnderTest) async throws {
+        try await kind.withStore { store in
+            for number in 1...4 { try await store.register(registration(installation(number))) }
+            try await store.register(registration(installation(9, key: 2)))
+            try await store.unregister(installation(4), version: 2)
+            let asking = [installation(1), installation(4), installation(8)]
+            let facts = try await store.facts { $0.registrations = Set(asking) }
+            #expect(asking.map { facts.liveInstallationCount(besides: $0) } == [2, 3, 3])
+        }
+    }
+
+    @Test(arguments: StoreUnderTest.all)
+    func `Installation ids are told apart to the last character, NUL among them`(kind: StoreUnderTest) async throws {
+        try await kind.withStore { store in
+            let ids = ["a", "a\0", "a\0b", "A", "ä", "a\u{308}"]
+            for (number, id) in ids.enumerated() {
+                let installation = Installation(keyHash: hash(1), installationID: id)
+                try await store.register(registration(installation, version: UInt64(number + 1)))
+            }
+            let found = try await store.queryable() ?? []
+            #expect(Set(found.map { Array($0.installationID.utf8) }) == Set(ids.map { Array($0.utf8) }))
+            #expect(found.count == ids.count)
+        }
+    }
+
+    @Test(arguments: StoreUnderTest.all)
+    func `An operator sees how many there are, and one key's without their secrets`(kind: StoreUnderTest) async throws {
+        try await kind.withStore { store in
+            try await store.register(registration(installation(1, key: 1)))
+            try await store.register(registration(installation(2, key: 2), version: 3))
+            try await store.unregister(installation(3, key: 2), version: 4)
+            #expect(try await store.registrationCounts() == RegistrationCounts(live: [.apn: 2], tombstones: 1))
+            let summaries = try await store.registrationSummaries(of: hash(2))
+            #expect(summaries.map(\.installationID) == ["installation-2", "installation-3"])
+            #expect(summaries.map(\.isLive) == [true, false])
+            #expect(summaries.map(\.version) == [3, 4])
+            #expect(!"\(summaries)".contains("token 3"))
+        }
+    }
+}

@@ -1,0 +1,33 @@
+import Store
+import Testing
+
+/// A kind of store. Each has to pass the tests of this folder, which know nothing but the protocol.
+struct StoreUnderTest: Sendable, CustomTestStringConvertible {
+    let testDescription: String
+    /// Opens the database in a folder, which is made at the first time.
+    let open: @Sendable (TemporaryFolder) throws -> any PushStore
+
+    static let all = [StoreUnderTest(testDescription: "SQLite") { try $0.open() }]
+
+    /// A new store that is closed at the end.
+    func withStore(_ body: (any PushStore) async throws -> Void) async throws {
+        let folder = try TemporaryFolder()
+        let store = try open(folder)
+        try await body(store)
+        await store.close()
+    }
+
+    /// A new store, and another one on the same database once that was killed.
+    func withCrash(
+        _ before: (any PushStore) async throws -> Void, after: (any PushStore) async throws -> Void
+    ) async throws {
+        let folder = try TemporaryFolder()
+        // Not closed before the other one is opened: as a killed process leaves it.
+        let crashed = try open(folder)
+        try await before(crashed)
+        let store = try open(folder)
+        try await after(store)
+        await store.close()
+        await crashed.close()
+    }
+}

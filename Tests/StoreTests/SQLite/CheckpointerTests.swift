@@ -1,0 +1,47 @@
+import Envelope
+import Foundation
+import SQLiteStore
+import StatusCrypto
+import Store
+import TestSupport
+import Testing
+import Wire
+
+@Suite(.safetyNet)
+struct CheckpointerTests {
+    /// The log begins anew only when all of it is in the database, which a copy beside the writer alone never reaches.
+    @Test func `While the store is written to without a pause, its log begins anew`() async throws {
+        let folder = try TemporaryFolder()
+        let store = try folder.open()
+        do {
+            let log = folder.database + "-wal"
+            try await withThrowingTaskGroup(of: Void.self) { writers in
+                for writer in 1...3 {
+                    writers.addTask {
+                        var number = 1_000_000 * writer
+                        while try Self.sequenceNumber(ofLogAt: log) < 3 {
+                            number += 1
+                            var envelope = envelope(number)
+                            envelope.message.payload = [UInt8](repeating: 7, count: 200_000)
+                            _ = try await store.record([(hash(number), envelope)], at: start)
+                        }
+                    }
+                }
+                try await writers.waitForAll()
+            }
+            let count = try await store.unfinishedRows().undecided.count
+            await store.close()
+            let again = try folder.open()
+            #expect(try await again.unfinishedRows().undecided.count == count)
+            await again.close()
+        }
+    }
+
+    /// How often the log has begun anew (https://www.sqlite.org/fileformat2.html#the_write_ahead_log).
+    private static func sequenceNumber(ofLogAt path: String) throws -> UInt32 {
+        let file = try FileHandle(forReadingFrom: URL(filePath: path))
+        defer { try? file.close() }
+        let header = try file.read(upToCount: 16) ?? Data()
+        return header.count < 16 ? 0 : header[12..<16].reduce(0) { $0 << 8 | UInt32($1) }
+    }
+}

@@ -1,0 +1,173 @@
+import Dispatch
+import Envelope
+import GRDB
+import GRDBSQLite
+import PushProtocol
+import StatusCrypto
+import Store
+import TestSupport
+import Testing
+
+@testable import SQLiteStore
+
+/// One writer, and what waits for it shares a transaction.
+@Suite(.safetyNet)
+struct CommitTests {
+    @Test func `What goes on after its transaction is gone leaves nothing`() async throws {
+        try await withSQLiteStore { store in
+            await #expect(throws: StoreError(code: SQLITE_ABORT)) {
+                try await store.queue.perform { transaction in
+                    _ = try transaction.register(registration(), replacing: nil, topics: topics, at: start)
+                    try transaction.database.execute(sql: "ROLLBACK")  // as SQLite does by itself on some errors
+                    try? transaction.enqueue(push(), message: 1, at: start, isDiscarded: false)
+                }
+            }
+            #expect(try await store.registrationCount() == 0)
+            #expect(try await store.queuedPushCount() == 0)
+            try await store.register(registration())
+            #expect(try await store.registrationCount() == 1)
+        }
+    }
+
+    @Test func `Writes that wait share a transaction: records, decisions and outcomes`() async throws {
+        try await withSQLiteStore { store in
+            try await store.enqueue((1...9).map { push($0) })
+            let outcomes = try await whileWriterIsBusy(store, count: 9) { number in
+                switch number % 3 {
+                case 0: _ = try await store.record(number)
+                case 1: try await store.register(registration(installation(number)))
+                default: try await store.change([Int64(number)], to: .finish(.sent))
+                }
+                return number
+            }
+            #expect(outcomes.commitCount == 1)
+            #expect(outcomes.succeeded.count == 9)
+        }
+    }
+
+    @Test func `One that fails spoils it for no other`() async throws {
+        try await withSQLiteStore { store in
+            let outcomes = try await whileWriterIsBusy(store, count: 100) { number in
+                try await store.queue.perform { transaction in
+                    try transaction.enqueue(push(number), message: Int64(number), at: start, isDiscarded: false)
+                    if number % 10 == 0 { throw StoreError.damaged }
+                    return number
+                }
+            }
+            #expect(outcomes.succeeded.sorted() == (1...100).filter { $0 % 10 != 0 })
+            #expect(outcomes.errors.compactMap { $0 as? StoreError } == Array(repeating: .damaged, count: 10))
+            let due = try await store.duePushes(route: "", at: start, limit: 200)
+            #expect(Set(due.map(\.message)) == Set(outcomes.succeeded.map(Int64.init)))
+        }
+    }
+
+    @Test func `When the disk is full all in the transaction fail, and the store recovers by itself`() async throws {
+        try await withSQLiteStore { store in
+            try await store.register(registration())
+            try await setMaximumPageCount(store, "(SELECT page_count FROM pragma_page_count)")
+            let outcomes = try await whileWriterIsBusy(store, count: 5) { number in
+                try await store.enqueue((1...200).map { push(1_000 * number + $0) })
+                return number
+            }
+            #expect(outcomes.succeeded == [])
+            #expect(outcomes.errors.count == 5)
+            #expect(outcomes.errors.allSatisfy { $0 as? StoreError == StoreError(code: SQLITE_FULL) })
+            #expect(try await store.queuedPushCount() == 0)
+
+            try await setMaximumPageCount(store, "1073741823")
+            try await store.enqueue([push()])
+            #expect(try await store.queuedPushCount() == 1)
+            #expect(try await store.registrationCount() == 1)
+        }
+    }
+
+    @Test func `Writes that wait when the store closes are kept`() async throws {
+        let folder = try TemporaryFolder()
+        let store = try folder.open()
+        let hold = await WriterHold(store)
+        // It waits for the writer when the next line is reached.
+        let waiting = Task.immediate { try await store.register(registration()) }
+        #expect(store.queue.waitingCount == 1)
+        async let closing: Void = store.close()
+        hold.release()
+        _ = try await (waiting.value, closing)
+
+        let reopened = try folder.open()
+        #expect(try await reopened.registrationCount() == 1)
+        await reopened.close()
+    }
+
+    @Test func `Readers beside the writer see whole transactions only`() async throws {
+        try await withSQLiteStore { store in
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for _ in 0..<4 {
+                    group.addTask {
+                        for _ in 0..<100 {
+                            let counts = try await store.read { database in
+                                try ["registration", "push"].map { try database.count("SELECT count(*) FROM \($0)") }
+                            }
+                            #expect(counts[0] == counts[1])
+                            _ = try await store.duePushes(route: "", at: start, limit: 10)
+                        }
+                    }
+                }
+                for number in 1...200 {
+                    try await store.apply(at: start) { batch in
+                        batch.register(registration(installation(number)), topics: topics)
+                        batch.enqueue(push(number), message: 1)
+                    }
+                }
+                try await group.waitForAll()
+            }
+            #expect(try await store.registrationCount() == 200)
+        }
+    }
+
+    /// Holds the writer while `count` writes begin to wait for it.
+    private func whileWriterIsBusy(
+        _ store: SQLiteStore, count: Int, _ write: @escaping @Sendable (Int) async throws -> Int
+    ) async throws -> (succeeded: [Int], errors: [any Error], commitCount: Int) {
+        let commitCount = store.commitCount
+        let hold = await WriterHold(store)
+        let results = await withTaskGroup(of: Result<Int, any Error>.self) { group in
+            for number in 1...count {
+                // Runs until it waits for the writer.
+                group.addImmediateTask {
+                    do { return .success(try await write(number)) } catch { return .failure(error) }
+                }
+            }
+            #expect(store.queue.waitingCount == count)
+            hold.release()
+            return await group.reduce(into: []) { $0.append($1) }
+        }
+        let errors = results.compactMap { result -> (any Error)? in
+            if case .failure(let error) = result { error } else { nil }
+        }
+        return (results.compactMap { try? $0.get() }, errors, store.commitCount - commitCount - 1)
+    }
+
+    private func setMaximumPageCount(_ store: SQLiteStore, _ count: String) async throws {
+        try await store.pool.writeWithoutTransaction { database in
+            let count = try database.count("SELECT \(count)")
+            _ = try database.count("PRAGMA max_page_count = \(count)")
+        }
+    }
+}
+
+/// Occupies the writer, in a transaction of its own, until it is released.
+private struct WriterHold {
+    private let gate = DispatchSemaphore(value: 0)
+
+    init(_ store: SQLiteStore) async {
+        await withCheckedContinuation { isHeld in
+            Task { [gate] in
+                try await store.queue.perform { _ in
+                    isHeld.resume()
+                    gate.wait()
+                }
+            }
+        }
+    }
+
+    func release() { gate.signal() }
+}

@@ -1,0 +1,80 @@
+import Envelope
+import GRDB
+import GRDBSQLite
+import PushProtocol
+import StatusCrypto
+import Store
+import TestSupport
+import Testing
+import Wire
+
+@testable import SQLiteStore
+
+@Suite(.safetyNet)
+struct QueryPlanTests {
+    @Test func `No statement of daily work steps through a whole table`() async throws {
+        try await withSQLiteStore { store in
+            let numbers = 1...50
+            for number in numbers { _ = try await store.record(number) }
+            try await store.apply(at: start) { batch in
+                for number in numbers {
+                    var registration = registration(installation(number, key: number))
+                    registration.content.deviceToken = "0123456789abcdef \(number)"
+                    batch.register(registration, topics: topics)
+                    batch.enqueue(push(number), message: Int64(number))
+                }
+                for number in numbers.dropLast(10) {
+                    batch.settle(Int64(number), as: number < 20 ? .answered(reply(number, status: hash(number))) : .silent)
+                    batch.markReplied([Int64(number)])
+                }
+            }
+            _ = try await store.facts { questions in
+                questions.registrations = Set(numbers.map { installation($0, key: $0) })
+                questions.targets = Set(numbers.map { installation($0, key: $0) })
+                questions.triples = Set(numbers.map { hash($0) })
+                questions.requests = Set(numbers.map { hash($0) })
+                questions.queries = numbers.map { [hash($0)] }
+            }
+            try await store.unregister(installation(1, key: 1), version: 2)
+            _ = try await store.unregister(token: "0123456789abcdef 2", attemptedAt: start.advanced(by: .seconds(1)), at: start)
+            _ = try await store.restoreDeadRegistrations([1], at: start)
+            _ = try await store.suspicions(against: [hash(1)])
+            var update = OutboxUpdate()
+            update.tokens = [.suspect(hash(1)), .clearSuspicion(hash(1))]
+            update.pushes = [.init(id: 3, .lease(hash(3))), .init(id: 3, .release(.queued), dropsCiphertext: true)]
+            _ = try await store.update(update, at: start)
+            for number in numbers {
+                try await store.saveTopicKey(FixedBytes(repeating: 1), keyHash: hash(number), prefixed: true)
+                _ = try await store.topicKey(keyHash: hash(number), prefixed: true)
+                _ = try await store.keyHash(ofRegistration: Int64(number))
+            }
+            try await store.change([1], to: .finish(.sent))
+            try await store.attempt([2], until: start)
+            _ = try await store.duePushes(route: "", at: start, limit: 1)
+            _ = try await store.nextAttempt(route: "")
+            _ = try await store.attemptedPushes(hash(2))
+            _ = try await store.oldestQueuedPush()
+            _ = try await store.expirePushes(route: "", acceptedBefore: start, limit: 1, at: start)
+            _ = try await store.undecided(in: 1...9, limit: 1)
+            _ = try await store.unreplied(in: 1...9, limit: 1)
+            _ = try await store.prune(at: start)
+
+            try await store.pool.writeWithoutTransaction { try expectNoFullScan($0, minimumStatementCount: 20) }
+            try await store.read { try expectNoFullScan($0, minimumStatementCount: 5) }
+        }
+    }
+
+    /// Asks SQLite about each statement that the connection has prepared (https://www.sqlite.org/c3ref/c_stmtstatus_counter.html).
+    private func expectNoFullScan(_ database: Database, minimumStatementCount: Int) throws {
+        var statementCount = 0
+        var statement = unsafe sqlite3_next_stmt(database.sqliteConnection, nil)
+        while let current = unsafe statement {
+            statementCount += 1
+            let stepCount = unsafe sqlite3_stmt_status(current, SQLITE_STMTSTATUS_FULLSCAN_STEP, 0)
+            let sql = unsafe String(cString: sqlite3_sql(current))
+            #expect(stepCount == 0, "\(sql)")
+            unsafe statement = sqlite3_next_stmt(database.sqliteConnection, current)
+        }
+        #expect(statementCount >= minimumStatementCount)
+    }
+}

@@ -1,0 +1,19 @@
+import TestSupport
+import Testing
+
+@testable import SQLiteStore
+
+@Suite(.safetyNet) struct RowRangesTests {
+    @Test(
+        arguments: [
+            ([], []),
+            ([7], [7...7]),
+            ([3, 1, 2], [1...3]),
+            ([1, 2, 4, 5, 9], [1...2, 4...5, 9...9]),
+            // Given twice, in two ranges: a statement that expects to change each row once notices.
+            ([5, 5, 6], [5...5, 5...6]),
+        ] as [([Int64], [ClosedRange<Int64>])])
+    func `Rows without a gap are one range`(rows: [Int64], ranges: [ClosedRange<Int64>]) {
+        #expect(Array(RowRanges(rows)) == ranges)
+    }
+}

@@ -1,0 +1,47 @@
+import GRDBSQLite
+import StatusCrypto
+import Store
+import TestSupport
+import Testing
+
+@testable import SQLiteStore
+
+/// Values go into statements and come out of rows whole, or not at all.
+@Suite(.safetyNet)
+struct StatementTests {
+    @Test(arguments: ["SELECT ?", "SELECT ?, ?, ?", "SELECT ?1, ?3"])
+    func `A statement gets as many values as it has parameters`(sql: String) async throws {
+        try await withSQLiteStore { store in
+            await #expect(throws: StoreError(code: SQLITE_RANGE)) {
+                try await store.read { try $0.forEach(sql, 1, 2) { _ in } }
+            }
+            let row = try await store.read { try $0.first("SELECT ?, ?", 1, 2) { (try $0.next(Int.self), try $0.next(Int.self)) } }
+            #expect(row ?? (0, 0) == (1, 2))
+        }
+    }
+
+    @Test func `All columns of a row are read`() async throws {
+        try await withSQLiteStore { store in
+            await #expect(throws: StoreError(code: SQLITE_RANGE)) {
+                try await store.read { try $0.all("SELECT 1, 2, 3") { (try $0.next(Int.self), try $0.next(Int.self)) } }
+            }
+            await #expect(throws: StoreError(code: SQLITE_RANGE)) {
+                try await store.read { try $0.first("SELECT 1") { (try $0.next(Int.self), try $0.next(Int.self)) } }
+            }
+        }
+    }
+
+    @Test func `A value that is none of its type is damage`() async throws {
+        try await withSQLiteStore { store in
+            func read<Value: SQLValue & SendableMetatype & Sendable>(_ sql: String, as type: Value.Type) async throws {
+                _ = try await store.read { try $0.first("SELECT \(sql)") { try $0.next(type) } }
+            }
+            await #expect(throws: StoreError.damaged) { try await read("x'0102'", as: FixedBytes<3>.self) }
+            await #expect(throws: StoreError.damaged) { try await read("NULL", as: FixedBytes<3>.self) }
+            await #expect(throws: StoreError.damaged) { try await read("99", as: PushOutcome.self) }
+            await #expect(throws: StoreError.damaged) { try await read("-1", as: UInt32.self) }
+            try await read("NULL", as: FixedBytes<3>?.self)
+            try await read("x'010203'", as: FixedBytes<3>?.self)
+        }
+    }
+}

@@ -1,0 +1,68 @@
+import GRDB
+import StatusCrypto
+import Store
+import TestSupport
+import Testing
+
+@testable import SQLiteStore
+
+/// An audit finds what was done to the rows behind the store's back (RELIABILITY.md I5), and a tombstone holds nothing.
+@Suite(.safetyNet)
+struct TamperedRowsTests {
+    @Test(
+        "A row that was tampered with is found",
+        arguments: [
+            "UPDATE push SET state = 4 WHERE id = 1", "DELETE FROM push WHERE id = 2", "DELETE FROM push WHERE id = 9",
+            "UPDATE push SET finished_at = NULL, state = 0 WHERE id = 4", "UPDATE push SET state = 1, finished_at = 1 WHERE id = 9",
+            "UPDATE push SET state = 99 WHERE id = 9", "UPDATE push SET device_token = 'x' WHERE id = 1",
+            "INSERT INTO push SELECT 99, message, state, route, accepted_at, next_attempt_at, attempted_at, notification_id, reason, "
+                + "finished_at, attempts, triple_prefix, triple, key_hash, installation_id, token_type, type, apn_topic, device_token, "
+                + "chat_id, ciphertext FROM push WHERE id = 9",
+            "DELETE FROM message WHERE id = 1", "DELETE FROM message WHERE id = 5", "UPDATE message SET ignore_reason = 2 WHERE id = 2",
+            "UPDATE message SET state = 1 WHERE id = 5", "UPDATE ledger SET count = count + 1 WHERE milestone = 'sent'",
+            "DELETE FROM ledger WHERE milestone = 'merged'", "UPDATE ledger SET pruned = 1 WHERE milestone = 'dead'",
+        ])
+    func tampered(sql: String) async throws {
+        try await withSQLiteStore { store in
+            try await store.fillLedger()
+            #expect(Audit(try await store.auditFacts()).balances)
+            try await store.pool.write { try $0.execute(sql: sql) }
+            let audit = Audit(try await store.auditFacts())
+            #expect(!audit.balances)
+            #expect(audit.lines.contains { !$0.balances })
+        }
+    }
+
+    @Test func `A tombstone's row holds its first columns only, and no other table has anything of it`() async throws {
+        try await withSQLiteStore { store in
+            try await store.register(registration())
+            try await store.saveTopicKey(.init(repeating: 9), keyHash: hash(1), prefixed: false)
+            try await store.unregister(version: 2)
+            let (columns, counts) = try await store.read { database in
+                let row = try Row.fetchOne(database, sql: "SELECT * FROM registration")
+                let tables = ["allowed_keys", "query_topic", "topic_key"]
+                return (
+                    row?.filter { !$0.1.isNull }.map(\.0) ?? [],
+                    try tables.map { try database.count("SELECT count(*) FROM \($0)") }
+                )
+            }
+            #expect(
+                columns == [
+                    "id", "key_prefix", "is_live", "version", "updated_at", "key_hash", "installation_prefix", "installation_id",
+                    "plaintext_digest",
+                ])
+            #expect(counts == [0, 0, 0])
+        }
+    }
+
+    @Test func `A push request finds its target without the tables of lists`() async throws {
+        try await withSQLiteStore { store in
+            try await store.register(registration())
+            let target = try await store.target()
+            #expect(target != nil)
+            try await store.pool.write { try $0.execute(sql: "DROP TABLE allowed_keys") }
+            #expect(try await store.target() == target)
+            await #expect(throws: StoreError.self) { try await store.queryable() }
+        }
+    }
+}
