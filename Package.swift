@@ -106,7 +106,7 @@ let package = Package(
         library(
             "Delivery",
             [
-                "Concurrency", "Store", "PushProtocol", "Envelope", "StatusCrypto", "Wire", "HTTPClient", logging, metrics,
+                "Concurrency", "Store", "Notifications", "PushProtocol", "Envelope", "StatusCrypto", "Wire", "HTTPClient", logging, metrics,
                 serviceLifecycle, yams,
             ]),
         library(
@@ -195,8 +195,8 @@ let package = Package(
         tests(
             "Delivery",
             [
-                "Delivery", "Concurrency", "Engine", "Transport", "SQLiteStore", "Store", "PushProtocol", "HTTPClient", "Envelope",
-                "StatusCrypto", "Wire", grdb, logging, serviceLifecycle,
+                "Delivery", "Daemon", "Concurrency", "Engine", "Transport", "SQLiteStore", "Store", "Notifications", "PushProtocol",
+                "HTTPClient", "Envelope", "StatusCrypto", "Wire", grdb, logging, serviceLifecycle, yams,
             ]),
         tests(
             "Engine",

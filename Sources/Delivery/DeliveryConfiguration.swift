@@ -4,6 +4,12 @@ import Wire
 
 /// How pushes are delivered.
 package struct DeliveryConfiguration: Sendable {
+    /// Which of Apple's servers a gorush speaks to: one that mixes them sends pushes to the wrong one (GORUSH.md §0 fact 9).
+    package enum APNsEnvironment: String, Sendable, CaseIterable {
+        case production
+        case sandbox
+    }
+
     /// Where a gorush is, and how to speak to it.
     package struct Endpoint: Sendable {
         /// `http` or `https`, with a path if gorush is behind a proxy.
@@ -12,11 +18,21 @@ package struct DeliveryConfiguration: Sendable {
         package var headers: [(name: String, value: String)]
         /// PEM; nil: the certificates that the system trusts.
         package var certificateAuthorityFile: String?
+        package var environment: APNsEnvironment
 
-        package init(url: String, headers: [(name: String, value: String)] = [], certificateAuthorityFile: String? = nil) {
+        package init(
+            url: String, headers: [(name: String, value: String)] = [], certificateAuthorityFile: String? = nil,
+            environment: APNsEnvironment = .production
+        ) {
             self.url = url
             self.headers = headers
             self.certificateAuthorityFile = certificateAuthorityFile
+            self.environment = environment
+        }
+
+        /// Whether both are one gorush, which they can be in two spellings.
+        package func isSameGorush(as other: Endpoint) -> Bool {
+            url.replacing(/\/+$/, with: "") == other.url.replacing(/\/+$/, with: "")
         }
     }
 
@@ -34,11 +50,21 @@ package struct DeliveryConfiguration: Sendable {
         package var pushes: Pushes
         /// nil: the default.
         package var endpoint: Endpoint?
+        /// nil: that of the platform.
+        package var template: NotificationTemplate?
 
-        package init(name: String, pushes: Pushes, endpoint: Endpoint? = nil) {
+        package init(name: String, pushes: Pushes, endpoint: Endpoint? = nil, template: NotificationTemplate? = nil) {
             self.name = name
             self.pushes = pushes
             self.endpoint = endpoint
+            self.template = template
+        }
+
+        package var platform: GorushPlatform {
+            switch pushes {
+            case .apnTopics: .ios
+            case .platform(let platform): platform
+            }
         }
     }
 
@@ -57,7 +83,8 @@ package struct DeliveryConfiguration: Sendable {
     /// Beside those for the rest of each platform, which are always there: `ios` and `android`.
     package var routes: [Route] = []
     package var dataFormat = GorushDataFormat.rfc71
-    package var texts = PushTexts()
+    package var ios = NotificationTemplate()
+    package var android = NotificationTemplate()
     package var batchMode = BatchMode.automatic
     /// For the answer to a POST. In sync mode gorush waits up to 60 s for Apple, and Google's client as long (GORUSH.md §2.5).
     package var timeout = Duration.seconds(60)
@@ -82,6 +109,16 @@ package struct DeliveryConfiguration: Sendable {
 }
 
 extension DeliveryConfiguration {
+    func endpoint(of route: Route) -> Endpoint { route.endpoint ?? endpoint }
+
+    func template(of route: Route) -> NotificationTemplate {
+        if let template = route.template { return template }
+        return switch route.platform {
+        case .ios: ios
+        case .android: android
+        }
+    }
+
     /// All routes, those for the rest of each platform last. A name that is there twice belongs to the first.
     var allRoutes: [Route] {
         var names: Set<String> = []

@@ -36,9 +36,9 @@ package final class DeliveryLoop: Service {
             outbox: outbox, configuration: configuration, wallClock: wallClock, time: SteadyTime(clock: clock, start: wallClock.now()),
             random: random, logger: logger, onUnregistered: onUnregistered)
         let all = configuration.allRoutes
-        let urls = all.map { ($0.endpoint ?? configuration.endpoint).url }
-        routes = zip(all, urls).map { route, url in
-            Route(route, routesOfEndpoint: urls.count { $0 == url }, dependencies: dependencies)
+        let endpoints = all.map(configuration.endpoint)
+        routes = zip(all, endpoints).map { route, endpoint in
+            Route(route, routesOfEndpoint: endpoints.count { $0.isSameGorush(as: endpoint) }, dependencies: dependencies)
         }
     }
 

@@ -179,7 +179,7 @@ import Testing
             let world = try World()
             try await world.withDelivery(to: await stub.url) { running in
                 try await running.settle()
-                let pushes = (1...3).map { androidPush($0) }
+                let pushes = (1...3).map { androidPush($0, owner: 1) }
                 try await register(pushes, at: before, in: running.store)
                 try await running.accept(pushes)
                 var taken = await stub.waitForNotifications(count: 1)[0]

@@ -55,16 +55,16 @@ import Testing
         }
     }
 
-    @Test func `Devices of one request share a notification in a batch`() async throws {
+    @Test func `Devices of one owner that a request names share a notification in a batch, those of two never`() async throws {
         try await withStubGorush { stub in
             let world = try World()
             try await world.withDelivery(to: await stub.url, { $0.batchMode = .batch }) { running in
                 stub.fail(token: androidToken(2), with: "ServiceUnavailable")
-                try await running.accept([androidPush(1), androidPush(2), androidPush(3)])
+                try await running.accept([1, 2, 3].map { androidPush($0, owner: 1) } + [androidPush(4, owner: 2)])
                 try await running.settle()
-                #expect(stub.notifications.all.map(\.tokens) == [[1, 2, 3].map(androidToken)])
+                #expect(stub.notifications.all.map(\.tokens) == [[1, 2, 3].map(androidToken), [androidToken(4)]])
                 // Although tokens are hidden, the one that failed is known.
-                #expect(try await running.outcomes() == [.sent: 2])
+                #expect(try await running.outcomes() == [.sent: 3])
                 stub.fail(token: androidToken(2), with: nil)
                 try await running.pass { try await running.isAllDone() }
                 #expect(stub.notifications.all.last?.tokens == [androidToken(2)])

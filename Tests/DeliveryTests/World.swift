@@ -173,13 +173,15 @@ func iosPush(_ number: Int, topic: String = "im.status.ethereum", token: String?
 
 func androidToken(_ number: Int) -> String { "fcm:token_\(number)_of-a-device" }
 
-func androidPush(_ number: Int, token: String? = nil) -> AcceptedPush {
-    push(number, type: .firebase, token: token ?? androidToken(number), topic: "")
+/// - Parameter owner: whose device it is; nil: somebody else's than any other's.
+func androidPush(_ number: Int, token: String? = nil, owner: Int? = nil) -> AcceptedPush {
+    push(number, type: .firebase, token: token ?? androidToken(number), topic: "", owner: owner)
 }
 
-private func push(_ number: Int, type: TokenType, token: String, topic: String) -> AcceptedPush {
+private func push(_ number: Int, type: TokenType, token: String, topic: String, owner: Int? = nil) -> AcceptedPush {
     AcceptedPush(
-        target: Installation(keyHash: Digest64(repeating: UInt8(truncatingIfNeeded: number)), installationID: "installation-\(number)"),
+        target: Installation(
+            keyHash: Digest64(repeating: UInt8(truncatingIfNeeded: owner ?? number)), installationID: "installation-\(number)"),
         triple: SHA256.hash(Array("\(type.rawValue) \(number)".utf8)), tokenType: type, deviceToken: token, apnTopic: topic,
         type: .message, chatID: [1, 2], message: [3, 4, 5])
 }

@@ -10,6 +10,7 @@ extension Settings {
         var delivery = DeliveryConfiguration(endpoint: .init(url: url ?? ""))
         delivery.endpoint.headers = reader.headers("gorush.headers")
         delivery.endpoint.certificateAuthorityFile = reader.optionalString("gorush.certificateAuthorityFile")
+        delivery.endpoint.environment = reader.choice("gorush.apnsEnvironment", default: delivery.endpoint.environment)
         delivery.dataFormat = reader.choice("gorush.dataFormat", default: delivery.dataFormat)
         delivery.batchMode = reader.choice("gorush.batchMode", default: delivery.batchMode)
         delivery.timeout = reader.duration("gorush.timeout", default: delivery.timeout, in: .seconds(1)...Duration.seconds(600))
@@ -22,29 +23,42 @@ extension Settings {
         delivery.maximumNotificationsInFlight = reader.integer(
             "gorush.maximumNotificationsInFlight", default: delivery.maximumNotificationsInFlight, in: 1...100_000)
         delivery.deadTokenWaveShare = reader.share("gorush.deadTokenWaveShare", default: delivery.deadTokenWaveShare)
-        let feedbackSecret = reader.secret("gorush.feedbackSecret")
+        // gorush drops a header whose value has a colon, without a word (GORUSH.md §8).
+        let feedbackSecret = reader.secret("gorush.feedbackSecret", expected: "a text without colons, which gorush could not send") {
+            !$0.isEmpty && !$0.contains(":")
+        }
 
-        let texts = delivery.texts
-        delivery.texts = PushTexts(
-            message: reader.string("gorush.texts.message", default: texts.message),
-            mention: reader.string("gorush.texts.mention", default: texts.mention),
-            requestToJoinCommunity: reader.string("gorush.texts.requestToJoinCommunity", default: texts.requestToJoinCommunity))
+        var notifications = NotificationSettings()
+        notifications.read(below: "gorush", for: [.ios, .android], &reader)
+        delivery.ios = notifications.ios
+        delivery.android = notifications.android
 
-        delivery.routes = reader.names(below: "gorush.routes").compactMap { route(named: $0, &reader) }
+        for name in reader.names(below: "gorush.routes") {
+            guard let route = route(named: name, beside: delivery.endpoint, notifications, &reader) else { continue }
+            delivery.routes.append(route)
+        }
+        checkEnvironments(of: delivery, &reader)
         return (url == nil ? nil : delivery, feedbackSecret)
     }
 
     /// A gorush of their own for some apps, or for a platform.
-    private static func route(named name: String, _ reader: inout SettingsReader) -> DeliveryConfiguration.Route? {
+    private static func route(
+        named name: String, beside endpoint: DeliveryConfiguration.Endpoint, _ notifications: NotificationSettings,
+        _ reader: inout SettingsReader
+    ) -> DeliveryConfiguration.Route? {
         let key = "gorush.routes.\(name)"
         let topics = reader.list("\(key).apnTopics", default: [], expected: "a list of bundle ids", parse: { $0 }, show: { $0 })
         let platform = reader.optionalString("\(key).platform")
         let url = reader.url("\(key).url")
         let headers = reader.headers("\(key).headers")
         let certificateAuthorityFile = reader.optionalString("\(key).certificateAuthorityFile")
+        let environment = reader.choice("\(key).apnsEnvironment", default: endpoint.environment)
 
         if url == nil, !headers.isEmpty || certificateAuthorityFile != nil {
             reader.note("\(key).url: headers and certificateAuthorityFile belong to a url of the route's own")
+        }
+        if url == nil, environment != endpoint.environment {
+            reader.note("\(key).apnsEnvironment: one gorush has one; a url of the route's own is needed")
         }
         let pushes: DeliveryConfiguration.Route.Pushes
         switch (topics.isEmpty, platform) {
@@ -55,8 +69,26 @@ extension Settings {
             reader.note("\(key): expected either apnTopics, or platform with ios or android")
             return nil
         }
-        return DeliveryConfiguration.Route(
+        var route = DeliveryConfiguration.Route(
             name: name, pushes: pushes,
-            endpoint: url.map { .init(url: $0, headers: headers, certificateAuthorityFile: certificateAuthorityFile) })
+            endpoint: url.map {
+                .init(url: $0, headers: headers, certificateAuthorityFile: certificateAuthorityFile, environment: environment)
+            })
+        var notifications = notifications
+        notifications.read(below: key, for: [route.platform], &reader)
+        route.template = notifications.template(for: route.platform)
+        return route
+    }
+
+    /// gorush sends pushes to the wrong one of Apple's servers when it is to use both (GORUSH.md §0 fact 9).
+    private static func checkEnvironments(of delivery: DeliveryConfiguration, _ reader: inout SettingsReader) {
+        var endpoints = [delivery.endpoint]
+        for route in delivery.routes {
+            guard let endpoint = route.endpoint else { continue }
+            if endpoints.contains(where: { $0.isSameGorush(as: endpoint) && $0.environment != endpoint.environment }) {
+                reader.note("gorush.routes.\(route.name).apnsEnvironment: the gorush at that url is used for another one already")
+            }
+            endpoints.append(endpoint)
+        }
     }
 }

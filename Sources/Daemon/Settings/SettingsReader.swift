@@ -20,9 +20,11 @@ struct SettingsReader {
 
     // MARK: Types
 
-    mutating func string(_ key: String, default fallback: String) -> String {
-        value(key, fallback, expected: "a text") {
-            $0.isEmpty ? nil : $0
+    mutating func string(
+        _ key: String, default fallback: String, expected: String = "a text", _ isAllowed: (String) -> Bool = { !$0.isEmpty }
+    ) -> String {
+        value(key, fallback, expected: expected) {
+            isAllowed($0) ? $0 : nil
         } show: {
             $0
         }
@@ -54,14 +56,29 @@ struct SettingsReader {
 
     /// nil when it is not set.
     mutating func optionalString(_ key: String) -> String? {
-        optional(key) { reader in reader.string(key, default: "") }
+        optionalText(key) { reader in reader.string(key, default: "") }
+    }
+
+    /// Reads a setting that need not be there; nil when it is not.
+    mutating func optional<Value>(_ key: String, _ read: (inout SettingsReader) -> Value) -> Value? {
+        guard isSet(key) else {
+            effective.append(Effective(key: key, value: nil))
+            return nil
+        }
+        return read(&self)
+    }
+
+    func isSet(_ key: String) -> Bool {
+        source.find(key) != nil
     }
 
     /// Like a text, and not shown.
-    mutating func secret(_ key: String) -> String? {
-        optional(key) { reader in
-            reader.value(key, "", expected: "a text") {
-                $0.isEmpty ? nil : $0
+    mutating func secret(
+        _ key: String, expected: String = "a text", _ isAllowed: (String) -> Bool = { !$0.isEmpty }
+    ) -> String? {
+        optionalText(key) { reader in
+            reader.value(key, "", expected: expected) {
+                isAllowed($0) ? $0 : nil
             } show: { _ in
                 "REDACTED"
             }
@@ -117,7 +134,7 @@ struct SettingsReader {
     }
 
     mutating func url(_ key: String) -> String? {
-        optional(key) { reader in reader.url(key, default: "") }
+        optionalText(key) { reader in reader.url(key, default: "") }
     }
 
     mutating func addresses(_ key: String, default fallback: [ListenAddress]) -> [ListenAddress] {
@@ -159,13 +176,9 @@ struct SettingsReader {
         problems += source.unusable(besides: Set(effective.map(\.key)))
     }
 
-    private mutating func optional(_ key: String, _ read: (inout SettingsReader) -> String) -> String? {
-        guard source.find(key) != nil else {
-            effective.append(Effective(key: key, value: nil))
-            return nil
-        }
-        let text = read(&self)
-        return text.isEmpty ? nil : text
+    /// nil also when it cannot be used.
+    private mutating func optionalText(_ key: String, _ read: (inout SettingsReader) -> String) -> String? {
+        optional(key, read).flatMap { $0.isEmpty ? nil : $0 }
     }
 
     private mutating func value<Value>(

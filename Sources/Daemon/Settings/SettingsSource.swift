@@ -77,7 +77,7 @@ package struct SettingsSource: Sendable {
     package static func variable(for key: String) -> String {
         var name = environmentPrefix
         for character in key {
-            if character == "." {
+            if character == "." || character == "-" {
                 name += "_"
             } else if character.isUppercase {
                 name += "_" + String(character)

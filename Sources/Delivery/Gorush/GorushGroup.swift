@@ -15,18 +15,22 @@ struct GorushGroup: Sendable {
     static let maximumPushCount = 500
 
     private let format: GorushDataFormat
+    private let template: NotificationTemplate
     private let parts: SharedParts
     /// In the order of the notification's tokens.
     private(set) var pushes: [QueuedPush] = []
     private var payloadByteCount: Int
 
-    private init(_ parts: SharedParts, format: GorushDataFormat) {
+    private init(_ parts: SharedParts, format: GorushDataFormat, template: NotificationTemplate) {
         self.format = format
+        self.template = template
         self.parts = parts
-        payloadByteCount = GorushPayload.byteCount(text: parts.text, chatID: parts.chatID, message: parts.message)
+        payloadByteCount =
+            template.byteCount + GorushPayload.byteCount(text: parts.text, chatID: parts.chatID, message: parts.message)
     }
 
-    /// Groups the pushes of one request: in `rfc71` devices that share platform, topic, text, chat and ciphertext become one notification.
+    /// Groups the pushes of one request: in `rfc71` devices that share public key, platform, topic, text, chat and ciphertext become one
+    /// notification. Other people's never do: each phone is told of all its installations.
     ///
     /// A group stays within ``maximumPushCount``, and within ``GorushPayload/maximumByteCount`` because each device is sent all of `data`.
     /// A ciphertext that is too long for any payload is left out (`"0x"`), and so is a chat id: better a notification without them than
@@ -35,18 +39,18 @@ struct GorushGroup: Sendable {
     /// - Parameter oneTokenEach: whether delivery must know about each device by itself (GORUSH.md §2.4 d); in `status-go` it always can.
     /// - Returns: in the order of each group's first push; every push is in exactly one.
     static func make(
-        from pushes: some Sequence<QueuedPush>, format: GorushDataFormat, texts: PushTexts, oneTokenEach: Bool
+        from pushes: some Sequence<QueuedPush>, format: GorushDataFormat, template: NotificationTemplate, oneTokenEach: Bool
     ) -> [GorushGroup] {
         let sharesNotifications = format == .rfc71 && !oneTokenEach
         var groups: [GorushGroup] = []
         var openGroups: [SharedParts: Int] = [:]
         for push in pushes {
-            let parts = SharedParts(of: push.push, texts: texts)
+            let parts = SharedParts(of: push.push, template: template)
             if sharesNotifications, let open = openGroups[parts], groups[open].hasRoom(for: push) {
                 groups[open].add(push)
             } else {
                 openGroups[parts] = groups.count
-                var group = GorushGroup(parts, format: format)
+                var group = GorushGroup(parts, format: format, template: template)
                 group.add(push)
                 groups.append(group)
             }
@@ -76,24 +80,28 @@ struct GorushGroup: Sendable {
                 .statusGo(encryptedMessage: message, chatID: chatID, publicKey: Hex.encode(targets[0].keyHash.bytes, prefix: "0x"))
             }
         return GorushNotification(
-            tokens: pushes.map(\.push.deviceToken), platform: parts.platform, topic: parts.topic, message: parts.text, data: data)
+            tokens: pushes.map(\.push.deviceToken), platform: parts.platform, topic: parts.topic, text: parts.text,
+            threadIdentifier: template.threadsByChat ? ShortDigest.of(parts.chatID) : nil, data: data, template: template)
     }
 }
 
 /// What the devices of one notification have in common.
 private struct SharedParts: Hashable {
+    let publicKeyHash: Digest64
     let platform: GorushPlatform
     let topic: String?
-    let text: String
+    let text: PushText?
     let chatID: [UInt8]
     let message: [UInt8]
 
-    init(of push: AcceptedPush, texts: PushTexts) {
+    init(of push: AcceptedPush, template: NotificationTemplate) {
+        publicKeyHash = push.target.keyHash
         platform = push.tokenType == .apn ? .ios : .android  // no other is ever registered (PROTOCOL.md §7 row 10)
         topic = platform == .ios ? push.apnTopic : nil
-        let text = texts.text(for: push.type)
+        let text = template.isSilent ? nil : template.texts.text(for: push.type)
+        let fixedByteCount = template.byteCount + GorushPayload.byteCount(of: push.target)
         func fits(chatID: [UInt8], message: [UInt8]) -> Bool {
-            GorushPayload.byteCount(of: push.target) + GorushPayload.byteCount(text: text, chatID: chatID, message: message)
+            fixedByteCount + GorushPayload.byteCount(text: text, chatID: chatID, message: message)
                 <= GorushPayload.maximumByteCount
         }
         self.text = text

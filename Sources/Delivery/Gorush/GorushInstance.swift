@@ -42,7 +42,7 @@ struct GorushInstance: Sendable, Equatable, Decodable {
     var retriesItself: Bool { max(ios?.max_retry ?? 0, android?.max_retry ?? 0) > 0 }
 
     /// What will lose pushes, or hide that they were lost, in words for an operator.
-    func warnings(for platform: GorushPlatform) -> [String] {
+    func warnings(for platform: GorushPlatform, environment: DeliveryConfiguration.APNsEnvironment) -> [String] {
         var warnings: [String] = []
         if core.sync == false, core.feedback_hook_url?.isEmpty ?? true {
             warnings.append(
@@ -51,8 +51,12 @@ struct GorushInstance: Sendable, Equatable, Decodable {
         switch platform {
         case .ios:
             if ios?.enabled == false { warnings.append("ios.enabled is false: pushes for iOS wait here until they expire") }
-            if ios?.enabled == true, ios?.production == false {
+            switch (environment, ios?.enabled == true ? ios?.production : nil) {
+            case (.production, false?):
                 warnings.append("ios.production is false: pushes go to Apple's sandbox, where the tokens of released apps are invalid")
+            case (.sandbox, true?):
+                warnings.append("ios.production is true: pushes do not go to Apple's sandbox, where gorush.apnsEnvironment wants them")
+            default: break
             }
             if ios?.max_concurrent_pushes == 0 { warnings.append("ios.max_concurrent_pushes is 0: every push for iOS hangs for ever") }
         case .android:

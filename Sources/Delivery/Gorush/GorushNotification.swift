@@ -1,7 +1,7 @@
 import FoundationEssentials
 
 /// A platform as gorush numbers it.
-package enum GorushPlatform: Int, Sendable, Encodable {
+package enum GorushPlatform: Int, Sendable {
     case ios = 1
     case android = 2
 }
@@ -27,11 +27,16 @@ struct GorushNotification: Sendable, Equatable {
     var platform: GorushPlatform
     /// The bundle id, for iOS only: for Android gorush would broadcast to an FCM topic (GORUSH.md §0 fact 8).
     var topic: String?
-    var message: String
+    /// nil: nothing is shown.
+    var text: PushText?
+    /// iOS: notifications of one name are grouped.
+    var threadIdentifier: String?
     var data: Content
     /// Of two notifications with the same one a phone shows the later: APNs takes up to 64 bytes (GORUSH.md §3).
     var collapseIdentifier: String?
     var expiry: Expiry?
+    /// What an operator wants in every notification.
+    var template = NotificationTemplate()
 
     /// What gorush adds to `counts` for it, unless its platform is disabled there: one for each token. For a topic it adds one more,
     /// also for iOS, which no version promises (GORUSH.md §2.3).
@@ -46,56 +51,45 @@ struct GorushNotification: Sendable, Equatable {
 }
 
 extension GorushNotification: Encodable {
-    private enum CodingKeys: String, CodingKey {
-        case identifier = "notif_id"
-        case tokens, platform, topic, message, data
-        case collapseIdentifier = "collapse_id"
-        case expiration, android
-    }
-
-    /// FCM's AndroidConfig.
-    private struct AndroidConfiguration: Encodable {
-        let ttl: String?
-        let notification: [String: String]?
-    }
-
     func encode(to encoder: any Encoder) throws {
-        var container = encoder.container(keyedBy: CodingKeys.self)
-        try container.encodeIfPresent(identifier, forKey: .identifier)
-        try container.encode(tokens, forKey: .tokens)
-        try container.encode(platform, forKey: .platform)
-        try container.encodeIfPresent(topic, forKey: .topic)
-        try container.encode(message, forKey: .message)
-        try container.encode(data, forKey: .data)
-        // Each platform ignores the other's (GORUSH.md §3). Of `collapse_key` FCM keeps four a device, so it would drop messages.
-        if platform == .ios {
-            try container.encodeIfPresent(collapseIdentifier, forKey: .collapseIdentifier)
-            try container.encodeIfPresent(expiry?.unixSeconds, forKey: .expiration)
-        } else if collapseIdentifier != nil || expiry != nil {
-            let configuration = AndroidConfiguration(
-                ttl: expiry.map { "\($0.secondsLeft)s" }, notification: collapseIdentifier.map { ["tag": $0] })
-            try container.encode(configuration, forKey: .android)
+        try JSON.object(members).encode(to: encoder)
+    }
+
+    private var members: [String: JSON] {
+        var members = template.fields
+        if let identifier { members["notif_id"] = .text(identifier) }
+        members["tokens"] = .list(tokens.map(JSON.text))
+        members["platform"] = .number(Int64(platform.rawValue))
+        if let topic { members["topic"] = .text(topic) }
+        for (name, value) in data.members { members.set(value, at: "data", name) }
+        if case .literal(let message)? = text { members["message"] = .text(message) }
+        // Each platform ignores the other's (GORUSH.md §3).
+        switch platform {
+        case .ios:
+            if case .localizationKey(let key)? = text { members.set(.text(key), at: "alert", "loc-key") }
+            if let threadIdentifier { members["thread-id"] = .text(threadIdentifier) }
+            if let collapseIdentifier { members["collapse_id"] = .text(collapseIdentifier) }
+            if let expiry { members["expiration"] = .number(expiry.unixSeconds) }
+        case .android:
+            if case .localizationKey(let key)? = text { members.set(.text(key), at: "android", "notification", "body_loc_key") }
+            // Of `collapse_key` FCM keeps four a device, so it would drop messages.
+            if let collapseIdentifier { members.set(.text(collapseIdentifier), at: "android", "notification", "tag") }
+            if let expiry {
+                let seconds = min(expiry.secondsLeft, template.timeToLive?.components.seconds ?? .max)
+                members.set(.text("\(seconds)s"), at: "android", "ttl")
+            }
         }
+        return members
     }
 }
 
-extension GorushNotification.Content: Encodable {
-    private enum CodingKeys: String, CodingKey {
-        case chat_id, message, installation_ids
-        case encryptedMessage, chatId, publicKey
-    }
-
-    func encode(to encoder: any Encoder) throws {
-        var container = encoder.container(keyedBy: CodingKeys.self)
+extension GorushNotification.Content {
+    fileprivate var members: KeyValuePairs<String, JSON> {
         switch self {
         case .rfc71(let chatID, let message, let installationIDs):
-            try container.encode(chatID, forKey: .chat_id)
-            try container.encode(message, forKey: .message)
-            try container.encode(installationIDs, forKey: .installation_ids)
+            ["chat_id": .text(chatID), "message": .text(message), "installation_ids": .list(installationIDs.map(JSON.text))]
         case .statusGo(let encryptedMessage, let chatID, let publicKey):
-            try container.encode(encryptedMessage, forKey: .encryptedMessage)
-            try container.encode(chatID, forKey: .chatId)
-            try container.encode(publicKey, forKey: .publicKey)
+            ["encryptedMessage": .text(encryptedMessage), "chatId": .text(chatID), "publicKey": .text(publicKey)]
         }
     }
 }

@@ -8,13 +8,30 @@ enum GorushPayload {
     /// Names and brackets, the 130 bytes of `publicKey` in `status-go`, and what Android's tag takes.
     private static let wrapperByteCount = 320
 
-    static func byteCount(text: String, chatID: [UInt8], message: [UInt8]) -> Int {
-        wrapperByteCount + escapedByteCount(text) + 2 * chatID.count + 2 * message.count
+    static func byteCount(text: PushText?, chatID: [UInt8], message: [UInt8]) -> Int {
+        let textByteCount =
+            switch text {
+            case .literal(let text), .localizationKey(let text): escapedByteCount(text)
+            case nil: 0
+            }
+        return wrapperByteCount + textByteCount + 2 * chatID.count + 2 * message.count
     }
 
     /// What one device adds: its installation id, which for Android is in a string within a string.
     static func byteCount(of target: Installation) -> Int {
         escapedByteCount(target.installationID) + #"\"\","#.utf8.count
+    }
+
+    static func byteCount(of value: JSON, named name: String) -> Int {
+        let valueByteCount =
+            switch value {
+            case .text(let text): escapedByteCount(text) + #""""#.utf8.count
+            case .number: "\(Int64.min)".utf8.count
+            case .flag: "false".utf8.count
+            case .list(let elements): elements.reduce(2) { $0 + byteCount(of: $1, named: "") }
+            case .object(let members): members.reduce(2) { $0 + byteCount(of: $1.value, named: $1.key) }
+            }
+        return escapedByteCount(name) + #""":,"#.utf8.count + valueByteCount
     }
 
     /// Go writes `<`, `>`, `&` and control characters as `\u00xx`.

@@ -27,7 +27,7 @@ struct DeliveryPlan: Sendable {
 /// Turns pushes into requests.
 struct BatchPlanner: Sendable {
     var dataFormat: GorushDataFormat
-    var texts: PushTexts
+    var template: NotificationTemplate
     var lifetime: Duration
 
     /// - Parameters:
@@ -50,7 +50,7 @@ struct BatchPlanner: Sendable {
         var items: [DeliveryItem] = []
         // By request: only devices of one request share a notification (PROTOCOL.md §10).
         for (_, pushes) in Dictionary(grouping: live, by: \.message).sorted(by: { $0.key < $1.key }) {
-            for group in GorushGroup.make(from: pushes, format: dataFormat, texts: texts, oneTokenEach: batch == nil) {
+            for group in GorushGroup.make(from: pushes, format: dataFormat, template: template, oneTokenEach: batch == nil) {
                 items.append(item(group, identifier: NotificationID(at: now, using: &random), at: now))
             }
         }
@@ -70,7 +70,7 @@ struct BatchPlanner: Sendable {
         guard let item = batch.first, item.pushes.count > 1 else { return nil }
         let middle = item.pushes.count / 2
         return [item.pushes[..<middle], item.pushes[middle...]].map { pushes in
-            GorushGroup.make(from: pushes, format: dataFormat, texts: texts, oneTokenEach: false).map { group in
+            GorushGroup.make(from: pushes, format: dataFormat, template: template, oneTokenEach: false).map { group in
                 self.item(group, identifier: item.identifier, at: now)
             }
         }
@@ -82,15 +82,14 @@ struct BatchPlanner: Sendable {
         let secondsLeft = max(1, (end.nanoseconds - now.nanoseconds) / 1_000_000_000)
         var notification = group.notification
         notification.identifier = Hex.encode(identifier.bytes)
-        notification.collapseIdentifier = group.pushes.first.map(Self.collapseIdentifier)
+        if !template.isSilent { notification.collapseIdentifier = group.pushes.first.map(Self.collapseIdentifier) }
         notification.expiry = .init(unixSeconds: end.nanoseconds / 1_000_000_000, secondsLeft: secondsLeft)
         return DeliveryItem(identifier: identifier, notification: notification, pushes: group.pushes)
     }
 
-    /// The same at every attempt, also after a crash and whatever else is in the batch, and another for every request of every server:
-    /// half of a SHA-256 of the request's row and of the moment it was accepted.
+    /// The same at every attempt, also after a crash and whatever else is in the batch, and another for every request of every server
+    /// and every chat: made of the request's row, the moment it was accepted, and the chat.
     static func collapseIdentifier(of push: QueuedPush) -> String {
-        let digest = SHA256.hash(Array("\(push.message) \(push.acceptedAt.nanoseconds)".utf8))
-        return Hex.encode(digest.bytes.prefix(16))
+        ShortDigest.of(Array("\(push.message) \(push.acceptedAt.nanoseconds) ".utf8) + push.push.chatID)
     }
 }

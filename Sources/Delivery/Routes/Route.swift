@@ -35,14 +35,15 @@ final class Route: Sendable {
         name = route.name
         self.dependencies = dependencies
         let configuration = dependencies.configuration
-        let endpoint = route.endpoint ?? configuration.endpoint
+        let endpoint = configuration.endpoint(of: route)
         // One connection more than pushes need, for the probe.
         http = HTTPClient(
             configuration: .init(
                 maximumConnectionsPerHost: configuration.maximumRequestsInFlight + 1,
                 certificateAuthorityFile: endpoint.certificateAuthorityFile))
         gorush = GorushClient(http: http, endpoint: endpoint, timeout: configuration.timeout, probeTimeout: configuration.probeTimeout)
-        planner = BatchPlanner(dataFormat: configuration.dataFormat, texts: configuration.texts, lifetime: configuration.lifetime)
+        planner = BatchPlanner(
+            dataFormat: configuration.dataFormat, template: configuration.template(of: route), lifetime: configuration.lifetime)
         metrics = RouteMetrics(route: route.name)
         var logger = dependencies.logger
         logger[metadataKey: "route"] = "\(route.name)"
@@ -89,7 +90,7 @@ final class Route: Sendable {
         changed.notify()
     }
 
-    /// Something happened; what changes for the operator is logged.
+    /// Something happened that ``run()`` has caused, or will soon hear the end of; what changes for the operator is logged.
     private func note(_ event: RouteState.Event) {
         let now = dependencies.time.elapsed()
         let (before, after) = state.withLock { state in
@@ -143,12 +144,12 @@ final class Route: Sendable {
         metrics.answered(answer)
         switch AnswerReading(answer, batch: batch, retriesItself: state.withLock { $0.instance?.retriesItself ?? false }) {
         case .outcomes(let outcomes, let news):
-            tell(.answered(news, .init(outcomes), jitter: jitter()))
+            note(.answered(news, .init(outcomes), jitter: jitter()))
             await settle(zip(batch.flatMap(\.pushes), outcomes).map(Outbox.Attempt.init), attemptedAt: attemptedAt)
         case .divide:
             for half in planner.divide(batch, at: attemptedAt) ?? [] { await post(half, attemptedAt: attemptedAt) }
         case .limit(let limit):
-            tell(.limited(limit))
+            note(.limited(limit))
             logger.notice("gorush takes fewer notifications at a time", metadata: ["limit": "\(limit)"])
             let attempts = batch.flatMap(\.pushes).map { Outbox.Attempt(push: $0, outcome: .notSent(reason: "over limit")) }
             await settle(attempts, attemptedAt: attemptedAt)

@@ -230,7 +230,7 @@ struct RouteState: Sendable {
         probing = .waiting(until: now + (probe == .unreachable ? Self.searchInterval : Self.probeInterval))
         guard case .instance(let instance) = probe else { return }
         self.instance = instance
-        warnings = instance.warnings(for: route.pushes == .platform(.android) ? .android : .ios)
+        warnings = instance.warnings(for: route.platform, environment: configuration.endpoint(of: route).environment)
         maximumNotificationCount = min(configuration.maximumNotificationsPerRequest, instance.maximumNotificationCount ?? .max)
     }
 }

@@ -11,7 +11,7 @@ import Wire
 @Suite(.safetyNet) struct GorushBodyTests {
     @Test func `The body of RFC 71, with all that delivery adds`() throws {
         let ios = GorushNotification(
-            identifier: "n", tokens: ["a", "b"], platform: .ios, topic: "im.status.ethereum", message: "You have a new message",
+            identifier: "n", tokens: ["a", "b"], platform: .ios, topic: "im.status.ethereum", text: "You have a new message",
             data: .rfc71(chatID: "0x01", message: "0x02", installationIDs: ["i", "j"]), collapseIdentifier: "c",
             expiry: .init(unixSeconds: 1_800_000_000, secondsLeft: 60))
         var android = ios
@@ -33,7 +33,7 @@ import Wire
         for body in bodies {
             let references = try PostedNotification.parse(body)
             let pushes = try references.map(push)
-            let groups = GorushGroup.make(from: queued(pushes), format: .statusGo, texts: PushTexts(), oneTokenEach: true)
+            let groups = GorushGroup.make(from: queued(pushes), format: .statusGo, template: NotificationTemplate(), oneTokenEach: true)
             #expect(try posted(groups.map(\.notification)) == references)
         }
     }
@@ -63,7 +63,7 @@ import Wire
             let notifications = try references.map { reference in
                 GorushNotification(
                     tokens: reference.tokens, platform: try #require(.init(rawValue: reference.platform)), topic: reference.topic,
-                    message: reference.message,
+                    text: .literal(reference.message),
                     data: .statusGo(
                         encryptedMessage: try #require(reference.data["encryptedMessage"]), chatID: try #require(reference.data["chatId"]),
                         publicKey: try #require(reference.data["publicKey"])))

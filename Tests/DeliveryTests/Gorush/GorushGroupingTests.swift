@@ -11,9 +11,10 @@ import Wire
 /// Which devices share a notification, and what is in it (PROTOCOL.md §10).
 @Suite(.safetyNet) struct GorushGroupingTests {
     private func make(
-        _ pushes: [AcceptedPush], _ format: GorushDataFormat = .rfc71, texts: PushTexts = PushTexts(), oneTokenEach: Bool = false
+        _ pushes: [AcceptedPush], _ format: GorushDataFormat = .rfc71, template: NotificationTemplate = NotificationTemplate(),
+        oneTokenEach: Bool = false
     ) -> [GorushGroup] {
-        GorushGroup.make(from: queued(pushes), format: format, texts: texts, oneTokenEach: oneTokenEach)
+        GorushGroup.make(from: queued(pushes), format: format, template: template, oneTokenEach: oneTokenEach)
     }
 
     private func push(_ name: String, _ change: (inout AcceptedPush) -> Void = { _ in }) -> AcceptedPush {
@@ -71,7 +72,8 @@ import Wire
     @Test(
         "What devices do not share keeps them apart",
         arguments: [
-            { $0.tokenType = .firebase }, { $0.apnTopic = "other" }, { $0.type = .mention }, { $0.chatID = [1] }, { $0.message = [1] },
+            { $0.target.keyHash = Digest64(repeating: 1) }, { $0.tokenType = .firebase }, { $0.apnTopic = "other" }, { $0.type = .mention },
+            { $0.chatID = [1] }, { $0.message = [1] },
         ] as [@Sendable (inout AcceptedPush) -> Void])
     func apart(change: @Sendable (inout AcceptedPush) -> Void) {
         let groups = make([push("a"), push("b", change), push("c"), push("d", change)])
@@ -79,9 +81,7 @@ import Wire
         #expect(groups.map(\.notification.tokens) == [["token-a", "token-c"], ["token-b", "token-d"]])
     }
 
-    @Test func `different owners, and topics that Firebase does not use, do not keep devices apart`() {
-        let owners = [push("a"), push("b") { $0.target.keyHash = Digest64(repeating: 1) }]
-        #expect(make(owners).map(\.indexes) == [[0, 1]])
+    @Test func `topics that Firebase does not use do not keep devices apart`() {
         let firebase = ["x", "y"].map { topic in
             push(topic) {
                 $0.tokenType = .firebase
@@ -105,14 +105,15 @@ import Wire
         (PushNotificationType(rawValue: 77), "You have a new message"),
     ])
     func `each type has its text, a later type that of a message`(type: PushNotificationType, text: String) {
-        #expect(make([push("a") { $0.type = type }])[0].notification.message == text)
+        #expect(make([push("a") { $0.type = type }])[0].notification.text == .literal(text))
     }
 
     @Test func `texts are settings, and types with one text are grouped`() {
-        let texts = PushTexts(message: "m", mention: "m", requestToJoinCommunity: "r")
+        var template = NotificationTemplate()
+        template.texts = PushTexts(message: "m", mention: "m", requestToJoinCommunity: "r")
         let groups = make(
-            [push("a"), push("b") { $0.type = .requestToJoinCommunity }, push("c") { $0.type = .mention }], texts: texts)
-        #expect(groups.map(\.notification.message) == ["m", "r"])
+            [push("a"), push("b") { $0.type = .requestToJoinCommunity }, push("c") { $0.type = .mention }], template: template)
+        #expect(groups.map(\.notification.text) == ["m", "r"])
         #expect(groups.map(\.indexes) == [[0, 2], [1]])
     }
 
@@ -142,21 +143,35 @@ import Wire
         func message(_ byteCount: Int) throws -> String {
             let group = make([push(installationID) { $0.message = Array(repeating: 0xEE, count: byteCount) }], format)[0]
             #expect(try payloadByteCount(group) <= 4_096)
-            switch group.notification.data {
-            case .rfc71(_, let message, _), .statusGo(let message, _, _): return message
-            }
+            return group.notification.data.ciphertext
         }
         #expect(try message(1_024) == "0x" + String(repeating: "ee", count: 1_024))
         #expect(try message(2_048) == "0x")
         #expect(try message(1 << 20) == "0x")
     }
 
-    /// What APNs gets (GORUSH.md §5); gorush is in Go, which escapes `<`, `>` and `&`.
+    @Test(arguments: GorushDataFormat.allCases)
+    func `what is merged into each notification counts, and goes before the ciphertext`(format: GorushDataFormat) throws {
+        var template = NotificationTemplate()
+        template.addData(String(repeating: "<", count: 100), named: "custom")
+        template.fields.set(.text(String(repeating: "é", count: 200)), at: "title")
+        template.threadsByChat = true
+        for byteCount in stride(from: 1_000, to: 2_000, by: 100) {
+            let group = make([push("a") { $0.message = [UInt8](repeating: 1, count: byteCount) }], format, template: template)[0]
+            #expect(try payloadByteCount(group) <= 4_096)
+            let isLeftOut = group.notification.data.ciphertext == "0x"
+            #expect(isLeftOut == (byteCount > 1_000))
+        }
+    }
+
+    /// What APNs gets (GORUSH.md §5), and what is in it; gorush is in Go, which escapes `<`, `>` and `&`.
     private func payloadByteCount(_ group: GorushGroup) throws -> Int {
-        let text = group.notification.message
-        let data = String(decoding: try JSONEncoder().encode(group.notification.data), as: UTF8.self)
-        let angles = data.filter { "<>&".contains($0) }.count
-        return #"{"aps":{"alert":""},}"#.utf8.count + text.utf8.count + data.utf8.count + 5 * angles
+        var notification = group.notification
+        notification.tokens = []
+        let json = String(decoding: try GorushNotification.body([notification]), as: UTF8.self)
+        let angles = json.filter { "<>&".contains($0) }.count
+        return #"{"aps":{"alert":""},}"#.utf8.count + json.utf8.count
+            - #"{"notifications":[{"message":,"platform":1,"tokens":[]}]}"#.utf8.count + 5 * angles
     }
 
     private func expect(
@@ -171,6 +186,20 @@ import Wire
 /// In the outbox, numbered in order.
 func queued(_ pushes: [AcceptedPush]) -> [QueuedPush] {
     pushes.enumerated().map { QueuedPush(id: Int64($0), message: 1, push: $1, acceptedAt: World.start) }
+}
+
+extension GorushNotification.Content {
+    fileprivate var ciphertext: String {
+        switch self {
+        case .rfc71(_, let message, _), .statusGo(let message, _, _): message
+        }
+    }
+
+    fileprivate var chat: String {
+        switch self {
+        case .rfc71(let chat, _, _), .statusGo(_, let chat, _): chat
+        }
+    }
 }
 
 extension GorushGroup {
@@ -220,25 +249,20 @@ private func somePush(_ change: (inout AcceptedPush) -> Void = { _ in }) -> Acce
                 $0.chatID = [UInt8](repeating: 1, count: chatByteCount)
                 $0.message = [UInt8](repeating: 2, count: messageByteCount)
             }
-            let made = GorushGroup.make(from: queued([push]), format: format, texts: PushTexts(), oneTokenEach: true)
+            let made = GorushGroup.make(from: queued([push]), format: format, template: NotificationTemplate(), oneTokenEach: true)
             let notification = try #require(made.first?.notification)
-            let data = try JSONEncoder().encode(notification.data)
-            #expect(data.count + notification.message.utf8.count <= GorushPayload.maximumByteCount)
-            let (chat, message) =
-                switch notification.data {
-                case .rfc71(let chatID, let message, _): (chatID, message)
-                case .statusGo(let message, let chatID, _): (chatID, message)
-                }
-            #expect((chat == "0x") == (chatByteCount > 1_800))
-            #expect((message == "0x") == (messageByteCount > 100))
+            let data = try JSONEncoder().encode(notification)
+            #expect(data.count <= GorushPayload.maximumByteCount)
+            #expect((notification.data.chat == "0x") == (chatByteCount > 1_800))
+            #expect((notification.data.ciphertext == "0x") == (messageByteCount > 100))
         }
     }
 
     @Test(arguments: GorushDataFormat.allCases)
     func `No key is one that Apple or Google keeps to itself`(format: GorushDataFormat) throws {
-        let made = GorushGroup.make(from: queued([somePush()]), format: format, texts: PushTexts(), oneTokenEach: true)
-        let json = try JSONSerialization.jsonObject(with: JSONEncoder().encode(made[0].notification.data)) as? [String: Any]
-        for key in try #require(json).keys {
+        let made = GorushGroup.make(from: queued([somePush()]), format: format, template: NotificationTemplate(), oneTokenEach: true)
+        let json = try JSONSerialization.jsonObject(with: JSONEncoder().encode(made[0].notification)) as? [String: Any]
+        for key in try #require(json?["data"] as? [String: Any]).keys {
             #expect(!["aps", "from", "message_type", "notification"].contains(key) && !key.hasPrefix("google") && !key.hasPrefix("gcm"))
         }
     }

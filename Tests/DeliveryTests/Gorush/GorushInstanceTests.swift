@@ -28,8 +28,8 @@ import Testing
         #expect(instance.queueCount == 8_192)
         #expect(instance.retriesItself)
         #expect(instance.ios?.enabled == false && instance.android?.enabled == true)
-        #expect(instance.warnings(for: .ios).count == 3)
-        #expect(instance.warnings(for: .android).count == 2)
+        #expect(instance.warnings(for: .ios, environment: .production).count == 3)
+        #expect(instance.warnings(for: .android, environment: .production).count == 2)
     }
 
     @Test("What is no configuration says nothing", arguments: ["", "404 page not found", "{", "[]", "core: 1", "ios: {}", "\u{0}", "- a"])
@@ -48,7 +48,7 @@ import Testing
         ])
     func warned(yaml: String, word: String) throws {
         let instance = try #require(read(yaml))
-        let warnings = Set([.ios, .android].flatMap(instance.warnings))
+        let warnings = Set([.ios, .android].flatMap { instance.warnings(for: $0, environment: .production) })
         #expect(warnings.count == 1 && warnings.allSatisfy { $0.contains(word) })
     }
 }

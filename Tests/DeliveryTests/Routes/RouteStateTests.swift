@@ -71,7 +71,7 @@ import Testing
         var route = started()
         #expect(route.next(at: .zero) == .look(requests: 32, batch: nil))
         route.handle(.woken, at: .zero)
-        route.handle(.nothingDue(until: nil), at: .zero)
+        route.handle(.nothingDue(until: .seconds(7)), at: .zero)
         #expect(route.next(at: .zero) == .look(requests: 32, batch: nil))
         route.handle(.nothingDue(until: nil), at: .zero)
         #expect(route.next(at: .zero) == .wait(until: .seconds(30)))

@@ -1,0 +1,116 @@
+import Delivery
+
+/// The settings `gorush.texts`, `gorush.locKeys`, `gorush.ios` and `gorush.android`, which each route can have as well: what is merged into
+/// each notification.
+struct NotificationSettings {
+    private static var texts: KeyValuePairs<String, WritableKeyPath<PushTexts, PushText>> {
+        ["message": \.message, "mention": \.mention, "requestToJoinCommunity": \.requestToJoinCommunity]
+    }
+
+    private var literals = PushTexts()
+    private var localizationKeys: [String: String] = [:]
+    private(set) var ios = NotificationTemplate()
+    private(set) var android = NotificationTemplate()
+
+    /// - Parameters:
+    ///   - section: `gorush`, or that of a route. What it leaves out stays as it is.
+    ///   - platforms: those that its pushes can be of.
+    mutating func read(below section: String, for platforms: [GorushPlatform], _ reader: inout SettingsReader) {
+        for (name, text) in Self.texts {
+            guard case .literal(let literal) = literals[keyPath: text] else { continue }
+            literals[keyPath: text] = .literal(reader.string("\(section).texts.\(name)", default: literal))
+        }
+        var texts = literals
+        for (name, text) in Self.texts {
+            localizationKeys[name] = reader.optionalString("\(section).locKeys.\(name)") ?? localizationKeys[name]
+            if let key = localizationKeys[name] { texts[keyPath: text] = .localizationKey(key) }
+        }
+        ios.texts = texts
+        android.texts = texts
+        if platforms.contains(.ios) { readIOS("\(section).ios", &reader) }
+        if platforms.contains(.android) { readAndroid("\(section).android", &reader) }
+    }
+
+    func template(for platform: GorushPlatform) -> NotificationTemplate {
+        switch platform {
+        case .ios: ios
+        case .android: android
+        }
+    }
+
+    private mutating func readIOS(_ section: String, _ reader: inout SettingsReader) {
+        Self.readFields(of: .ios, into: &ios, below: section, &reader)
+        Self.readData(into: &ios, below: section, &reader)
+        ios.threadsByChat = reader.bool("\(section).threadByChat", default: ios.threadsByChat)
+        if ios.threadsByChat, ios.fields["thread-id"] != nil {
+            reader.note("\(section).thread-id: not together with threadByChat")
+        }
+        ios.isSilent = ios.fields["push_type"] == "background"
+        guard ios.isSilent else { return }
+        Self.refuseVisible(.ios, in: ios, below: section, "a push with push_type background shows nothing", &reader)
+        if ios.threadsByChat { reader.note("\(section).threadByChat: a push with push_type background shows nothing") }
+        if ios.fields["content_available"] != .flag(true) {
+            reader.note("\(section).content_available: true is needed with push_type background, or Apple wakes nobody")
+        }
+        if ios.fields["priority"] != "normal" {
+            reader.note("\(section).priority: normal is needed with push_type background, or Apple refuses the push")
+        }
+    }
+
+    private mutating func readAndroid(_ section: String, _ reader: inout SettingsReader) {
+        Self.readFields(of: .android, into: &android, below: section, &reader)
+        let lifetime = "\(section).android.ttl"
+        android.timeToLive =
+            reader.optional(lifetime) { $0.duration(lifetime, default: .seconds(1), in: .seconds(1)...Duration.seconds(86_400)) }
+            ?? android.timeToLive
+        Self.readData(into: &android, below: section, &reader)
+        android.isSilent = reader.bool("\(section).dataOnly", default: android.isSilent)
+        if android.isSilent {
+            Self.refuseVisible(.android, in: android, below: section, "a push with dataOnly shows nothing", &reader)
+        }
+    }
+
+    private static func readFields(
+        of platform: GorushPlatform, into template: inout NotificationTemplate, below section: String, _ reader: inout SettingsReader
+    ) {
+        for field in GorushField.all(of: platform) {
+            let key = "\(section).\(field.path.joined(separator: "."))"
+            guard let value = reader.optional(key, { $0.json(key, field.kind) }) else { continue }
+            template.fields.set(value, at: field.path[...])
+        }
+    }
+
+    private static func readData(into template: inout NotificationTemplate, below section: String, _ reader: inout SettingsReader) {
+        for name in reader.names(below: "\(section).data") {
+            let key = "\(section).data.\(name)"
+            let text = reader.string(key, default: "")
+            guard NotificationTemplate.mayHoldData(named: name) else {
+                reader.note("\(key): the name belongs to Apple, Google or this server")
+                continue
+            }
+            template.addData(text, named: name)
+        }
+    }
+
+    private static func refuseVisible(
+        _ platform: GorushPlatform, in template: NotificationTemplate, below section: String, _ reason: String,
+        _ reader: inout SettingsReader
+    ) {
+        for field in GorushField.all(of: platform) where field.isVisible && template.fields[field.path[...]] != nil {
+            reader.note("\(section).\(field.path.joined(separator: ".")): \(reason)")
+        }
+    }
+}
+
+extension SettingsReader {
+    fileprivate mutating func json(_ key: String, _ kind: GorushField.Kind) -> JSON {
+        switch kind {
+        case .text: .text(string(key, default: ""))
+        case .flag: .flag(bool(key, default: false))
+        case .count: .number(Int64(integer(key, default: 0, in: 0...Int(Int32.max))))
+        case .choice(let words): .text(string(key, default: "", expected: "one of " + words.joined(separator: ", "), words.contains))
+        case .color:
+            .text(string(key, default: "", expected: "a color like #5b45f0") { $0.wholeMatch(of: /#[0-9a-fA-F]{6}/) != nil })
+        }
+    }
+}

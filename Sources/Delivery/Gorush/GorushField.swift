@@ -1,0 +1,61 @@
+/// A field of a notification that an operator may set for all of them, under gorush's own name and type (GORUSH.md §3): a wrong type makes
+/// gorush refuse the whole batch, and a wrong value makes Google's client drop the notification without a word.
+package struct GorushField: Sendable {
+    package enum Kind: Sendable {
+        case text
+        case flag
+        /// 0 or above.
+        case count
+        case choice([String])
+        /// `#rrggbb`
+        case color
+    }
+
+    package var path: [String]
+    package var kind: Kind
+    /// Whether it belongs to what is shown, and so to no notification that shows nothing.
+    package var isVisible: Bool
+
+    private init(_ path: String..., kind: Kind, isVisible: Bool = true) {
+        self.path = path
+        self.kind = kind
+        self.isVisible = isVisible
+    }
+
+    /// What can be set. The rest is delivery's own (`tokens`, `notif_id`, `collapse_id` …), does something else than it seems to (`topic`,
+    /// `sound` and `image` of Android), or belongs to no message (`event` …).
+    package static func all(of platform: GorushPlatform) -> [GorushField] {
+        switch platform {
+        case .ios: ios
+        case .android: android
+        }
+    }
+
+    private static let ios = [
+        GorushField("title", kind: .text),
+        GorushField("alert", "title-loc-key", kind: .text),
+        GorushField("alert", "subtitle", kind: .text),
+        GorushField("sound", kind: .text),
+        GorushField("badge", kind: .count),
+        GorushField("category", kind: .text),
+        GorushField("thread-id", kind: .text),
+        GorushField("interruption_level", kind: .choice(["passive", "active", "time-sensitive", "critical"])),
+        GorushField("mutable_content", kind: .flag),
+        GorushField("content_available", kind: .flag, isVisible: false),
+        GorushField("push_type", kind: .choice(["alert", "background"]), isVisible: false),
+        GorushField("priority", kind: .choice(["high", "normal"]), isVisible: false),
+    ]
+
+    private static let android = [
+        GorushField("title", kind: .text),
+        GorushField("priority", kind: .choice(["high", "normal"]), isVisible: false),
+        GorushField("android", "collapse_key", kind: .text, isVisible: false),
+        GorushField("android", "restricted_package_name", kind: .text, isVisible: false),
+        GorushField("android", "notification", "channel_id", kind: .text),
+        GorushField("android", "notification", "title_loc_key", kind: .text),
+        GorushField("android", "notification", "icon", kind: .text),
+        GorushField("android", "notification", "color", kind: .color),
+        GorushField("android", "notification", "sound", kind: .text),
+        GorushField("android", "notification", "click_action", kind: .text),
+    ]
+}

@@ -1,0 +1,11 @@
+import StatusCrypto
+
+/// A name that Apple, Google and phones may see: half of a SHA-256, in hex. It says nothing of what it was made of.
+enum ShortDigest {
+    /// APNs takes up to 64 bytes for a `collapse_id` (GORUSH.md §3).
+    static let byteCount = 32
+
+    static func of(_ bytes: [UInt8]) -> String {
+        Hex.encode(SHA256.hash(bytes).bytes.prefix(byteCount / 2))
+    }
+}

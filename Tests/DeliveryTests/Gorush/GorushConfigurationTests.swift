@@ -1,0 +1,46 @@
+import Foundation
+import TestSupport
+import Testing
+import Yams
+
+@testable import Delivery
+
+/// `Config/gorush.yml` is a gorush's configuration, and one that we have nothing to say against.
+@Suite(.safetyNet) struct GorushConfigurationTests {
+    /// GORUSH.md §13.
+    private static let keys: [String: Set<String>] = [
+        "core": [
+            "enabled", "address", "port", "max_notification", "worker_num", "queue_num", "mode", "sync", "ssl", "cert_path", "key_path",
+            "http_proxy", "shutdown_timeout", "feedback_hook_url", "feedback_timeout", "feedback_header",
+        ],
+        "ios": [
+            "enabled", "key_path", "key_base64", "key_type", "password", "production", "max_concurrent_pushes", "max_retry", "key_id",
+            "team_id",
+        ],
+        "android": ["enabled", "key_path", "credential", "max_retry"],
+        "queue": ["engine"],
+        "log": ["format", "access_log", "access_level", "error_log", "error_level", "hide_token", "hide_messages"],
+    ]
+
+    private func text() throws -> String {
+        let file = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../../Config/gorush.yml")
+        return try String(contentsOf: file, encoding: .utf8)
+    }
+
+    @Test func `Every key is one of gorush's`() throws {
+        let root = try #require(try Yams.load(yaml: text()) as? [String: [String: Any]])
+        #expect(Set(root.keys).isSuperset(of: ["core", "ios", "android", "log"]))
+        for (section, settings) in root {
+            let known = try #require(Self.keys[section], "\(section)")
+            #expect(Set(settings.keys).isSubset(of: known), "\(section)")
+        }
+    }
+
+    @Test(arguments: [GorushPlatform.ios, .android])
+    func `A route that meets such a gorush has nothing to warn of`(platform: GorushPlatform) throws {
+        let instance = try #require(GorushInstance(yaml: Array(try text().utf8)))
+        #expect(instance.core.sync == true)
+        #expect(instance.warnings(for: platform, environment: .production) == [])
+        #expect(instance.maximumNotificationCount == DeliveryConfiguration(endpoint: .init(url: "")).maximumNotificationsPerRequest)
+    }
+}

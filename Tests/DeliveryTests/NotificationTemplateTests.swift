@@ -1,0 +1,181 @@
+import Daemon
+import Foundation
+import PushProtocol
+import Store
+import TestSupport
+import Testing
+
+@testable import Delivery
+
+/// What an operator sets is in the bytes that gorush gets, and what gorush could not use is refused at the start.
+@Suite(.safetyNet) struct NotificationTemplateTests {
+    private func configuration(_ yaml: String) throws -> DeliveryConfiguration {
+        let text = "gorush:\n  url: http://gorush\n" + yaml.split(separator: "\n").map { "  \($0)\n" }.joined()
+        return try #require(try Settings(SettingsSource(yaml: text, environment: [:], flags: [:]), environment: [:]).delivery)
+    }
+
+    /// The notifications for one iPhone and one Android phone, without what differs from run to run.
+    private func posted(_ yaml: String) async throws -> [Int: NSDictionary] {
+        let configuration = try configuration(yaml)
+        let posts = try await withStubGorush { stub in
+            let world = try World()
+            try await world.withDelivery(
+                to: await stub.url,
+                {
+                    $0.ios = configuration.ios; $0.android = configuration.android; $0.routes = configuration.routes
+                }
+            ) { running in
+                try await running.accept([iosPush(1), androidPush(2)])
+                try await running.settle()
+                #expect(try await running.outcomes() == [.sent: 2])
+            }
+            return stub.posts.all.map(\.body)
+        }
+        var notifications: [Int: NSDictionary] = [:]
+        for post in posts {
+            let body = try JSONSerialization.jsonObject(with: Data(post.utf8)) as? [String: [[String: Any]]]
+            var notification = try #require(body?["notifications"]?.first)
+            for name in ["notif_id", "tokens", "expiration"] { notification[name] = nil }
+            notifications[try #require(notification["platform"] as? Int)] = notification as NSDictionary
+        }
+        return notifications
+    }
+
+    private static let iosData = #""data":{"chat_id":"0x0102","message":"0x030405","installation_ids":["installation-1"]}"#
+    private static let androidData = #""data":{"chat_id":"0x0102","message":"0x030405","installation_ids":["installation-2"]}"#
+    private static let ios = #""platform":1,"topic":"im.status.ethereum","collapse_id":"COLLAPSE",\#(iosData)"#
+    private static let message = #""message":"You have a new message""#
+    private static let android = #""platform":2,"android":{"ttl":"86400s","notification":{"tag":"COLLAPSE"}},\#(androidData)"#
+
+    struct Example: CustomTestStringConvertible, Sendable {
+        var yaml: String
+        var platform: Int
+        var json: String
+        var testDescription: String { yaml }
+
+        static func ios(_ yaml: String, _ json: String) -> Example { Example(yaml: yaml, platform: 1, json: json) }
+        static func android(_ yaml: String, _ json: String) -> Example { Example(yaml: yaml, platform: 2, json: json) }
+
+        static let all = [
+            ios("", "{\(NotificationTemplateTests.ios),\(message)}"),
+            android("", "{\(NotificationTemplateTests.android),\(message)}"),
+            ios(
+                """
+                ios: { title: T, sound: default, badge: 7, category: C, thread-id: G, interruption_level: time-sensitive, mutable_content: true,
+                  content_available: true, push_type: alert, priority: high, alert: { title-loc-key: K, subtitle: S } }
+                """,
+                """
+                {\(NotificationTemplateTests.ios),\(message),"title":"T","sound":"default","badge":7,"category":"C","thread-id":"G",
+                "interruption_level":"time-sensitive","mutable_content":true,"content_available":true,"push_type":"alert","priority":"high",
+                "alert":{"title-loc-key":"K","subtitle":"S"}}
+                """),
+            ios(
+                "ios: { data: { kind: push } }",
+                "{\(NotificationTemplateTests.ios),\(message)}".replacing(#""data":{"#, with: #""data":{"kind":"push","#)),
+            ios(
+                "ios: { threadByChat: true }",
+                #"{\#(NotificationTemplateTests.ios),\#(message),"thread-id":"a12871fee210fb8619291eaea194581c"}"#),
+            ios(
+                "ios: { push_type: background, content_available: true, priority: normal }",
+                """
+                {"platform":1,"topic":"im.status.ethereum","push_type":"background","content_available":true,"priority":"normal",\(iosData)}
+                """),
+            ios("texts: { message: M }", #"{\#(NotificationTemplateTests.ios),"message":"M"}"#),
+            ios("locKeys: { message: K }", #"{\#(NotificationTemplateTests.ios),"alert":{"loc-key":"K"}}"#),
+            android(
+                """
+                android: { title: T, priority: high, android: { collapse_key: K, restricted_package_name: p.q, ttl: 90s, notification: {
+                  channel_id: C, title_loc_key: L, icon: I, color: "#5B45f0", sound: S, click_action: A } }, data: { kind: push } }
+                """,
+                """
+                {"platform":2,\(message),"title":"T","priority":"high","android":{"collapse_key":"K","restricted_package_name":"p.q",
+                "ttl":"90s","notification":{"tag":"COLLAPSE","channel_id":"C","title_loc_key":"L","icon":"I","color":"#5B45f0","sound":"S",
+                "click_action":"A"}},"data":{"kind":"push","chat_id":"0x0102","message":"0x030405","installation_ids":["installation-2"]}}
+                """),
+            android(
+                "android: { dataOnly: true, priority: high }",
+                #"{"platform":2,"priority":"high","android":{"ttl":"86400s"},\#(androidData)}"#),
+            android(
+                "locKeys: { message: K }",
+                "{\(NotificationTemplateTests.android)}".replacing(#""tag":"#, with: #""body_loc_key":"K","tag":"#)),
+            // A route's own go before, and the rest is as above.
+            ios(
+                """
+                ios: { sound: a, badge: 1 }
+                texts: { mention: X }
+                routes: { app: { apnTopics: [im.status.ethereum], ios: { sound: b }, texts: { message: M } } }
+                """, #"{\#(NotificationTemplateTests.ios),"message":"M","sound":"b","badge":1}"#),
+            android(
+                """
+                android: { priority: high }
+                routes: { app: { platform: android, android: { dataOnly: true } } }
+                """, #"{"platform":2,"priority":"high","android":{"ttl":"86400s"},\#(androidData)}"#),
+        ]
+    }
+
+    @Test("Each setting is in what gorush gets, and nothing else is", arguments: Example.all)
+    func bytes(_ example: Example) async throws {
+        let notification = try #require(try await posted(example.yaml)[example.platform])
+        let collapse =
+            notification["collapse_id"] as? String ?? ((notification["android"] as? [String: Any])?["notification"] as? [String: Any])?[
+                "tag"] as? String
+        #expect(collapse.map(\.utf8.count) ?? 32 == 32)
+        let json = example.json.replacing("COLLAPSE", with: collapse ?? "")
+        let expected = try #require(try JSONSerialization.jsonObject(with: Data(json.utf8)) as? NSDictionary)
+        #expect(notification == expected)
+    }
+
+    @Test func `Two chats of one request are two notifications on a phone, and an attempt more is not`() {
+        func identifier(_ chat: [UInt8], message: Int64 = 1) -> String {
+            var push = queued([iosPush(1)])[0]
+            push.push.chatID = chat
+            push.message = message
+            return BatchPlanner.collapseIdentifier(of: push)
+        }
+        #expect(identifier([1]) == identifier([1]))
+        #expect(Set([identifier([1]), identifier([2]), identifier([1], message: 2), identifier([])]).count == 4)
+    }
+
+    @Test(
+        "What gorush could not use is refused, by its key",
+        arguments: [
+            ("ios: { badge: -1 }", "gorush.ios.badge:"), ("ios: { badge: many }", "gorush.ios.badge:"),
+            ("ios: { mutable_content: 1 }", "gorush.ios.mutable_content:"), ("ios: { mutableContent: true }", "gorush.ios.mutableContent:"),
+            ("ios: { priority: urgent }", "gorush.ios.priority:"), ("ios: { push_type: voip }", "gorush.ios.push_type:"),
+            ("ios: { interruption_level: loud }", "gorush.ios.interruption_level:"),
+            ("ios: { production: false }", "gorush.ios.production:"),
+            ("ios: { sound: [a, b] }", "gorush.ios.sound:"), ("ios: { alert: text }", "gorush.ios.alert:"),
+            ("ios: { thread-id: a, threadByChat: true }", "gorush.ios.thread-id:"), ("ios: { data: { aps: x } }", "gorush.ios.data.aps:"),
+            ("ios: { data: { chat_id: x } }", "gorush.ios.data.chat_id:"),
+            ("ios: { push_type: background, priority: normal }", "gorush.ios.content_available:"),
+            ("ios: { push_type: background, content_available: true }", "gorush.ios.priority:"),
+            ("ios: { push_type: background, content_available: true, priority: normal, sound: x }", "gorush.ios.sound:"),
+            ("ios: { push_type: background, content_available: true, priority: normal, threadByChat: true }", "gorush.ios.threadByChat:"),
+            ("android: { sound: x }", "gorush.android.sound:"), ("android: { topic: x }", "gorush.android.topic:"),
+            ("android: { android: { ttl: 3600 } }", "gorush.android.android.ttl:"), ("android: { android: { ttl: 25h } }", "ttl:"),
+            ("android: { android: { notification: { color: red } } }", "gorush.android.android.notification.color:"),
+            ("android: { android: { notification: { tag: x } } }", "gorush.android.android.notification.tag:"),
+            ("android: { dataOnly: true, title: x }", "gorush.android.title:"),
+            (
+                "android: { dataOnly: true, android: { notification: { channel_id: x } } }",
+                "gorush.android.android.notification.channel_id:"
+            ),
+            ("android: { data: { google_x: y } }", "gorush.android.data.google_x:"),
+            ("android: { data: { gcm: y } }", "gorush.android.data.gcm:"),
+            ("feedbackSecret: \"a:b\"", "gorush.feedbackSecret:"),
+            ("routes: { a: { apnTopics: [x], android: { title: x } } }", "gorush.routes.a.android.title:"),
+            ("routes: { a: { apnTopics: [x], ios: { badge: x } } }", "gorush.routes.a.ios.badge:"),
+            ("routes: { a: { apnTopics: [x], apnsEnvironment: sandbox } }", "gorush.routes.a.apnsEnvironment:"),
+            ("routes: { a: { apnTopics: [x], apnsEnvironment: sandbox, url: 'http://gorush/' } }", "gorush.routes.a.apnsEnvironment:"),
+        ])
+    func refused(yaml: String, place: String) {
+        let error = #expect(throws: SettingsError.self) { try configuration(yaml) }
+        #expect(error?.problems.count == 1 && error?.description.contains(place) == true, "\(error?.description ?? "")")
+    }
+
+    @Test func `Another of Apple's environments is another gorush`() throws {
+        let configuration = try configuration("routes: { a: { apnTopics: [x], apnsEnvironment: sandbox, url: 'http://other' } }")
+        #expect(configuration.routes[0].endpoint?.environment == .sandbox)
+        #expect(configuration.endpoint.environment == .production)
+    }
+}
