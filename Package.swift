@@ -112,7 +112,7 @@ let package = Package(
         library(
             "Daemon",
             [
-                "Engine", "Delivery", "Relay", "Transport", "MessageBus", "WakuREST", "SQLiteStore", "Store", "HTTPClient", "PushProtocol",
+                "Engine", "Delivery", "GatewayServer", "GatewayHTTP", "NextcloudProxy", "SoftphonePNM", "Notifications", "RSA", "Relay", "Transport", "MessageBus", "WakuREST", "SQLiteStore", "Store", "HTTPClient", "PushProtocol",
                 "Envelope", "KeyFiles", "StatusCrypto",
                 hummingbird, logging, metrics, serviceLifecycle, unixSignals, yams,
             ]),

@@ -72,7 +72,7 @@ package enum Server {
         let troubles: @Sendable () async -> [String] = { transport.troubles + engine.troubles + (delivery?.troubles ?? []) }
         let relayAddresses = settings.transportKind == .embedded ? settings.embeddedListen : []
         let readiness = Readiness(
-            relayCount: relayAddresses.count, publicKey: IdentityBody(identity.publicKey).publicKey, readyFile: readyFile, clock: clock,
+            relayCount: relayAddresses.count, hasGateways: settings.gateways != nil, publicKey: IdentityBody(identity.publicKey).publicKey, readyFile: readyFile, clock: clock,
             logger: logger, troubles: troubles)
         let gauges = Gauges(store: store, engine: engine, waku: transport as? WakuTransport)
         let metricsText: @Sendable () async -> String = {
@@ -105,6 +105,12 @@ package enum Server {
         // finishes what it is posting; the admin endpoints go last.
         var services: [any Service] = [admin]
         if let delivery { services.append(delivery) }
+        if let gateways = settings.gateways {
+            let parts = GatewayParts(
+                store: store, delivery: delivery, http: http, clock: clock, wallClock: wallClock,
+                workerCount: ProcessInfo.processInfo.activeProcessorCount, logger: logger)
+            services.append(gateways.server(parts, onListening: { readiness.gatewaysListen(on: $0) }))
+        }
         services += relays
         services += [readiness, engine]
         var group = ServiceGroupConfiguration(

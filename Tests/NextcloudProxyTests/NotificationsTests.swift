@@ -23,13 +23,13 @@ struct NotificationsTests {
 
     // MARK: Whole batches
 
-    @Test func `the reference's batch is accepted, and delivery woken`() async throws {
+    @Test func `the reference's batch is accepted in one go`() async throws {
         try await withProxy { world async throws in
             try await world.registerAlice()
             let answer = try await world.client.send(.post, "/notifications", Self.batch.body)
             #expect(answer == .init(status: 200, body: #"{"unknown":[],"failed":0}"#, contentType: "application/json"))
             #expect(world.store.accepted.count == 4)
-            #expect(world.wakes.value == 1)
+            #expect(world.store.acceptedBatches.value == 1)
             let owners = Self.batch.entries.map { GatewayVectors.notification($0).entry.deviceIdentifier }
             #expect(world.store.owners.map { DeviceIdentifier(Digest64($0) ?? .init()).text } == owners)
         }
@@ -40,7 +40,7 @@ struct NotificationsTests {
             let answer = try await world.client.send(.post, "/notifications", Self.batch.body)
             #expect(answer.status == 200)
             #expect(answer.body == Self.unknown("alice_talk_ios", "alice_files_android", failed: 4))
-            #expect(world.wakes.value == 0)
+            #expect(world.store.acceptedBatches.value == 0)
         }
     }
 
@@ -168,8 +168,8 @@ struct NotificationsTests {
         #expect(notification.kind == .alert && notification.priority == .high && notification.isMutable && notification.topic == "a")
     }
 
-    @Test(arguments: [("files_share_android_pkcs1", .normal), ("twofactor_android_oaep", .high)] as [(String, PushNotification.Priority)])
-    func `an Android phone gets data and nothing to show`(name: String, priority: PushNotification.Priority) async throws {
+    @Test(arguments: [("files_share_android_pkcs1", .normal), ("twofactor_android_oaep", .high)] as [(String, GatewayNotification.Priority)])
+    func `an Android phone gets data and nothing to show`(name: String, priority: GatewayNotification.Priority) async throws {
         try await withProxy { world async throws in
             try await world.registerAlice()
             _ = try await world.notify([Self.entry(name)])
@@ -243,7 +243,7 @@ struct NotificationsTests {
             try await world.registerAlice()
             world.store.set(isFull: true)
             #expect(try await world.notify([Self.entry("talk_chat_oaep")]).status == 503)
-            #expect(world.wakes.value == 0)
+            #expect(world.store.acceptedBatches.value == 0)
         }
     }
 

@@ -14,7 +14,7 @@ import TestSupport
 /// A proxy behind HTTP, its store in memory, and clocks that are set by hand.
 struct ProxyWorld: Sendable {
     /// As strict as a database: one transaction at a time, and nothing of one that fails.
-    final class MemoryStore: ProxyStore {
+    final class MemoryStore: ProxyStore, ProxyOutbox {
         struct Full: Error {}
 
         struct Content: Sendable {
@@ -25,9 +25,10 @@ struct ProxyWorld: Sendable {
         }
 
         private let content = Mutex(Content())
+        let acceptedBatches = Condition(0)
 
         var devices: [Device] { content.withLock { Array($0.devices.values) } }
-        var accepted: [PushNotification] { content.withLock { $0.accepted.map(\.notification.notification) } }
+        var accepted: [GatewayNotification] { content.withLock { $0.accepted.map(\.notification.notification) } }
         var owners: [[UInt8]] { content.withLock { $0.accepted.map(\.notification.owner) } }
 
         func set(isFull: Bool) { content.withLock { $0.isFull = isFull } }
@@ -70,6 +71,7 @@ struct ProxyWorld: Sendable {
                     content.accepted.append((notification, now))
                 }
             }
+            acceptedBatches.change { $0 += 1 }
         }
     }
 
@@ -100,8 +102,6 @@ struct ProxyWorld: Sendable {
     let proof: StubProof
     let clock: ManualClock
     let wallClock: ManualWallClock
-    /// How often delivery was told that there is something new.
-    let wakes: Condition<Int>
 
     func post(
         _ session: String, _ request: String = "post_devices_form", userAgent: String = talk
@@ -147,12 +147,11 @@ func withProxy(
     _ configuration: NextcloudProxy.Configuration = .init(apps: ProxyWorld.apps, firstMissGrace: .zero, registrationsPerMinute: 0),
     trustedProxies: Set<IPAddress> = [], logger: Logger = quietLogger, _ test: (ProxyWorld) async throws -> Void
 ) async throws {
-    let (store, proof, wakes) = (ProxyWorld.MemoryStore(), ProxyWorld.StubProof(), Condition(0))
+    let (store, proof) = (ProxyWorld.MemoryStore(), ProxyWorld.StubProof())
     let (clock, wallClock) = (ManualClock(), ManualWallClock(TestNode.start))
     let proxy = NextcloudProxy(
-        configuration: configuration, store: store, proof: proof, clock: clock, wallClock: wallClock.clock, logger: logger,
-        onAccepted: { wakes.change { $0 += 1 } })
+        configuration: configuration, store: store, outbox: store, proof: proof, clock: clock, wallClock: wallClock.clock, logger: logger)
     try await withGateways([proxy], trustedProxies: trustedProxies, logger: logger) { client in
-        try await test(ProxyWorld(client: client, store: store, proof: proof, clock: clock, wallClock: wallClock, wakes: wakes))
+        try await test(ProxyWorld(client: client, store: store, proof: proof, clock: clock, wallClock: wallClock))
     }
 }

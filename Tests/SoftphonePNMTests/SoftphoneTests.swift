@@ -23,7 +23,7 @@ struct SoftphoneTests {
 
         let state = Mutex(State())
 
-        var taken: [PushNotification] { state.withLock { $0.taken.map(\.notification) } }
+        var taken: [GatewayNotification] { state.withLock { $0.taken.map(\.notification) } }
 
         func deliver(_ notifications: [AcceptedNotification]) async throws -> [FirstAttempt] {
             try state.withLock { state in
@@ -51,9 +51,9 @@ struct SoftphoneTests {
 
     /// Sends one push.
     func code(_ fields: String, to app: String = "com.example.softphone.ios", token: String = token) async throws -> (
-        code: JSONValue?, taken: [PushNotification]
+        code: JSONValue?, taken: [GatewayNotification]
     ) {
-        var result: (JSONValue?, [PushNotification]) = (nil, [])
+        var result: (JSONValue?, [GatewayNotification]) = (nil, [])
         try await withSoftphone { client, outbox async throws in
             let body = #"{"AppId":"\#(app)","DeviceToken":"\#(token)",\#(fields)}"#
             let answer = try await client.send(.post, "/pnm2/send", body, type: "application/json")
@@ -229,7 +229,7 @@ struct SoftphoneTests {
     }
 }
 
-extension PushNotification {
+extension GatewayNotification {
     /// In the vectors' form. What is posted to gorush is Delivery's, and tested there.
     fileprivate var gorush: [String: JSONValue] {
         var fields: [String: JSONValue] = [

@@ -31,6 +31,8 @@ package struct Settings: Sendable {
     /// What gorush has to show in the header `X-Feedback-Secret` when it calls the feedback hook; nil: nothing.
     package var feedbackSecret: String?
     package var registrationPolicy: RegistrationPolicy
+    /// nil: none.
+    package var gateways: GatewaySettings?
     package var adminListen: ListenAddress
     package var logLevel: Logger.Level
     package var logFormat: LogFormat
@@ -87,6 +89,8 @@ package struct Settings: Sendable {
 
         registrationPolicy = RegistrationPolicy(
             acceptRetransmission: reader.bool("registration.acceptRetransmission", default: false))
+
+        gateways = Self.gateways(&reader)
 
         adminListen = reader.address("admin.listen", default: ListenAddress(host: "127.0.0.1", port: 9090))
 

@@ -62,6 +62,22 @@ package struct SettingsSource: Sendable {
         return Set(names).sorted()
     }
 
+    /// The same where a name may hold dots: it ends before one of these keys.
+    func names(below section: String, before keys: [String]) -> [String] {
+        let names = file.keys.filter { $0.hasPrefix(section + ".") }.compactMap { key -> String? in
+            let rest = key.dropFirst(section.count + 1)
+            return keys.first { rest.hasSuffix("." + $0) }.map { String(rest.dropLast($0.count + 1)) }
+        }
+        return Set(names).sorted()
+    }
+
+    /// Whether anything is set in a section.
+    func has(section: String) -> Bool {
+        let variable = Self.variable(for: section) + "_"
+        return file.keys.contains { $0.hasPrefix(section + ".") } || emptyKeys.contains { $0 == section || $0.hasPrefix(section + ".") }
+            || environment.keys.contains { $0.hasPrefix(variable) } || flags.keys.contains { $0.hasPrefix(section + ".") }
+    }
+
     /// Everything that was written and is no setting, or has no value.
     func unusable(besides known: Set<String>) -> [String] {
         let variables = Set(known.map { Self.variable(for: $0) })
@@ -109,7 +125,10 @@ package struct SettingsSource: Sendable {
             }
         case .sequence(let sequence):
             let texts = sequence.compactMap { $0.scalar?.string }
-            if path.isEmpty || texts.count != sequence.count {
+            // A list of sections: each has its number for a name.
+            if !path.isEmpty, !sequence.isEmpty, sequence.allSatisfy({ $0.mapping != nil }) {
+                for (index, node) in sequence.enumerated() { flatten(node, path: path + [String(index)]) }
+            } else if path.isEmpty || texts.count != sequence.count {
                 problems.append("\(key.isEmpty ? fileName : key): expected a list of plain values")
             } else {
                 file[key] = .list(texts)

@@ -11,14 +11,14 @@ package struct AppRule: Sendable {
     /// Searched in the header `User-Agent`, or in the empty text without one; nil: any.
     package var userAgent: String?
     package var token: TokenKind
-    package var platform: PushNotification.Platform
+    package var platform: GatewayNotification.Platform
     /// Bundle id; nil for Android.
     package var topic: String?
     /// Where a token for calls goes; nil: such a device is of another rule.
     package var voipTopic: String?
 
     package init(
-        userAgent: String? = nil, token: TokenKind = .any, platform: PushNotification.Platform, topic: String? = nil,
+        userAgent: String? = nil, token: TokenKind = .any, platform: GatewayNotification.Platform, topic: String? = nil,
         voipTopic: String? = nil
     ) {
         self.userAgent = userAgent

@@ -12,8 +12,8 @@ struct BatchEntry: Sendable, Equatable {
     /// Base64.
     var subject: String
     var signature: String
-    var priority: PushNotification.Priority
-    var kind: PushNotification.Kind
+    var priority: GatewayNotification.Priority
+    var kind: GatewayNotification.Kind
 
     /// What the subject of a phone with a key of 2,048 to 8,192 bits decodes to.
     private static let subjectByteCounts = 256...1_024
@@ -30,8 +30,8 @@ struct BatchEntry: Sendable, Equatable {
         self.subject = subject
         self.signature = signature
         // Servers before Nextcloud 17 do not send the type; values of a later one mean the usual.
-        priority = fields.string("priority").flatMap(PushNotification.Priority.init) ?? .normal
-        kind = fields.string("type").flatMap(PushNotification.Kind.init) ?? .alert
+        priority = fields.string("priority").flatMap(GatewayNotification.Priority.init) ?? .normal
+        kind = fields.string("type").flatMap(GatewayNotification.Kind.init) ?? .alert
     }
 
     /// Whether the device's user has signed the subject (GATEWAYS.md §1).
@@ -48,25 +48,25 @@ struct BatchEntry: Sendable, Equatable {
     }
 
     /// What the phone gets (GATEWAYS.md §3).
-    func notification(for device: Device) -> PushNotification {
+    func notification(for device: Device) -> GatewayNotification {
         // Always these two and nothing else: apps rely on both.
         let data = ["subject": subject, "signature": signature]
         switch device.platform {
         case .android:
-            return PushNotification(
+            return GatewayNotification(
                 platform: .android, token: device.token, kind: kind, priority: kind == .voip ? .high : priority, data: data)
         case .ios:
             switch kind {
             case .voip where device.voipToken != nil:
-                return PushNotification(
+                return GatewayNotification(
                     platform: .ios, token: device.voipToken ?? "", topic: device.voipTopic, kind: .voip, priority: .high, data: data)
             case .background:
-                var notification = PushNotification(
+                var notification = GatewayNotification(
                     platform: .ios, token: device.token, topic: device.topic, kind: .background, priority: .normal, data: data)
                 notification.isContentAvailable = true
                 return notification
             case .alert, .voip:
-                var notification = PushNotification(
+                var notification = GatewayNotification(
                     platform: .ios, token: device.token, topic: device.topic, kind: .alert, priority: kind == .voip ? .high : priority,
                     alert: .init(title: Self.key, body: Self.key, titleLocalizationKey: Self.key, bodyLocalizationKey: Self.key),
                     sound: "default", data: data)

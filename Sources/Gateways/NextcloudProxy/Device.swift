@@ -10,7 +10,7 @@ package struct Device: Sendable, Equatable {
     package var userKey: RSAPublicKey
     /// Of the token text as the device sent it.
     package var pushTokenHash: Digest64
-    package var platform: PushNotification.Platform
+    package var platform: GatewayNotification.Platform
     /// A secret.
     package var token: String
     package var topic: String?
@@ -21,7 +21,7 @@ package struct Device: Sendable, Equatable {
     package var updatedAt: Timestamp
 
     package init(
-        identifier: DeviceIdentifier, userKey: RSAPublicKey, pushTokenHash: Digest64, platform: PushNotification.Platform, token: String,
+        identifier: DeviceIdentifier, userKey: RSAPublicKey, pushTokenHash: Digest64, platform: GatewayNotification.Platform, token: String,
         topic: String? = nil, voipToken: String? = nil, voipTopic: String? = nil, createdAt: Timestamp, updatedAt: Timestamp
     ) {
         self.identifier = identifier

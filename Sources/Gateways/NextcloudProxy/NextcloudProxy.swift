@@ -60,29 +60,27 @@ package final class NextcloudProxy: Gateway {
 
     private let configuration: Configuration
     private let store: any ProxyStore
+    private let outbox: any ProxyOutbox
     private let proof: any IdentityProof
     private let wallClock: WallClock
     private let elapsed: @Sendable () -> Duration
     private let logger: Logger
-    private let onAccepted: @Sendable () -> Void
     private let limits: Mutex<Limits>
     private let batches = ConcurrencyLimiter(limit: batchesAtATime)
 
-    /// - Parameters:
-    ///   - clock: for limits.
-    ///   - onAccepted: there is something new in the outbox.
+    /// - Parameter clock: for limits.
     package init(
-        configuration: Configuration, store: any ProxyStore, proof: any IdentityProof, clock: some Clock<Duration>, wallClock: WallClock,
-        logger: Logger, onAccepted: @escaping @Sendable () -> Void
+        configuration: Configuration, store: any ProxyStore, outbox: any ProxyOutbox, proof: any IdentityProof, clock: some Clock<Duration>,
+        wallClock: WallClock, logger: Logger
     ) {
         self.configuration = configuration
         self.store = store
+        self.outbox = outbox
         self.proof = proof
         self.wallClock = wallClock
         let origin = clock.now
         elapsed = { origin.duration(to: clock.now) }
         self.logger = logger
-        self.onAccepted = onAccepted
         limits = Mutex(
             Limits(
                 registrations: RateLimiter(configuration.registrationsPerMinute, every: .seconds(60)),
@@ -199,8 +197,7 @@ package final class NextcloudProxy: Gateway {
             if case .accepted(let notification) = judgement { notification } else { nil }
         }
         if !accepted.isEmpty {
-            try await store.accept(accepted, repeatsSince: now.advanced(by: .zero - Self.repeatInterval), at: now)
-            onAccepted()
+            try await outbox.accept(accepted, repeatsSince: now.advanced(by: .zero - Self.repeatInterval), at: now)
         }
         let unknownCount = judgements.count { $0 == .unknown }
         let elapsed = elapsed()

@@ -14,8 +14,11 @@ package protocol ProxyStore: Sendable {
     func devices(
         _ identifiers: Set<DeviceIdentifier>, removedSince: Timestamp
     ) async throws -> (known: [DeviceIdentifier: Device], removed: Set<DeviceIdentifier>)
+}
 
-    /// Puts notifications into the outbox, all of them or none.
+/// Where the proxy's notifications go.
+package protocol ProxyOutbox: Sendable {
+    /// Accepts notifications, all of them or none: they are durable when it returns.
     ///
     /// - Parameter repeatsSince: one that was accepted at that time or later is left out.
     func accept(_ notifications: [AcceptedNotification], repeatsSince: Timestamp, at now: Timestamp) async throws

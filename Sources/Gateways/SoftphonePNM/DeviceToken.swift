@@ -11,7 +11,7 @@ enum DeviceToken {
     /// As Apple or Google take it.
     ///
     /// - Returns: nil for what is no token.
-    static func decode(_ text: String, for platform: PushNotification.Platform) -> String? {
+    static func decode(_ text: String, for platform: GatewayNotification.Platform) -> String? {
         switch platform {
         case .ios:
             // First: 64 digits of hex are base64, too.

@@ -89,7 +89,9 @@ package final class SoftphoneGateway: Gateway {
             }
             do throws(SoftphonePush.Fault) {
                 // Whoever asks twice wants two pushes.
-                notifications.append(AcceptedNotification(try SoftphonePush(element, apps: apps).notification, digest: random.fixedBytes()))
+                var notification = try SoftphonePush(element, apps: apps).notification
+                notification.isTriedOnce = true
+                notifications.append(AcceptedNotification(notification, digest: random.fixedBytes()))
                 answers.append(nil)
             } catch {
                 answers.append(.refused(error.response))

@@ -21,7 +21,7 @@ struct SoftphonePush: Sendable {
     }
 
     /// What the phone gets.
-    let notification: PushNotification
+    let notification: GatewayNotification
 
     /// What is passed on to the app's code, beside the verb and the selector.
     private static let passedOn = ["UserName", "UserDisplayName", "Message", "ContentType", "Id", "ThreadId"]
@@ -44,7 +44,7 @@ struct SoftphonePush: Sendable {
             if let selector = try Self.optional("Selector", fields) { data["Selector"] = selector }
             let message = try Self.required("Message", fields)
             notification = try Self.fitted(message) { message in
-                var notification = PushNotification(
+                var notification = GatewayNotification(
                     platform: app.platform, token: token, topic: app.topic, kind: .alert, priority: .high, alert: .init(body: message),
                     data: data)
                 if app.platform == .ios { notification.sound = try Self.sound(fields) }
@@ -69,7 +69,7 @@ struct SoftphonePush: Sendable {
                 return notification
             }
             let sender = data["UserDisplayName"] ?? data["UserName"] ?? ""
-            var notification = PushNotification(
+            var notification = GatewayNotification(
                 platform: .ios, token: token, topic: app.topic, kind: .alert, priority: .high,
                 alert: .init(title: sender.isEmpty ? nil : sender, body: Self.body(message, sender: sender)), sound: try Self.sound(fields),
                 data: data)
@@ -81,14 +81,14 @@ struct SoftphonePush: Sendable {
     }
 
     /// What reaches the app's code and shows nothing.
-    private static func order(_ data: [String: String], to token: String, of app: SoftphoneApp) -> PushNotification {
+    private static func order(_ data: [String: String], to token: String, of app: SoftphoneApp) -> GatewayNotification {
         switch app.platform {
         case .android:
-            return PushNotification(platform: .android, token: token, kind: .background, priority: .high, data: data)
+            return GatewayNotification(platform: .android, token: token, kind: .background, priority: .high, data: data)
         case .ios where app.isPushKit:
-            return PushNotification(platform: .ios, token: token, topic: app.topic, kind: .voip, priority: .high, data: data)
+            return GatewayNotification(platform: .ios, token: token, topic: app.topic, kind: .voip, priority: .high, data: data)
         case .ios:
-            var notification = PushNotification(
+            var notification = GatewayNotification(
                 platform: .ios, token: token, topic: app.topic, kind: .background, priority: .normal, data: data)
             notification.isContentAvailable = true
             return notification
@@ -137,8 +137,8 @@ struct SoftphonePush: Sendable {
 
     /// The notification with as much of the message as Apple and Google take.
     private static func fitted(
-        _ message: String, _ make: (String) throws(Fault) -> PushNotification
-    ) throws(Fault) -> PushNotification {
+        _ message: String, _ make: (String) throws(Fault) -> GatewayNotification
+    ) throws(Fault) -> GatewayNotification {
         let whole = try make(message)
         guard PayloadSize.byteCount(whole) > PayloadSize.maximumByteCount else { return whole }
         // The longest beginning that fits, in characters as people see them.
@@ -161,7 +161,7 @@ enum PayloadSize {
     /// `aps`, its names and brackets.
     private static let wrapperByteCount = 160
 
-    static func byteCount(_ notification: PushNotification) -> Int {
+    static func byteCount(_ notification: GatewayNotification) -> Int {
         let shown = [notification.alert?.title, notification.alert?.body, notification.sound, notification.threadID].compactMap(\.self)
         return wrapperByteCount + shown.reduce(0) { $0 + byteCount($1) }
             + notification.data.reduce(0) { $0 + byteCount($1.key) + byteCount($1.value) + 2 }

@@ -18,6 +18,7 @@ enum Schema {
             try database.execute(sql: version1)
             try database.run("INSERT INTO identity (id, public_key) VALUES (1, ?)", identity)
         }
+        migrator.registerMigration("gateways") { try $0.execute(sql: Self.gateways) }
         return migrator
     }
 
@@ -36,6 +37,33 @@ enum Schema {
         let owner = try database.first("SELECT public_key FROM identity") { try $0.next(FixedBytes<33>.self) }
         guard owner == identity else { throw StoreError.otherIdentity }
     }
+
+    private static let gateways = """
+        -- What a gateway wants a phone to get, in JSON; NULL: a push of 71, or one that has ended.
+        ALTER TABLE push ADD COLUMN notification BLOB;
+
+        -- Devices of the Nextcloud push proxy.
+        CREATE TABLE nextcloud_device (
+            id INTEGER PRIMARY KEY,
+            identifier_prefix INTEGER NOT NULL,
+            identifier BLOB NOT NULL,
+            user_key BLOB NOT NULL,                 -- SubjectPublicKeyInfo
+            push_token_hash BLOB NOT NULL,
+            platform TEXT NOT NULL,
+            token TEXT NOT NULL,                    -- this and the one for calls: empty and NULL once removed
+            topic TEXT,
+            voip_token TEXT,
+            voip_topic TEXT,
+            created_at INTEGER NOT NULL,
+            updated_at INTEGER NOT NULL,
+            removed_at INTEGER,                     -- NULL as long as it is registered
+            is_dead INTEGER NOT NULL                -- removed because its token was
+        ) STRICT;
+        CREATE INDEX nextcloud_device_by_identifier ON nextcloud_device (identifier_prefix);
+        CREATE INDEX nextcloud_device_by_token ON nextcloud_device (substr(token, 1, 16)) WHERE removed_at IS NULL;
+        CREATE INDEX nextcloud_device_by_voip_token ON nextcloud_device (substr(voip_token, 1, 16)) WHERE voip_token IS NOT NULL;
+        CREATE INDEX nextcloud_device_removed ON nextcloud_device (removed_at) WHERE removed_at IS NOT NULL;
+        """
 
     private static let version1 = """
         PRAGMA application_id = \(applicationID);

@@ -1,7 +1,7 @@
 /// What a gateway wants a phone to get: one device, and what Apple or Google are told about it.
 ///
 /// It is stored with the push that carries it, so its names are not to be changed once released.
-package struct PushNotification: Sendable, Hashable, Codable {
+package struct GatewayNotification: Sendable, Hashable, Codable {
     package enum Platform: String, Sendable, Codable, CaseIterable {
         case ios
         case android
@@ -55,6 +55,8 @@ package struct PushNotification: Sendable, Hashable, Codable {
     package var threadID: String?
     /// Of two notifications with the same one a phone shows the later.
     package var collapseID: String?
+    /// Whoever asked for it waits for the first attempt and is told how that went: there is no second one.
+    package var isTriedOnce = false
     /// What the app's code gets.
     package var data: [String: String]
 
