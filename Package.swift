@@ -83,7 +83,8 @@ let package = Package(
         library(
             "SQLiteStore",
             [
-                "Store", "NextcloudProxy", "Notifications", "RSA", "PushProtocol", "Envelope", "StatusCrypto", "Wire", grdb, sqlite, logging,
+                "Store", "NextcloudProxy", "Notifications", "RSA", "PushProtocol", "Envelope", "StatusCrypto", "Wire", grdb, sqlite,
+                logging,
             ]),
         library("WakuREST", ["HTTPClient", "JSON", "Envelope", "StatusCrypto", "Wire"]),
         library("MessageBus", ["Envelope"]),
@@ -112,7 +113,8 @@ let package = Package(
         library(
             "Daemon",
             [
-                "Engine", "Delivery", "GatewayServer", "GatewayHTTP", "NextcloudProxy", "SoftphonePNM", "Notifications", "RSA", "Relay", "Transport", "MessageBus", "WakuREST", "SQLiteStore", "Store", "HTTPClient", "PushProtocol",
+                "Engine", "Delivery", "GatewayServer", "GatewayHTTP", "NextcloudProxy", "SoftphonePNM", "Notifications", "Relay",
+                "Transport", "MessageBus", "WakuREST", "SQLiteStore", "Store", "HTTPClient", "PushProtocol",
                 "Envelope", "KeyFiles", "StatusCrypto",
                 hummingbird, logging, metrics, serviceLifecycle, unixSignals, yams,
             ]),
@@ -153,7 +155,8 @@ let package = Package(
         // Reads what strangers send, on and on (Scripts/fuzz).
         .executableTarget(
             name: "pushfuzz", dependencies: ["CAllocationMeter", "WakuREST", "JSON", "Envelope", "StatusCrypto", "Wire", argumentParser],
-            path: "Tests/Fuzz", exclude: ["CAllocationMeter", "Regressions"], swiftSettings: settings + [.enableExperimentalFeature("Extern")]),
+            path: "Tests/Fuzz", exclude: ["CAllocationMeter", "Regressions"],
+            swiftSettings: settings + [.enableExperimentalFeature("Extern")]),
         .target(name: "CAllocationMeter", path: "Tests/Fuzz/CAllocationMeter", cSettings: [.treatAllWarnings(as: .error)]),
 
         // The example of the package in Examples, built as an app is: it sees what is public, and nothing else.

@@ -1,5 +1,5 @@
 package import Envelope
-import JSON
+package import JSON
 package import StatusCrypto
 import Wire
 

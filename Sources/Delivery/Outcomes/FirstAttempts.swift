@@ -1,4 +1,5 @@
 import Concurrency
+import PushProtocol
 package import StatusCrypto
 import Store
 

@@ -1,5 +1,6 @@
 import Concurrency
 import Envelope
+import Notifications
 import PushProtocol
 import StatusCrypto
 import Store

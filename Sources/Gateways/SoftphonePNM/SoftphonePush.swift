@@ -43,7 +43,7 @@ struct SoftphonePush: Sendable {
         if verb == .genericTextMessage {
             if let selector = try Self.optional("Selector", fields) { data["Selector"] = selector }
             let message = try Self.required("Message", fields)
-            notification = try Self.fitted(message) { message in
+            notification = try Self.fitted(message) { message throws(Fault) in
                 var notification = GatewayNotification(
                     platform: app.platform, token: token, topic: app.topic, kind: .alert, priority: .high, alert: .init(body: message),
                     data: data)
@@ -59,7 +59,7 @@ struct SoftphonePush: Sendable {
         }
         for name in Self.passedOn { data[name] = try Self.optional(name, fields) }
         let isSilent = data["ContentType"].map { app.silentContentTypes.contains($0) } ?? false
-        notification = try Self.fitted(data["Message"] ?? "") { message in
+        notification = try Self.fitted(data["Message"] ?? "") { message throws(Fault) in
             var data = data
             if data["Message"] != nil { data["Message"] = message }
             if isSilent || app.platform == .android {

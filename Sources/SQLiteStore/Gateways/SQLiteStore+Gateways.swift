@@ -4,7 +4,7 @@ import GRDB
 package import Notifications
 import PushProtocol
 import StatusCrypto
-package import Store
+import Store
 import Wire
 
 extension SQLiteStore {

@@ -5,6 +5,7 @@ import Notifications
 import RSA
 import StatusCrypto
 import Store
+import Wire
 
 extension SQLiteStore {
     package func changeDevice<Result: Sendable>(
