@@ -8,7 +8,9 @@ package enum ExitStatus {
 
     package static func code(for error: any Error) -> Int32 {
         switch error {
-        case is SettingsError, is KeyFileError, is InstanceLockError: configuration
+        case is SettingsError, is KeyFileError, is InstanceLockError, is DatabaseError, is AdminTokenError, is ReadyFileError,
+            is ListenError:
+            configuration
         case let error as StoreError: error.isConfigurationFault ? configuration : failed
         default: failed
         }

@@ -1,4 +1,3 @@
-import Foundation
 import Logging
 import ServiceLifecycle
 import Synchronization
@@ -19,17 +18,15 @@ final class Readiness: Service {
     private let relayCount: Int
     private let hasGateways: Bool
     private let publicKey: String?
-    private let readyFile: String?
+    private let readyFile: ReadyFile?
     private let troubles: @Sendable () async -> [String]
     private let clock: any Clock<Duration>
     private let logger: Logger
     private let state = Mutex(State())
 
-    /// - Parameters:
-    ///   - publicKey: nil for the relay on its own, which has neither an identity nor an admin address.
-    ///   - readyFile: where to write the addresses; removed first, so that an old one is never taken for this run's.
+    /// - Parameter publicKey: nil for the relay on its own, which has neither an identity nor an admin address.
     init(
-        relayCount: Int, hasGateways: Bool = false, publicKey: String?, readyFile: String?, clock: any Clock<Duration>, logger: Logger,
+        relayCount: Int, hasGateways: Bool = false, publicKey: String?, readyFile: ReadyFile?, clock: any Clock<Duration>, logger: Logger,
         troubles: @escaping @Sendable () async -> [String]
     ) {
         self.relayCount = relayCount
@@ -39,7 +36,6 @@ final class Readiness: Service {
         self.troubles = troubles
         self.clock = clock
         self.logger = logger
-        if let readyFile { unsafe unlink(readyFile) }
     }
 
     func adminListens(on address: ListenAddress) {
@@ -69,7 +65,7 @@ final class Readiness: Service {
             let current = await self.troubles()
             if let body = body, current.isEmpty {
                 // First: who reads the line finds the file.
-                if let readyFile { try Data((body.json() + "\n").utf8).write(to: URL(filePath: readyFile), options: .atomic) }
+                try readyFile?.write(body)
                 logger.notice("ready")
                 break
             }

@@ -2,11 +2,12 @@ import Envelope
 package import Logging
 import MessageBus
 import Relay
-import ServiceLifecycle
-import UnixSignals
 
 /// `pushserver relay`: one or more embedded nodes on a bus of their own, without a server behind them.
 package enum StandaloneRelay {
+    /// Ends as soon as it is told to: a client that is being answered may have its answer.
+    private static let limits = ShutdownLimits(gracePeriod: .seconds(5))
+
     /// Runs until SIGTERM or SIGINT.
     ///
     /// - Parameters:
@@ -15,24 +16,22 @@ package enum StandaloneRelay {
     package static func run(
         listen: [ListenAddress], pubsubTopics: [String], archive: String?, cacheCapacity: Int, readyFile: String?, logger: Logger
     ) async throws {
+        let lifetime = ProcessLifetime(limits: limits, logger: logger)
         let bus = Bus()
         let readiness = Readiness(
-            relayCount: listen.count, publicKey: nil, readyFile: readyFile, clock: ContinuousClock(), logger: logger, troubles: { [] })
+            relayCount: listen.count, publicKey: nil,
+            readyFile: try readyFile.map { path throws(ReadyFileError) in try ReadyFile(path: path) },
+            clock: ContinuousClock(), logger: logger, troubles: { [] })
         let relays = listen.enumerated().map { index, address in
-            RelayServer(
+            let relay = RelayServer(
                 configuration: .init(
                     host: address.host, port: address.port, pubsubTopics: pubsubTopics,
                     cacheCapacity: cacheCapacity,
                     archivePath: archive.map { listen.count == 1 ? $0 : "\($0).\(index + 1)" }),
                 bus: bus, clock: .system,
                 logger: logger, onListening: { readiness.relayListens(index, on: $0) })
+            return ListeningService(relay, setting: "--listen", address: address)
         }
-        let group = ServiceGroup(
-            configuration: .init(
-                services: (relays + [readiness] as [any Service]).map {
-                    .init(service: $0, failureTerminationBehavior: .gracefullyShutdownGroup)
-                },
-                gracefulShutdownSignals: [.sigterm, .sigint], logger: logger))
-        try await group.run()
+        try await lifetime.run(relays.map { ("relay", $0) } + [("readiness", readiness)])
     }
 }

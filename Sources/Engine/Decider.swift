@@ -35,7 +35,7 @@ struct Decider: Sendable {
                 questions.requests.insert(origin.messageID)
                 for notification in request.requests.prefix(Limits.maximumNotificationsPerRequest) {
                     guard let installation = notification.installation else { continue }
-                    questions.targets.insert(installation)
+                    questions.targets[installation, default: []].formUnion(notification.listEntries)
                     questions.triples.insert(PushTriple.digest(messageID: request.messageID, installation: installation))
                 }
             }

@@ -29,13 +29,15 @@ package final class Engine: Service, EnvelopeReceiver {
         package var maximumReplyCount: Int
         /// How long a shutdown waits for what is under way; what is left stays recorded.
         package var drainLimit: Duration
+        /// How long a shutdown waits before that for the transport to end, to which a node may owe an answer.
+        package var transportLimit: Duration
         /// Derives the key of a query topic, on a thread of its own.
         package var deriveTopicKey: @Sendable (TopicName) -> SymmetricKey
 
         package init(
             identity: PrivateKey, registrationPolicy: RegistrationPolicy, isDryRun: Bool, workerCount: Int,
             echoesReplies: Bool = true, maximumIntakeCount: Int = 4_096, maximumReplyCount: Int = 4_096,
-            drainLimit: Duration = .seconds(10),
+            drainLimit: Duration = .seconds(10), transportLimit: Duration = .seconds(10),
             deriveTopicKey: @escaping @Sendable (TopicName) -> SymmetricKey = { $0.deriveSymmetricKey() }
         ) {
             self.identity = identity
@@ -46,6 +48,7 @@ package final class Engine: Service, EnvelopeReceiver {
             self.maximumIntakeCount = maximumIntakeCount
             self.maximumReplyCount = maximumReplyCount
             self.drainLimit = drainLimit
+            self.transportLimit = transportLimit
             self.deriveTopicKey = deriveTopicKey
         }
     }
@@ -94,14 +97,14 @@ package final class Engine: Service, EnvelopeReceiver {
         storeHealth = StoreHealth(logger: logger)
         intake = ConcurrencyLimiter(limit: configuration.maximumIntakeCount)
         topicKeys = TopicKeys(store: store, derive: configuration.deriveTopicKey)
-        openStage = OpenStage(
-            identity: configuration.identity, keys: topicKeys, intake: intake, backlog: backlog, metrics: metrics, logger: logger,
-            queue: opening, output: deciding)
         echoStage =
             configuration.echoesReplies
             ? EchoStage(
                 identity: configuration.identity, transport: transport, clock: clock, wallClock: wallClock, metrics: metrics)
             : nil
+        openStage = OpenStage(
+            identity: configuration.identity, keys: topicKeys, intake: intake, backlog: backlog, metrics: metrics, logger: logger,
+            echo: echoStage, queue: opening, output: deciding)
         replyStage = ReplyStage(
             identity: configuration.identity, transport: transport, maximumCount: configuration.maximumReplyCount, metrics: metrics,
             wallClock: wallClock, logger: logger, echo: echoStage, output: deciding)
@@ -143,10 +146,24 @@ package final class Engine: Service, EnvelopeReceiver {
             if let echoStage { group.addTask { await echoStage.run() } }
             defer { group.cancelAll() }
             do {
-                return .success(try await transport.run(receiver: self))
+                return .success(try await runTransport())
             } catch {
                 return .failure(error)
             }
+        }
+    }
+
+    /// Runs until the transport ends, which may take so long at a shutdown and no longer.
+    private func runTransport() async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await self.transport.run(receiver: self) }
+            group.addTask {
+                try await gracefulShutdown()
+                try await self.clock.sleep(for: self.configuration.transportLimit)
+                self.logger.warning("the transport does not end: what a node still owes it is left to the next start")
+            }
+            defer { group.cancelAll() }
+            try await group.next()
         }
     }
 

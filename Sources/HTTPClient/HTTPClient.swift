@@ -1,4 +1,3 @@
-import Foundation
 import Synchronization
 
 /// An HTTP/1.1 client: libcurl's multi handle on a thread of its own, so that the cooperative pool is never blocked.
@@ -18,15 +17,14 @@ package final class HTTPClient: Sendable {
         }
     }
 
+    private let configuration: Configuration
     private let mailbox = Mailbox()
+    private let hasThread = Atomic(false)
     private let lastIdentifier = Atomic<UInt64>(0)
 
-    /// Starts the thread.
+    /// Does nothing yet: the thread starts with the first request.
     package init(configuration: Configuration = Configuration()) {
-        // The thread must not hold the client, whose end is what stops it.
-        let thread = Thread { [mailbox] in TransferLoop.run(mailbox: mailbox, configuration: configuration) }
-        thread.name = "HTTPClient"
-        thread.start()
+        self.configuration = configuration
     }
 
     deinit {
@@ -35,6 +33,8 @@ package final class HTTPClient: Sendable {
 
     /// Sends the request and waits for the whole answer. Cancelling the task aborts the transfer.
     package func send(_ request: HTTPRequest) async throws(HTTPError) -> HTTPResponse {
+        // The thread must not hold the client, whose end is what stops it.
+        if !hasThread.exchange(true, ordering: .relaxed) { TransferThreads.start(mailbox: mailbox, configuration: configuration) }
         let identifier = lastIdentifier.wrappingAdd(1, ordering: .relaxed).newValue
         let result = await withTaskCancellationHandler {
             await withCheckedContinuation { (continuation: Mailbox.Continuation) in

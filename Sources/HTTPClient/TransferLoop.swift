@@ -13,7 +13,8 @@ import Foundation
     /// wake-up that got lost.
     private static let maximumPollDuration = Duration.seconds(1)
 
-    private static let globalInitialization = clibcurl_global_init()
+    /// Whether libcurl can be used, which is initialised by the first look.
+    static let isInitialized = clibcurl_global_init() == CURLE_OK
 
     private struct Underway {
         let transfer: Transfer
@@ -41,7 +42,7 @@ import Foundation
 
     /// - Returns: nil when memory is short.
     private init?(mailbox: Mailbox, configuration: HTTPClient.Configuration) {
-        guard Self.globalInitialization == CURLE_OK, let multi = unsafe curl_multi_init() else { return nil }
+        guard Self.isInitialized, let multi = unsafe curl_multi_init() else { return nil }
         unsafe self.multi = multi
         self.mailbox = mailbox
         self.configuration = configuration

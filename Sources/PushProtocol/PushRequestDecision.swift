@@ -107,6 +107,9 @@ extension PushNotification {
     package var installation: Installation? {
         Digest64(publicKey).map { Installation(keyHash: $0, installationID: installationID) }
     }
+
+    /// What may stand in its lists.
+    package var listEntries: [[UInt8]] { [chatID, author] }
 }
 
 extension PushNotificationReport {

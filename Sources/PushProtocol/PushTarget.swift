@@ -1,7 +1,7 @@
 package import StatusCrypto
 package import Wire
 
-/// What a push request needs to know of a registration. The allowed-key list is not among it: the hot path never reads that.
+/// What a push request needs to know of a registration, without its lists.
 package struct PushTarget: Sendable, Equatable {
     package var accessToken = ""
     package var enabled = false
@@ -9,22 +9,26 @@ package struct PushTarget: Sendable, Equatable {
     package var deviceToken = ""
     package var apnTopic = ""
     package var blockMentions = false
-    package var blockedChatList: [[UInt8]] = []
-    package var mutedChatList: [[UInt8]] = []
-    package var allowedMentionsChatList: [[UInt8]] = []
+
+    // Of the chats and authors that were asked about, those that stand in each list.
+
+    package var blockedChatList: Set<[UInt8]> = []
+    package var mutedChatList: Set<[UInt8]> = []
+    package var allowedMentionsChatList: Set<[UInt8]> = []
 
     package init() {}
 
-    package init(_ registration: PushNotificationRegistration) {
+    /// - Parameter entries: the chats and authors that are asked about.
+    package init(_ registration: PushNotificationRegistration, asking entries: Set<[UInt8]>) {
         accessToken = registration.accessToken
         enabled = registration.enabled
         tokenType = registration.tokenType
         deviceToken = registration.deviceToken
         apnTopic = registration.apnTopic
         blockMentions = registration.blockMentions
-        blockedChatList = registration.blockedChatList
-        mutedChatList = registration.mutedChatList
-        allowedMentionsChatList = registration.allowedMentionsChatList
+        blockedChatList = entries.intersection(registration.blockedChatList)
+        mutedChatList = entries.intersection(registration.mutedChatList)
+        allowedMentionsChatList = entries.intersection(registration.allowedMentionsChatList)
     }
 }
 

@@ -37,7 +37,7 @@ package struct RegistrationPolicy: Sendable, Equatable {
     /// Whether the stored version with an identical plaintext is a success that changes nothing, instead of VERSION_MISMATCH.
     package var acceptRetransmission: Bool
 
-    package init(acceptRetransmission: Bool = false) {
+    package init(acceptRetransmission: Bool = true) {
         self.acceptRetransmission = acceptRetransmission
     }
 }

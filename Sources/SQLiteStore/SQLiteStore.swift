@@ -22,14 +22,19 @@ package final class SQLiteStore: PushStore {
     /// - Parameters:
     ///   - identity: the server's compressed public key. The database of another one is refused.
     ///   - readOnly: for tools beside a running server. Nothing is made or migrated.
-    package init(path: String, identity: FixedBytes<33>, readOnly: Bool = false, logger: Logger) throws(StoreError) {
+    ///   - random: for the secrets of a database that is made.
+    package init(
+        path: String, identity: FixedBytes<33>, readOnly: Bool = false, random: any RandomNumberGenerator = SecureRandom(), logger: Logger
+    ) throws(StoreError) {
+        var random = random
+        let schema = Schema(identity: identity, newListKey: random.fixedBytes())
         try readOnly ? DatabaseFile.find(path: path) : DatabaseFile.prepare(path: path)
         do {
             var configuration = Configuration()
             configuration.readonly = readOnly
             configuration.label = "store"
             configuration.busyMode = .timeout(Self.busyTimeoutSeconds)
-            configuration.prepareDatabase { try Schema.check($0, identity: identity) }
+            configuration.prepareDatabase { try schema.check($0) }
             pool = try DatabasePool(path: path, configuration: configuration)
             if !readOnly {
                 // Not in prepareDatabase: GRDB sets NORMAL on the writer when it turns to WAL, after that.
@@ -37,13 +42,15 @@ package final class SQLiteStore: PushStore {
                     try database.execute(sql: Self.writerSettings)
                     try Self.emptyLog(database)
                 }
-                try Schema.migrator(identity: identity).migrate(pool)
+                try schema.migrator.migrate(pool)
             }
             checkpointer = try readOnly ? nil : Checkpointer(path: path, busyMode: configuration.busyMode, logger: logger)
+            // By the writer: it alone deletes the log when it is the last to be closed.
+            let fingerprints = try pool.writeWithoutTransaction { try schema.fingerprints($0) }
+            queue = WriteQueue(pool: pool, fingerprints: fingerprints, checkpointer: checkpointer)
         } catch {
             throw StoreError(error)
         }
-        queue = WriteQueue(pool: pool, checkpointer: checkpointer)
         self.logger = logger
         logger.debug("opened the database", metadata: ["store.path": "\(path)", "store.read_only": "\(readOnly)"])
     }

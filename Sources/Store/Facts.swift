@@ -6,8 +6,8 @@ import Wire
 package struct Questions: Sendable {
     /// Installations that register or leave.
     package var registrations: Set<Installation> = []
-    /// Installations that pushes are for.
-    package var targets: Set<Installation> = []
+    /// Installations that pushes are for, and the chats and authors that may stand in their lists.
+    package var targets: [Installation: Set<[UInt8]>] = [:]
     /// Pushes that may be in the outbox already.
     package var triples: Set<Digest32> = []
     /// Status message ids of push requests, which may have been answered before.
@@ -20,6 +20,7 @@ package struct Questions: Sendable {
 
 /// What is known of what was asked; what is missing is not there.
 package struct Facts: Sendable {
+    package let questions: Questions
     /// What the next version of an installation has to exceed; tombstones too.
     package var versions: [Installation: StoredVersion] = [:]
     /// Registered installations of the keys of those that register or leave.
@@ -33,7 +34,9 @@ package struct Facts: Sendable {
     /// What queries are told of the live registrations of a key, in no order. Keys that no answer has room for are missing.
     package var queryable: [Digest64: [QueryableRegistration]] = [:]
 
-    package init() {}
+    package init(answering questions: Questions = Questions()) {
+        self.questions = questions
+    }
 
     /// How many other installations of the key are registered.
     package func liveInstallationCount(besides installation: Installation) -> Int {
@@ -46,7 +49,7 @@ package struct Facts: Sendable {
         versions[installation] = StoredVersion(
             version: registration.content.version, plaintextDigest: registration.plaintextDigest, isRegistered: true)
         liveInstallations[installation.keyHash, default: []].insert(installation)
-        targets[installation] = PushTarget(registration.content)
+        targets[installation] = questions.targets[installation].map { PushTarget(registration.content, asking: $0) }
         queryable[installation.keyHash]?.append(QueryableRegistration(registration.content))
     }
 

@@ -6,7 +6,7 @@ package enum StoreError: Error, Hashable, Sendable {
     case otherIdentity
     /// The database was written by a newer version of the program, or before its first release.
     case unknownSchema
-    /// Opened for reading only, and the server has not yet set the database up.
+    /// Opened for reading only, and the server has not yet set the database up, or not yet migrated that of an older version.
     case notSetUp
     /// The file or its folder cannot be made or read: `errno`.
     case inaccessible(errno: Int32)
@@ -34,7 +34,7 @@ extension StoreError: CustomStringConvertible {
         case .notADatabase: "the file is not a database of this program"
         case .otherIdentity: "the database belongs to another identity key; a database serves one identity for ever"
         case .unknownSchema: "the database was written by another version of this program, which this one does not know"
-        case .notSetUp: "the database has not been set up: start the server once"
+        case .notSetUp: "the database has not been set up or brought up to date: start the server once"
         case .inaccessible(let errno): "the database file or its folder is not accessible (errno \(errno))"
         case .failed(let code, let text): "the database failed: \(text) (\(code))"
         case .damaged: "a stored value is damaged"

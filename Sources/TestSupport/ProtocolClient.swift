@@ -35,11 +35,11 @@ package struct ProtocolClient: Sendable {
     /// A registration that the server accepts, as a start for variations.
     package func registration(
         installationID: String = "c6ae4fde-bb65-11ea-b3de-0242ac130004", version: UInt64 = 1,
-        accessToken: String = "b6ae4fde-bb65-11ea-b3de-0242ac130004"
+        accessToken: String = "b6ae4fde-bb65-11ea-b3de-0242ac130004", deviceToken: String = String(repeating: "ab", count: 32)
     ) -> PushNotificationRegistration {
         var registration = PushNotificationRegistration()
         registration.tokenType = .apn
-        registration.deviceToken = String(repeating: "ab", count: 32)
+        registration.deviceToken = deviceToken
         registration.apnTopic = "im.status.ethereum"
         registration.installationID = installationID
         registration.accessToken = accessToken

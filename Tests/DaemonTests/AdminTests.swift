@@ -1,4 +1,5 @@
 import Foundation
+import HTTPClient
 import TestSupport
 import Testing
 import Wire
@@ -24,6 +25,56 @@ struct AdminTests {
         let log = server.log.all.joined(separator: "\n")
         #expect(log.contains("DRY RUN"))
         #expect(!log.contains(alice.registration().deviceToken) && !log.contains(alice.registration().accessToken))
+    }
+
+    @Test(arguments: ["debug", "trace"]) func `no secret of the server is in its log, however talkative`(level: String) async throws {
+        try await withStubGorush { gorush in
+            let settings = [
+                "log.level": level, "gorush.url": await gorush.url, "gorush.feedbackSecret": "a-word-for-gorush",
+                "gorush.headers": "Authorization: Bearer a-word-for-a-proxy",
+            ]
+            let server = try await ServerProcess.start(in: TemporaryFolder(), settings: settings)
+            let world = try ServerWorld(server, in: server.folder, gorush)
+            #expect(try await world.restore("{\"ids\":null}").status == 200)
+            #expect(try await world.network.admin.get("/metrics").status == 200)
+            #expect(await server.terminate() == 0)
+            let token = try String(contentsOfFile: world.adminTokenFile, encoding: .utf8)
+            let key = try String(contentsOfFile: server.folder.path("identity.key"), encoding: .utf8).prefix(64)
+            #expect(token.count == 64 && key.count == 64)
+            for secret in [token, String(key), "a-word-for-gorush", "a-word-for-a-proxy"] {
+                #expect(server.log.all.allSatisfy { !$0.contains(secret) })
+            }
+        }
+    }
+
+    @Test func `probes may ask with HEAD`() async throws {
+        let server = try await ServerProcess.start(in: TemporaryFolder())
+        let port = try #require(server.addresses.admin.split(separator: ":").last)
+        for path in ["/health/live", "/health/ready"] {
+            // Nothing else here can send a HEAD.
+            let request = "HEAD \(path) HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+            let script = "exec 3<>/dev/tcp/127.0.0.1/\(port); printf '\(request)' >&3; cat <&3"
+            let answer = try await ChildProcess.run("/bin/bash", ["-c", script]).output
+            #expect(answer.hasPrefix("HTTP/1.1 200 OK") && answer.hasSuffix("\r\n\r"), "\(answer)")
+        }
+        #expect(await server.terminate() == 0)
+    }
+
+    /// A browser that was led here under another site's name asks under that name.
+    @Test func `the admin endpoints answer under their own names only`() async throws {
+        let server = try await ServerProcess.start(in: TemporaryFolder(), settings: ["admin.allowedHosts": "push.example.org"])
+        let admin = AdminClient(server)
+        for host in ["127.0.0.1:1", "[::1]:80", "localhost", "LOCALHOST:8646", "push.example.org", "Push.Example.org:8646"] {
+            #expect(try await admin.send(.get, "/identity", headers: [("Host", host)]).status == 200, "\(host)")
+        }
+        for host in ["evil.example.org", "push.example.org.evil.org:8646", "1.2.3.4.evil.org", "[evil]"] {
+            #expect(try await admin.send(.get, "/identity", headers: [("Host", host)]).status == 421, "\(host)")
+            #expect(try await admin.send(.post, "/dead-tokens/restore", headers: [("Host", host)]).status == 421, "\(host)")
+            for path in ["/metrics", "/health/live", "/health/ready"] {
+                #expect(try await admin.send(.get, path, headers: [("Host", host)]).status == 200, "\(host)")
+            }
+        }
+        #expect(await server.terminate() == 0)
     }
 
     @Test func `a gorush that is away is named as the reason`() async throws {

@@ -103,20 +103,6 @@ struct CommandTests {
         #expect(result.error.contains("another identity"))
     }
 
-    @Test func `a second server is kept off the database`() async throws {
-        let folder = try TemporaryFolder()
-        let server = try await ServerProcess.start(in: folder)
-        let result = try await ChildProcess.run(
-            "pushserver",
-            [
-                "serve", "--set", "identity.keyFile=\(folder.path("identity.key"))", "--set", "storage.path=\(folder.path("push.sqlite"))",
-                "--set", "admin.listen=127.0.0.1:0", "--set", "transport.embedded.listen=127.0.0.1:0",
-            ])
-        #expect(result.exitCode == 78)
-        #expect(result.error.contains("another server"))
-        #expect(await server.terminate() == 0)
-    }
-
     @Test(arguments: [["serve", "--nonsense"], ["fly"], ["relay", "--listen", "8645"]])
     func `wrong usage is told apart`(arguments: [String]) async throws {
         #expect(try await ChildProcess.run("pushserver", arguments).exitCode == 64)

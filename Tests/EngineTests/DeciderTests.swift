@@ -41,7 +41,8 @@ struct DeciderTests {
         content.version = version
         content.grant = [UInt8](repeating: 1, count: 64) + [0]
         change(&content)
-        let facts = RegistrationFacts(content: .message(content), grantIsValid: true, plaintextDigest: Digest32(repeating: UInt8(truncatingIfNeeded: id)))
+        let facts = RegistrationFacts(
+            content: .message(content), grantIsValid: true, plaintextDigest: Digest32(repeating: UInt8(truncatingIfNeeded: id)))
         return message(
             id,
             .registration(
@@ -50,7 +51,7 @@ struct DeciderTests {
                     topics: QueryTopics(plain: 1, prefixed: 2))))
     }
 
-    private func push(_ id: Int64, messageID: UInt8 = 1, installations: [String] = ["phone"]) -> OpenedEnvelope {
+    private func push(_ id: Int64, messageID: UInt8 = 1, installations: [String] = ["phone"], author: [UInt8] = []) -> OpenedEnvelope {
         var request = PushNotificationRequest()
         request.messageID = [messageID]
         request.requests = installations.map { installation in
@@ -59,6 +60,7 @@ struct DeciderTests {
             notification.publicKey = keyHash.bytes
             notification.installationID = installation
             notification.type = .message
+            notification.author = author
             return notification
         }
         return message(id, .push(request))
@@ -67,23 +69,23 @@ struct DeciderTests {
     private static let accessToken = "00000000-0000-4000-8000-000000000000"
 
     private func decide(
-        _ messages: [OpenedEnvelope], knowing facts: Facts = Facts(), by decider: Decider? = nil
+        _ messages: [OpenedEnvelope], by decider: Decider? = nil, knowing learn: (inout Facts) -> Void = { _ in }
     ) -> (batch: DecidedBatch, outcomes: [Decider.Outcome]) {
+        let decider = decider ?? self.decider
+        var facts = Facts(answering: decider.questions(about: messages))
+        learn(&facts)
         var batch = DecidedBatch(facts: facts)
-        let outcomes = messages.map { (decider ?? self.decider).decide($0, at: now, in: &batch) }
+        let outcomes = messages.map { decider.decide($0, at: now, in: &batch) }
         return (batch, outcomes)
     }
 
     // MARK: Tests
 
     @Test func `A batch registers twice, is pushed to and asked: each message sees those before it`() throws {
-        var facts = Facts()
-        facts.queryable = [keyHash: []]
-        let (batch, outcomes) = decide(
-            [
-                push(1), registration(2, version: 1), registration(3, version: 2), push(4, messageID: 2), message(5, .query([keyHash])),
-                registration(6, version: 2),
-            ], knowing: facts)
+        let (batch, outcomes) = decide([
+            push(1), registration(2, version: 1), registration(3, version: 2), push(4, messageID: 2), message(5, .query([keyHash])),
+            registration(6, version: 2),
+        ]) { $0.queryable = [keyHash: []] }
         #expect(
             outcomes.map(\.ending) == [
                 .pushRequest, .registered, .registered, .pushRequest, .queryAnswered, .registrationVersionMismatch,
@@ -105,13 +107,19 @@ struct DeciderTests {
         #expect(other.pushes.count == 1 && other.mergedCount == 1)
     }
 
+    @Test func `Whom a registration of the batch blocks is not pushed for`() {
+        let blocking = registration(1, version: 1) { $0.blockedChatList = [[1], [2]] }
+        let (batch, outcomes) = decide([blocking, push(2, author: [2]), push(3, messageID: 2, author: [3])])
+        #expect(outcomes.map(\.acceptedPushCount) == [0, 0, 1])
+        #expect(batch.filteredCount == 1)
+    }
+
     @Test func `Who leaves in the batch is not pushed to, and frees a place for another installation`() {
-        var facts = Facts()
-        facts.liveInstallations[keyHash] = Set(
-            (1...Limits.maximumInstallationsPerKey).map { Installation(keyHash: keyHash, installationID: "\($0)") })
+        let others = (1...Limits.maximumInstallationsPerKey).map { Installation(keyHash: keyHash, installationID: "\($0)") }
         let leaving = registration(2, version: 1, installation: "1") { $0.unregister = true }
-        let (batch, outcomes) = decide(
-            [registration(1, version: 1), leaving, registration(3, version: 1), push(4, installations: ["1"])], knowing: facts)
+        let (batch, outcomes) = decide([
+            registration(1, version: 1), leaving, registration(3, version: 1), push(4, installations: ["1"]),
+        ]) { $0.liveInstallations[keyHash] = Set(others) }
         #expect(outcomes.map(\.ending) == [.registrationMalformed, .unregistered, .registered, .pushRequest])
         #expect(batch.pushes.isEmpty)
     }
@@ -123,9 +131,7 @@ struct DeciderTests {
         query = message(3, .query([keyHash]), segments: [4])
         var push = push(5)
         push.segments = [6, 7]
-        var facts = Facts()
-        facts.queryable = [keyHash: [QueryableRegistration()]]
-        let (batch, outcomes) = decide([query, push, .dropped(8, .notForUs)], knowing: facts)
+        let (batch, outcomes) = decide([query, push, .dropped(8, .notForUs)]) { $0.queryable = [keyHash: [QueryableRegistration()]] }
         #expect(outcomes[0].reply?.segments == [4])
         #expect(batch.settlements.map(\.message) == [5, 6, 7, 8])
         #expect(batch.settlements.last?.settlement == .ignored(.notForUs))

@@ -25,4 +25,46 @@ import Wire
         let payloads = Set(replies.compactMap { alice.open($0)?.payload })
         #expect(payloads.count == 1)
     }
+
+    /// A client that asked for version 1 and 2 would take the echo of the first success for an answer to both (PROTOCOL.md §7).
+    @Test func `a registration's answer is not said again once the same key has sent another`() async throws {
+        let harness = try Harness()
+        let alice = ProtocolClient(server: harness.server)
+        try await harness.withServer(echoesReplies: true) { server in
+            try await server.publish(alice.envelope(alice.registration(version: 1)))
+            _ = try await alice.reply(1, from: harness)
+            await server.engine.waitUntilIdle()
+            // Too old: refused.
+            try await server.publish(alice.envelope(alice.registration(version: 1, deviceToken: String(repeating: "cd", count: 32))))
+            _ = try await alice.reply(2, from: harness)
+            await server.engine.waitUntilIdle()
+            for _ in 1...18 {
+                await harness.clock.sleepers(dueIn: .milliseconds(250))
+                harness.clock.advance(by: .milliseconds(250))
+            }
+            await harness.clock.sleepers(dueIn: .milliseconds(250))
+        }
+        let answers = try harness.replies.all.compactMap { alice.open($0) }
+            .map { try PushNotificationRegistrationResponse.decode($0.payload).success }
+        #expect(answers == [true, false, false, false])
+    }
+
+    @Test func `another key's registration changes nothing`() async throws {
+        let harness = try Harness()
+        let alice = ProtocolClient(server: harness.server)
+        let bob = ProtocolClient(server: harness.server)
+        try await harness.withServer(echoesReplies: true) { server in
+            try await server.publish(alice.envelope(alice.registration()))
+            try await server.publish(bob.envelope(bob.registration()))
+            _ = try await alice.reply(1, from: harness)
+            _ = try await bob.reply(1, from: harness)
+            await server.engine.waitUntilIdle()
+            for _ in 1...18 {
+                await harness.clock.sleepers(dueIn: .milliseconds(250))
+                harness.clock.advance(by: .milliseconds(250))
+            }
+            await harness.clock.sleepers(dueIn: .milliseconds(250))
+        }
+        #expect(harness.replyCount(to: alice) == 3 && harness.replyCount(to: bob) == 3)
+    }
 }

@@ -194,7 +194,9 @@ final class FakeServer: MessageNode {
     private func answerPush(_ request: OpenedMessage) -> PushNotificationResponse? {
         guard let push = try? PushNotificationRequest.decode(request.payload) else { return nil }
         let decision = state.withLock { state in
-            PushRules.decide(push, earlier: nil, targets: state.registrations.mapValues { PushTarget($0) }, recentTriples: [])
+            let entries = Set(push.requests.flatMap(\.listEntries))
+            return PushRules.decide(
+                push, earlier: nil, targets: state.registrations.mapValues { PushTarget($0, asking: entries) }, recentTriples: [])
         }
         guard var response = decision?.response else { return nil }
         if let error = state.withLock({ $0.pushRefusals.isEmpty ? nil : $0.pushRefusals.removeFirst() }) {

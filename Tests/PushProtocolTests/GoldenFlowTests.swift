@@ -100,9 +100,10 @@ private struct ServerInMemory {
 
     mutating func push(_ step: GoldenFlow.Step) throws -> (PushNotificationResponse, [Push]) {
         let request = try PushNotificationRequest.decode(step.in.decoded.payload.bytes)
+        let entries = Set(request.requests.flatMap(\.listEntries))
         let decided = PushRules.decide(
-            request, earlier: responses[step.in.decoded.messageID.bytes], targets: registrations.mapValues { PushTarget($0) },
-            recentTriples: remembered)
+            request, earlier: responses[step.in.decoded.messageID.bytes],
+            targets: registrations.mapValues { PushTarget($0, asking: entries) }, recentTriples: remembered)
         let decision = try #require(decided)
         responses[step.in.decoded.messageID.bytes] = decision.response
         remembered.formUnion(decision.pushes.map(\.triple))

@@ -46,10 +46,10 @@ import Wire
 
         func apply(to target: inout PushTarget) {
             switch self {
-            case .blockedChat: target.blockedChatList += [[1], Fixture.chat]
-            case .blockedAuthor: target.blockedChatList += [[1], Fixture.author]
-            case .mutedChat: target.mutedChatList += [[1], Fixture.chat]
-            case .mutedAuthor: target.mutedChatList += [[1], Fixture.author]
+            case .blockedChat: target.blockedChatList.formUnion([[1], Fixture.chat])
+            case .blockedAuthor: target.blockedChatList.formUnion([[1], Fixture.author])
+            case .mutedChat: target.mutedChatList.formUnion([[1], Fixture.chat])
+            case .mutedAuthor: target.mutedChatList.formUnion([[1], Fixture.author])
             case .blockedMentions: target.blockMentions = true
             case .mentionsNotAllowed: target.allowedMentionsChatList = [[1], Fixture.author]
             }

@@ -5,26 +5,19 @@ import PushProtocol
 import SQLiteStore
 import StatusCrypto
 import Store
+import TestSupport
 import Wire
 
 /// The server's key in these tests.
 let identity = FixedBytes<33>(repeating: 2)
 let start = Timestamp(nanoseconds: 1_800_000_000_000_000_000)
 
-/// A folder for one test, gone when the test is.
-final class TemporaryFolder: Sendable {
-    let url = FileManager.default.temporaryDirectory.appending(path: "store-tests-\(UUID().uuidString)")
-
-    init() throws {
-        try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
-    }
-
-    deinit { try? FileManager.default.removeItem(at: url) }
-
-    var database: String { url.appending(path: "push.sqlite").path() }
+extension TemporaryFolder {
+    var database: String { path("push.sqlite") }
 
     func open(identity: FixedBytes<33> = identity, readOnly: Bool = false) throws -> SQLiteStore {
-        try SQLiteStore(path: database, identity: identity, readOnly: readOnly, logger: Logger(label: "test"))
+        try SQLiteStore(
+            path: database, identity: identity, readOnly: readOnly, random: SplitMix64(seed: 1), logger: Logger(label: "test"))
     }
 }
 
@@ -65,6 +58,13 @@ func registration(_ installation: Installation = installation(), version: UInt64
     content.allowedMentionsChatList = [[6], [7, 7]]
     content.mutedChatList = [[8], []]
     return Registration(keyHash: installation.keyHash, content: content, plaintextDigest: hash(Int(truncatingIfNeeded: version)))
+}
+
+/// The entries of its chat lists, and others.
+let listEntries: Set<[UInt8]> = [[4], [6], [7, 7], [8], [], [1], [7], [8, 0]]
+
+extension PushTarget {
+    init(_ registration: PushNotificationRegistration) { self.init(registration, asking: listEntries) }
 }
 
 let topics = QueryTopics(plain: 0x0102_0304, prefixed: 0xFFFE_FDFC)
@@ -178,8 +178,8 @@ extension PushStore {
         try await facts { $0.registrations = [installation] }.versions[installation]
     }
 
-    func target(_ installation: Installation = installation()) async throws -> PushTarget? {
-        try await facts { $0.targets = [installation] }.targets[installation]
+    func target(_ installation: Installation = installation(), asking entries: Set<[UInt8]> = listEntries) async throws -> PushTarget? {
+        try await facts { $0.targets = [installation: entries] }.targets[installation]
     }
 
     func queryable(_ key: Int = 1) async throws -> [QueryableRegistration]? {

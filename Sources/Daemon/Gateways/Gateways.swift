@@ -5,12 +5,12 @@ import GatewayServer
 import HTTPClient
 import Logging
 import NextcloudProxy
-import SQLiteStore
 import SoftphonePNM
+import Store
 
 /// What the gateways are made of.
 struct GatewayParts {
-    var store: SQLiteStore
+    var store: any GatewayOutbox & ProxyStore
     var delivery: DeliveryLoop?
     var http: HTTPClient
     var clock: ContinuousClock
@@ -40,5 +40,3 @@ extension GatewaySettings {
             gateways: gateways, clock: parts.clock, logger: parts.logger, onListening: onListening)
     }
 }
-
-extension SQLiteStore: ProxyStore {}

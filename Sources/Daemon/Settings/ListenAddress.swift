@@ -1,4 +1,4 @@
-/// Where a server of ours listens: `127.0.0.1:8645`, `[::1]:9090`, `localhost:0`. Port 0 means any free port.
+/// Where a server of ours listens: `127.0.0.1:8645`, `[::1]:8646`, `localhost:0`. Port 0 means any free port.
 package struct ListenAddress: Hashable, Sendable, CustomStringConvertible {
     package var host: String
     package var port: Int
@@ -20,6 +20,13 @@ package struct ListenAddress: Hashable, Sendable, CustomStringConvertible {
         }
         guard !host.isEmpty else { return nil }
         self.init(host: String(host), port: Int(port))
+    }
+
+    /// Whether two servers cannot listen on both.
+    func collides(with other: ListenAddress) -> Bool {
+        guard port == other.port, port != 0 else { return false }
+        let hosts = [host, other.host].map { $0.lowercased() == "localhost" ? "127.0.0.1" : $0 }
+        return hosts[0] == hosts[1] || hosts.contains { $0 == "0.0.0.0" || $0 == "::" }
     }
 
     package var description: String {

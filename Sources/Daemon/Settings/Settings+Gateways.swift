@@ -22,7 +22,7 @@ package struct GatewaySettings: Sendable {
 extension Settings {
     /// - Returns: nil without `gateways.listen`.
     static func gateways(_ reader: inout SettingsReader) -> GatewaySettings? {
-        let listen = reader.optionalAddress("gateways.listen")
+        let listen = reader.optional("gateways.listen") { $0.address("gateways.listen", default: ListenAddress(host: "127.0.0.1", port: 8070)) }
         let trustedProxies = reader.list(
             "gateways.trustedProxies", default: [], expected: "a list of IP addresses", parse: { IPAddress($0) }, show: { $0.description })
         let proxy = nextcloudProxy(&reader)
@@ -49,7 +49,7 @@ extension Settings {
         configuration.registrationsPerMinute = reader.integer(
             "\(section).registrationsPerMinute", default: configuration.registrationsPerMinute, in: 0...1_000_000)
         let proofHosts = reader.list(
-            "\(section).proofHosts", default: [], expected: "a list of hosts without port", parse: Self.parseHost, show: { $0 })
+            "\(section).proofHosts", default: [], expected: "a list of hosts without port", parse: parseHost, show: { $0 })
         return GatewaySettings.Proxy(configuration: configuration, proofHosts: Set(proofHosts))
     }
 
@@ -102,7 +102,4 @@ extension Settings {
         }
     }
 
-    private static func parseHost(_ text: String) -> String? {
-        text.isEmpty || text.contains("/") || text.contains(" ") || text.contains(":") && IPAddress(text) == nil ? nil : text
-    }
 }

@@ -9,7 +9,7 @@ extension Settings {
         let url = reader.url("gorush.url")
         var delivery = DeliveryConfiguration(endpoint: .init(url: url ?? ""))
         delivery.endpoint.headers = reader.headers("gorush.headers")
-        delivery.endpoint.certificateAuthorityFile = reader.optionalString("gorush.certificateAuthorityFile")
+        delivery.endpoint.certificateAuthorityFile = reader.existingFile("gorush.certificateAuthorityFile")
         delivery.endpoint.environment = reader.choice("gorush.apnsEnvironment", default: delivery.endpoint.environment)
         delivery.dataFormat = reader.choice("gorush.dataFormat", default: delivery.dataFormat)
         delivery.batchMode = reader.choice("gorush.batchMode", default: delivery.batchMode)
@@ -38,7 +38,26 @@ extension Settings {
             delivery.routes.append(route)
         }
         checkEnvironments(of: delivery, &reader)
+        noteRivals(among: delivery.routes, &reader)
         return (url == nil ? nil : delivery, feedbackSecret)
+    }
+
+    /// Of two routes that want the same pushes one would never get any.
+    private static func noteRivals(among routes: [DeliveryConfiguration.Route], _ reader: inout SettingsReader) {
+        var takers: [String: String] = [:]
+        for route in routes {
+            let wanted =
+                switch route.pushes {
+                case .apnTopics(let topics): topics.map { "the pushes of \($0)" }
+                case .platform(.ios): ["the rest of ios"]
+                case .platform(.android): ["the rest of android"]
+                }
+            for pushes in Set(wanted).sorted() {
+                if let rival = takers.updateValue(route.name, forKey: pushes) {
+                    reader.note("gorush.routes.\(route.name): \(pushes) go to gorush.routes.\(rival) already")
+                }
+            }
+        }
     }
 
     /// A gorush of their own for some apps, or for a platform.
@@ -47,11 +66,12 @@ extension Settings {
         _ reader: inout SettingsReader
     ) -> DeliveryConfiguration.Route? {
         let key = "gorush.routes.\(name)"
-        let topics = reader.list("\(key).apnTopics", default: [], expected: "a list of bundle ids", parse: { $0 }, show: { $0 })
+        let topics = reader.list(
+            "\(key).apnTopics", default: [], expected: "a list of bundle ids", isSet: true, parse: { $0 }, show: { $0 })
         let platform = reader.optionalString("\(key).platform")
         let url = reader.url("\(key).url")
         let headers = reader.headers("\(key).headers")
-        let certificateAuthorityFile = reader.optionalString("\(key).certificateAuthorityFile")
+        let certificateAuthorityFile = reader.existingFile("\(key).certificateAuthorityFile")
         let environment = reader.choice("\(key).apnsEnvironment", default: endpoint.environment)
 
         if url == nil, !headers.isEmpty || certificateAuthorityFile != nil {

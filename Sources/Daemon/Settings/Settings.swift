@@ -34,9 +34,15 @@ package struct Settings: Sendable {
     /// nil: none.
     package var gateways: GatewaySettings?
     package var adminListen: ListenAddress
+    /// Names under which the admin endpoints may be asked, beside IP addresses and `localhost`.
+    package var adminAllowedHosts: [String]
+    /// How long what is under way may take to end after SIGTERM.
+    package var shutdownGracePeriod: Duration
     package var logLevel: Logger.Level
     package var logFormat: LogFormat
 
+    /// Where the settings come from that are not the defaults: the file, and the names of variables and flags.
+    package private(set) var origins: [String] = []
     /// The effective configuration as YAML, secrets redacted.
     package private(set) var effectiveYAML = ""
 
@@ -73,7 +79,7 @@ package struct Settings: Sendable {
         transportKind = reader.choice("transport.kind", default: .embedded)
         pubsubTopics = reader.list(
             "transport.pubsubTopics", default: ["/waku/2/rs/16/32"], expected: "a list of topics like /waku/2/rs/16/32",
-            parse: Self.parsePubsubTopic, show: { $0 })
+            isSet: true, parse: Self.parsePubsubTopic, show: { $0 })
         echoesReplies = reader.bool("transport.replyEcho", default: true)
         embeddedListen = reader.addresses("transport.embedded.listen", default: [ListenAddress(host: "127.0.0.1", port: 8645)])
         wakuURL = reader.url("transport.waku.url", default: "http://127.0.0.1:8645")
@@ -82,24 +88,47 @@ package struct Settings: Sendable {
             "transport.waku.pollInterval", default: waku.pollInterval, in: .milliseconds(10)...Duration.seconds(60))
         waku.cacheCapacity = reader.integer("transport.waku.cacheCapacity", default: waku.cacheCapacity, in: 1...1_000_000)
         waku.usesHistory = reader.bool("transport.waku.history", default: waku.usesHistory)
-        waku.storePeerAddress = reader.optionalString("transport.waku.storePeer")
+        waku.storePeerAddress = reader.multiaddress("transport.waku.storePeer")
         waku.confirmsPublishing = reader.bool("transport.waku.confirmPublishing", default: waku.confirmsPublishing)
 
         (delivery, feedbackSecret) = Self.gorush(&reader)
 
+        if waku.storePeerAddress != nil, !waku.usesHistory, !waku.confirmsPublishing {
+            reader.note("transport.waku.storePeer: of no use, because neither history nor confirmPublishing asks a store")
+        }
+
         registrationPolicy = RegistrationPolicy(
-            acceptRetransmission: reader.bool("registration.acceptRetransmission", default: false))
+            acceptRetransmission: reader.bool("registration.acceptRetransmission", default: true))
 
+        adminListen = reader.address("admin.listen", default: ListenAddress(host: "127.0.0.1", port: 8646))
+        adminAllowedHosts = reader.list(
+            "admin.allowedHosts", default: [], expected: "a list of host names", isSet: true, parse: Self.parseHost, show: { $0 })
         gateways = Self.gateways(&reader)
+        let relays = transportKind == .embedded ? embeddedListen.map { ("transport.embedded.listen", $0) } : []
+        Self.notePortsInUseTwice([("admin.listen", adminListen)] + relays + (gateways.map { [("gateways.listen", $0.listen)] } ?? []), &reader)
 
-        adminListen = reader.address("admin.listen", default: ListenAddress(host: "127.0.0.1", port: 9090))
+        shutdownGracePeriod = reader.duration(
+            "shutdown.gracePeriod", default: ShutdownLimits.defaultGracePeriod, in: .seconds(1)...Duration.seconds(600))
 
         logLevel = reader.choice("log.level", default: .info)
         logFormat = reader.choice("log.format", default: .text)
 
         reader.finish()
         guard reader.problems.isEmpty else { throw SettingsError(problems: reader.problems) }
+        origins = source.origins
         effectiveYAML = Self.yaml(reader.effective)
+    }
+
+    private static func notePortsInUseTwice(_ addresses: [(key: String, address: ListenAddress)], _ reader: inout SettingsReader) {
+        for (index, one) in addresses.enumerated() {
+            for other in addresses[..<index] where one.address.collides(with: other.address) {
+                reader.note("\(one.key): \(one.address) is where \(other.key) listens already, on \(other.address)")
+            }
+        }
+    }
+
+    static func parseHost(_ text: String) -> String? {
+        text.isEmpty || text.contains(where: { $0 == "/" || $0 == ":" || $0 == "*" || $0.isWhitespace }) ? nil : text.lowercased()
     }
 
     /// systemd names a folder for the state of a service; a user has one by the XDG rules.

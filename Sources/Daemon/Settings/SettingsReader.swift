@@ -77,7 +77,7 @@ struct SettingsReader {
         _ key: String, expected: String = "a text", _ isAllowed: (String) -> Bool = { !$0.isEmpty }
     ) -> String? {
         optionalText(key) { reader in
-            reader.value(key, "", expected: expected) {
+            reader.value(key, "", expected: expected, isSecret: true) {
                 isAllowed($0) ? $0 : nil
             } show: { _ in
                 "REDACTED"
@@ -87,12 +87,31 @@ struct SettingsReader {
 
     /// HTTP headers, `Name: value` each; values are not shown.
     mutating func headers(_ key: String) -> [(name: String, value: String)] {
-        list(key, default: [], expected: "a list of headers like \"Authorization: Bearer x\"") { text -> (name: String, value: String)? in
+        list(key, default: [], expected: "a list of headers like \"Authorization: Bearer x\"", isSecret: true) {
+            text -> (name: String, value: String)? in
             guard let colon = text.firstIndex(of: ":"), colon != text.startIndex else { return nil }
             return (String(text[..<colon]), text[text.index(after: colon)...].trimmingCharacters(in: .whitespaces))
         } show: {
             "\($0.name): REDACTED"
         }
+    }
+
+    /// Where a node of the Waku network is found, like `/dns4/…/tcp/30303/p2p/16Uiu2…`; nil when it is not set.
+    mutating func multiaddress(_ key: String) -> String? {
+        optional(key) { reader in
+            reader.value(key, "", expected: "a multiaddress like /dns4/store.example.org/tcp/30303/p2p/16Uiu2HAm…") {
+                $0.hasPrefix("/") && $0.contains("/p2p/") ? $0 : nil
+            } show: {
+                $0
+            }
+        }
+    }
+
+    /// The path of a file that is there and can be read; nil when none is set.
+    mutating func existingFile(_ key: String) -> String? {
+        let path = optionalString(key)
+        if let path, !FileManager.default.isReadableFile(atPath: path) { note("\(key): \(path) is not there, or cannot be read") }
+        return path
     }
 
     /// The names that the operator chose below a section.
@@ -135,15 +154,6 @@ struct SettingsReader {
         return Choice(rawValue: text)
     }
 
-    /// nil when it is not set.
-    mutating func optionalAddress(_ key: String) -> ListenAddress? {
-        guard source.find(key) != nil else {
-            effective.append(Effective(key: key, value: nil))
-            return nil
-        }
-        return address(key, default: ListenAddress(host: "127.0.0.1", port: 0))
-    }
-
     mutating func address(_ key: String, default fallback: ListenAddress) -> ListenAddress {
         value(key, fallback, expected: ListenAddress.expectation) {
             ListenAddress($0)
@@ -154,7 +164,7 @@ struct SettingsReader {
 
     /// An http or https URL without query or fragment. A user name and password in it are redacted in the effective configuration.
     mutating func url(_ key: String, default fallback: String) -> String {
-        value(key, fallback, expected: Self.urlExpectation, parse: Self.parseURL, show: Self.redact)
+        value(key, fallback, expected: Self.urlExpectation, isSecret: true, parse: Self.parseURL, show: Self.redact)
     }
 
     mutating func url(_ key: String) -> String? {
@@ -169,8 +179,10 @@ struct SettingsReader {
         }
     }
 
+    /// - Parameter isSet: whether nothing may be there twice.
     mutating func list<Element>(
-        _ key: String, default fallback: [Element], expected: String, parse: (String) -> Element?, show: (Element) -> String
+        _ key: String, default fallback: [Element], expected: String, isSecret: Bool = false, isSet: Bool = false,
+        parse: (String) -> Element?, show: (Element) -> String
     ) -> [Element] {
         var elements = fallback
         if let found = source.find(key) {
@@ -181,12 +193,14 @@ struct SettingsReader {
                 }
             let parsed = texts.compactMap(parse)
             if parsed.isEmpty && !fallback.isEmpty || parsed.count != texts.count {
-                problems.append("\(found.place): expected \(expected)")
+                refuse(found, expected: expected, isSecret: isSecret)
             } else {
                 elements = parsed
             }
         }
-        effective.append(Effective(key: key, value: .list(elements.map(show))))
+        let shown = elements.map(show)
+        if isSet, let twice = shown.first(where: { text in shown.count { $0 == text } > 1 }) { note("\(key): \(twice) is there twice") }
+        effective.append(Effective(key: key, value: .list(shown)))
         return elements
     }
 
@@ -206,27 +220,33 @@ struct SettingsReader {
     }
 
     private mutating func value<Value>(
-        _ key: String, _ fallback: Value, expected: String, parse: (String) -> Value?, show: (Value) -> String
+        _ key: String, _ fallback: Value, expected: String, isSecret: Bool = false, parse: (String) -> Value?, show: (Value) -> String
     ) -> Value {
         var value = fallback
         if let found = source.find(key) {
             if case .scalar(let text) = found.value, let parsed = parse(text) {
                 value = parsed
             } else {
-                problems.append("\(found.place): expected \(expected)")
+                refuse(found, expected: expected, isSecret: isSecret)
             }
         }
         effective.append(Effective(key: key, value: .scalar(show(value))))
         return value
     }
 
+    /// - Parameter isSecret: whether the value may hold something that is not to be read in a log.
+    private mutating func refuse(_ found: SettingsSource.Found, expected: String, isSecret: Bool) {
+        let value = isSecret ? "" : ", found \(found.value.text)"
+        problems.append("\(found.name): expected \(expected)\(value)" + (found.line.map { " (\($0))" } ?? ""))
+    }
+
     // MARK: URLs
 
-    private static let urlExpectation = "an http or https URL without query"
+    private static let urlExpectation = "an http or https URL, with a port up to 65535 if with any, and without query"
 
     private static func parseURL(_ text: String) -> String? {
         guard let url = URLComponents(string: text), url.scheme == "http" || url.scheme == "https", url.host?.isEmpty == false,
-            url.query == nil, url.fragment == nil
+            url.query == nil, url.fragment == nil, (1...65_535).contains(url.port ?? 80)
         else { return nil }
         return text
     }

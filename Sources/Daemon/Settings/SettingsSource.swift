@@ -5,24 +5,39 @@ import Yams
 enum SettingValue: Equatable, Sendable {
     case scalar(String)
     case list([String])
+
+    var text: String {
+        switch self {
+        case .scalar(let text): text
+        case .list(let texts): "[\(texts.joined(separator: ", "))]"
+        }
+    }
 }
 
 /// The three places a setting can come from; the later wins: file, environment, flags (INTERFACE.md, "Settings").
 package struct SettingsSource: Sendable {
-    /// A value and where it stands, in words for an error message.
+    /// A value, and where it comes from, in words for an error message.
     struct Found {
         var value: SettingValue
-        var place: String
+        var name: String
+        /// Of the file.
+        var line: String?
     }
 
     package static let environmentPrefix = "PUSHSERVER_"
     /// Names the configuration file; the one variable with the prefix that is no setting.
     package static let configurationFileVariable = "PUSHSERVER_CONFIG"
 
-    private(set) var file: [String: SettingValue] = [:]
+    private struct Entry {
+        var value: SettingValue
+        var line: Int
+    }
+
+    private var file: [String: Entry] = [:]
     private(set) var problems: [String] = []
-    /// Keys that stand in the file without a value: right for a section whose settings are all commented out.
-    private var emptyKeys: [String] = []
+    /// Keys that stand in the file without a value, and their lines: right for a section whose settings are all commented out.
+    private var emptyKeys: [String: Int] = [:]
+    private let hasFile: Bool
     private let fileName: String
     private let environment: [String: String]
     private let flags: [String: String]
@@ -33,9 +48,10 @@ package struct SettingsSource: Sendable {
     ///   - environment: all of the process's environment; only names with the prefix are looked at.
     ///   - flags: `key=value` pairs of the command line.
     package init(yaml: String?, fileName: String = "the configuration file", environment: [String: String], flags: [String: String]) {
+        hasFile = yaml != nil
         self.fileName = fileName
-        self.environment = environment.filter {
-            $0.key.hasPrefix(Self.environmentPrefix) && $0.key != Self.configurationFileVariable
+        self.environment = environment.filter { name, value in
+            name.hasPrefix(Self.environmentPrefix) && name != Self.configurationFileVariable && !Self.isOfKubernetes(name, value)
         }
         self.flags = flags
         guard let yaml else { return }
@@ -47,16 +63,29 @@ package struct SettingsSource: Sendable {
         }
     }
 
+    /// Kubernetes tells every container of every service in its namespace, one called `pushserver` among them
+    /// (https://kubernetes.io/docs/concepts/services-networking/service/#environment-variables).
+    private static func isOfKubernetes(_ name: String, _ value: String) -> Bool {
+        if name.hasSuffix("_PORT"), value.hasPrefix("tcp://") || value.hasPrefix("udp://") || value.hasPrefix("sctp://") { return true }
+        return name.wholeMatch(of: /.*_SERVICE_(HOST|PORT(_[A-Z0-9_]+)?)|.*_PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?/) != nil
+    }
+
+    /// What there is beside the defaults, without a value: the later wins.
+    var origins: [String] {
+        let all = (hasFile ? [fileName] : []) + environment.keys.sorted() + flags.keys.sorted().map { "flag \($0)" }
+        return all.isEmpty ? ["defaults"] : all
+    }
+
     func find(_ key: String) -> Found? {
-        if let text = flags[key] { return Found(value: .scalar(text), place: "flag \(key)") }
+        if let text = flags[key] { return Found(value: .scalar(text), name: "flag \(key)") }
         let variable = Self.variable(for: key)
-        if let text = environment[variable] { return Found(value: .scalar(text), place: variable) }
-        return file[key].map { Found(value: $0, place: key) }
+        if let text = environment[variable] { return Found(value: .scalar(text), name: variable) }
+        return file[key].map { Found(value: $0.value, name: key, line: "\(fileName), line \($0.line)") }
     }
 
     /// The names that stand in the file below a section whose keys are the operator's own, like `gorush.routes`.
     func names(below section: String) -> [String] {
-        let names = file.keys.filter { $0.hasPrefix(section + ".") }.compactMap {
+        let names = (Array(file.keys) + emptyKeys.keys).filter { $0.hasPrefix(section + ".") }.compactMap {
             $0.dropFirst(section.count + 1).split(separator: ".").first.map { String($0) }
         }
         return Set(names).sorted()
@@ -80,13 +109,37 @@ package struct SettingsSource: Sendable {
 
     /// Everything that was written and is no setting, or has no value.
     func unusable(besides known: Set<String>) -> [String] {
+        let empty = emptyKeys.sorted { $0.value < $1.value }.compactMap { key, line -> String? in
+            if known.contains(key) { return "\(key): no value in \(fileName), line \(line); leave the key out for its default" }
+            return known.contains { $0.hasPrefix(key + ".") } ? nil : unknown(key, in: "\(fileName), line \(line)", known)
+        }
+        let inFile = file.filter { !known.contains($0.key) }.sorted { $0.value.line < $1.value.line }.map { key, entry in
+            unknown(key, in: "\(fileName), line \(entry.line)", known)
+        }
         let variables = Set(known.map { Self.variable(for: $0) })
-        return emptyKeys.filter { known.contains($0) }.map { "\($0): no value in \(fileName); leave the key out for its default" }
-            + emptyKeys.filter { key in !known.contains { $0 == key || $0.hasPrefix(key + ".") } }
-            .map { "\($0): no such setting in \(fileName)" }
-            + file.keys.filter { !known.contains($0) }.sorted().map { "\($0): no such setting in \(fileName)" }
-            + environment.keys.filter { !variables.contains($0) }.sorted().map { "\($0): no such setting in the environment" }
-            + flags.keys.filter { !known.contains($0) }.sorted().map { "\($0): no such setting among the flags" }
+        let inEnvironment = environment.keys.filter { !variables.contains($0) }.sorted().map { name in
+            "\(name): no such setting in the environment" + Self.suggestion(for: name, among: variables)
+        }
+        return empty + inFile + inEnvironment
+            + flags.keys.filter { !known.contains($0) }.sorted().map { unknown($0, in: "the flags", known) }
+    }
+
+    private func unknown(_ key: String, in place: String, _ known: Set<String>) -> String {
+        if let setting = known.filter({ $0.hasPrefix(key + ".") }).min() {
+            return "\(key): expected a section with settings like \(setting), found a single value (\(place))"
+        }
+        if let setting = known.first(where: { key.hasPrefix($0 + ".") }) {
+            return "\(setting): expected a value, found a section (\(place))"
+        }
+        return "\(key): no such setting in \(place)" + Self.suggestion(for: key, among: known)
+    }
+
+    /// The nearest name, if it is near enough to be what was meant.
+    private static func suggestion(for name: String, among known: some Sequence<String>) -> String {
+        let nearest = known.map { (name: $0, distance: EditDistance.between(name.lowercased(), $0.lowercased())) }
+            .min { ($0.distance, $0.name) < ($1.distance, $1.name) }
+        guard let nearest, nearest.distance <= max(2, name.count / 5) else { return "" }
+        return "; is \(nearest.name) meant?"
     }
 
     /// `transport.pubsubTopics` is `PUSHSERVER_TRANSPORT_PUBSUB_TOPICS`.
@@ -104,37 +157,56 @@ package struct SettingsSource: Sendable {
         return name
     }
 
-    private mutating func flatten(_ node: Node, path: [String]) {
+    private mutating func flatten(_ node: Node, path: [String], line: Int = 1) {
         let key = path.joined(separator: ".")
         switch node {
         case .mapping(let mapping):
+            if mapping.isEmpty, !path.isEmpty { emptyKeys[key] = line }
             for (name, value) in mapping {
-                guard let name = name.string else {
-                    problems.append("\(key): a key that is no text in \(fileName)")
+                guard let text = name.string else {
+                    problems.append("\(key): a key that is no text in \(fileName), line \(line)")
                     continue
                 }
-                flatten(value, path: path + [name])
+                flatten(value, path: path + [text], line: name.mark?.line ?? line)
             }
         case .scalar(let scalar):
             if path.isEmpty {
                 problems.append("\(fileName): expected settings, found a single value")
             } else if node.null != nil {
-                emptyKeys.append(key)
+                emptyKeys[key] = line
             } else {
-                file[key] = .scalar(scalar.string)
+                file[key] = Entry(value: .scalar(scalar.string), line: line)
             }
         case .sequence(let sequence):
             let texts = sequence.compactMap { $0.scalar?.string }
             // A list of sections: each has its number for a name.
             if !path.isEmpty, !sequence.isEmpty, sequence.allSatisfy({ $0.mapping != nil }) {
-                for (index, node) in sequence.enumerated() { flatten(node, path: path + [String(index)]) }
+                for (index, node) in sequence.enumerated() { flatten(node, path: path + [String(index)], line: line) }
             } else if path.isEmpty || texts.count != sequence.count {
-                problems.append("\(key.isEmpty ? fileName : key): expected a list of plain values")
+                problems.append("\(key.isEmpty ? fileName : key): expected a list of plain values (\(fileName), line \(line))")
             } else {
-                file[key] = .list(texts)
+                file[key] = Entry(value: .list(texts), line: line)
             }
         case .alias:
-            problems.append("\(key): an alias that points nowhere in \(fileName)")
+            problems.append("\(key): an alias that points nowhere in \(fileName), line \(line)")
         }
+    }
+}
+
+/// How many letters have to be put in, left out or changed to make one word of another (Levenshtein).
+private enum EditDistance {
+    static func between(_ left: String, _ right: String) -> Int {
+        let right = Array(right)
+        var row = Array(0...right.count)
+        for (index, character) in left.enumerated() {
+            var diagonal = row[0]
+            row[0] = index + 1
+            for column in right.indices {
+                let change = diagonal + (right[column] == character ? 0 : 1)
+                diagonal = row[column + 1]
+                row[column + 1] = min(change, row[column] + 1, diagonal + 1)
+            }
+        }
+        return row[right.count]
     }
 }

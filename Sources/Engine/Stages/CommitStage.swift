@@ -65,7 +65,11 @@ final class CommitStage: Sendable {
     func run() async {
         await withDiscardingTaskGroup { group in
             while let work = await queue.next(maximumCount: Self.batchCount) {
-                for batch in Self.batches(of: work) { await commit(batch, retries: &group) }
+                for batch in Self.batches(of: work) {
+                    await commit(batch, retries: &group)
+                    // A store that fails is not waited for at the end: what is undecided is recorded.
+                    if Task.isCancelled, storeHealth.isFailing { return group.cancelAll() }
+                }
             }
             group.cancelAll()
         }

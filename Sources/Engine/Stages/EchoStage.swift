@@ -3,12 +3,16 @@ import Envelope
 import StatusCrypto
 import Synchronization
 import Transport
+import Wire
 
 /// Says each reply again, twice, in a fresh envelope.
 ///
 /// Clients were seen to subscribe to their own topic up to 2.5 s after they asked (RELIABILITY.md, "What operators ask for"). The same
 /// bytes would be dropped by the network's dedupe, so each echo is sealed anew. It is a courtesy: nothing of it survives a shutdown,
 /// a failure to publish is not repeated, and what does not fit the bound is not echoed.
+///
+/// The answer to a registration is said again only while that is the newest of its key: reference clients never forget what they asked,
+/// and would take the success of version 1 for that of version 2, which was refused or lost (PROTOCOL.md §7).
 final class EchoStage: Sendable {
     private let sealer: ReplySealer
     private let transport: any MessageTransport
@@ -16,6 +20,7 @@ final class EchoStage: Sendable {
     private let wallClock: WallClock
     private let metrics: EngineMetrics
     private let wheel = Mutex(EchoWheel<PendingReply>())
+    private let newest = Mutex(NewestRegistrations())
 
     init(
         identity: PrivateKey, transport: any MessageTransport, clock: any Clock<Duration>, wallClock: WallClock, metrics: EngineMetrics
@@ -25,6 +30,13 @@ final class EchoStage: Sendable {
         self.clock = clock
         self.wallClock = wallClock
         self.metrics = metrics
+    }
+
+    /// A registration has been opened.
+    ///
+    /// - Parameter row: rises from message to message.
+    func registrationArrived(from sender: PublicKey, row: Int64) {
+        newest.withLock { $0.note(row, from: sender) }
     }
 
     /// The reply has just been published.
@@ -38,13 +50,57 @@ final class EchoStage: Sendable {
     func run() async {
         var random = SecureRandom()
         while (try? await clock.sleep(for: EchoWheel<PendingReply>.tick)) != nil {
-            for reply in wheel.withLock({ $0.advance() }) {
+            newest.withLock { $0.advance() }
+            for reply in wheel.withLock({ $0.advance() }) where isCurrent(reply) {
                 guard let envelopes = try? sealer.seal(reply, at: wallClock.now(), using: &random) else { continue }
                 for envelope in envelopes where (try? await transport.publish(envelope)) != nil {
                     metrics.echoesPublished.increment()
                 }
             }
         }
+    }
+}
+
+extension EchoStage {
+    private func isCurrent(_ reply: PendingReply) -> Bool {
+        guard reply.type == .pushNotificationRegistrationResponse else { return true }
+        return newest.withLock { $0.isNewest(reply.id, from: reply.recipient) }
+    }
+}
+
+/// Which registration of a key came last, for as long as answers are said again.
+///
+/// What is not known is not the newest: where memory ends, an echo is left out.
+struct NewestRegistrations {
+    /// Keys of each half: at a thousand registrations a second, as long as an echo may take. Some 120 bytes each.
+    static let maximumCount = 8_192
+    /// As long as the longest delay of an echo, and the time that its reply may take before.
+    private static let halfTicks = 40
+
+    private var current: [PublicKey: Int64] = [:]
+    private var previous: [PublicKey: Int64] = [:]
+    private var ticks = 0
+
+    mutating func note(_ row: Int64, from key: PublicKey) {
+        let newest = max(row, self.row(of: key) ?? row)
+        if current.count >= Self.maximumCount { turn() }
+        current[key] = newest
+    }
+
+    func isNewest(_ row: Int64, from key: PublicKey) -> Bool {
+        self.row(of: key) == row
+    }
+
+    /// One tick of the wheel later.
+    mutating func advance() {
+        ticks += 1
+        if ticks >= Self.halfTicks { turn() }
+    }
+
+    private func row(of key: PublicKey) -> Int64? { current[key] ?? previous[key] }
+
+    private mutating func turn() {
+        (previous, current, ticks) = (current, [:], 0)
     }
 }
 

@@ -31,6 +31,8 @@ final class OpenStage: Sendable {
     private let logger: Logger
     private let queue: BatchQueue<RecordedMessage>
     private let output: BatchQueue<CommitStage.Work>
+    /// Hears of registrations; nil when replies are said once.
+    private let echo: EchoStage?
 
     private let segments = Mutex(SegmentAssembler())
     private let lane = BatchQueue<Keyless>()
@@ -41,7 +43,7 @@ final class OpenStage: Sendable {
     ///   - backlog: of messages that have to be read again.
     init(
         identity: PrivateKey, keys: TopicKeys, intake: ConcurrencyLimiter, backlog: Backlog, metrics: EngineMetrics,
-        logger: Logger, queue: BatchQueue<RecordedMessage>, output: BatchQueue<CommitStage.Work>
+        logger: Logger, echo: EchoStage?, queue: BatchQueue<RecordedMessage>, output: BatchQueue<CommitStage.Work>
     ) {
         opener = Opener(identity: identity)
         self.keys = keys
@@ -49,6 +51,7 @@ final class OpenStage: Sendable {
         self.backlog = backlog
         self.metrics = metrics
         self.logger = logger
+        self.echo = echo
         self.queue = queue
         self.output = output
     }
@@ -65,8 +68,18 @@ final class OpenStage: Sendable {
     @concurrent
     private func openRecorded() async {
         while let batch = await queue.next(maximumCount: Self.batchCount) {
-            output.send(batch.compactMap { open($0).map { .message($0) } })
+            send(batch.compactMap { open($0) })
         }
+    }
+
+    private func send(_ opened: [OpenedEnvelope]) {
+        if let echo {
+            for opened in opened {
+                guard case .message(.registration, let origin) = opened.content else { continue }
+                echo.registrationArrived(from: origin.sender, row: opened.id)
+            }
+        }
+        output.send(opened.map { .message($0) })
     }
 
     /// - Returns: nil if the message goes to the lane, or waits for other segments or for the store.
@@ -116,7 +129,7 @@ final class OpenStage: Sendable {
             do {
                 let opened = try await open(keyless)
                 intake.acquireAlways()
-                if let opened { output.send(.message(opened)) }
+                if let opened { send([opened]) }
             } catch {
                 guard !Task.isCancelled else { return }
                 logger.error("the store failed; a message waits", metadata: ["error": "\(error)"])

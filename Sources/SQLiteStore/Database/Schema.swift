@@ -1,42 +1,96 @@
 import GRDB
 import StatusCrypto
 import Store
+import Wire
 
 /// The tables, and whose they are.
 ///
 /// Keys and hashes of 32 and 64 bytes are found through an index on their first 8 bytes (`…_prefix`) and then compared whole: an
 /// index on the whole blob costs five times as much a registration. Times are nanoseconds since 1970. Migrations are never edited
-/// once released.
-enum Schema {
+/// once released; each is one transaction.
+struct Schema {
     /// `push` in ASCII, in SQLite's header: tells our files from those of other programs.
     static let applicationID: Int64 = 0x7075_7368
 
-    static func migrator(identity: FixedBytes<33>) -> DatabaseMigrator {
+    /// The server's compressed public key.
+    let identity: FixedBytes<33>
+    /// The secret of ``ListFingerprints`` in a database that has none yet.
+    let newListKey: FixedBytes<32>
+
+    var migrator: DatabaseMigrator {
         var migrator = DatabaseMigrator()
         // Before the first release the tables changed under the name "1": a database of that time is refused, not misread.
         migrator.registerMigration("first-release") { database in
-            try database.execute(sql: version1)
+            try database.execute(sql: Self.firstRelease)
             try database.run("INSERT INTO identity (id, public_key) VALUES (1, ?)", identity)
+        }
+        migrator.registerMigration("list-fingerprints") { database in
+            try database.execute(sql: Self.listFingerprints)
+            try database.run("UPDATE identity SET list_key = ?", newListKey)
+            try fillFingerprints(database)
         }
         migrator.registerMigration("gateways") { try $0.execute(sql: Self.gateways) }
         return migrator
     }
 
     /// Refuses a database that is not ours, before anything is written to it.
-    static func check(_ database: Database, identity: FixedBytes<33>) throws {
+    func check(_ database: Database) throws {
         // GRDB's own table is there before our first migration commits: a server killed in between starts anew.
         let tableCount = try database.count("SELECT count(*) FROM sqlite_schema WHERE tbl_name <> 'grdb_migrations'")
         guard tableCount != 0 else {
             if database.configuration.readonly { throw StoreError.notSetUp }
             return
         }
-        guard try database.first("PRAGMA application_id", read: { try $0.next(Int64.self) }) == applicationID else {
+        guard try database.first("PRAGMA application_id", read: { try $0.next(Int64.self) }) == Self.applicationID else {
             throw StoreError.notADatabase
         }
-        guard try !migrator(identity: identity).hasBeenSuperseded(database) else { throw StoreError.unknownSchema }
+        guard try !migrator.hasBeenSuperseded(database) else { throw StoreError.unknownSchema }
         let owner = try database.first("SELECT public_key FROM identity") { try $0.next(FixedBytes<33>.self) }
         guard owner == identity else { throw StoreError.otherIdentity }
+        guard try !database.configuration.readonly || migrator.hasCompletedMigrations(database) else { throw StoreError.notSetUp }
     }
+
+    /// With the secret of a database that is up to date.
+    func fingerprints(_ database: Database) throws -> ListFingerprints {
+        guard let key = try database.first("SELECT list_key FROM identity", read: { try $0.next(FixedBytes<32>.self) }) else {
+            throw StoreError.damaged
+        }
+        return ListFingerprints(key: key)
+    }
+
+    private func fillFingerprints(_ database: Database) throws {
+        let fingerprints = try fingerprints(database)
+        let sql = "SELECT registration, chat_lists FROM registration_lists WHERE chat_lists IS NOT NULL"
+        try database.forEach(sql) { row in
+            let (registration, lists): (Int64, PushNotificationRegistration) = (try row.next(), try row.nextMessage())
+            try database.run(
+                "UPDATE registration SET blocked_chats = ?, muted_chats = ?, allowed_mentions_chats = ? WHERE id = ?",
+                fingerprints.column(for: lists.blockedChatList), fingerprints.column(for: lists.mutedChatList),
+                fingerprints.column(for: lists.allowedMentionsChatList), registration)
+        }
+    }
+
+    /// Lists are no longer read where only one entry is asked about, and stand apart, all four.
+    private static let listFingerprints = """
+        ALTER TABLE identity ADD COLUMN list_key BLOB NOT NULL DEFAULT x'';    -- secret
+
+        -- Apart, because a push request must not have to read it.
+        CREATE TABLE registration_lists (
+            registration INTEGER PRIMARY KEY,
+            allowed_keys BLOB,                      -- protobuf: the list alone; NULL when it is empty
+            chat_lists BLOB                         -- protobuf: the three chat lists; NULL when all are empty
+        ) STRICT;
+        INSERT INTO registration_lists
+            SELECT id, list, chat_lists FROM registration LEFT JOIN allowed_keys ON allowed_keys.registration = registration.id
+            WHERE list IS NOT NULL OR chat_lists IS NOT NULL;
+        DROP TABLE allowed_keys;
+        ALTER TABLE registration DROP COLUMN chat_lists;
+
+        -- Fingerprints of the entries of each chat list, sorted; NULL when it is empty.
+        ALTER TABLE registration ADD COLUMN blocked_chats BLOB;
+        ALTER TABLE registration ADD COLUMN muted_chats BLOB;
+        ALTER TABLE registration ADD COLUMN allowed_mentions_chats BLOB;
+        """
 
     private static let gateways = """
         -- What a gateway wants a phone to get, in JSON; NULL: a push of 71, or one that has ended.
@@ -65,7 +119,7 @@ enum Schema {
         CREATE INDEX nextcloud_device_removed ON nextcloud_device (removed_at) WHERE removed_at IS NOT NULL;
         """
 
-    private static let version1 = """
+    private static let firstRelease = """
         PRAGMA application_id = \(applicationID);
 
         CREATE TABLE identity (

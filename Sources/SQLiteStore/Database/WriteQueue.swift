@@ -24,12 +24,14 @@ final class WriteQueue: Sendable {
     }
 
     private let pool: DatabasePool
+    private let fingerprints: ListFingerprints
     private let checkpointer: Checkpointer?
     private let state = Mutex(State())
     private let commits = Atomic<Int>(0)
 
-    init(pool: DatabasePool, checkpointer: Checkpointer?) {
+    init(pool: DatabasePool, fingerprints: ListFingerprints, checkpointer: Checkpointer?) {
         self.pool = pool
+        self.fingerprints = fingerprints
         self.checkpointer = checkpointer
     }
 
@@ -106,12 +108,12 @@ final class WriteQueue: Sendable {
             defer { state.isDraining = true }
             return (true, !state.isDraining)
         }
-        guard isAccepted else { return refuse(job) }
+        guard isAccepted else { return refuse(job, StoreError.closed) }
         if mustStart { pool.asyncWriteWithoutTransaction { self.drain($0) } }
     }
 
-    private func refuse(_ job: Job) {
-        for part in job.fail(StoreError.closed) { refuse(part) }
+    private func refuse(_ job: Job, _ error: StoreError) {
+        for part in job.fail(error) { refuse(part, error) }
     }
 
     private func drain(_ database: Database) {
@@ -122,11 +124,15 @@ final class WriteQueue: Sendable {
         var completions: [@Sendable () -> Void] = []
         do {
             try database.inTransaction(.immediate) {
-                let transaction = WriteTransaction(database: database)
+                let transaction = WriteTransaction(database: database, fingerprints: fingerprints)
                 for job in jobs { completions.append(try job.run(transaction)) }
                 try transaction.ledger.write(to: database)
                 return .commit
             }
+        } catch let error as DatabaseError where error.resultCode == .SQLITE_BUSY {
+            // Whoever has the database locked has it locked for each of them, and each would wait as long.
+            for job in jobs { refuse(job, StoreError(error)) }
+            return
         } catch {
             let rest = jobs.count > 1 ? jobs : jobs.flatMap { $0.fail(StoreError(error)) }
             for job in rest { commit([job], to: database) }

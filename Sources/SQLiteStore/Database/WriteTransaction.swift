@@ -5,6 +5,7 @@ import Store
 /// A transaction of the writer: sees what it has done so far. Not to be kept beyond it.
 struct WriteTransaction {
     let database: Database
+    let fingerprints: ListFingerprints
     /// What the ledger gains by it.
     let ledger = LedgerChanges()
     let routes = RouteNames()

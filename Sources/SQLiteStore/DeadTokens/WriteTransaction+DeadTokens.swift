@@ -27,11 +27,11 @@ extension WriteTransaction {
         // The `+` keeps SQLite from putting the token into substr() for the column, which would hide the index from it.
         let dead = try database.all(
             """
-            SELECT registration.id, plain, prefixed, key_hash, plaintext_digest, chat_lists, list,
+            SELECT registration.id, plain, prefixed, key_hash, plaintext_digest, chat_lists, allowed_keys,
                 installation_id, version, token_type, enabled, allow_from_contacts_only, block_mentions,
                 access_token, device_token, apn_topic, grant_signature
             FROM registration JOIN query_topic ON query_topic.registration = registration.id
-            LEFT JOIN allowed_keys ON allowed_keys.registration = registration.id
+            LEFT JOIN registration_lists ON registration_lists.registration = registration.id
             WHERE substr(device_token, 1, 16) = substr(?1, 1, 16) AND is_live = 1
                 AND +device_token = ?1 AND token_type = ?2 AND updated_at < ?3
             """,

@@ -12,7 +12,7 @@ extension SQLiteStore {
         // Asked before the writer is free.
         let all = questions(work)
         let results = await queue.perform(on: work) { part, transaction in
-            let known = try KnownFacts(transaction.database, about: part.count == work.count ? all : questions(part), at: now)
+            let known = try KnownFacts(transaction, answering: part.count == work.count ? all : questions(part), at: now)
             var batch = DecidedBatch(facts: known.facts)
             let outcomes = part.map { decide($0, &batch) }
             return (outcomes: outcomes, topicChanges: try transaction.apply(batch, known: known, at: now))
@@ -33,12 +33,12 @@ extension SQLiteStore {
 
 /// What was asked, and the rows it stands in.
 struct KnownFacts {
-    private(set) var facts = Facts()
-    private let questions: Questions
+    private(set) var facts: Facts
     private var installations: [Installation: StoredInstallation] = [:]
 
-    init(_ database: Database, about questions: Questions, at now: Timestamp) throws {
-        self.questions = questions
+    init(_ transaction: WriteTransaction, answering questions: Questions, at now: Timestamp) throws {
+        facts = Facts(answering: questions)
+        let database = transaction.database
         for installation in questions.registrations {
             let stored = try database.stored(installation)
             installations[installation] = stored
@@ -47,7 +47,9 @@ struct KnownFacts {
                 facts.liveInstallations[installation.keyHash] = Set(try database.liveInstallations(of: installation.keyHash))
             }
         }
-        for installation in questions.targets { facts.targets[installation] = try database.pushTarget(installation) }
+        for (installation, entries) in questions.targets {
+            facts.targets[installation] = try transaction.pushTarget(installation, asking: entries)
+        }
         let oldest = now.advanced(by: .zero - Limits.tripleLifetime)
         for triple in questions.triples where try database.isQueued(triple, since: oldest) { facts.recentTriples.insert(triple) }
         for request in questions.requests { facts.responses[request] = try database.response(to: request) }
@@ -56,7 +58,7 @@ struct KnownFacts {
 
     /// What is there of an installation now; looked up if nobody asked.
     func stored(_ installation: Installation, in database: Database) throws -> StoredInstallation? {
-        questions.registrations.contains(installation) ? installations[installation] : try database.stored(installation)
+        facts.questions.registrations.contains(installation) ? installations[installation] : try database.stored(installation)
     }
 
     /// Reads on until one answer is full.

@@ -7,7 +7,7 @@ import StatusCrypto
 import Store
 import Wire
 
-extension SQLiteStore {
+extension SQLiteStore: ProxyStore {
     package func changeDevice<Result: Sendable>(
         _ identifier: DeviceIdentifier, at now: Timestamp, _ decide: @escaping @Sendable (Device?) -> (DeviceChange, Result)
     ) async throws -> Result {

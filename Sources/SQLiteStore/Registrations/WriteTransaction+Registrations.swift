@@ -19,20 +19,25 @@ extension WriteTransaction {
             INSERT OR REPLACE INTO registration (
                 id, key_prefix, is_live, version, updated_at, key_hash, installation_prefix, installation_id, plaintext_digest,
                 token_type, enabled, allow_from_contacts_only, block_mentions,
-                access_token, device_token, apn_topic, grant_signature, chat_lists)
-            VALUES (?, ?, 1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                access_token, device_token, apn_topic, grant_signature, blocked_chats, muted_chats, allowed_mentions_chats)
+            VALUES (?, ?, 1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             """,
             stored?.row, registration.keyHash.prefix, content.version, now,
             registration.keyHash, registration.installation.prefix, content.installationID, registration.plaintextDigest,
             content.tokenType, content.enabled, content.allowFromContactsOnly, content.blockMentions,
-            content.accessToken, content.deviceToken, content.apnTopic, content.grant, ListColumn.chatLists(of: content))
+            content.accessToken, content.deviceToken, content.apnTopic, content.grant,
+            fingerprints.column(for: content.blockedChatList), fingerprints.column(for: content.mutedChatList),
+            fingerprints.column(for: content.allowedMentionsChatList))
         let id = database.lastInsertedRowID
         try database.run(
             "INSERT OR REPLACE INTO query_topic (registration, plain, prefixed) VALUES (?, ?, ?)", id, topics.plain, topics.prefixed)
-        if let list = ListColumn.allowedKeys(of: content) {
-            try database.run("INSERT OR REPLACE INTO allowed_keys (registration, list) VALUES (?, ?)", id, list)
+        let (allowedKeys, chatLists) = (ListColumn.allowedKeys(of: content), ListColumn.chatLists(of: content))
+        if allowedKeys != nil || chatLists != nil {
+            try database.run(
+                "INSERT OR REPLACE INTO registration_lists (registration, allowed_keys, chat_lists) VALUES (?, ?, ?)",
+                id, allowedKeys, chatLists)
         } else if stored != nil {
-            try database.run("DELETE FROM allowed_keys WHERE registration = ?", id)
+            try database.run("DELETE FROM registration_lists WHERE registration = ?", id)
         }
         return id
     }
@@ -54,13 +59,43 @@ extension WriteTransaction {
             stored?.row, installation.keyHash.prefix, version, now, installation.keyHash, installation.prefix,
             installation.installationID, plaintextDigest)
         guard let stored, stored.version.isRegistered else { return }
-        try database.run("DELETE FROM allowed_keys WHERE registration = ?", stored.row)
+        try database.run("DELETE FROM registration_lists WHERE registration = ?", stored.row)
         try database.run("DELETE FROM query_topic WHERE registration = ?", stored.row)
         let keyHash = installation.keyHash
         if try database.count("SELECT count(*) FROM registration WHERE \(Database.isLiveOfKey)", keyHash.prefix, keyHash) == 0 {
             try database.run("DELETE FROM topic_key WHERE key_prefix = ? AND key_hash = ?", keyHash.prefix, keyHash)
         }
     }
+}
+
+extension WriteTransaction {
+    /// What a push request needs of a registration; nil when there is none, or a tombstone. Reads none of its lists.
+    ///
+    /// - Parameter entries: the chats and authors that may stand in its lists.
+    func pushTarget(_ installation: Installation, asking entries: Set<[UInt8]>) throws -> PushTarget? {
+        try database.first(
+            Self.selectTarget, installation.keyHash.prefix, installation.prefix, installation.installationID, installation.keyHash
+        ) { row in
+            var target = PushTarget()
+            target.accessToken = try row.next()
+            target.enabled = try row.next()
+            target.tokenType = try row.next()
+            target.deviceToken = try row.next()
+            target.apnTopic = try row.next()
+            target.blockMentions = try row.next()
+            target.blockedChatList = fingerprints.entries(entries, in: try row.next())
+            target.mutedChatList = fingerprints.entries(entries, in: try row.next())
+            target.allowedMentionsChatList = fingerprints.entries(entries, in: try row.next())
+            return target
+        }
+    }
+
+    /// Made once: putting it together for each call costs as much as running it.
+    private static let selectTarget = """
+        SELECT access_token, enabled, token_type, device_token, apn_topic, block_mentions,
+            blocked_chats, muted_chats, allowed_mentions_chats
+        FROM registration WHERE \(Database.isInstallation) AND is_live = 1
+        """
 }
 
 /// What is there of an installation, tombstones too.
@@ -101,26 +136,6 @@ extension Database {
         }
     }
 
-    /// What a push request needs of a registration; nil when there is none, or a tombstone. Does not read the allowed keys.
-    func pushTarget(_ installation: Installation) throws -> PushTarget? {
-        try first(
-            Self.selectTarget, installation.keyHash.prefix, installation.prefix, installation.installationID, installation.keyHash
-        ) { row in
-            var target = PushTarget()
-            target.accessToken = try row.next()
-            target.enabled = try row.next()
-            target.tokenType = try row.next()
-            target.deviceToken = try row.next()
-            target.apnTopic = try row.next()
-            target.blockMentions = try row.next()
-            let lists = try row.nextMessage(PushNotificationRegistration.self)
-            target.blockedChatList = lists.blockedChatList
-            target.mutedChatList = lists.mutedChatList
-            target.allowedMentionsChatList = lists.allowedMentionsChatList
-            return target
-        }
-    }
-
     /// Both values of `is_live` are named, so that the index is used beyond it. Takes both prefixes, installation id, key hash.
     static let isInstallation =
         "key_prefix = ? AND is_live IN (0, 1) AND installation_prefix = ? AND installation_id = ? AND key_hash = ?"
@@ -132,13 +147,9 @@ extension Database {
     private static let selectVersion = "SELECT id, version, plaintext_digest, is_live FROM registration WHERE \(isInstallation)"
     private static let selectLive = "SELECT installation_id FROM registration WHERE \(isLiveOfKey)"
     private static let selectQueryable = """
-        SELECT installation_id, access_token, grant_signature, version, allow_from_contacts_only, list
-        FROM registration LEFT JOIN allowed_keys ON allowed_keys.registration = registration.id
+        SELECT installation_id, access_token, grant_signature, version, allow_from_contacts_only, allowed_keys
+        FROM registration LEFT JOIN registration_lists ON registration_lists.registration = registration.id
         WHERE \(isLiveOfKey)
-        """
-    private static let selectTarget = """
-        SELECT access_token, enabled, token_type, device_token, apn_topic, block_mentions, chat_lists
-        FROM registration WHERE \(isInstallation) AND is_live = 1
         """
 }
 

@@ -65,6 +65,13 @@ package final class ServerProcess: Sendable {
 
     /// SIGKILL, as power cuts and out-of-memory killers do.
     package func kill() async { await launched.kill() }
+
+    package func signal(_ number: Int32) { launched.process.signal(number) }
+
+    /// Waits for the end; a negative number is the signal that caused it.
+    package var exitCode: Int32 {
+        get async { await launched.process.exitCode }
+    }
 }
 
 /// A server, or a relay, of which nothing is known yet but that it was started.

@@ -1,8 +1,8 @@
-import Foundation
+package import Foundation
 
 /// A folder for one test, gone when the test is.
 package final class TemporaryFolder: Sendable {
-    private let url = FileManager.default.temporaryDirectory.appending(path: "pushserver-tests-\(UUID().uuidString)")
+    package let url = FileManager.default.temporaryDirectory.appending(path: "pushserver-tests-\(UUID().uuidString)")
 
     package init() throws {
         try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)

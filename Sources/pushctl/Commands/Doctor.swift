@@ -28,9 +28,10 @@ struct Doctor: AsyncParsableCommand {
     }
 
     func run() async throws {
+        let key = try server.serverKey()
         let access = try server.node.access()
         let node = Node(access)
-        let checkup = Checkup(server: PushServer(try server.serverKey(), node: node, timeout: server.timeout), node: node, device: device)
+        let checkup = Checkup(server: PushServer(key, node: node, timeout: server.timeout), node: node, device: device)
         let steps = await checkup.run { step in
             if !output.json { print(step.line.printable) }
         }

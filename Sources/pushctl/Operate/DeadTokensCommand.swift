@@ -57,7 +57,7 @@ struct DeadTokensCommand: ParsableCommand {
         var all = false
 
         @Option(help: "The server's admin endpoints.")
-        var admin = "http://127.0.0.1:9090"
+        var admin = "http://127.0.0.1:8646"
 
         @OptionGroup var database: DatabaseOptions
         @OptionGroup var output: OutputOptions

@@ -28,6 +28,11 @@ struct AdminClient: Sendable {
             .compactMap { $0.split(separator: " ").last.flatMap { Double($0) } }.reduce(0, +)
     }
 
+    func send(_ method: HTTPRequest.Method, _ path: String, headers: [(name: String, value: String)] = []) async throws -> Answer {
+        try await send(
+            HTTPRequest(method: method, url: url + path, headers: headers, timeout: .seconds(600), maximumResponseBodyByteCount: 1 << 20))
+    }
+
     private func send(_ request: HTTPRequest) async throws -> Answer {
         let response = try await http.send(request)
         return (response.status, String(decoding: response.body, as: UTF8.self))

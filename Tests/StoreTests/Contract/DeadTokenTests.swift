@@ -81,6 +81,23 @@ struct DeadTokenTests {
     }
 
     @Test(arguments: StoreUnderTest.all)
+    func `Whoever is cancelled after an attempt can still look up what it means, and write it`(kind: StoreUnderTest) async throws {
+        try await kind.withStore { store in
+            try await store.enqueue([push()])
+            let settling = Task {
+                unsafe withUnsafeCurrentTask { unsafe $0?.cancel() }
+                var update = OutboxUpdate()
+                update.pushes = [.init(id: 1, .finish(.sent))]
+                let suspicions = try await store.suspicions(against: [hash(1)])
+                _ = try await store.update(update, at: start)
+                return suspicions
+            }
+            #expect(try await settling.value == [:])
+            #expect(try await store.queuedPushCount() == 0)
+        }
+    }
+
+    @Test(arguments: StoreUnderTest.all)
     func `A suspicion keeps its first time until it is lifted, and both it and the copies are pruned`(
         kind: StoreUnderTest
     ) async throws {

@@ -14,7 +14,7 @@ struct DecisionTests {
         try await kind.withStore { store in
             let facts = try await store.facts { questions in
                 questions.registrations = [installation()]
-                questions.targets = [installation()]
+                questions.targets = [installation(): listEntries]
                 questions.triples = [hash(1)]
                 questions.requests = [hash(1)]
                 questions.queries = [[hash(1)]]
@@ -30,7 +30,7 @@ struct DecisionTests {
         try await kind.withStore { store in
             var asked = Questions()
             asked.registrations = [installation(1), installation(2)]
-            asked.targets = [installation(1)]
+            asked.targets = [installation(1): [[4], [5]], installation(2): [[4]]]
             asked.queries = [[hash(1)]]
             let questions = asked
             let committed = await store.commit([1, 2, 3, 4], at: start) { _ in

@@ -24,7 +24,7 @@ struct RegistrationTests {
         #expect(try await store.registrationCount() == sent.count)
         let facts = try await store.facts { questions in
             questions.registrations = Set(sent.map(\.installation))
-            questions.targets = Set(sent.map(\.installation))
+            for registration in sent { questions.targets[registration.installation] = listEntries }
             questions.queries = sent.map { [$0.keyHash] }
         }
         for registration in sent {

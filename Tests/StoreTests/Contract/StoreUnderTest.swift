@@ -1,4 +1,5 @@
 import Store
+import TestSupport
 import Testing
 
 /// A kind of store. Each has to pass the tests of this folder, which know nothing but the protocol.

@@ -101,7 +101,7 @@ struct StoreScript {
     func open(_ folder: TemporaryFolder) async throws -> SQLiteStore {
         // What goes wrong is expected here, and goes wrong often.
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-        let store = try SQLiteStore(path: folder.database, identity: identity, logger: logger)
+        let store = try SQLiteStore(path: folder.database, identity: identity, random: SplitMix64(seed: 1), logger: logger)
         do {
             try await store.pool.writeWithoutTransaction { database in
                 try database.execute(sql: "PRAGMA wal_autocheckpoint = 8")
@@ -127,15 +127,20 @@ struct StoreScript {
 
 /// The script just before one of its steps, as a copy of the files: a test of that step need not go through those before.
 struct StoreScene: Sendable {
+    /// Each in the order of the steps, with the end of the last one.
+    static var courses: [[StoreScene]] {
+        get async throws { [try await script.value, try await migration.value] }
+    }
+
     /// Which step is next.
     var number: Int
     /// What the database holds.
     var contents: StoreContents
-    /// As a killed process leaves them, with the log: by the ends of their names. None before the first step.
+    /// As a killed process leaves them, with the log: by the ends of their names. None before the first step of the script.
     private var files: [String: Data] = [:]
 
-    /// Before each step, and after the last.
-    static let all = Task {
+    /// The whole script.
+    static let script = Task {
         let script = StoreScript()
         let folder = try TemporaryFolder()
         var store: SQLiteStore?
@@ -145,15 +150,34 @@ struct StoreScene: Sendable {
             store = open
             var scene = StoreScene(number: number + 1, contents: try await open.contents())
             if scenes.isEmpty { scenes.append(StoreScene(number: 0, contents: scene.contents)) }
-            for suffix in ["", "-wal"] { scene.files[suffix] = try Data(contentsOf: URL(filePath: folder.database + suffix)) }
+            try scene.copy(folder)
             scenes.append(scene)
         }
         await store?.close()
         return scenes
     }
 
+    /// The first step on a database of the first release.
+    static let migration = Task {
+        let folder = try TemporaryFolder()
+        try FirstRelease.make(in: folder)
+        var first = StoreScene(number: 0, contents: [:])
+        try first.copy(folder)
+        let store = try await StoreScript().open(folder)
+        first.contents = try await store.contents()
+        await store.close()
+        return [first, StoreScene(number: 1, contents: first.contents)]
+    }
+
     /// Whether the database is there.
-    var isSetUp: Bool { !files.isEmpty }
+    var hasDatabase: Bool { !files.isEmpty }
+
+    /// Whether the next step finds the store open.
+    var isOpen: Bool { number > 0 }
+
+    private mutating func copy(_ folder: TemporaryFolder) throws {
+        for suffix in ["", "-wal"] { files[suffix] = FileManager.default.contents(atPath: folder.database + suffix) }
+    }
 
     func makeFolder() throws -> TemporaryFolder {
         let folder = try TemporaryFolder()

@@ -1,4 +1,5 @@
 import GRDB
+import PushProtocol
 import StatusCrypto
 import Store
 import TestSupport
@@ -40,7 +41,7 @@ struct TamperedRowsTests {
             try await store.unregister(version: 2)
             let (columns, counts) = try await store.read { database in
                 let row = try Row.fetchOne(database, sql: "SELECT * FROM registration")
-                let tables = ["allowed_keys", "query_topic", "topic_key"]
+                let tables = ["registration_lists", "query_topic", "topic_key"]
                 return (
                     row?.filter { !$0.1.isNull }.map(\.0) ?? [],
                     try tables.map { try database.count("SELECT count(*) FROM \($0)") }
@@ -55,12 +56,12 @@ struct TamperedRowsTests {
         }
     }
 
-    @Test func `A push request finds its target without the tables of lists`() async throws {
+    @Test func `A push request finds its target, and who stands in its lists, without the lists`() async throws {
         try await withSQLiteStore { store in
             try await store.register(registration())
             let target = try await store.target()
-            #expect(target != nil)
-            try await store.pool.write { try $0.execute(sql: "DROP TABLE allowed_keys") }
+            #expect(target?.blockedChatList == [[4]])
+            try await store.pool.write { try $0.execute(sql: "DROP TABLE registration_lists") }
             #expect(try await store.target() == target)
             await #expect(throws: StoreError.self) { try await store.queryable() }
         }

@@ -28,6 +28,8 @@ struct AdminServer: Service {
         var restoreDeadTokens: @Sendable ([Int64]?) async throws -> Int
         /// What tools that change something have to show.
         var token: AdminToken
+        /// Names under which the endpoints may be asked, beside IP addresses and `localhost`; in lower case.
+        var allowedHosts: [String]
     }
 
     /// Scrapers and health checks are few; more connections than this are nobody's intention.
@@ -63,7 +65,9 @@ struct AdminServer: Service {
     }
 
     private func router() -> Router<BasicRequestContext> {
-        let router = Router()
+        // Probes often ask with HEAD.
+        let router = Router(options: .autoGenerateHeadEndpoints)
+        router.add(middleware: AllowedHosts(content.allowedHosts + [address.host.lowercased()]))
         router.get("health/live") { _, _ in
             Self.respond(.ok, "{\"live\":true}", type: "application/json")
         }

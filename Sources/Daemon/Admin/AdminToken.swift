@@ -8,17 +8,23 @@ struct AdminToken: Sendable {
     /// Makes a new one at each start.
     ///
     /// - Parameter path: the file to write; mode 0600.
-    init(writingTo path: String) throws {
+    init(writingTo path: String) throws(AdminTokenError) {
         var random = SecureRandom()
         text = Hex.encode(random.bytes(32))
         let written = FileManager.default.createFile(atPath: path, contents: Data(text.utf8), attributes: [.posixPermissions: 0o600])
-        guard written else { throw AdminTokenError(description: "\(path) cannot be written") }
+        guard written else { throw AdminTokenError(description: "the admin token cannot be written to \(path)") }
     }
 
     /// - Parameter authorization: the header of a request.
     func isShown(by authorization: String?) -> Bool {
         ConstantTime.equal(Array((authorization ?? "").utf8), Array("Bearer \(text)".utf8))
     }
+}
+
+/// Whatever describes something that holds a token shows no token.
+extension AdminToken: CustomStringConvertible, CustomReflectable {
+    var description: String { "AdminToken" }
+    var customMirror: Mirror { Mirror(self, children: []) }
 }
 
 struct AdminTokenError: Error, CustomStringConvertible {

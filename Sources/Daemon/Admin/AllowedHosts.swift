@@ -1,0 +1,39 @@
+import Hummingbird
+import NIOCore
+
+/// Keeps out a browser that another site's name has led here (DNS rebinding): that name would be in its requests.
+///
+/// IP addresses and `localhost` are nobody's names. Probes and scrapers ask under whatever name they have.
+struct AllowedHosts: RouterMiddleware {
+    private let names: Set<String>
+
+    /// - Parameter names: in lower case.
+    init(_ names: some Sequence<String>) {
+        self.names = Set(names).union(["localhost"])
+    }
+
+    func handle(
+        _ request: Request, context: BasicRequestContext, next: (Request, BasicRequestContext) async throws -> Response
+    ) async throws -> Response {
+        let path = request.uri.path
+        guard path == "/metrics" || path.hasPrefix("/health/") || allows(request.head.authority) else {
+            let text = "The admin endpoints do not answer under this name; admin.allowedHosts lists those under which they do.\n"
+            return Response(status: .misdirectedRequest, body: ResponseBody(byteBuffer: ByteBuffer(string: text)))
+        }
+        return try await next(request, context)
+    }
+
+    /// - Parameter authority: `name`, `name:port` or `[address]:port`; nil: of a client that is no browser.
+    private func allows(_ authority: String?) -> Bool {
+        guard let authority else { return true }
+        let host = Self.host(of: authority)
+        return names.contains(host.lowercased()) || (try? SocketAddress(ipAddress: host, port: 0)) != nil
+    }
+
+    private static func host(of authority: String) -> String {
+        if authority.hasPrefix("["), let end = authority.firstIndex(of: "]") {
+            return String(authority[authority.index(after: authority.startIndex)..<end])
+        }
+        return String(authority.prefix { $0 != ":" })
+    }
+}

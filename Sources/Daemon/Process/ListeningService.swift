@@ -1,0 +1,30 @@
+import Glibc
+import NIOCore
+import ServiceLifecycle
+
+/// A service that listens, and that names the setting when it cannot.
+struct ListeningService: Service {
+    private let service: any Service
+    private let setting: String
+    private let address: ListenAddress
+
+    init(_ service: any Service, setting: String, address: ListenAddress) {
+        self.service = service
+        self.setting = setting
+        self.address = address
+    }
+
+    func run() async throws {
+        do {
+            try await service.run()
+        } catch let error as IOError where [EADDRINUSE, EADDRNOTAVAIL, EACCES].contains(error.errnoCode) {
+            throw ListenError(description: unsafe "\(setting): cannot listen on \(address): \(String(cString: strerror(error.errnoCode)))")
+        } catch is SocketAddressError.UnknownHost {
+            throw ListenError(description: "\(setting): cannot listen on \(address): the host is unknown")
+        }
+    }
+}
+
+struct ListenError: Error, CustomStringConvertible {
+    let description: String
+}

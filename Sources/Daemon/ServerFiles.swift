@@ -1,0 +1,77 @@
+import Glibc
+import KeyFiles
+import Logging
+import NextcloudProxy
+import SQLiteStore
+import StatusCrypto
+import Store
+import Transport
+
+/// What a server has on disk.
+struct ServerFiles: Sendable {
+    let identity: PrivateKey
+    let store: any PushStore & CheckpointKeeper & ProxyStore
+    let adminToken: AdminToken
+
+    /// Opens the files, and closes them when the body has ended, however that was.
+    ///
+    /// The lock comes first: a second server must not so much as migrate the database of the first.
+    ///
+    /// - Throws: `InstanceLockError`, `KeyFileError`, `DatabaseError` or `AdminTokenError` before the body; what the body throws.
+    static func withOpen(_ settings: Settings, logger: Logger, _ body: (ServerFiles) async throws -> Void) async throws {
+        do {
+            try await withLockedFiles(settings, logger: logger, body)
+        } catch let error as StoreError where error.isConfigurationFault {
+            throw DatabaseError(error, settings)
+        }
+    }
+
+    private static func withLockedFiles(_ settings: Settings, logger: Logger, _ body: (ServerFiles) async throws -> Void) async throws {
+        let lock = try InstanceLock(database: settings.storagePath)
+        defer { withExtendedLifetime(lock) {} }
+        let identity = try KeyFile(path: settings.identityKeyFile).loadOrCreate()
+        try await SQLiteStore.withOpen(path: settings.storagePath, identity: identity.publicKey.compressed, logger: logger) { store in
+            let token = try AdminToken(writingTo: settings.storagePath + ".admin-token")
+            try await body(ServerFiles(identity: identity, store: store, adminToken: token))
+        }
+    }
+}
+
+/// Why a database cannot be used, and what to do about it.
+struct DatabaseError: Error, CustomStringConvertible {
+    let description: String
+
+    init(_ error: StoreError, _ settings: Settings) {
+        let reason =
+            switch error {
+            case .notADatabase: "\(error). Move it away, or name another path with storage.path"
+            case .otherIdentity:
+                "it belongs to another identity than the one in \(settings.identityKeyFile), and a database serves one identity for ever. "
+                    + "Name its own key file with identity.keyFile, or another database with storage.path"
+            case .unknownSchema: "\(error). Start the version that wrote it, or bring back a backup of this one's time"
+            case .inaccessible(let errno): unsafe "the file or its folder is not accessible: \(String(cString: strerror(errno)))"
+            default: "\(error)"
+            }
+        description = "database \(settings.storagePath): \(reason)"
+    }
+}
+
+extension SQLiteStore {
+    /// Opens the store for the body.
+    fileprivate static func withOpen(
+        path: String, identity: FixedBytes<33>, logger: Logger, _ body: (SQLiteStore) async throws -> Void
+    ) async throws {
+        let store = try SQLiteStore(path: path, identity: identity, logger: logger)
+        let failure: (any Error)?
+        do {
+            try await body(store)
+            failure = nil
+        } catch {
+            failure = error
+        }
+        await store.close()
+        if let failure { throw failure }
+    }
+}
+
+extension SQLiteStore: CheckpointKeeper {}

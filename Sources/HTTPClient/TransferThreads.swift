@@ -1,0 +1,32 @@
+import Dispatch
+import Foundation
+import Synchronization
+
+/// The threads of all clients. They end before the process does: exit(3) tears down libraries that they may be using.
+enum TransferThreads {
+    /// How long exit(3) waits for them: one may be waiting for a name server.
+    private static let patience = DispatchTimeInterval.seconds(1)
+
+    private static let mailboxes = Mutex<[ObjectIdentifier: Mailbox]>([:])
+    private static let running = DispatchGroup()
+    /// Registered once libcurl is initialised, so that it comes before what the libraries registered for themselves.
+    private static let endAtExit = TransferLoop.isInitialized && atexit { TransferThreads.end() } == 0
+
+    static func start(mailbox: Mailbox, configuration: HTTPClient.Configuration) {
+        _ = endAtExit
+        running.enter()
+        mailboxes.withLock { $0[ObjectIdentifier(mailbox)] = mailbox }
+        let thread = Thread {
+            TransferLoop.run(mailbox: mailbox, configuration: configuration)
+            mailboxes.withLock { $0[ObjectIdentifier(mailbox)] = nil }
+            running.leave()
+        }
+        thread.name = "HTTPClient"
+        thread.start()
+    }
+
+    private static func end() {
+        for mailbox in mailboxes.withLock({ Array($0.values) }) { mailbox.post(.stop) }
+        _ = running.wait(timeout: .now() + patience)
+    }
+}

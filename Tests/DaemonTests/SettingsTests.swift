@@ -1,0 +1,105 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// What `check-config` says of a configuration that cannot be meant so: where it stands, what was found, and what to do.
+@Suite(.fewAtATime)
+struct SettingsTests {
+    struct Case: CustomTestStringConvertible {
+        let yaml: String
+        let problem: String
+
+        var testDescription: String { problem }
+    }
+
+    @Test(arguments: [
+        Case(
+            yaml: "log:\n  level: loud\n",
+            problem: "log.level: expected one of trace, debug, info, notice, warning, error, critical, found loud (FILE, line 2)"),
+        Case(
+            yaml: "gorush: http://127.0.0.1:8088\n",
+            problem: "gorush: expected a section with settings like gorush.batchMode, found a single value (FILE, line 1)"),
+        Case(yaml: "log:\n  level:\n    all: info\n", problem: "log.level: expected a value, found a section (FILE, line 3)"),
+        Case(yaml: "log:\n  levle: info\n", problem: "log.levle: no such setting in FILE, line 2; is log.level meant?"),
+        Case(yaml: "surprise: 1\n", problem: "surprise: no such setting in FILE, line 1"),
+        Case(
+            yaml: "transport:\n\n  waku: { url: 'http://127.0.0.1:99999' }\n",
+            problem:
+                "transport.waku.url: expected an http or https URL, with a port up to 65535 if with any, and without query (FILE, line 3)"),
+        Case(
+            yaml: "admin: { listen: '127.0.0.1:99999' }\n",
+            problem:
+                "admin.listen: expected HOST:PORT, like 127.0.0.1:8645; port 0 means any free port, found 127.0.0.1:99999 (FILE, line 1)"),
+        Case(
+            yaml: "gorush: { url: 'https://host', certificateAuthorityFile: /nowhere/ca.pem }\n",
+            problem: "gorush.certificateAuthorityFile: /nowhere/ca.pem is not there, or cannot be read"),
+        Case(
+            yaml: "admin: { listen: 'localhost:8645' }\n",
+            problem: "transport.embedded.listen: 127.0.0.1:8645 is where admin.listen listens already, on localhost:8645"),
+        Case(
+            yaml: "transport: { embedded: { listen: ['0.0.0.0:70', '127.0.0.1:70'] } }\n",
+            problem: "transport.embedded.listen: 127.0.0.1:70 is where transport.embedded.listen listens already, on 0.0.0.0:70"),
+        Case(
+            yaml: "transport: { pubsubTopics: [/waku/2/rs/16/32, /waku/2/rs/16/32] }\n",
+            problem: "transport.pubsubTopics: /waku/2/rs/16/32 is there twice"),
+        Case(
+            yaml: "gorush: { routes: { a: { platform: ios }, b: { platform: ios } } }\n",
+            problem: "gorush.routes.b: the rest of ios go to gorush.routes.a already"),
+        Case(
+            yaml: "gorush: { routes: { a: { apnTopics: [x, y] }, b: { apnTopics: [y] } } }\n",
+            problem: "gorush.routes.b: the pushes of y go to gorush.routes.a already"),
+        Case(
+            yaml: "gorush:\n  routes:\n    a: {}\n",
+            problem: "gorush.routes.a: expected either apnTopics, or platform with ios or android"),
+        Case(
+            yaml: "transport: { waku: { history: false, storePeer: /dns4/host/tcp/1/p2p/16U } }\n",
+            problem: "transport.waku.storePeer: of no use, because neither history nor confirmPublishing asks a store"),
+        Case(
+            yaml: "transport: { waku: { storePeer: host } }\n", problem: "transport.waku.storePeer: expected a multiaddress like "
+        ),
+        Case(
+            yaml: "admin: { allowedHosts: ['*'] }\n",
+            problem: "admin.allowedHosts: expected a list of host names, found [*] (FILE, line 1)"),
+    ])
+    func `a problem says where it is, what was found, and what was meant`(example: Case) async throws {
+        let folder = try TemporaryFolder()
+        let file = folder.path("pushserver.yaml")
+        try folder.write(example.yaml, to: "pushserver.yaml")
+        let result = try await checkConfig("--config", file)
+        #expect(result.exitCode == 78)
+        let problems = result.error.split(separator: "\n")
+        #expect(problems.count == 1 && problems[0].contains(example.problem.replacing("FILE", with: file)), "\(result.error)")
+    }
+
+    @Test func `what may be a secret is not said`() async throws {
+        let result = try await checkConfig(
+            "--set", "gorush.url=http://me:hush@host?x", "--set", "gorush.headers=hush",
+            environment: ["PUSHSERVER_GORUSH_FEEDBACK_SECRET": "", "PUSHSERVER_TRANSPORT_WAKU_URL": "hush"])
+        #expect(result.exitCode == 78)
+        #expect(result.error.split(separator: "\n").count == 4, "\(result.error)")
+        #expect(!result.error.contains("hush"))
+    }
+
+    @Test func `a variable and a flag with a mistake are told by their names`() async throws {
+        let result = try await checkConfig(
+            "--set", "log.lvel=info", environment: ["PUSHSERVER_LOG_LEVLE": "info", "PUSHSERVER_ADMIN_PORT": "8646"])
+        #expect(result.error.contains("PUSHSERVER_LOG_LEVLE: no such setting in the environment; is PUSHSERVER_LOG_LEVEL meant?"))
+        #expect(result.error.contains("log.lvel: no such setting in the flags; is log.level meant?"))
+        // Not Kubernetes': its variables of that name hold an address.
+        #expect(result.error.contains("PUSHSERVER_ADMIN_PORT: no such setting"))
+    }
+
+    @Test func `what Kubernetes puts into the environment for services called pushserver is no setting`() async throws {
+        let result = try await checkConfig(environment: [
+            "PUSHSERVER_SERVICE_HOST": "10.0.0.1", "PUSHSERVER_SERVICE_PORT": "8646", "PUSHSERVER_SERVICE_PORT_ADMIN": "8646",
+            "PUSHSERVER_PORT": "tcp://10.0.0.1:8646", "PUSHSERVER_PORT_8646_TCP": "tcp://10.0.0.1:8646",
+            "PUSHSERVER_PORT_8646_TCP_PROTO": "tcp", "PUSHSERVER_PORT_8646_TCP_PORT": "8646", "PUSHSERVER_PORT_8646_TCP_ADDR": "10.0.0.1",
+            "PUSHSERVER_ADMIN_SERVICE_HOST": "10.0.0.1", "PUSHSERVER_ADMIN_PORT": "tcp://10.0.0.1:8646",
+        ])
+        #expect(result.exitCode == 0, "\(result.error)")
+    }
+
+    private func checkConfig(_ arguments: String..., environment: [String: String] = [:]) async throws -> ChildProcess.Ended {
+        try await ChildProcess.run("pushserver", ["check-config"] + arguments, environment: environment)
+    }
+}

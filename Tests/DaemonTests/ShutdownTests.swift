@@ -1,0 +1,185 @@
+import Envelope
+import Foundation
+import GRDB
+import KeyFiles
+import StatusCrypto
+import Store
+import TestSupport
+import Testing
+import WakuREST
+import Wire
+
+/// What signals do to a server, whatever hangs around it (INTERFACE.md, "Signals").
+@Suite(.fewAtATime)
+struct ShutdownTests {
+    enum End: CaseIterable {
+        case gracePeriodIsOver
+        case secondSIGTERM
+        case secondSIGINT
+    }
+
+    @Test(arguments: End.allCases)
+    func `a push at a gorush that never answers is of uncertain outcome, and goes out after the next start`(end: End) async throws {
+        try await withPushUnderWay(gracePeriod: end == .gracePeriodIsOver ? "1s" : "600s") { server, gorush, database, settings in
+            server.signal(SIGTERM)
+            #expect(await server.log.wait { $0.contains("] draining") })
+            switch end {
+            case .gracePeriodIsOver:
+                #expect(await server.exitCode == 0, "\(server.log.all)")
+                #expect(try database.count("push WHERE state = \(OpenPushState.unknown.rawValue)") == 1)
+                #expect(try CrashTests.uncertainCount(in: database.path) == 1)
+            case .secondSIGTERM, .secondSIGINT:
+                let signal = end == .secondSIGINT ? SIGINT : SIGTERM
+                server.signal(signal)
+                #expect(await server.exitCode == -signal)
+                #expect(try database.count("push WHERE state = \(OpenPushState.leased.rawValue)") == 1)
+            }
+            try await expectDelivery(in: server.folder, settings, gorush, database)
+        }
+    }
+
+    @Test func `a database that another process keeps locked does not hold up the end`() async throws {
+        try await withPushUnderWay(gracePeriod: "1s") { server, gorush, database, settings in
+            var configuration = Configuration()
+            configuration.allowsUnsafeTransactions = true
+            configuration.busyMode = .timeout(600)
+            let other = try DatabaseQueue(path: database.path, configuration: configuration)
+            try await other.writeWithoutTransaction { try $0.execute(sql: "BEGIN IMMEDIATE") }
+            #expect(await server.terminate() == 0, "\(server.log.all)")
+            try await other.writeWithoutTransaction { try $0.execute(sql: "ROLLBACK") }
+            #expect(try database.count("push WHERE state = \(OpenPushState.leased.rawValue)") == 1)
+            try await expectDelivery(in: server.folder, settings, gorush, database)
+        }
+    }
+
+    @Test(arguments: SilentNode.Silence.allCases)
+    func `a node that never answers does not hold up the end`(silence: SilentNode.Silence) async throws {
+        let folder = try TemporaryFolder()
+        let identity = try KeyFile(path: folder.path("identity.key")).loadOrCreate()
+        let alice = ProtocolClient(server: identity.publicKey)
+        let node = try SilentNode(silence, message: alice.envelope(alice.registration()))
+        let server = try ServerProcess.launch(
+            in: folder,
+            settings: [
+                "transport.kind": "waku", "transport.waku.url": node.url, "transport.waku.history": "false", "shutdown.gracePeriod": "10s",
+            ])
+        #expect(await node.isSilent())
+        #expect(await server.terminate() == 0, "\(server.log.all)")
+        // Its part of the grace period only: what ends after it has the rest.
+        let line = silence == .whenRead ? "the transport does not end" : "stopped with work under way"
+        #expect(server.log.all.contains { $0.contains(line) })
+        let database = ServerDatabase(path: folder.path("push.sqlite"))
+        #expect(try database.count("unfinished_message") == (silence == .whenRead ? 0 : 1))
+    }
+
+    /// Every line of the log hangs then, and with it whatever task writes one.
+    @Test func `a standard error that nobody reads does not hold up the end`() async throws {
+        let folder = try TemporaryFolder()
+        let pipe = folder.path("stderr")
+        try #require(unsafe mkfifo(pipe, 0o600) == 0)
+        // Keeps it open for reading, and does not read.
+        let descriptor = unsafe open(pipe, O_RDWR | O_NONBLOCK | O_CLOEXEC)
+        defer { close(descriptor) }
+        let arguments = [
+            "identity.keyFile=identity.key", "storage.path=push.sqlite", "transport.embedded.listen=127.0.0.1:0",
+            "admin.listen=127.0.0.1:0", "shutdown.gracePeriod=1s",
+        ].map { "--set \($0)" }.joined(separator: " ")
+        let server = try ChildProcess(
+            "/bin/sh",
+            [
+                "-c",
+                "cd '\(folder.path("."))' && exec '\(ChildProcess.path(of: "pushserver"))' serve --ready-file ready \(arguments) 2>stderr",
+            ])
+        try await FolderWatch(folder.path(".")).wait { FileManager.default.fileExists(atPath: folder.path("ready")) }
+        while unsafe write(descriptor, "x", 1) == 1 {}
+        server.signal(SIGTERM)
+        #expect(await server.exitCode == 0)
+    }
+
+    @Test func `a signal that comes during the start is not forgotten`() async throws {
+        let server = try ServerProcess.launch(in: TemporaryFolder())
+        #expect(await server.log.wait { $0.contains("] starting") })
+        #expect(await server.terminate() == 0)
+        #expect(server.log.all.contains { $0.hasSuffix("] stopped") })
+    }
+
+    @Test func `SIGHUP says that nothing is reloaded, and ends nothing`() async throws {
+        let server = try await ServerProcess.start(in: TemporaryFolder())
+        server.signal(SIGHUP)
+        #expect(await server.log.wait { $0.contains("SIGHUP: nothing is reloaded") })
+        #expect(try await AdminClient(server).get("/health/ready").status == 200)
+        #expect(await server.terminate() == 0)
+    }
+
+    // MARK: A push under way
+
+    /// Runs a server whose gorush has a push and does not answer for it.
+    private func withPushUnderWay(
+        gracePeriod: String, _ body: (ServerProcess, StubGorush, ServerDatabase, _ settings: [String: String]) async throws -> Void
+    ) async throws {
+        try await withStubGorush { gorush in
+            gorush.breakDown(.hang)
+            let folder = try TemporaryFolder()
+            let settings = ["gorush.url": await gorush.url, "gorush.timeout": "600s", "shutdown.gracePeriod": gracePeriod]
+            let server = try await ServerProcess.start(in: folder, settings: settings)
+            let world = try ServerWorld(server, in: folder, gorush)
+            #expect(try await world.register(world.alice, version: 1) == nil)
+            #expect(try await world.request() == nil)
+            await gorush.posts.wait(for: 1)
+            // Its reply is out: nothing else is under way.
+            try await world.database.wait(for: "unfinished_message") { $0 == 0 }
+            try await body(server, gorush, world.database, settings)
+        }
+    }
+
+    /// The next server delivers the push, under the one doubt that the first has left, and the books balance.
+    private func expectDelivery(
+        in folder: TemporaryFolder, _ settings: [String: String], _ gorush: StubGorush, _ database: ServerDatabase
+    ) async throws {
+        gorush.breakDown(nil)
+        let server = try await ServerProcess.start(in: folder, settings: settings)
+        await gorush.waitForNotifications(count: 1)
+        try await database.wait(for: "push WHERE state = \(PushOutcome.sent.rawValue)") { $0 == 1 }
+        #expect(await server.terminate() == 0)
+        #expect(try CrashTests.uncertainCount(in: database.path) == 1)
+        let audit = try await ChildProcess.run("pushctl", ["audit", "--database", database.path])
+        #expect(audit.exitCode == 0, "\(audit.output)")
+    }
+}
+
+/// A Waku node that answers everything but one kind of request.
+final class SilentNode: Sendable {
+    enum Silence: CaseIterable {
+        case whenRead
+        case whenPublishing
+    }
+
+    private let silenceCount: Condition<Int>
+    private let server: RawServer
+
+    /// - Parameter message: what it gives, if it gives any.
+    init(_ silence: Silence, message: WakuEnvelope) throws {
+        let unread = Condition([MessageJSON.request(message.message)])
+        let silenceCount = Condition(0)
+        self.silenceCount = silenceCount
+        server = try RawServer { connection in
+            while let request = connection.readRequest() {
+                let isRead = request.hasPrefix("GET /relay/v1/messages")
+                if silence == .whenRead && isRead || silence == .whenPublishing && request.hasPrefix("POST /relay/v1/messages") {
+                    silenceCount.change { $0 += 1 }
+                    return connection.waitForEnd()
+                }
+                let messages = unread.change { unread in
+                    defer { if isRead { unread = [] } }
+                    return unread
+                }
+                connection.respond(body: isRead ? "[\(messages.joined(separator: ","))]" : "OK")
+            }
+        }
+    }
+
+    var url: String { server.url }
+
+    /// Returns when it owes somebody an answer.
+    func isSilent() async -> Bool { await silenceCount.wait { $0 > 0 } }
+}

@@ -1,0 +1,152 @@
+import Foundation
+import GRDB
+import TestSupport
+import Testing
+
+/// What a server finds out before it serves anybody, and how it gives up then.
+@Suite(.fewAtATime)
+struct StartTests {
+    enum Way: CaseIterable {
+        case samePath
+        case symbolicLink
+        case hardLink
+    }
+
+    @Test(arguments: Way.allCases)
+    func `a second server is kept off the database, whatever way leads there`(way: Way) async throws {
+        let folder = try TemporaryFolder()
+        let server = try await ServerProcess.start(in: folder)
+        let path = try database(of: folder, way)
+        let second = try await serve(in: folder, "storage.path=\(path)")
+        #expect(second.exitCode == 78)
+        #expect(second.error.contains("another server runs on the database \(path)"), "\(second.error)")
+        #expect(await server.terminate() == 0)
+    }
+
+    /// An empty file: what a server leaves that is killed before its tables are made.
+    @Test(arguments: Way.allCases) func `a second server does not migrate the database of the first`(way: Way) async throws {
+        let folder = try TemporaryFolder()
+        try folder.write("", to: "push.sqlite")
+        // As the first server does.
+        let descriptor = unsafe open(folder.path("push.sqlite"), O_RDWR | O_CLOEXEC)
+        defer { close(descriptor) }
+        try #require(flock(descriptor, LOCK_EX | LOCK_NB) == 0)
+        let second = try await serve(in: folder, "storage.path=\(database(of: folder, way))")
+        #expect(second.exitCode == 78 && second.error.contains("another server"), "\(second.error)")
+        #expect(try Data(contentsOf: URL(filePath: folder.path("push.sqlite"))).isEmpty)
+        #expect(!FileManager.default.fileExists(atPath: folder.path("push.sqlite-wal")))
+        #expect(!FileManager.default.fileExists(atPath: folder.path("identity.key")))
+    }
+
+    @Test func `a start that fails half-way closes the database`() async throws {
+        let folder = try TemporaryFolder()
+        try FileManager.default.createDirectory(atPath: folder.path("push.sqlite.admin-token"), withIntermediateDirectories: false)
+        let result = try await serve(in: folder)
+        #expect(result.exitCode == 78)
+        #expect(result.error.contains("admin token cannot be written to \(folder.path("push.sqlite.admin-token"))"), "\(result.error)")
+        #expect(FileManager.default.fileExists(atPath: folder.path("push.sqlite")))
+        #expect(!FileManager.default.fileExists(atPath: folder.path("push.sqlite-wal")))
+    }
+
+    @Test(arguments: ["admin.listen", "transport.embedded.listen"])
+    func `a port that somebody else listens on is told with its setting`(setting: String) async throws {
+        let other = try RawServer { _ in }
+        let result = try await serve(in: TemporaryFolder(), "\(setting)=127.0.0.1:\(other.port)")
+        #expect(result.exitCode == 78)
+        let problem = "pushserver: \(setting): cannot listen on 127.0.0.1:\(other.port): Address already in use"
+        #expect(result.error.split(separator: "\n").last.map { $0 == problem } == true, "\(result.error)")
+        other.stop()
+    }
+
+    enum Unusable: CaseIterable {
+        case otherIdentity
+        case otherProgram
+        case otherVersion
+        case noFolder
+    }
+
+    @Test(arguments: Unusable.allCases) func `a database that cannot be used is told with its path, and what to do`(unusable: Unusable)
+        async throws
+    {
+        let folder = try TemporaryFolder()
+        var path = folder.path("push.sqlite")
+        let advice: String
+        switch unusable {
+        case .otherIdentity:
+            #expect(await (try ServerProcess.start(in: folder)).terminate() == 0)
+            try FileManager.default.removeItem(atPath: folder.path("identity.key"))
+            advice = "belongs to another identity than the one in \(folder.path("identity.key"))"
+        case .otherProgram:
+            try await DatabaseQueue(path: path).write { try $0.execute(sql: "CREATE TABLE theirs (id)") }
+            advice = "name another path with storage.path"
+        case .otherVersion:
+            #expect(await (try ServerProcess.start(in: folder)).terminate() == 0)
+            try ServerDatabase(path: path).execute("INSERT INTO grdb_migrations VALUES ('of-the-future')")
+            advice = "Start the version that wrote it"
+        case .noFolder:
+            try folder.write("", to: "file")
+            path = folder.path("file/push.sqlite")
+            advice = "Not a directory"
+        }
+        let result = try await serve(in: folder, "storage.path=\(path)")
+        #expect(result.exitCode == 78)
+        #expect(result.error.contains("pushserver: database \(path): ") && result.error.contains(advice), "\(result.error)")
+    }
+
+    @Test(arguments: ["nowhere/ready", "folder"])
+    func `a ready file that cannot be written is found before anything starts`(name: String) async throws {
+        let folder = try TemporaryFolder()
+        try FileManager.default.createDirectory(atPath: folder.path("folder/not-empty"), withIntermediateDirectories: true)
+        let result = try await serve(in: folder, readyFile: folder.path(name))
+        #expect(result.exitCode == 78)
+        #expect(result.error.contains("the ready file \(folder.path(name)) cannot be written: "), "\(result.error)")
+        #expect(!FileManager.default.fileExists(atPath: folder.path("push.sqlite")))
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path(".")) == ["folder"])
+    }
+
+    @Test func `the log begins with the version, and with where the settings come from`() async throws {
+        let folder = try TemporaryFolder()
+        try folder.write("log: { level: info }\n", to: "pushserver.yaml")
+        try folder.write("no key", to: "identity.key")
+        let result = try await serve(
+            in: folder, configuration: folder.path("pushserver.yaml"), environment: ["PUSHSERVER_GORUSH_FEEDBACK_SECRET": "hush"])
+        let line = try #require(result.error.split(separator: "\n").first)
+        #expect(line.contains("] starting") && line.contains("version=0.1.0"), "\(line)")
+        #expect(line.contains("\(folder.path("pushserver.yaml")), PUSHSERVER_GORUSH_FEEDBACK_SECRET, flag admin.listen"), "\(line)")
+        #expect(!result.error.contains("hush"))
+    }
+
+    // MARK: Helpers
+
+    private func database(of folder: TemporaryFolder, _ way: Way) throws -> String {
+        let (path, other) = (folder.path("push.sqlite"), folder.path("other.sqlite"))
+        switch way {
+        case .samePath: return path
+        case .symbolicLink: try FileManager.default.createSymbolicLink(atPath: other, withDestinationPath: path)
+        case .hardLink: try FileManager.default.linkItem(atPath: path, toPath: other)
+        }
+        return other
+    }
+
+    /// Runs a server that is to give up; all its files are in the folder.
+    private func serve(
+        in folder: TemporaryFolder, _ settings: String..., configuration: String? = nil, readyFile: String? = nil,
+        environment: [String: String] = [:]
+    ) async throws -> (exitCode: Int32, error: String) {
+        let all =
+            [
+                "identity.keyFile=\(folder.path("identity.key"))", "storage.path=\(folder.path("push.sqlite"))",
+                "admin.listen=127.0.0.1:0", "transport.embedded.listen=127.0.0.1:0",
+            ] + settings
+        let server = try ChildProcess(
+            "pushserver",
+            ["serve"] + (configuration.map { ["--config", $0] } ?? []) + (readyFile.map { ["--ready-file", $0] } ?? [])
+                + all.flatMap { ["--set", $0] },
+            environment: environment)
+        // One that does not give up is not waited for.
+        if await server.standardError.wait(for: { $0.hasSuffix("] ready") }) { server.signal(SIGKILL) }
+        let exitCode = await server.exitCode
+        await server.standardError.waitForEnd()
+        return (exitCode, server.standardError.all.joined(separator: "\n"))
+    }
+}
