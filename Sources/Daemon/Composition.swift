@@ -14,6 +14,18 @@ import WakuREST
 
 /// The parts of a server, and how they hang together.
 struct Composition {
+    /// What all parts are made from.
+    private struct Basis {
+        let settings: Settings
+        let files: ServerFiles
+        let logger: Logger
+
+        var limits: ShutdownLimits { ShutdownLimits(gracePeriod: settings.shutdownGracePeriod) }
+        var identity: IdentityBody { IdentityBody(files.identity.publicKey) }
+        /// Nobody listens on them beside a Waku node.
+        var relayAddresses: [ListenAddress] { settings.transportKind == .embedded ? settings.embeddedListen : [] }
+    }
+
     private let admin: ListeningService
     /// nil: a dry run.
     private let delivery: DeliveryLoop?
@@ -23,72 +35,37 @@ struct Composition {
     private let readiness: Readiness
     private let engine: Engine
 
-    init(
-        _ settings: Settings, _ files: ServerFiles, metrics: PrometheusRegistry, readyFile: ReadyFile?, logger: Logger
-    ) async throws {
-        let limits = ShutdownLimits(gracePeriod: settings.shutdownGracePeriod)
-        let identity = IdentityBody(files.identity.publicKey)
-        logger.notice("identity", metadata: ["publicKey": "\(identity.publicKey)"])
+    init(_ settings: Settings, _ files: ServerFiles, metrics: PrometheusRegistry, readyFile: ReadyFile?, logger: Logger) async throws {
+        let basis = Basis(settings: settings, files: files, logger: logger)
         let bus = Bus()
-        let transport = Self.transport(settings, bus: bus, checkpoints: files.store, logger: logger)
         let directory = try await TopicDirectory(serverKey: files.identity.publicKey, store: files.store)
-        let delivery = Self.delivery(settings, limits, store: files.store, directory: directory, logger: logger)
-        let engine = Engine(
-            configuration: .init(
-                identity: files.identity, registrationPolicy: settings.registrationPolicy, isDryRun: delivery == nil,
-                workerCount: ProcessInfo.processInfo.activeProcessorCount, echoesReplies: settings.echoesReplies,
-                drainLimit: limits.engine, transportLimit: limits.transport),
-            store: files.store, directory: directory, transport: transport, clock: ContinuousClock(), wallClock: .system, logger: logger,
-            onAcceptedPushes: { delivery?.wake() })
+        let transport = Self.transport(basis, bus)
+        let delivery = Self.delivery(basis, directory)
+        let engine = Self.engine(basis, directory, transport, delivery)
         let troubles: @Sendable () async -> [String] = { transport.troubles + engine.troubles + (delivery?.troubles ?? []) }
-
-        let relayAddresses = settings.transportKind == .embedded ? settings.embeddedListen : []
         let readiness = Readiness(
-            relayCount: relayAddresses.count, hasGateways: settings.gateways != nil, publicKey: identity.publicKey, readyFile: readyFile, clock: ContinuousClock(),
-            logger: logger, troubles: troubles)
-        relays = relayAddresses.enumerated().map { index, address in
-            let relay = RelayServer(
-                configuration: .init(host: address.host, port: address.port, pubsubTopics: settings.pubsubTopics), bus: bus,
-                clock: .system, logger: logger, onListening: { readiness.relayListens(index, on: $0) })
-            return ListeningService(relay, setting: "transport.embedded.listen", address: address)
-        }
-        gateways = settings.gateways.map { gateways in
-            let parts = GatewayParts(
-                store: files.store, delivery: delivery, http: HTTPClient(), clock: ContinuousClock(), wallClock: .system,
-                workerCount: ProcessInfo.processInfo.activeProcessorCount, logger: logger)
-            return ListeningService(
-                gateways.server(parts, onListening: { readiness.gatewaysListen(on: $0) }), setting: "gateways.listen", address: gateways.listen)
-        }
+            relayCount: basis.relayAddresses.count, hasGateways: settings.gateways != nil, publicKey: basis.identity.publicKey,
+            readyFile: readyFile, clock: ContinuousClock(), logger: logger, troubles: troubles)
         let gauges = Gauges(store: files.store, engine: engine, waku: transport as? WakuTransport)
         let metricsText: @Sendable () async -> String = {
             await gauges.refresh()
             await delivery?.refreshMetrics()
             return metrics.render()
         }
-        let restoreDeadTokens: @Sendable ([Int64]?) async throws -> Int = { ids in
-            let restored = try await files.store.restoreDeadRegistrations(ids, at: WallClock.system.now())
-            directory.add(restored)
-            return restored.count
-        }
-        var feedback: (@Sendable (GorushFailure) async -> Void)?
-        if let delivery { feedback = { await delivery.feedback($0) } }
-        let adminServer = AdminServer(
-            address: settings.adminListen,
-            content: AdminServer.Content(
-                troubles: troubles, warnings: { delivery?.warnings ?? [] }, metrics: metricsText, identityJSON: identity.json,
-                feedback: feedback, feedbackSecret: settings.feedbackSecret, restoreDeadTokens: restoreDeadTokens,
-                token: files.adminToken, allowedHosts: settings.adminAllowedHosts),
-            logger: logger, onListening: { readiness.adminListens(on: $0) })
-        admin = ListeningService(adminServer, setting: "admin.listen", address: settings.adminListen)
+        admin = Self.admin(basis, directory, delivery, readiness, troubles: troubles, metrics: metricsText)
+        relays = Self.relays(basis, bus, readiness)
+        gateways = Self.gateways(basis, delivery, readiness)
         self.delivery = delivery
         self.readiness = readiness
         self.engine = engine
+        logger.notice("identity", metadata: ["publicKey": "\(basis.identity.publicKey)"])
     }
 
     /// Everything that runs, with its name for the log, in the order in which it starts.
     ///
     /// It ends in reverse: the engine stops receiving and drains while the relays still hand out its replies; then the delivery finishes
-    /// what it is posting, and no client of a relay can hold that up; the admin endpoints go last. The gateways end before the delivery, whose answers they wait for.
+    /// what it is posting, and no client of a relay can hold that up; the admin endpoints go last. The gateways end before the delivery,
+    /// whose answers they wait for.
     var services: [ProcessLifetime.NamedService] {
         var services: [ProcessLifetime.NamedService] = [("admin", admin)]
         services += relays.map { ("relay", $0) }
@@ -97,29 +74,81 @@ struct Composition {
         return services + [("readiness", readiness), ("engine", engine)]
     }
 
-    private static func transport(
-        _ settings: Settings, bus: Bus, checkpoints: any CheckpointKeeper, logger: Logger
-    ) -> any MessageTransport {
-        switch settings.transportKind {
+    // MARK: Parts
+
+    private static func transport(_ basis: Basis, _ bus: Bus) -> any MessageTransport {
+        let settings = basis.settings
+        return switch settings.transportKind {
         case .embedded:
             EmbeddedTransport(bus: bus, pubsubTopics: settings.pubsubTopics)
         case .waku:
             WakuTransport(
-                node: WakuNode(url: settings.wakuURL, client: HTTPClient()), configuration: settings.waku, checkpoints: checkpoints,
-                clock: ContinuousClock(), wallClock: .system, logger: logger)
+                node: WakuNode(url: settings.wakuURL, client: HTTPClient()), configuration: settings.waku, checkpoints: basis.files.store,
+                clock: ContinuousClock(), wallClock: .system, logger: basis.logger)
         }
     }
 
-    private static func delivery(
-        _ settings: Settings, _ limits: ShutdownLimits, store: any PushStore, directory: TopicDirectory, logger: Logger
-    ) -> DeliveryLoop? {
-        guard var configuration = settings.delivery else {
-            logger.warning("DRY RUN: no gorush.url is set; pushes are accepted and discarded, none leaves this machine")
+    private static func delivery(_ basis: Basis, _ directory: TopicDirectory) -> DeliveryLoop? {
+        guard var configuration = basis.settings.delivery else {
+            basis.logger.warning("DRY RUN: no gorush.url is set; pushes are accepted and discarded, none leaves this machine")
             return nil
         }
-        configuration.drainLimit = limits.gracePeriod
+        configuration.drainLimit = basis.limits.gracePeriod
+        let store = basis.files.store
         return DeliveryLoop(
-            store: store, configuration: configuration, clock: ContinuousClock(), wallClock: .system, logger: logger,
+            store: store, configuration: configuration, clock: ContinuousClock(), wallClock: .system, logger: basis.logger,
             onUnregistered: { await directory.remove($0, unlessLiveIn: store) })
+    }
+
+    private static func engine(
+        _ basis: Basis, _ directory: TopicDirectory, _ transport: any MessageTransport, _ delivery: DeliveryLoop?
+    ) -> Engine {
+        Engine(
+            configuration: .init(
+                identity: basis.files.identity, registrationPolicy: basis.settings.registrationPolicy, isDryRun: delivery == nil,
+                workerCount: ProcessInfo.processInfo.activeProcessorCount, echoesReplies: basis.settings.echoesReplies,
+                drainLimit: basis.limits.engine, transportLimit: basis.limits.transport),
+            store: basis.files.store, directory: directory, transport: transport, clock: ContinuousClock(), wallClock: .system,
+            logger: basis.logger, onAcceptedPushes: { delivery?.wake() })
+    }
+
+    private static func relays(_ basis: Basis, _ bus: Bus, _ readiness: Readiness) -> [ListeningService] {
+        basis.relayAddresses.enumerated().map { index, address in
+            let relay = RelayServer(
+                configuration: .init(host: address.host, port: address.port, pubsubTopics: basis.settings.pubsubTopics), bus: bus,
+                clock: .system, logger: basis.logger, onListening: { readiness.relayListens(index, on: $0) })
+            return ListeningService(relay, setting: "transport.embedded.listen", address: address)
+        }
+    }
+
+    private static func gateways(_ basis: Basis, _ delivery: DeliveryLoop?, _ readiness: Readiness) -> ListeningService? {
+        basis.settings.gateways.map { settings in
+            let parts = GatewayParts(
+                store: basis.files.store, delivery: delivery, http: HTTPClient(), clock: ContinuousClock(), wallClock: .system,
+                workerCount: ProcessInfo.processInfo.activeProcessorCount, logger: basis.logger)
+            let server = settings.server(parts, onListening: { readiness.gatewaysListen(on: $0) })
+            return ListeningService(server, setting: "gateways.listen", address: settings.listen)
+        }
+    }
+
+    private static func admin(
+        _ basis: Basis, _ directory: TopicDirectory, _ delivery: DeliveryLoop?, _ readiness: Readiness,
+        troubles: @escaping @Sendable () async -> [String], metrics: @escaping @Sendable () async -> String
+    ) -> ListeningService {
+        let (settings, store) = (basis.settings, basis.files.store)
+        var feedback: (@Sendable (GorushFailure) async -> Void)?
+        if let delivery { feedback = { await delivery.feedback($0) } }
+        let restoreDeadTokens: @Sendable ([Int64]?) async throws -> Int = { ids in
+            let restored = try await store.restoreDeadRegistrations(ids, at: WallClock.system.now())
+            directory.add(restored)
+            return restored.count
+        }
+        let content = AdminServer.Content(
+            troubles: troubles, warnings: { delivery?.warnings ?? [] }, metrics: metrics, identityJSON: basis.identity.json,
+            feedback: feedback, feedbackSecret: settings.feedbackSecret, restoreDeadTokens: restoreDeadTokens,
+            token: basis.files.adminToken, allowedHosts: settings.adminAllowedHosts)
+        let server = AdminServer(
+            address: settings.adminListen, content: content, logger: basis.logger, onListening: { readiness.adminListens(on: $0) })
+        return ListeningService(server, setting: "admin.listen", address: settings.adminListen)
     }
 }

@@ -1,4 +1,5 @@
 import Glibc
+import SQLiteStore
 import Store
 
 /// Keeps a second server off the same database: each would decide from memory of its own what the other one changes.

@@ -81,7 +81,9 @@ final class Readiness: Service {
     /// nil until every address is bound.
     private var body: ReadyFileBody? {
         state.withLock { state in
-            guard state.relays.count == relayCount, !hasGateways || state.gateways != nil, publicKey == nil || state.admin != nil else { return nil }
+            guard state.relays.count == relayCount, !hasGateways || state.gateways != nil, publicKey == nil || state.admin != nil else {
+                return nil
+            }
             return ReadyFileBody(
                 admin: state.admin, relays: state.relays.sorted { $0.key < $1.key }.map(\.value), gateways: state.gateways,
                 publicKey: publicKey)

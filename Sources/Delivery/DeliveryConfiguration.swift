@@ -100,6 +100,8 @@ package struct DeliveryConfiguration: Sendable {
     package var lifetime = Limits.pushLifetime
     /// The share of a route's verdicts within a minute that stops the deletion of dead device tokens, above 0 and up to 1.
     package var deadTokenWaveShare = 0.3
+    /// Bundle ids that Apple must take, beside those of routes and those that it has taken once.
+    package var knownTopics: Set<String> = []
     /// How long what is under way may take to end at a shutdown.
     package var drainLimit = Duration.seconds(10)
 
@@ -110,6 +112,10 @@ package struct DeliveryConfiguration: Sendable {
 
 extension DeliveryConfiguration {
     func endpoint(of route: Route) -> Endpoint { route.endpoint ?? endpoint }
+
+    func knownTopics(of route: Route) -> Set<String> {
+        if case .apnTopics(let topics) = route.pushes { knownTopics.union(topics) } else { knownTopics }
+    }
 
     func template(of route: Route) -> NotificationTemplate {
         if let template = route.template { return template }

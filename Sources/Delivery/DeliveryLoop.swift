@@ -130,6 +130,7 @@ extension DeliveryLoop {
     /// of it, gorush is to be answered 200: it asks once.
     package func feedback(_ failure: GorushFailure) async {
         guard let identifier = failure.identifier.flatMap({ NotificationID(hex: $0) }) else { return }
+        for route in routes where await route.takeFeedback(failure, on: identifier) { return }
         do {
             let pushes = try await outbox.attempted(identifier)
             // Of several devices the one that is meant must be known.

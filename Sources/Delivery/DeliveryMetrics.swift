@@ -9,6 +9,7 @@ struct RouteMetrics: Sendable {
     private let inFlight: Meter
     private let queued: Meter
     private let surge: Meter
+    private let credentials: Meter
 
     init(route: String) {
         self.route = route
@@ -18,6 +19,7 @@ struct RouteMetrics: Sendable {
         inFlight = Meter(label: "pushserver_route_notifications_in_flight", dimensions: dimensions)
         queued = Meter(label: "pushserver_route_pushes_queued", dimensions: dimensions)
         surge = Meter(label: "pushserver_route_dead_token_wave", dimensions: dimensions)
+        credentials = Meter(label: "pushserver_route_credentials_refused", dimensions: dimensions)
     }
 
     func answered(_ answer: GorushAnswer) {
@@ -58,6 +60,7 @@ struct RouteMetrics: Sendable {
         inFlight.set(view.notificationsInFlight)
         queued.set(queuedCount)
         surge.set(view.isSurge ? 1 : 0)
+        credentials.set(view.refusesCredentials ? 1 : 0)
     }
 
     private func retried(_ attempt: String, reason: String?) {
@@ -82,7 +85,9 @@ extension GorushAnswer {
         case .refused: "refused"
         case .tooLarge: "too_large"
         case .misconfigured: "misconfigured"
+        case .wantsTLS: "wants_tls"
         case .unavailable: "unavailable"
+        case .timedOut: "timed_out"
         case .unknown: "unknown"
         }
     }

@@ -77,7 +77,10 @@ package enum RegistrationRules {
 
         // Row 5: versions only rise, for unregistering too.
         if let stored, message.version <= stored.version {
-            let isRetransmission = message.version == stored.version && facts.plaintextDigest == stored.plaintextDigest
+            // Unless it has gone since, with a dead device token: a success would be a lie.
+            let isRetransmission =
+                message.version == stored.version && facts.plaintextDigest == stored.plaintextDigest
+                && stored.isRegistered != message.unregister
             return isRetransmission && policy.acceptRetransmission ? .unchanged : .refuse(.versionMismatch)
         }
 

@@ -28,7 +28,7 @@ struct FeedbackTests {
             #expect(try await world.feedback(on: world.push(), "ExpiredToken").status == 200)
             #expect(try await world.register(world.alice, version: 2) == nil)
             #expect(try await world.restore("{\"ids\":[1]}").status == 404)
-            #expect(try await world.register(world.alice, version: 2) == .versionMismatch)
+            #expect(try await world.register(world.alice, version: 1) == .versionMismatch)
         }
     }
 

@@ -20,7 +20,10 @@ struct GoldenFlowTests {
             let folder = try TemporaryFolder()
             try folder.write(Hex.encode(world.serverPrivateKey.bytes) + "\n", to: "identity.key")
             let server = try await ServerProcess.start(
-                in: folder, settings: ["gorush.url": await gorush.url, "gorush.dataFormat": "status-go"])
+                in: folder,
+                settings: [
+                    "gorush.url": await gorush.url, "gorush.dataFormat": "status-go", "registration.acceptRetransmission": "false",
+                ])
             #expect(server.addresses.publicKey == "0x" + Hex.encode(serverKey.uncompressed.bytes))
             let network = Network(server)
             var expectedNotifications: [PostedNotification] = []

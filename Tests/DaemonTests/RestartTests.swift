@@ -42,7 +42,7 @@ struct RestartTests {
             #expect(second.addresses.publicKey == first.addresses.publicKey)
             let later = Network(second)
             #expect(await gorush.waitForNotifications(count: 1).map(\.tokens) == [[alice.registration().deviceToken]])
-            try await later.publish(alice.envelope(alice.registration(version: 5)))
+            try await later.publish(alice.envelope(alice.registration(version: 5, deviceToken: String(repeating: "cd", count: 32))))
             #expect(try await registrationResponse(to: alice, from: later).error == .versionMismatch)
             #expect(await second.terminate() == 0)
             #expect(gorush.notifications.all.count == 1)

@@ -18,7 +18,7 @@ struct SettingsTests {
             problem: "log.level: expected one of trace, debug, info, notice, warning, error, critical, found loud (FILE, line 2)"),
         Case(
             yaml: "gorush: http://127.0.0.1:8088\n",
-            problem: "gorush: expected a section with settings like gorush.batchMode, found a single value (FILE, line 1)"),
+            problem: "gorush: expected a section with settings like gorush.apnsEnvironment, found a single value (FILE, line 1)"),
         Case(yaml: "log:\n  level:\n    all: info\n", problem: "log.level: expected a value, found a section (FILE, line 3)"),
         Case(yaml: "log:\n  levle: info\n", problem: "log.levle: no such setting in FILE, line 2; is log.level meant?"),
         Case(yaml: "surprise: 1\n", problem: "surprise: no such setting in FILE, line 1"),

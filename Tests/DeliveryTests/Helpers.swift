@@ -21,12 +21,16 @@ extension GorushNotification {
 }
 
 extension GorushClient {
-    init(_ stub: StubGorush, prefix: String = "", timeout: Duration = .seconds(600)) async {
-        self.init(.init(url: await stub.url + prefix), timeout: timeout)
+    init(_ stub: StubGorush, prefix: String = "") async {
+        self.init(.init(url: await stub.url + prefix))
     }
 
-    init(_ endpoint: DeliveryConfiguration.Endpoint, timeout: Duration = .seconds(600)) {
-        self.init(http: HTTPClient(), endpoint: endpoint, timeout: timeout, probeTimeout: timeout)
+    init(_ endpoint: DeliveryConfiguration.Endpoint) {
+        self.init(http: HTTPClient(), endpoint: endpoint, probeTimeout: .seconds(600))
+    }
+
+    func post(_ notifications: [GorushNotification]) async -> GorushAnswer {
+        await post(notifications, timeout: .seconds(600))
     }
 }
 

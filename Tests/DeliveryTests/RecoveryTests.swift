@@ -63,6 +63,101 @@ import Testing
         }
     }
 
+    @Test func `A gorush that comes back when every push has expired is noticed all the same`() async throws {
+        let port = try await withStubGorush { stub in try #require(URL(string: await stub.url)?.port) }
+        let world = try World()
+        try await world.withDelivery(to: "http://127.0.0.1:\(port)", { $0.lifetime = .seconds(60) }) { running in
+            try await running.accept([androidPush(1), iosPush(1)])
+            try await running.pass { try await running.isAllDone() }
+            #expect(try await running.outcomes() == [.expired: 2])
+            #expect(running.loop.troubles.count == 2)
+            try await withStubGorush(.init(port: port)) { stub in
+                let passed = try await running.pass { running.loop.troubles.isEmpty }
+                #expect(passed <= .seconds(5))
+                #expect(stub.posts.all.isEmpty)
+            }
+        }
+    }
+
+    @Test(
+        "Credentials that Apple or Google refuses are told within 10 seconds, and what waited goes with the first success",
+        arguments: [
+            (1, "InvalidProviderToken", "InvalidProviderToken"),
+            (
+                2, #"unknown error while making an http call: Post "https://fcm": oauth2: cannot fetch token: 400 Bad Request"#,
+                "oauth2: cannot fetch token: 400 Bad Request"
+            ),
+        ])
+    func credentials(platform: Int, error: String, words: String) async throws {
+        try await withStubGorush { stub in
+            let world = try World()
+            try await world.withDelivery(to: await stub.url) { running in
+                func push(_ number: Int) -> AcceptedPush { platform == 1 ? iosPush(number) : androidPush(number) }
+                for number in 0..<20 { stub.fail(token: push(number).deviceToken, with: error) }
+                try await running.accept((0..<20).map(push))
+                #expect(try await running.pass { !running.loop.troubles.isEmpty } <= .seconds(10))
+                #expect(running.loop.troubles.count == 1 && running.loop.troubles[0].hasSuffix(words))
+                // Each once, and some again already.
+                #expect((20..<40).contains(stub.notifications.all.count))
+
+                for number in 0..<20 { stub.fail(token: push(number).deviceToken, with: nil) }
+                try await running.accept([push(20)], message: 2)
+                try await running.settle()
+                #expect(try await running.outcomes() == [.sent: 21])
+                #expect(running.loop.troubles == [])
+            }
+        }
+    }
+
+    @Test func `A push that is never answered in time is tried three times`() async throws {
+        try await withStubGorush { stub in
+            let world = try World()
+            try await world.withDelivery(to: await stub.url, { $0.timeout = .milliseconds(200) }) { running in
+                stub.breakDown(.hang)
+                try await running.accept([androidPush(1)])
+                try await running.pass { try await running.isAllDone() }
+                #expect(try await running.outcomes() == [.expired: 1])
+                #expect(try await world.count("reason = 'no answer in time' AND attempts = 3") == 1)
+                #expect(try await running.audit().balances)
+            }
+        }
+    }
+
+    @Test func `What an async gorush reports as failed is tried again; what it says nothing of ends as sent after a while`() async throws {
+        try await withStubGorush(.init(isSync: false, hasFeedback: true)) { stub in
+            let world = try World()
+            try await world.withDelivery(to: await stub.url) { running in
+                try await running.accept([iosPush(1), iosPush(2), iosPush(3)])
+                let taken = await stub.waitForNotifications(count: 3)
+                try await running.settle()
+                // It may be lost at any time, and that is said for as long as it is so.
+                #expect(running.loop.warnings.count == 2 && running.loop.warnings.allSatisfy { $0.contains("core.sync") })
+                #expect(try await running.outcomes() == [:])
+
+                for (number, error) in [(1, "ServiceUnavailable"), (2, "Unregistered")] {
+                    let notification = try #require(taken.first { $0.tokens == [iosToken(number)] })
+                    let text = stub.feedback(on: notification, error: error)
+                    await running.loop.feedback(try #require(GorushFailure(feedback: Array(text.utf8))))
+                }
+                #expect(try await running.pass { stub.notifications.all.count == 4 } <= .seconds(2))
+                #expect(stub.notifications.all[3].tokens == [iosToken(1)])
+                let collapse = taken.first { $0.tokens == [iosToken(1)] }?.collapseIdentifier
+                #expect(stub.notifications.all[3].collapseIdentifier == collapse)
+                #expect(try await running.outcomes() == [.dead: 1])
+                #expect(try await running.pass { try await running.isAllDone() } >= HandedOver.patience - .seconds(2))
+                #expect(try await running.outcomes() == [.dead: 1, .sent: 2])
+
+                try await running.accept([iosPush(4)], message: 2)
+                await stub.waitForNotifications(count: 5)
+                try await running.settle()
+                #expect(try await !running.isAllDone())
+                #expect(try await running.audit().balances)
+            }
+            // At the end there is nothing more to wait for.
+            #expect(try await world.count("state = 1") == 3)
+        }
+    }
+
     @Test func `What a crash leaves leased is of unknown outcome, and posted again under the same collapse identifier`() async throws {
         try await withStubGorush { stub in
             let world = try World()

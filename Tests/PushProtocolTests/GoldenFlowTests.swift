@@ -78,7 +78,7 @@ private struct ServerInMemory {
         let installation = try #require(facts.installation(keyHash: client.hash))
         let decision = RegistrationRules.decide(
             facts, stored: versions[installation], liveInstallationCount: registrations.keys.filter { $0 != installation }.count,
-            policy: RegistrationPolicy())
+            policy: RegistrationPolicy(acceptRetransmission: false))
         switch decision {
         case .register: registrations[installation] = message
         case .unregister: registrations[installation] = nil

@@ -10,7 +10,7 @@ import Wire
 
     private func decide(
         _ message: PushNotificationRegistration, grantIsValid: Bool = true, digest: Digest32 = Digest32(repeating: 1),
-        stored: StoredVersion? = nil, others: Int = 0, policy: RegistrationPolicy = RegistrationPolicy()
+        stored: StoredVersion? = nil, others: Int = 0, policy: RegistrationPolicy = RegistrationPolicy(acceptRetransmission: false)
     ) -> RegistrationDecision {
         let facts = RegistrationFacts(content: .message(message), grantIsValid: grantIsValid, plaintextDigest: digest)
         return RegistrationRules.decide(facts, stored: stored, liveInstallationCount: others, policy: policy)
@@ -88,14 +88,19 @@ import Wire
         version: UInt64, digest: Digest32, expected: RegistrationDecision
     ) {
         let message = Fixture.registration { $0.version = version }
-        let refusing = RegistrationPolicy(acceptRetransmission: false)
-        #expect(decide(message, digest: digest, stored: stored(5)) == expected)
-        #expect(decide(message, digest: digest, stored: stored(5), policy: refusing) == .refuse(.versionMismatch))
+        #expect(decide(message, digest: digest, stored: stored(5), policy: RegistrationPolicy()) == expected)
+        #expect(decide(message, digest: digest, stored: stored(5)) == .refuse(.versionMismatch))
+    }
+
+    @Test func `row 5: a retransmission of what has gone since with its dead device token is refused`() {
+        #expect(
+            decide(Fixture.registration { $0.version = 5 }, stored: stored(5, isRegistered: false), policy: RegistrationPolicy())
+                == .refuse(.versionMismatch))
     }
 
     @Test func `row 5: a retransmitted unregistration is accepted and changes nothing`() {
         let message = Fixture.registration { $0.unregister = true }
-        #expect(decide(message, stored: stored(5, isRegistered: false)) == .unchanged)
+        #expect(decide(message, stored: stored(5, isRegistered: false), policy: RegistrationPolicy()) == .unchanged)
     }
 
     @Test func `row 6: unregistering needs nothing but a version and an installation, even if nothing was registered`() {

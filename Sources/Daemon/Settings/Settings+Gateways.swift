@@ -22,7 +22,9 @@ package struct GatewaySettings: Sendable {
 extension Settings {
     /// - Returns: nil without `gateways.listen`.
     static func gateways(_ reader: inout SettingsReader) -> GatewaySettings? {
-        let listen = reader.optional("gateways.listen") { $0.address("gateways.listen", default: ListenAddress(host: "127.0.0.1", port: 8070)) }
+        let listen = reader.optional("gateways.listen") {
+            $0.address("gateways.listen", default: ListenAddress(host: "127.0.0.1", port: 8070))
+        }
         let trustedProxies = reader.list(
             "gateways.trustedProxies", default: [], expected: "a list of IP addresses", parse: { IPAddress($0) }, show: { $0.description })
         let proxy = nextcloudProxy(&reader)
@@ -45,7 +47,8 @@ extension Settings {
             "\(section).deleteUnknownStatus", default: configuration.deleteUnknownStatus, in: 200...403)
         if ![200, 403].contains(configuration.deleteUnknownStatus) { reader.note("\(section).deleteUnknownStatus: expected 403 or 200") }
         configuration.subscriptionKeys = reader.list(
-            "\(section).subscriptionKeys", default: [], expected: "a list of keys", parse: { $0.isEmpty ? nil : $0 }, show: { _ in "REDACTED" })
+            "\(section).subscriptionKeys", default: [], expected: "a list of keys", parse: { $0.isEmpty ? nil : $0 },
+            show: { _ in "REDACTED" })
         configuration.registrationsPerMinute = reader.integer(
             "\(section).registrationsPerMinute", default: configuration.registrationsPerMinute, in: 0...1_000_000)
         let proofHosts = reader.list(
@@ -81,7 +84,8 @@ extension Settings {
             let topic = reader.optionalString("\(key).topic")
             let isPushKit = reader.bool("\(key).pushkit", default: false)
             let silent = reader.list(
-                "\(key).silentContentTypes", default: [], expected: "a list of content types", parse: { $0.isEmpty ? nil : $0 }, show: { $0 })
+                "\(key).silentContentTypes", default: [], expected: "a list of content types", parse: { $0.isEmpty ? nil : $0 },
+                show: { $0 })
             guard let platform else {
                 reader.note("\(key).platform: expected one of ios, android")
                 continue
@@ -94,7 +98,9 @@ extension Settings {
         return apps
     }
 
-    private static func noteTopic(_ topic: String?, of platform: GatewayNotification.Platform, _ key: String, _ reader: inout SettingsReader) {
+    private static func noteTopic(
+        _ topic: String?, of platform: GatewayNotification.Platform, _ key: String, _ reader: inout SettingsReader
+    ) {
         switch (platform, topic) {
         case (.ios, nil): reader.note("\(key).topic: expected a bundle id, for ios needs one")
         case (.android, .some): reader.note("\(key).topic: only ios has topics")

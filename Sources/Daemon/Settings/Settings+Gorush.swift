@@ -37,8 +37,8 @@ extension Settings {
             guard let route = route(named: name, beside: delivery.endpoint, notifications, &reader) else { continue }
             delivery.routes.append(route)
         }
-        checkEnvironments(of: delivery, &reader)
         noteRivals(among: delivery.routes, &reader)
+        checkEnvironments(of: delivery, &reader)
         return (url == nil ? nil : delivery, feedbackSecret)
     }
 

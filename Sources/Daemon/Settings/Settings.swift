@@ -105,7 +105,8 @@ package struct Settings: Sendable {
             "admin.allowedHosts", default: [], expected: "a list of host names", isSet: true, parse: Self.parseHost, show: { $0 })
         gateways = Self.gateways(&reader)
         let relays = transportKind == .embedded ? embeddedListen.map { ("transport.embedded.listen", $0) } : []
-        Self.notePortsInUseTwice([("admin.listen", adminListen)] + relays + (gateways.map { [("gateways.listen", $0.listen)] } ?? []), &reader)
+        Self.notePortsInUseTwice(
+            [("admin.listen", adminListen)] + relays + (gateways.map { [("gateways.listen", $0.listen)] } ?? []), &reader)
 
         shutdownGracePeriod = reader.duration(
             "shutdown.gracePeriod", default: ShutdownLimits.defaultGracePeriod, in: .seconds(1)...Duration.seconds(600))

@@ -103,7 +103,8 @@ package struct SettingsSource: Sendable {
     /// Whether anything is set in a section.
     func has(section: String) -> Bool {
         let variable = Self.variable(for: section) + "_"
-        return file.keys.contains { $0.hasPrefix(section + ".") } || emptyKeys.contains { $0 == section || $0.hasPrefix(section + ".") }
+        return file.keys.contains { $0.hasPrefix(section + ".") }
+            || emptyKeys.keys.contains { $0 == section || $0.hasPrefix(section + ".") }
             || environment.keys.contains { $0.hasPrefix(variable) } || flags.keys.contains { $0.hasPrefix(section + ".") }
     }
 
@@ -125,7 +126,9 @@ package struct SettingsSource: Sendable {
     }
 
     private func unknown(_ key: String, in place: String, _ known: Set<String>) -> String {
-        if let setting = known.filter({ $0.hasPrefix(key + ".") }).min() {
+        // The nearest: gorush.url rather than gorush.android.ttl.
+        let below = known.filter { $0.hasPrefix(key + ".") }.map { (depth: $0.split(separator: ".").count, name: $0) }
+        if let setting = below.min(by: <)?.name {
             return "\(key): expected a section with settings like \(setting), found a single value (\(place))"
         }
         if let setting = known.first(where: { key.hasPrefix($0 + ".") }) {

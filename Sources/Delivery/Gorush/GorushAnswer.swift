@@ -20,8 +20,12 @@ enum GorushAnswer: Sendable, Equatable {
     /// Nothing was sent: wrong URL, missing credentials or an untrusted certificate, or something that is no gorush. `status` is nil if
     /// there was no answer at all.
     case misconfigured(status: Int?)
+    /// Nothing was sent: gorush speaks TLS, and was spoken to in the clear.
+    case wantsTLS
     /// Nobody there, or too busy; to be tried again, not before `retryAfter` if given.
     case unavailable(retryAfter: Duration?)
+    /// Nobody answered in time. gorush may go on with it all the same.
+    case timedOut
     /// All, some or nothing may have been sent.
     case unknown
 
@@ -48,6 +52,7 @@ enum GorushAnswer: Sendable, Equatable {
     init(_ error: HTTPError) {
         self =
             switch error.kind {
+            case .timedOut where error.requestMayHaveArrived: .timedOut
             case _ where error.requestMayHaveArrived: .unknown
             case .invalidURL, .invalidHeader, .tls: .misconfigured(status: nil)
             default: .unavailable(retryAfter: nil)
@@ -62,7 +67,17 @@ enum GorushAnswer: Sendable, Equatable {
         return .accepted(failures: accepted.logs ?? [])
     }
 
+    /// What it answers to an empty list, which is how it is known for a gorush that takes pushes from us.
+    static func isOfEmptyList(_ response: HTTPResponse) -> Bool {
+        GorushAnswer(response, expectedCount: 0) == .refused(message: "Notifications field is empty.")
+    }
+
     private static func refused(_ response: HTTPResponse) -> GorushAnswer {
+        // Go's words, and nginx's.
+        let text = String(decoding: response.body.prefix(1_000), as: UTF8.self)
+        if ["HTTP request to an HTTPS server", "plain HTTP request was sent to HTTPS port"].contains(where: text.contains) {
+            return .wantsTLS
+        }
         let message = (try? JSONDecoder().decode(RefusedBody.self, from: Data(response.body)))?.message ?? ""
         if let match = message.wholeMatch(of: /Number of notifications\(\d+\) over limit\((\d+)\)/), let limit = Int(match.1), limit > 0 {
             return .overLimit(limit)
@@ -74,6 +89,14 @@ enum GorushAnswer: Sendable, Equatable {
     private static func retryAfter(_ value: String?) -> Duration? {
         guard let value, let seconds = Int(value), seconds >= 0 else { return nil }
         return min(.seconds(seconds), maximumRetryAfter)
+    }
+}
+
+extension GorushAnswer {
+    static let wantsTLSTrouble = "gorush cannot be used: it speaks TLS, so its URL must begin with https"
+
+    static func misconfigurationTrouble(status: Int?) -> String {
+        status.map { "gorush cannot be used: the answer is \($0)" } ?? "gorush cannot be used: its URL or certificate is wrong"
     }
 }
 

@@ -1,3 +1,4 @@
+import FoundationEssentials
 import HTTPClient
 
 /// Hands batches to one gorush (GORUSH.md).
@@ -9,50 +10,91 @@ struct GorushClient: Sendable {
     /// gorush knows neither `//api/push` nor `/api/push/` (GORUSH.md §1).
     private let baseURL: String
     private let headers: [(name: String, value: String)]
-    private let timeout: Duration
     private let probeTimeout: Duration
 
-    /// - Parameter timeout: for the answer to a POST, `probeTimeout` for that to a probe.
-    init(http: HTTPClient, endpoint: DeliveryConfiguration.Endpoint, timeout: Duration, probeTimeout: Duration) {
+    /// - Parameter probeTimeout: for the answer to a probe.
+    init(http: HTTPClient, endpoint: DeliveryConfiguration.Endpoint, probeTimeout: Duration) {
         self.http = http
         baseURL = endpoint.url.replacing(/\/+$/, with: "")
         headers = endpoint.headers
-        self.timeout = timeout
         self.probeTimeout = probeTimeout
     }
 
     /// Posts one batch, once. An empty one is accepted without asking.
     ///
     /// - Parameter notifications: at most gorush's `core.max_notification`; a larger batch is refused whole.
-    func post(_ notifications: [GorushNotification]) async -> GorushAnswer {
+    func post(_ notifications: [GorushNotification], timeout: Duration) async -> GorushAnswer {
         guard !notifications.isEmpty else { return .accepted(failures: []) }
         guard let body = try? GorushNotification.body(notifications) else { return .refused(message: nil) }
-        let request = HTTPRequest(
-            method: .post, url: baseURL + "/api/push", headers: headers + [("Content-Type", "application/json")], body: body,
-            timeout: timeout, maximumResponseBodyByteCount: Self.maximumAnswerByteCount)
         do throws(HTTPError) {
-            return GorushAnswer(try await http.send(request), expectedCount: notifications.reduce(0) { $0 + $1.expectedCount })
+            return GorushAnswer(
+                try await http.send(push(body, timeout: timeout)), expectedCount: notifications.reduce(0) { $0 + $1.expectedCount })
         } catch {
             return GorushAnswer(error)
         }
     }
 
+    /// How many notifications wait in gorush; nil: it does not say (GORUSH.md §1).
+    func backlog() async -> Int? {
+        guard let response = try? await http.send(get("/api/stat/app", maximumByteCount: Self.maximumAnswerByteCount)),
+            response.status == 200, let tasks = try? JSONDecoder().decode(TaskCounts.self, from: Data(response.body))
+        else { return nil }
+        return max(0, tasks.submitted_tasks - tasks.success_tasks - tasks.failure_tasks - tasks.busy_workers)
+    }
+
+    private struct TaskCounts: Decodable {
+        let submitted_tasks: Int
+        let success_tasks: Int
+        let failure_tasks: Int
+        let busy_workers: Int
+    }
+
+    private func push(_ body: [UInt8], timeout: Duration) -> HTTPRequest {
+        HTTPRequest(
+            method: .post, url: baseURL + "/api/push", headers: headers + [("Content-Type", "application/json")], body: body,
+            timeout: timeout, maximumResponseBodyByteCount: Self.maximumAnswerByteCount)
+    }
+
+    private func get(_ path: String, maximumByteCount: Int) -> HTTPRequest {
+        HTTPRequest(
+            method: .get, url: baseURL + path, headers: headers, timeout: probeTimeout, maximumResponseBodyByteCount: maximumByteCount)
+    }
+
     /// What asking gorush for its configuration can give.
     enum Probe: Sendable, Equatable {
         case instance(GorushInstance)
-        /// Somebody answers, and does not say: many a proxy lets only pushes through.
+        /// It would take pushes, and does not say more: many a proxy lets only pushes through.
         case silent
+        /// Somebody answers who takes no pushes from us.
+        case unusable(trouble: String)
         /// Nobody answers, or only something in front of it.
         case unreachable
     }
 
     /// Asks gorush how it is set up.
     func probe() async -> Probe {
-        let request = HTTPRequest(
-            method: .get, url: baseURL + "/api/config", headers: headers, timeout: probeTimeout,
-            maximumResponseBodyByteCount: GorushInstance.maximumByteCount)
-        guard let response = try? await http.send(request), ![502, 503, 504].contains(response.status) else { return .unreachable }
-        guard response.status == 200, let instance = GorushInstance(yaml: response.body) else { return .silent }
-        return .instance(instance)
+        guard let response = try? await http.send(get("/api/config", maximumByteCount: GorushInstance.maximumByteCount)) else {
+            return await probeByPush()
+        }
+        if response.status == 200, let instance = GorushInstance(yaml: response.body) { return .instance(instance) }
+        return await probeByPush()
+    }
+
+    /// Posts no notification at all: only a gorush, behind a path and a password that are right, has the answer to that.
+    private func probeByPush() async -> Probe {
+        do throws(HTTPError) {
+            let response = try await http.send(push(Array(#"{"notifications":[]}"#.utf8), timeout: probeTimeout))
+            if GorushAnswer.isOfEmptyList(response) { return .silent }
+            switch GorushAnswer(response, expectedCount: 0) {
+            case .unavailable: return .unreachable
+            case .wantsTLS: return .unusable(trouble: GorushAnswer.wantsTLSTrouble)
+            default: return .unusable(trouble: GorushAnswer.misconfigurationTrouble(status: response.status))
+            }
+        } catch {
+            if case .misconfigured = GorushAnswer(error) {
+                return .unusable(trouble: GorushAnswer.misconfigurationTrouble(status: nil))
+            }
+            return .unreachable
+        }
     }
 }

@@ -38,20 +38,37 @@ struct GorushInstance: Sendable, Equatable, Decodable {
     /// How many notifications wait in it at most; more are lost or never answered (GORUSH.md §0 facts 4 and 5).
     var queueCount: Int { core.queue_num.flatMap { $0 > 0 ? $0 : nil } ?? Self.defaultQueueCount }
 
+    /// Whether it tells of failures that come after its answer.
+    var hasFeedback: Bool { !(core.feedback_hook_url?.isEmpty ?? true) }
+
     /// Whether a failure in its `logs` may have been followed by a success (GORUSH.md §2.4).
     var retriesItself: Bool { max(ios?.max_retry ?? 0, android?.max_retry ?? 0) > 0 }
 
+    /// What a route needs of it.
+    struct Use: Sendable {
+        var platform: GorushPlatform
+        var environment: DeliveryConfiguration.APNsEnvironment = .production
+        /// Whether anybody has ever been pushed through the route: what nobody uses need not work.
+        var hasPushes = true
+        /// So that no route waits for the others, however many requests each has under way.
+        var workerCount = 0
+    }
+
     /// What will lose pushes, or hide that they were lost, in words for an operator.
-    func warnings(for platform: GorushPlatform, environment: DeliveryConfiguration.APNsEnvironment) -> [String] {
+    func warnings(for use: Use) -> [String] {
         var warnings: [String] = []
-        if core.sync == false, core.feedback_hook_url?.isEmpty ?? true {
-            warnings.append(
-                "core.sync is false and no core.feedback_hook_url is set: failed pushes and dead device tokens stay unknown")
+        if core.sync == false {
+            warnings.append("core.sync is false: what gorush has in memory when it ends is lost, though it counts as sent; set it to true")
+            if !hasFeedback {
+                warnings.append("no core.feedback_hook_url is set: failed pushes and dead device tokens stay unknown")
+            }
         }
-        switch platform {
+        switch use.platform {
         case .ios:
-            if ios?.enabled == false { warnings.append("ios.enabled is false: pushes for iOS wait here until they expire") }
-            switch (environment, ios?.enabled == true ? ios?.production : nil) {
+            if ios?.enabled == false, use.hasPushes {
+                warnings.append("ios.enabled is false: pushes for iOS wait here until they expire")
+            }
+            switch (use.environment, ios?.enabled == true ? ios?.production : nil) {
             case (.production, false?):
                 warnings.append("ios.production is false: pushes go to Apple's sandbox, where the tokens of released apps are invalid")
             case (.sandbox, true?):
@@ -60,11 +77,15 @@ struct GorushInstance: Sendable, Equatable, Decodable {
             }
             if ios?.max_concurrent_pushes == 0 { warnings.append("ios.max_concurrent_pushes is 0: every push for iOS hangs for ever") }
         case .android:
-            if android?.enabled == false { warnings.append("android.enabled is false: pushes for Android wait here until they expire") }
+            if android?.enabled == false, use.hasPushes {
+                warnings.append("android.enabled is false: pushes for Android wait here until they expire")
+            }
         }
         if retriesItself { warnings.append("max_retry is above 0: what gorush reports as failed may have arrived; the retry is made here") }
-        if core.sync == true, let count = core.worker_num, count < 16 {
-            warnings.append("core.worker_num is \(count): in sync mode so many pushes go out at a time; 32 or more are advised")
+        if core.sync == true, let count = core.worker_num, count < use.workerCount {
+            warnings.append(
+                "core.worker_num is \(count): so many pushes go out at a time, and a route waits for another's; \(use.workerCount) are wanted"
+            )
         }
         return warnings
     }

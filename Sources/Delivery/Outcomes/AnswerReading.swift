@@ -20,7 +20,8 @@ enum AnswerReading: Sendable, Equatable {
     /// - Parameters:
     ///   - batch: not empty.
     ///   - retriesItself: whether that gorush has `max_retry` above 0, so that a failure it reports may be followed by a success.
-    init(_ answer: GorushAnswer, batch: [DeliveryItem], retriesItself: Bool) {
+    ///   - timeOuts: before this attempt.
+    init(_ answer: GorushAnswer, batch: [DeliveryItem], retriesItself: Bool, timeOuts: TimeOuts) {
         func all(_ outcome: DeliveryOutcome, _ news: RouteNews) -> AnswerReading {
             .outcomes(batch.flatMap { $0.pushes.map { _ in outcome } }, news)
         }
@@ -47,11 +48,15 @@ enum AnswerReading: Sendable, Equatable {
         case .tooLarge:
             self = nothingSent("a body of one push is too large for what is in front of gorush", reason: "status 413")
         case .misconfigured(let status):
-            self = nothingSent(
-                status.map { "gorush cannot be used: the answer is \($0)" } ?? "gorush cannot be used: its URL or certificate is wrong",
-                reason: "configuration")
+            self = nothingSent(GorushAnswer.misconfigurationTrouble(status: status), reason: "configuration")
+        case .wantsTLS:
+            self = nothingSent(GorushAnswer.wantsTLSTrouble, reason: "configuration")
         case .unavailable(let retryAfter):
             self = nothingSent("gorush is not available", reason: "unavailable", retryAfter: retryAfter)
+        case .timedOut:
+            self = .outcomes(
+                batch.flatMap { $0.pushes.map { .timedOut(before: timeOuts[$0]) } },
+                .fails(trouble: "gorush gave no answer in time", retryAfter: nil))
         case .unknown:
             self = all(
                 .unknown(reason: "no answer"), .fails(trouble: "gorush gave no answer that can be relied on", retryAfter: nil))

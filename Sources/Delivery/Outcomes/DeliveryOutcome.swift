@@ -8,6 +8,8 @@ enum DeliveryOutcome: Sendable, Equatable {
     case refused(reason: String)
     /// It may have been sent.
     case unknown(reason: String)
+    /// It may have been sent, or is still being sent: there was no answer in time, as so often before.
+    case timedOut(before: Int)
     /// It was certainly not sent, for a reason that has nothing to do with it.
     case notSent(reason: String)
 }
@@ -25,9 +27,9 @@ extension DeliveryOutcome {
         case .failed(let failure):
             switch failure.kind {
             case .deadToken, .wrongEnvironment, .ourFault: true
-            case .transient, .operatorFault, .tooLong: false
+            case .transient, .credentials, .topic, .operatorFault, .tooLong: false
             }
-        case .sent, .unknown, .notSent: false
+        case .sent, .unknown, .timedOut, .notSent: false
         }
     }
 
@@ -35,13 +37,7 @@ extension DeliveryOutcome {
     var isVerdict: Bool {
         switch self {
         case .sent, .refused, .failed: true
-        case .unknown, .notSent: false
+        case .unknown, .timedOut, .notSent: false
         }
-    }
-}
-
-extension InvalidTokenSurge.Verdicts {
-    init(_ outcomes: [DeliveryOutcome]) {
-        self.init(total: outcomes.count(where: \.isVerdict), turnedDown: outcomes.count(where: \.turnsDown))
     }
 }

@@ -121,6 +121,11 @@ struct Outbox: Sendable {
         return try await store.update(update, at: context.rules.now)
     }
 
+    /// Makes pushes of a route due that wait after failures for one of these reasons.
+    func hasten(route: String, reasons: [String], at steadyNow: Timestamp) async throws {
+        try await store.hasten(route: route, reasons: reasons, at: steadyNow)
+    }
+
     /// The pushes that went out under a name: what a feedback can be about.
     func attempted(_ notification: NotificationID) async throws -> [AttemptedPush] {
         try await store.attemptedPushes(notification)

@@ -54,6 +54,11 @@ struct OutcomeRules: Sendable {
             return PushDecision(ending: .finish(.sent), token: successIsProof ? .clearSuspicion : .none)
         case .unknown(let reason):
             return retry(.push, reason, isUnknown: true)
+        case .timedOut(let count) where count + 1 >= TimeOuts.maximumCount:
+            // Asking again and again has never got an answer, but maybe a notification each time.
+            return PushDecision(ending: .finish(.expired), reason: "no answer in time")
+        case .timedOut:
+            return retry(.push, "no answer in time", isUnknown: true)
         case .notSent(let reason):
             return PushDecision(ending: .release, reason: reason)
         case .refused(let reason):
@@ -63,7 +68,7 @@ struct OutcomeRules: Sendable {
             switch failure.kind {
             case .transient:
                 return retry(reason == "TooManyRequests" ? .patient : .push, reason)
-            case .operatorFault:
+            case .credentials, .topic, .operatorFault:
                 return retry(.patient, reason)
             case .tooLong where hasCiphertext:
                 return PushDecision(ending: .retry(after: .zero, isUnknown: false), reason: reason, dropsCiphertext: true)

@@ -42,6 +42,11 @@ struct Breaker: Sendable, Equatable {
         state = .closed
     }
 
+    /// The route is known to work, and nobody is under way or waits to find that out.
+    mutating func reset() {
+        if case .open = state { state = .closed }
+    }
+
     /// The route did not take a request. Of many that fail together one counts.
     ///
     /// - Parameters:

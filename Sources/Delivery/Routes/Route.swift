@@ -23,6 +23,8 @@ final class Route: Sendable {
 
     let name: String
     private let state: Mutex<RouteState>
+    /// As it was last logged.
+    private let logged: Mutex<RouteView>
     private let changed = Notify()
     private let dependencies: Dependencies
     private let planner: BatchPlanner
@@ -42,14 +44,16 @@ final class Route: Sendable {
             configuration: .init(
                 maximumConnectionsPerHost: configuration.maximumRequestsInFlight + 1,
                 certificateAuthorityFile: endpoint.certificateAuthorityFile))
-        gorush = GorushClient(http: http, endpoint: endpoint, timeout: configuration.timeout, probeTimeout: configuration.probeTimeout)
+        gorush = GorushClient(http: http, endpoint: endpoint, probeTimeout: configuration.probeTimeout)
         planner = BatchPlanner(
             dataFormat: configuration.dataFormat, template: configuration.template(of: route), lifetime: configuration.lifetime)
         metrics = RouteMetrics(route: route.name)
         var logger = dependencies.logger
         logger[metadataKey: "route"] = "\(route.name)"
         self.logger = logger
-        state = Mutex(RouteState(route: route, configuration: configuration, routesOfEndpoint: routesOfEndpoint))
+        let state = RouteState(route: route, configuration: configuration, routesOfEndpoint: routesOfEndpoint)
+        logged = Mutex(RouteView(state, at: .zero))
+        self.state = Mutex(state)
     }
 
     // MARK: Life
@@ -66,9 +70,14 @@ final class Route: Sendable {
             await withDiscardingTaskGroup { requests in
                 while !Task.isCancelled {
                     let now = dependencies.time.elapsed()
-                    switch state.withLock({ $0.next(at: now) }) {
+                    let action = state.withLock { $0.next(at: now) }
+                    log(at: now)
+                    switch action {
                     case .probe: probes.addTask { await self.probe() }
+                    case .askForBacklog: note(.backlogKnown(await gorush.backlog()))
                     case .expire: await usingStore { try await expire() }
+                    case .hasten: await usingStore { try await hasten() }
+                    case .conclude: await conclude(until: now)
                     case .look(let count, let batch): await usingStore { try await look(for: count, batch: batch, in: &requests) }
                     case .wait(let until): await dependencies.time.wait(for: changed, until: until)
                     case .stop: return
@@ -78,6 +87,7 @@ final class Route: Sendable {
             // Of what it would still tell nothing matters.
             probes.cancelAll()
         }
+        await conclude(until: nil)
         http.shutdown()
     }
 
@@ -94,12 +104,8 @@ final class Route: Sendable {
     /// Something happened that ``run()`` has caused, or will soon hear the end of; what changes for the operator is logged.
     private func note(_ event: RouteState.Event) {
         let now = dependencies.time.elapsed()
-        let (before, after) = state.withLock { state in
-            let before = RouteView(state, at: now)
-            state.handle(event, at: now)
-            return (before, RouteView(state, at: now))
-        }
-        if before != after { log(after, before: before) }
+        state.withLock { $0.handle(event, at: now) }
+        log(at: now)
     }
 
     // MARK: What is to be done
@@ -114,6 +120,17 @@ final class Route: Sendable {
         let oldest = now.advanced(by: .zero - dependencies.configuration.lifetime)
         let count = try await dependencies.outbox.expire(route: name, acceptedBefore: oldest, at: now)
         metrics.finished(.expired, reason: "lifetime", by: count)
+    }
+
+    private func hasten() async throws {
+        try await dependencies.outbox.hasten(route: name, reasons: FailureTaxonomy.reasons(of: .credentials), at: dependencies.time.now)
+    }
+
+    /// Ends what gorush has taken and not taken back; all of it if `end` is nil.
+    private func conclude(until end: Duration?) async {
+        for entry in state.withLock({ $0.handedOver.ended(at: end) }) {
+            await settle(entry.pushes.map { Outbox.Attempt(push: $0, outcome: .sent) }, attemptedAt: entry.attemptedAt)
+        }
     }
 
     private func look(for requestCount: Int, batch: Int?, in group: inout DiscardingTaskGroup) async throws {
@@ -142,19 +159,41 @@ final class Route: Sendable {
     }
 
     private func post(_ batch: [DeliveryItem], attemptedAt: Timestamp) async {
-        let answer = await gorush.post(batch.map(\.notification))
+        let pushes = batch.flatMap(\.pushes)
+        let first = dependencies.configuration.timeout
+        let answer = await gorush.post(
+            batch.map(\.notification), timeout: state.withLock { $0.timeOuts.limit(for: pushes, first: first) })
         metrics.answered(answer)
-        switch AnswerReading(answer, batch: batch, retriesItself: state.withLock { $0.instance?.retriesItself ?? false }) {
+        let (reading, successIsProof, awaitsFeedback) = state.withLock { state in
+            let retriesItself = state.instance?.retriesItself ?? false
+            let reading = AnswerReading(answer, batch: batch, retriesItself: retriesItself, timeOuts: state.timeOuts)
+            if case .outcomes(let outcomes, _) = reading { state.recordTimeOuts(zip(pushes, outcomes)) }
+            return (reading, state.successIsProof, state.awaitsFeedback)
+        }
+        switch reading {
         case .outcomes(let outcomes, let news):
-            note(.answered(news, .init(outcomes), jitter: jitter()))
-            await settle(zip(batch.flatMap(\.pushes), outcomes).map(Outbox.Attempt.init), attemptedAt: attemptedAt)
+            note(.answered(news, Verdicts(zip(pushes, outcomes), successIsProof: successIsProof), jitter: jitter()))
+            if awaitsFeedback, outcomes.allSatisfy({ $0 == .sent }) {
+                keep(batch, attemptedAt: attemptedAt)
+            } else {
+                await settle(zip(pushes, outcomes).map(Outbox.Attempt.init), attemptedAt: attemptedAt)
+            }
         case .divide:
             for half in planner.divide(batch, at: attemptedAt) ?? [] { await post(half, attemptedAt: attemptedAt) }
         case .limit(let limit):
             note(.limited(limit))
             logger.notice("gorush takes fewer notifications at a time", metadata: ["limit": "\(limit)"])
-            let attempts = batch.flatMap(\.pushes).map { Outbox.Attempt(push: $0, outcome: .notSent(reason: "over limit")) }
+            let attempts = pushes.map { Outbox.Attempt(push: $0, outcome: .notSent(reason: "over limit")) }
             await settle(attempts, attemptedAt: attemptedAt)
+        }
+    }
+
+    private func keep(_ batch: [DeliveryItem], attemptedAt: Timestamp) {
+        let now = dependencies.time.elapsed()
+        state.withLock { state in
+            for item in batch {
+                state.handedOver.add(.init(identifier: item.identifier, pushes: item.pushes, attemptedAt: attemptedAt), at: now)
+            }
         }
     }
 
@@ -178,11 +217,28 @@ final class Route: Sendable {
         }
     }
 
-    /// Takes a failure that gorush reports later: of all that it can mean, only what it means for the device is acted on.
+    /// Takes a failure that gorush reports later. If the push is still there, it is as if the answer had said so.
+    ///
+    /// - Returns: whether it is.
+    func takeFeedback(_ failure: GorushFailure, on identifier: NotificationID) async -> Bool {
+        guard let entry = state.withLock({ $0.handedOver.take(failure, on: identifier) }) else { return false }
+        let failure = FailureTaxonomy.classify(failure.error)
+        metrics.feedback(failure)
+        let outcome = DeliveryOutcome.failed(failure)
+        tell(.reported(Verdicts(entry.pushes.map { ($0, outcome) }, successIsProof: false)))
+        await settle(entry.pushes.map { Outbox.Attempt(push: $0, outcome: outcome) }, attemptedAt: entry.attemptedAt)
+        tell(.woken)
+        return true
+    }
+
+    /// Takes a failure of a push that has ended: only what it means for the device is acted on.
     func takeFeedback(_ failure: GorushFailure, on push: AttemptedPush, token: String) async throws {
         let failure = FailureTaxonomy.classify(failure.error)
         metrics.feedback(failure)
-        if DeliveryOutcome.failed(failure).turnsDown { tell(.turnedDown) }
+        var verdicts = Verdicts()
+        verdicts.devices = [.init(device: token.hashValue, isTurnedDown: DeliveryOutcome.failed(failure).turnsDown, isProof: false)]
+        verdicts.credentialFault = failure.words
+        tell(.reported(verdicts))
         let unregistered = try await dependencies.outbox.settleFeedback(
             failure, on: token, push.tokenType, in: context(attemptedAt: push.attemptedAt, successIsProof: false))
         if !unregistered.isEmpty { await dependencies.onUnregistered(unregistered) }
@@ -214,10 +270,21 @@ final class Route: Sendable {
     /// Sets the gauges.
     func refreshMetrics(queuedCount: Int) { metrics.set(view, queuedCount: queuedCount) }
 
+    /// Tells what has changed since it was last told.
+    private func log(at now: Duration) {
+        let view = state.withLock { RouteView($0, at: now) }
+        let before = logged.withLock { logged in
+            defer { logged = view }
+            return logged
+        }
+        if view != before { log(view, before: before) }
+    }
+
     private func log(_ view: RouteView, before: RouteView) {
-        if let trouble = view.trouble, trouble != before.trouble {
+        for trouble in view.deliveryTroubles where !before.deliveryTroubles.contains(trouble) {
             logger.warning("pushes are not delivered", metadata: ["reason": "\(trouble)"])
-        } else if view.trouble == nil, before.trouble != nil {
+        }
+        if view.deliveryTroubles.isEmpty, !before.deliveryTroubles.isEmpty {
             logger.notice("pushes are delivered again")
         }
         if let error = view.storeTrouble, error != before.storeTrouble {

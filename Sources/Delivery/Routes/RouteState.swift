@@ -1,4 +1,5 @@
 import Concurrency
+import Store
 
 /// A route as a value: what happened to it goes in (``handle(_:at:)``), what is to be done comes out (``next(at:)``).
 ///
@@ -17,15 +18,17 @@ struct RouteState: Sendable {
         /// The outbox could not be read or written.
         case storeFailed(String)
         /// gorush answered, or did not. The jitter, from 0 to 1, is for the time after which it is tried again.
-        case answered(RouteNews, InvalidTokenSurge.Verdicts, jitter: Double)
+        case answered(RouteNews, Verdicts, jitter: Double)
         /// gorush takes no more notifications in a request than so many.
         case limited(Int)
         /// What became of a request with so many notifications is written down.
         case ended(Int)
         /// gorush said how it is set up, or did not.
         case probed(GorushClient.Probe)
-        /// gorush's feedback turned a push down that it had taken.
-        case turnedDown
+        /// gorush's feedback judged pushes that it had taken.
+        case reported(Verdicts)
+        /// gorush said how many notifications wait in it; nil: it does not say.
+        case backlogKnown(Int?)
     }
 
     enum Action: Sendable, Equatable {
@@ -35,6 +38,12 @@ struct RouteState: Sendable {
         case expire
         /// Post what is due: so many requests, with up to so many notifications each; nil: one, with one token.
         case look(requests: Int, batch: Int?)
+        /// What waited for the end of a fault is due now.
+        case hasten
+        /// End what gorush has taken and not taken back in time.
+        case conclude
+        /// Ask gorush how many notifications wait in it.
+        case askForBacklog
         /// Do nothing before that time unless an event comes.
         case wait(until: Duration)
         /// Begin nothing any more.
@@ -52,6 +61,7 @@ struct RouteState: Sendable {
 
     private enum Queue {
         case mayHaveMore
+        case beingRead
         case quiet(until: Duration)
     }
 
@@ -73,17 +83,28 @@ struct RouteState: Sendable {
     private var storeRetry = Duration.zero
     private(set) var breaker = Breaker()
     private var surge: InvalidTokenSurge
+    private var credentialFault = CredentialFault()
+    private var topicFaults: TopicFaults
+    private var mustHasten = false
+    private(set) var timeOuts = TimeOuts()
+    var handedOver = HandedOver()
+    private var backlog = GorushBacklog()
+    /// Whether there has ever been a push.
+    private var hasPushes = false { didSet { if !oldValue { readInstance() } } }
     private var requestsInFlight = 0
     private(set) var notificationsInFlight = 0
 
     private var probing = Probing.waiting(until: .zero)
-    /// Whether anybody answered when gorush was last heard of; nil: it has not been asked yet.
-    private(set) var isReachable: Bool?
+    /// Why gorush could not be used when it was last asked.
+    private(set) var probeTrouble: String?
+    private var hasProbed = false
     /// As gorush last described itself.
-    private(set) var instance: GorushInstance?
-    /// What will lose pushes though all seems well.
-    private(set) var warnings: [String] = []
+    private(set) var instance: GorushInstance? { didSet { readInstance() } }
+    /// What it says that will lose pushes.
+    private var instanceWarnings: [String] = []
     private var maximumNotificationCount: Int
+    /// Smaller for a while after a failure: what is not answered may be delivered twice.
+    private var carefulNotificationCount = Int.max
 
     /// Why gorush takes no pushes.
     private(set) var trouble: String?
@@ -94,6 +115,7 @@ struct RouteState: Sendable {
         self.configuration = configuration
         self.routesOfEndpoint = routesOfEndpoint
         surge = InvalidTokenSurge(share: configuration.deadTokenWaveShare)
+        topicFaults = TopicFaults(known: configuration.knownTopics(of: route))
         maximumNotificationCount = configuration.maximumNotificationsPerRequest
     }
 
@@ -117,21 +139,33 @@ struct RouteState: Sendable {
             pause = min(pause, until)
         }
         // How gorush is set up decides about the very first request.
-        guard isReachable != nil else { return .wait(until: pause) }
+        guard hasProbed else { return .wait(until: pause) }
+        if let told = credentialFault.told(after: now) { pause = min(pause, told) }
         guard storeRetry <= now else { return .wait(until: min(pause, storeRetry)) }
+        if mustHasten {
+            mustHasten = false
+            return .hasten
+        }
+        if let end = handedOver.nextEnd {
+            guard end > now else { return .conclude }
+            pause = min(pause, end)
+        }
         guard nextExpiry > now else {
             nextExpiry = now + Self.longestPause
             return .expire
         }
         pause = min(pause, nextExpiry)
         if case .quiet(let until) = queue, until > now { return .wait(until: min(pause, until)) }
+        let paces = isSync == false && breaker.permits(at: now) > 0
+        if paces, backlog.mustBeAsked(at: now) { return .askForBacklog }
         let requests = requestRoom(at: now)
         guard requests > 0 else {
             // Full, or a trial is under way: its end is an event.
             if let attempt = breaker.nextAttempt, attempt > now { pause = min(pause, attempt) }
+            if paces { pause = min(pause, backlog.nextQuestion) }
             return .wait(until: pause)
         }
-        queue = .quiet(until: now + Self.longestPause)
+        queue = .beingRead
         return .look(requests: requests, batch: batchCount)
     }
 
@@ -139,7 +173,16 @@ struct RouteState: Sendable {
     func requestRoom(at now: Duration) -> Int {
         let queueCount = instance?.queueCount ?? GorushInstance.defaultQueueCount
         // Half of gorush's queue: others may use it too.
-        let maximumInFlight = min(configuration.maximumNotificationsInFlight, max(1, queueCount / 2 / routesOfEndpoint))
+        let half = max(1, queueCount / 2)
+        var maximumInFlight = min(configuration.maximumNotificationsInFlight, max(1, half / routesOfEndpoint))
+        if isSync == false {
+            if let room = backlog.room(of: half, sharedBy: routesOfEndpoint) {
+                maximumInFlight = min(maximumInFlight, notificationsInFlight + room)
+            }
+        } else if let workers = workerShare {
+            // Of batches, one more than it works on waits for it to have time.
+            maximumInFlight = min(maximumInFlight, batchCount == nil ? workers : 2 * workers)
+        }
         guard notificationsInFlight < maximumInFlight else { return 0 }
         let notifications = max(1, (maximumInFlight - notificationsInFlight) / (batchCount ?? 1))
         let requests = max(0, configuration.maximumRequestsInFlight - requestsInFlight)
@@ -150,16 +193,62 @@ struct RouteState: Sendable {
     private var batchCount: Int? {
         switch configuration.batchMode {
         case .single: nil
-        case .batch: maximumNotificationCount
-        case .automatic: isSync == false ? maximumNotificationCount : nil
+        case .batch: min(maximumNotificationCount, carefulNotificationCount, isSync == false ? .max : workerShare ?? .max)
+        case .automatic: isSync == false ? min(maximumNotificationCount, carefulNotificationCount) : nil
         }
     }
+
+    /// Notifications that gorush works on at a time, if it answers when that is done; nil: it does not say. More of them in it only wait
+    /// there, where a kill makes them uncertain. Each of the other routes finds workers free, whatever this one has under way.
+    private var workerShare: Int? {
+        guard let workers = instance?.core.worker_num, workers > 0 else { return nil }
+        return max(1, workers - (routesOfEndpoint - 1) * max(1, workers / (2 * routesOfEndpoint)))
+    }
+
+    /// Workers that gorush needs for all that its routes may have under way, and spare ones.
+    private var wantedWorkerCount: Int { routesOfEndpoint * configuration.maximumRequestsInFlight * 5 / 4 }
 
     /// Whether gorush answers when Apple or Google has; nil: it does not say.
     var isSync: Bool? { instance?.core.sync }
 
+    /// Whether pushes that gorush has taken are kept until its feedback has had time to come.
+    var awaitsFeedback: Bool { isSync == false && instance?.hasFeedback == true }
+
+    /// Whether a success is one of Apple's or Google's, as far as is known.
+    var successIsProof: Bool { isSync != false }
+
     /// Whether verdicts on devices are not to be believed.
     func isSurge(at now: Duration) -> Bool { surge.isOn(at: now) }
+
+    func refusesCredentials(at now: Duration) -> Bool { credentialFault.words(at: now) != nil }
+
+    /// Why pushes are not delivered, in words for an operator; the route itself first.
+    func troubles(at now: Duration) -> [String] {
+        var troubles = [trouble ?? probeTrouble].compactMap(\.self)
+        if let words = credentialFault.words(at: now) {
+            troubles.append("\(route.platform == .ios ? "Apple" : "Google") refuses gorush's credentials: \(words)")
+        }
+        troubles += topicFaults.troubles(at: now)
+        if surge.isOfWorkingDevices(at: now) { troubles.append("so many pushes are turned down that it cannot be the devices") }
+        return troubles
+    }
+
+    private mutating func readInstance() {
+        instanceWarnings =
+            instance?.warnings(
+                for: .init(
+                    platform: route.platform, environment: configuration.endpoint(of: route).environment, hasPushes: hasPushes,
+                    workerCount: wantedWorkerCount)) ?? []
+    }
+
+    /// What will lose pushes though all seems well.
+    func warnings(at now: Duration) -> [String] {
+        var warnings = instanceWarnings
+        if surge.isOn(at: now), !surge.isOfWorkingDevices(at: now) {
+            warnings.append("so many new device tokens are turned down that none is unregistered now")
+        }
+        return warnings
+    }
 
     /// Until when nothing happens unless an event comes; nil while something is under way.
     func idleUntil(at now: Duration) -> Duration? {
@@ -179,26 +268,37 @@ struct RouteState: Sendable {
             isStopping = true
         case .posting(let batches):
             storeTrouble = nil
+            hasPushes = true
             queue = .mayHaveMore
             for count in batches {
                 breaker.begin()
                 requestsInFlight += 1
                 notificationsInFlight += count
+                backlog.posted(count)
             }
         case .nothingDue(let until):
             storeTrouble = nil
             // Unless it was woken since it looked.
-            if case .quiet(let latest) = queue, let until { queue = .quiet(until: min(until, latest)) }
+            if case .beingRead = queue { queue = .quiet(until: min(until ?? .seconds(Int64.max), now + Self.longestPause)) }
+            if until != nil { hasPushes = true }
+            // In sync mode nothing is left that waits for the end of a surge.
+            if until == nil, requestsInFlight == 0, isSync != false { surge.end() }
+            // Nobody goes that could find out whether it works again.
+            if breaker.state != .closed, case .waiting(let probe) = probing {
+                probing = .waiting(until: min(probe, now + Self.searchInterval))
+            }
         case .storeFailed(let error):
             storeTrouble = error
             storeRetry = now + Self.storeRetryInterval
             nextExpiry = .zero
             queue = .mayHaveMore
         case .answered(.works, let verdicts, _):
-            surge.record(verdicts, at: now)
+            judge(verdicts, at: now)
+            carefulNotificationCount = 2 * min(carefulNotificationCount, .max / 2)
             works(at: now)
         case .answered(.fails(let trouble, let retryAfter), let verdicts, let jitter):
-            surge.record(verdicts, at: now)
+            judge(verdicts, at: now)
+            carefulNotificationCount = max(1, maximumNotificationCount / 10)
             breaker.fail(at: now, retryAfter: retryAfter, jitter: jitter)
             self.trouble = trouble
         case .limited(let limit):
@@ -210,14 +310,29 @@ struct RouteState: Sendable {
             queue = .mayHaveMore
         case .probed(let probe):
             probed(probe, at: now)
-        case .turnedDown:
+        case .reported(let verdicts):
             // In sync mode the answer has said the same before.
-            if isSync != true { surge.record(.init(turnedDown: 1), at: now) }
+            if isSync != true { judge(verdicts, at: now) }
+        case .backlogKnown(let count):
+            backlog.answered(count, at: now)
         }
     }
 
+    private mutating func judge(_ verdicts: Verdicts, at now: Duration) {
+        surge.record(verdicts.devices, at: now)
+        for (topic, reason) in verdicts.refusedTopics { topicFaults.refused(topic, reason: reason, at: now) }
+        for topic in verdicts.deliveredTopics { topicFaults.delivered(topic) }
+        if let words = verdicts.credentialFault { credentialFault.refused(words, at: now) }
+        if !verdicts.deliveredTopics.isEmpty, credentialFault.succeeded(at: now) { mustHasten = true }
+    }
+
+    /// What became of pushes that were posted, before anything else is made of it.
+    mutating func recordTimeOuts(_ outcomes: some Sequence<(QueuedPush, DeliveryOutcome)>) {
+        timeOuts.record(outcomes)
+    }
+
     private mutating func works(at now: Duration) {
-        isReachable = true
+        probeTrouble = nil
         breaker.succeed()
         guard breaker.state == .closed, trouble != nil else { return }
         trouble = nil
@@ -226,11 +341,22 @@ struct RouteState: Sendable {
     }
 
     private mutating func probed(_ probe: GorushClient.Probe, at now: Duration) {
-        isReachable = probe != .unreachable
-        probing = .waiting(until: now + (probe == .unreachable ? Self.searchInterval : Self.probeInterval))
+        hasProbed = true
+        switch probe {
+        case .unreachable: probeTrouble = "gorush is not reachable"
+        case .unusable(let trouble): probeTrouble = trouble
+        case .silent, .instance:
+            probeTrouble = nil
+            // As long as there is a push to try it with, that decides.
+            if case .quiet = queue, case .open(let until, _) = breaker.state, until <= now {
+                breaker.reset()
+                trouble = nil
+            }
+        }
+        let isFine = probeTrouble == nil && trouble == nil
+        probing = .waiting(until: now + (isFine ? Self.probeInterval : Self.searchInterval))
         guard case .instance(let instance) = probe else { return }
         self.instance = instance
-        warnings = instance.warnings(for: route.platform, environment: configuration.endpoint(of: route).environment)
         maximumNotificationCount = min(configuration.maximumNotificationsPerRequest, instance.maximumNotificationCount ?? .max)
     }
 }

@@ -1,5 +1,5 @@
 import Glibc
-import Store
+package import Store
 
 /// The database holds device tokens: nobody but the server's user may read it.
 package enum DatabaseFile {

@@ -16,7 +16,8 @@ extension WriteTransaction {
         let new = rows.compactMap(\.self)
         for range in RowRanges(new) {
             try database.run(
-                "INSERT INTO unfinished_message (message) SELECT id FROM message WHERE id BETWEEN ? AND ?", range.lowerBound, range.upperBound)
+                "INSERT INTO unfinished_message (message) SELECT id FROM message WHERE id BETWEEN ? AND ?", range.lowerBound,
+                range.upperBound)
         }
         count(.received, by: messages.count)
         count(.duplicate, by: messages.count - new.count)

@@ -64,6 +64,20 @@ extension SQLiteStore {
         return next.flatMap { $0.nanoseconds == .max ? nil : $0 }
     }
 
+    package func hasten(route: String, reasons: [String], at now: Timestamp) async throws {
+        try await queue.perform { transaction in
+            for reason in reasons {
+                try transaction.database.run(
+                    """
+                    UPDATE push SET next_attempt_at = ?
+                    WHERE route = ? AND next_attempt_at > ? AND finished_at IS NULL AND state <> \(OpenPushState.leased.rawValue)
+                        AND reason = ?
+                    """,
+                    now, route, now, reason)
+            }
+        }
+    }
+
     package func expirePushes(route: String, acceptedBefore oldest: Timestamp, limit: Int, at now: Timestamp) async throws -> Int {
         let expired = try await read { database in
             try database.oldest(

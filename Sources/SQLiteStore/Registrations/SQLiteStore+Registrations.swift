@@ -81,7 +81,8 @@ extension SQLiteStore {
     package func topicKey(keyHash: Digest64, prefixed: Bool) async throws -> FixedBytes<32>? {
         try await read { database in
             try database.first(
-                "SELECT topic_key FROM topic_key WHERE key_prefix = ? AND key_hash = ? AND is_prefixed = ?", keyHash.prefix, keyHash, prefixed
+                "SELECT topic_key FROM topic_key WHERE key_prefix = ? AND key_hash = ? AND is_prefixed = ?", keyHash.prefix, keyHash,
+                prefixed
             ) { try $0.next() }
         }
     }

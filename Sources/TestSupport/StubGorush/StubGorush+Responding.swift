@@ -21,11 +21,13 @@ extension StubGorush {
     private static let maximumBodyByteCount = 32 << 20
 
     func respond(to request: Request, channel: any Channel) async throws -> Response {
-        switch (request.method, request.uri.path) {
+        if configuration.isBehindProxy, request.uri.path != "/api/push" { return response(.notFound) }
+        return switch (request.method, request.uri.path) {
         case (.post, "/api/push"): try await push(request, channel: channel)
         case (.post, "/api/push/"): response(.withoutTrailingSlash)
         case (.get, "/healthz"), (.head, "/healthz"): response(.empty)
         case (.get, "/api/config"): response(.configuration(configuration))
+        case (.get, "/api/stat/app"): response(configuration.backlog.map(StubGorushAnswer.statistics) ?? .notFound)
         case (.get, "/version"): response(.versionInformation)
         case (.get, "/"): response(.welcome)
         default: response(.notFound)

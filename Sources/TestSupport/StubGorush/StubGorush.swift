@@ -19,19 +19,31 @@ package final class StubGorush: Service, Sendable {
         package var enabledPlatforms: Set<Int>
         /// `log.hide_token`.
         package var hidesTokens: Bool
+        /// Whether a `core.feedback_hook_url` is set. Nobody is called: ``StubGorush/feedback(on:error:)``.
+        package var hasFeedback: Bool
+        /// What a proxy lets through besides `/api/push`: nothing of gorush's words on itself.
+        package var isBehindProxy: Bool
+        /// Notifications that wait in it, by its `/api/stat/app`; nil: that is not there.
+        package var backlog: Int?
 
         package init(
             port: Int = 0,
             isSync: Bool = true,
             maximumNotificationCount: Int = 100,
             enabledPlatforms: Set<Int> = [1, 2],
-            hidesTokens: Bool = true
+            hidesTokens: Bool = true,
+            hasFeedback: Bool = false,
+            isBehindProxy: Bool = false,
+            backlog: Int? = nil
         ) {
             self.port = port
             self.isSync = isSync
             self.maximumNotificationCount = maximumNotificationCount
             self.enabledPlatforms = enabledPlatforms
             self.hidesTokens = hidesTokens
+            self.hasFeedback = hasFeedback
+            self.isBehindProxy = isBehindProxy
+            self.backlog = backlog
         }
     }
 

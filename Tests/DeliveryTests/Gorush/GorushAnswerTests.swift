@@ -95,6 +95,15 @@ import Testing
     }
 
     @Test(
+        "A gorush that speaks TLS says so in the clear",
+        arguments: [
+            "Client sent an HTTP request to an HTTPS server.", "<center>The plain HTTP request was sent to HTTPS port</center>",
+        ])
+    func wantsTLS(body: String) {
+        #expect(GorushAnswer(HTTPResponse(400, body), expectedCount: 1) == .wantsTLS)
+    }
+
+    @Test(
         "Retry-After in seconds is kept, within an hour",
         arguments: [
             ("0", Duration.zero), ("120", .seconds(120)), ("99999999", .seconds(3600)), ("-1", nil), ("soon", nil), ("", nil),
@@ -113,7 +122,10 @@ import Testing
             .invalidURL, .invalidHeader, .couldNotConnect, .tls, .timedOut, .connectionLost, .malformedResponse, .responseTooLarge,
             .cancelled, .other(code: 27),
         ]
-        for kind in kinds { #expect(GorushAnswer(HTTPError(kind, requestMayHaveArrived: true)) == .unknown) }
+        for kind in kinds {
+            let answer = GorushAnswer(HTTPError(kind, requestMayHaveArrived: true))
+            #expect(answer == (kind == .timedOut ? .timedOut : .unknown))
+        }
         for kind in [HTTPError.Kind.couldNotConnect, .timedOut, .cancelled, .other(code: 27)] {
             #expect(GorushAnswer(HTTPError(kind, requestMayHaveArrived: false)) == .unavailable(retryAfter: nil))
         }

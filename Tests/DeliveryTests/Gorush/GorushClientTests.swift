@@ -116,8 +116,55 @@ import Testing
     func hang() async throws {
         try await withStubGorush { stub in
             stub.next(.hang)
-            #expect(await GorushClient(stub, timeout: .milliseconds(200)).post([.android()]) == .unknown)
+            #expect(await GorushClient(stub).post([.android()], timeout: .milliseconds(200)) == .timedOut)
         }
+    }
+
+    @Test("A gorush is known by its configuration, or by its answer to no notification at all", arguments: [true, false])
+    func probe(isBehindProxy: Bool) async throws {
+        try await withStubGorush(.init(isBehindProxy: isBehindProxy)) { stub in
+            let probe = await GorushClient(stub).probe()
+            if isBehindProxy {
+                #expect(probe == .silent)
+                #expect(stub.posts.all.map(\.body) == [#"{"notifications":[]}"#])
+            } else {
+                guard case .instance(let instance) = probe else {
+                    Issue.record("\(probe)")
+                    return
+                }
+                #expect(instance.core.sync == true && stub.posts.all.isEmpty)
+            }
+            #expect(await GorushClient(stub, prefix: "/wrong").probe() == .unusable(trouble: "gorush cannot be used: the answer is 404"))
+        }
+    }
+
+    @Test(
+        "What answers and is no gorush that we may use is not taken for one",
+        arguments: [
+            (401, "", GorushClient.Probe.unusable(trouble: "gorush cannot be used: the answer is 401")),
+            (200, "<html>", .unusable(trouble: "gorush cannot be used: the answer is 200")),
+            (
+                400, #"{"code":400,"message":"Missing notifications field."}"#,
+                .unusable(trouble: "gorush cannot be used: the answer is 400")
+            ),
+            (
+                400, "Client sent an HTTP request to an HTTPS server.\n",
+                .unusable(trouble: "gorush cannot be used: it speaks TLS, so its URL must begin with https")
+            ), (503, "", .unreachable), (502, "", .unreachable),
+            (400, #"{"code":400,"message":"Notifications field is empty."}"#, .silent),
+        ])
+    func probe(status: Int, body: String, probe: GorushClient.Probe) async throws {
+        let server = try RawServer { connection in
+            while connection.readRequest() != nil { connection.respond(status: status, body: body) }
+        }
+        defer { server.stop() }
+        #expect(await GorushClient(.init(url: server.url)).probe() == probe)
+    }
+
+    @Test("What waits in gorush is what it has taken, less what has ended or is under way")
+    func backlog() async throws {
+        try await withStubGorush(.init(backlog: 4_711)) { stub in #expect(await GorushClient(stub).backlog() == 4_711) }
+        try await withStubGorush { stub in #expect(await GorushClient(stub).backlog() == nil) }
     }
 
     @Test("A gorush that is not there")
@@ -125,6 +172,7 @@ import Testing
         // Port 1 is nobody's, and never given out.
         let client = GorushClient(.init(url: "http://127.0.0.1:1"))
         #expect(await client.post([.android()]) == .unavailable(retryAfter: nil))
+        #expect(await client.probe() == .unreachable)
         #expect(
             await GorushClient(.init(url: "gorush://x")).post([.android()])
                 == .misconfigured(status: nil))

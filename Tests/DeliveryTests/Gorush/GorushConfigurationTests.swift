@@ -40,7 +40,8 @@ import Yams
     func `A route that meets such a gorush has nothing to warn of`(platform: GorushPlatform) throws {
         let instance = try #require(GorushInstance(yaml: Array(try text().utf8)))
         #expect(instance.core.sync == true)
-        #expect(instance.warnings(for: platform, environment: .production) == [])
+        let inFlight = DeliveryConfiguration(endpoint: .init(url: "")).maximumRequestsInFlight
+        #expect(instance.warnings(for: .init(platform: platform, workerCount: 2 * inFlight * 5 / 4)) == [])
         #expect(instance.maximumNotificationCount == DeliveryConfiguration(endpoint: .init(url: "")).maximumNotificationsPerRequest)
     }
 }

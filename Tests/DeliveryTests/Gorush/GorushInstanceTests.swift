@@ -28,8 +28,8 @@ import Testing
         #expect(instance.queueCount == 8_192)
         #expect(instance.retriesItself)
         #expect(instance.ios?.enabled == false && instance.android?.enabled == true)
-        #expect(instance.warnings(for: .ios, environment: .production).count == 3)
-        #expect(instance.warnings(for: .android, environment: .production).count == 2)
+        #expect(instance.warnings(for: .init(platform: .ios, workerCount: 16)).count == 3)
+        #expect(instance.warnings(for: .init(platform: .android, workerCount: 16)).count == 2)
     }
 
     @Test("What is no configuration says nothing", arguments: ["", "404 page not found", "{", "[]", "core: 1", "ios: {}", "\u{0}", "- a"])
@@ -40,7 +40,8 @@ import Testing
     @Test(
         "What loses pushes is warned of",
         arguments: [
-            ("core: {sync: false}", "feedback"), ("core: {sync: true}\nios: {enabled: true, production: false}", "sandbox"),
+            ("core: {sync: false, feedback_hook_url: x}", "core.sync is false"),
+            ("core: {sync: true}\nios: {enabled: true, production: false}", "sandbox"),
             ("core: {sync: true}\nios: {enabled: true, max_concurrent_pushes: 0}", "hangs"),
             ("core: {sync: true}\nios: {enabled: false}", "ios.enabled"),
             ("core: {sync: true}\nandroid: {enabled: false}", "android.enabled"),
@@ -48,7 +49,27 @@ import Testing
         ])
     func warned(yaml: String, word: String) throws {
         let instance = try #require(read(yaml))
-        let warnings = Set([.ios, .android].flatMap { instance.warnings(for: $0, environment: .production) })
+        let warnings = Set([.ios, .android].flatMap { instance.warnings(for: .init(platform: $0, workerCount: 16)) })
         #expect(warnings.count == 1 && warnings.allSatisfy { $0.contains(word) })
+    }
+
+    @Test func `What waits in the memory of one in async mode can be lost, and without its feedback nobody hears of failures`() throws {
+        let warnings = try #require(read("core: {sync: false}")).warnings(for: .init(platform: .ios))
+        #expect(warnings.count == 2 && warnings[0].contains("core.sync") && warnings[1].contains("feedback_hook_url"))
+    }
+
+    @Test(arguments: [GorushPlatform.ios, .android])
+    func `A platform that nobody uses may be disabled`(platform: GorushPlatform) throws {
+        let instance = try #require(read("core: {sync: true}\nios: {enabled: false}\nandroid: {enabled: false}"))
+        #expect(instance.warnings(for: .init(platform: platform, hasPushes: false)) == [])
+        #expect(instance.warnings(for: .init(platform: platform)).count == 1)
+    }
+
+    @Test func `Apple's sandbox is right where it is wanted`() throws {
+        for (isProduction, environment) in [(true, DeliveryConfiguration.APNsEnvironment.sandbox), (false, .production)] {
+            let instance = try #require(read("core: {sync: true}\nios: {enabled: true, production: \(isProduction)}"))
+            #expect(instance.warnings(for: .init(platform: .ios, environment: environment)).count == 1)
+            #expect(instance.warnings(for: .init(platform: .ios, environment: environment == .sandbox ? .production : .sandbox)) == [])
+        }
     }
 }

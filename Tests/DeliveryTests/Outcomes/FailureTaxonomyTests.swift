@@ -22,12 +22,19 @@ import Testing
             ("unexpected http response with status: 503\nbody", .transient),
             ("unknown error while making an http call: EOF", .transient), ("timed out while making an http call: x", .transient),
             ("failed to establish a connection: x", .transient),
-            ("InvalidProviderToken", .operatorFault), ("ExpiredProviderToken", .operatorFault), ("MissingProviderToken", .operatorFault),
-            ("TooManyProviderTokenUpdates", .operatorFault), ("BadCertificate", .operatorFault),
-            ("BadCertificateEnvironment", .operatorFault), ("Forbidden", .operatorFault), ("TopicDisallowed", .operatorFault),
-            ("BadTopic", .operatorFault), ("MissingTopic", .operatorFault), ("oauth2: cannot fetch token: 401", .operatorFault),
-            ("Request had invalid authentication credentials. Expected OAuth 2 access token", .operatorFault),
-            ("Permission 'cloudmessaging.messages.create' denied on resource", .operatorFault), ("FCM server error: 500", .operatorFault),
+            ("InvalidProviderToken", .credentials), ("ExpiredProviderToken", .credentials), ("MissingProviderToken", .credentials),
+            ("TooManyProviderTokenUpdates", .operatorFault), ("BadCertificate", .credentials),
+            ("BadCertificateEnvironment", .credentials), ("Forbidden", .credentials), ("TopicDisallowed", .topic),
+            ("BadTopic", .topic), ("MissingTopic", .topic), ("oauth2: cannot fetch token: 401", .credentials),
+            ("Request had invalid authentication credentials. Expected OAuth 2 access token", .credentials),
+            ("Permission 'cloudmessaging.messages.create' denied on resource", .credentials), ("FCM server error: 500", .operatorFault),
+            (
+                #"unknown error while making an http call: Post "https://fcm/v1/x:send": oauth2: cannot fetch token: 400 Bad Request"#,
+                .credentials
+            ),
+            (#"Post "https://fcm/v1/x:send": oauth2: "invalid_grant" "Invalid JWT Signature.""#, .credentials),
+            (#"Post "https://fcm/v1/x:send": oauth2: cannot fetch token: 503 Service Unavailable"#, .transient),
+            (#"Post "https://fcm/v1/x:send": oauth2: cannot fetch token: Post "https://token": dial tcp: refused"#, .transient),
             ("PayloadTooLarge", .tooLong), ("Android message is too big", .tooLong),
             ("PayloadEmpty", .ourFault), ("BadCollapseId", .ourFault), ("BadExpirationDate", .ourFault), ("BadMessageId", .ourFault),
             ("BadPriority", .ourFault), ("InvalidPushType", .ourFault), ("BadPath", .ourFault),
@@ -50,5 +57,20 @@ import Testing
     @Test func `An unknown text keeps none of its words`() {
         #expect(!FailureTaxonomy.classify("token a1a1").reason.contains("a1a1"))
         #expect(!FailureTaxonomy.classify(#"Post "https://x/3/device/a1a1": EOF"#).reason.contains("a1a1"))
+    }
+
+    @Test(
+        "Of credentials that are refused the provider's own words are kept, on one short line, and nothing of the request",
+        arguments: [
+            ("InvalidProviderToken", "InvalidProviderToken"),
+            (
+                "unknown error while making an http call: Post \"https://fcm/a1a1\": oauth2: cannot fetch token: 400 Bad Request\nResponse: {}",
+                "oauth2: cannot fetch token: 400 Bad Request Response: {}"
+            ),
+        ])
+    func words(text: String, words: String) {
+        #expect(FailureTaxonomy.classify(text).words == words)
+        #expect(FailureTaxonomy.classify("Permission " + String(repeating: "é", count: 999)).words?.utf8.count == 200)
+        #expect(FailureTaxonomy.classify("BadDeviceToken").words == nil)
     }
 }

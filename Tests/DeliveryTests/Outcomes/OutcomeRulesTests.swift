@@ -32,6 +32,16 @@ import Testing
         #expect(decide(.notSent(reason: "x")).ending == .release)
     }
 
+    @Test(arguments: [FailureKind.credentials, .topic])
+    func `What an operator must put right costs no device and no push`(kind: FailureKind) {
+        #expect(decide(failed(kind)) == PushDecision(ending: .retry(after: BackOff.patient.first, isUnknown: false), reason: "r"))
+    }
+
+    @Test func `A push that is never answered in time is tried twice more`() {
+        #expect((0...1).allSatisfy { decide(.timedOut(before: $0)).ending == .retry(after: BackOff.push.first, isUnknown: true) })
+        #expect(decide(.timedOut(before: 2)).ending == .finish(.expired))
+    }
+
     @Test func `An ambiguous verdict is a suspicion first, and final when it is repeated later`() {
         let first = decide(failed(.wrongEnvironment))
         #expect(first.token == .suspect && first.ending == .retry(after: BackOff.push.first, isUnknown: false))

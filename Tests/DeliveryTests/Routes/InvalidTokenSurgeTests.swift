@@ -4,45 +4,91 @@ import Testing
 @testable import Delivery
 
 @Suite(.safetyNet) struct InvalidTokenSurgeTests {
+    private var surge = InvalidTokenSurge(share: 0.3)
+
+    private mutating func judge(_ devices: Range<Int>, areTurnedDown: Bool, at time: Duration = .zero) {
+        surge.record(devices.map { .init(device: $0, isTurnedDown: areTurnedDown) }, at: time)
+    }
+
     @Test(
-        "A share of the verdicts of a minute makes a surge",
-        arguments: [
-            (total: 100, turnedDown: 30, isSurge: true), (100, 29, false), (10, 10, true), (9, 9, false), (1_000, 10, false),
-            (33, 10, true),
-        ])
-    func share(total: Int, turnedDown: Int, isSurge: Bool) {
-        var surge = InvalidTokenSurge(share: 0.3)
-        for number in 0..<total { surge.record(.init(total: 1, turnedDown: number < turnedDown ? 1 : 0), at: .milliseconds(number)) }
-        // What comes first must not look like a surge by itself.
-        #expect(surge.isOn(at: .seconds(1)) == isSurge || turnedDown >= InvalidTokenSurge.minimumCount)
-        var late = InvalidTokenSurge(share: 0.3)
-        late.record(.init(total: total - turnedDown, turnedDown: 0), at: .zero)
-        for _ in 0..<turnedDown { late.record(.init(total: 1, turnedDown: 1), at: .milliseconds(1)) }
-        #expect(late.isOn(at: .seconds(1)) == isSurge)
+        "Thirty of the last hundred devices make one, in whatever order they come",
+        arguments: [(0, 29, false), (0, 30, true), (70, 30, true), (71, 29, false), (1_000, 29, false), (1_000, 30, true)])
+    mutating func share(working: Int, dead: Int, isOn: Bool) {
+        judge(0..<dead, areTurnedDown: true)
+        #expect(surge.isOn(at: .zero) == (dead >= 30))
+        surge = InvalidTokenSurge(share: 0.3)
+        judge(dead..<dead + working, areTurnedDown: false)
+        judge(0..<dead, areTurnedDown: true)
+        #expect(surge.isOn(at: .zero) == isOn)
     }
 
-    @Test func `Verdicts of more than a minute ago do not count`() {
-        var surge = InvalidTokenSurge(share: 0.3)
-        surge.record(.init(total: 9, turnedDown: 9), at: .zero)
-        surge.record(.init(total: 1, turnedDown: 1), at: InvalidTokenSurge.window)
+    @Test mutating func `Two devices never make one, however often they are judged`() {
+        for second in 0..<3_600 { judge(0..<2, areTurnedDown: true, at: .seconds(second)) }
+        #expect(!surge.isOn(at: .seconds(3_600)))
+    }
+
+    @Test mutating func `Fifteen dead devices of a hundred make none, also when they come first`() {
+        judge(0..<15, areTurnedDown: true)
+        #expect(!surge.isOn(at: .zero))
+        judge(15..<100, areTurnedDown: false)
+        #expect(!surge.isOn(at: .zero))
+    }
+
+    @Test mutating func `Ten devices that have worked before are enough`() {
+        judge(0..<10, areTurnedDown: false)
+        judge(0..<9, areTurnedDown: true, at: .seconds(1))
+        #expect(!surge.isOn(at: .seconds(1)))
+        judge(9..<10, areTurnedDown: true, at: .seconds(1))
+        #expect(surge.isOn(at: .seconds(1)) && surge.isOfWorkingDevices(at: .seconds(1)))
+    }
+
+    @Test mutating func `Tokens that never worked make one that is nobody's alarm`() {
+        judge(0..<100, areTurnedDown: true)
+        #expect(surge.isOn(at: .zero) && !surge.isOfWorkingDevices(at: .zero))
+    }
+
+    @Test mutating func `What gorush only put into its queue has not worked`() {
+        surge.record((0..<10).map { .init(device: $0, isTurnedDown: false, isProof: false) }, at: .zero)
+        judge(0..<10, areTurnedDown: true)
+        #expect(!surge.isOn(at: .zero))
+    }
+
+    @Test mutating func `Verdicts of more than a quarter of an hour ago do not count`() {
+        judge(0..<29, areTurnedDown: true)
+        judge(29..<30, areTurnedDown: true, at: InvalidTokenSurge.window)
         #expect(!surge.isOn(at: InvalidTokenSurge.window))
-        surge.record(.init(total: 9, turnedDown: 9), at: InvalidTokenSurge.window + .seconds(1))
-        #expect(surge.isOn(at: InvalidTokenSurge.window + .seconds(1)))
+        judge(0..<30, areTurnedDown: true, at: InvalidTokenSurge.window)
+        #expect(surge.isOn(at: InvalidTokenSurge.window))
+        #expect(!surge.isOn(at: InvalidTokenSurge.window * 2))
     }
 
-    @Test func `A surge lasts while the little that is tried is turned down, and ends when devices take pushes again`() {
-        var surge = InvalidTokenSurge(share: 0.3)
-        surge.record(.init(total: 10, turnedDown: 10), at: .zero)
-        var now = Duration.zero
-        for _ in 1...20 {
-            now += .seconds(600)
-            surge.record(.init(total: 1, turnedDown: 1), at: now)
-            #expect(surge.isOn(at: now))
+    @Test mutating func `It lasts while devices are turned down, and ends when most of them take pushes again`() {
+        judge(0..<40, areTurnedDown: true)
+        for round in 1...20 {
+            judge(0..<40, areTurnedDown: true, at: .seconds(600 * round))
+            #expect(surge.isOn(at: .seconds(600 * round)))
         }
-        let last = now
-        now += .seconds(600)
-        surge.record(.init(total: 50, turnedDown: 1), at: now)
-        #expect(surge.isOn(at: last + InvalidTokenSurge.holdingTime - .seconds(1)))
-        #expect(!surge.isOn(at: last + InvalidTokenSurge.holdingTime))
+        // Two of them are dead indeed, and are tried again and again.
+        judge(2..<27, areTurnedDown: false, at: .seconds(12_001))
+        #expect(surge.isOn(at: .seconds(12_001)))
+        judge(27..<40, areTurnedDown: false, at: .seconds(12_001))
+        #expect(!surge.isOn(at: .seconds(12_001)))
+        for second in 0..<100 {
+            judge(0..<2, areTurnedDown: true, at: .seconds(12_002 + second))
+            #expect(!surge.isOn(at: .seconds(12_002 + second)))
+        }
+    }
+
+    @Test mutating func `It ends when nothing waits for that any more, and nothing of it is left`() {
+        judge(0..<40, areTurnedDown: true)
+        surge.end()
+        #expect(!surge.isOn(at: .zero))
+        judge(0..<1, areTurnedDown: true)
+        #expect(!surge.isOn(at: .zero))
+        // What has made none yet is kept.
+        judge(1..<29, areTurnedDown: true)
+        surge.end()
+        judge(29..<30, areTurnedDown: true)
+        #expect(surge.isOn(at: .zero))
     }
 }

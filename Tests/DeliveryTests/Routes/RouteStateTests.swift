@@ -1,4 +1,5 @@
 import Concurrency
+import Store
 import TestSupport
 import Testing
 
@@ -151,6 +152,10 @@ import Testing
         ])
     func shape(mode: DeliveryConfiguration.BatchMode, core: String, batch: Int?) {
         var route = started(instance("core: {\(core)}")) { $0.batchMode = mode }
+        if route.isSync == false {
+            #expect(route.next(at: .zero) == .askForBacklog)
+            route.handle(.backlogKnown(nil), at: .zero)
+        }
         guard case .look(_, batch) = route.next(at: .zero) else {
             Issue.record()
             return
@@ -160,6 +165,8 @@ import Testing
     @Test func `A limit that gorush names is kept until it says otherwise`() {
         var route = started(instance("core: {sync: false}"))
         route.handle(.limited(7), at: .zero)
+        #expect(route.next(at: .zero) == .askForBacklog)
+        route.handle(.backlogKnown(nil), at: .zero)
         #expect(route.next(at: .zero) == .look(requests: 32, batch: 7))
         route.handle(.limited(70), at: .zero)
         route.handle(.woken, at: .zero)
@@ -256,6 +263,8 @@ import Testing
     @Test func `Of a gorush that cannot be reached, what it last said is still believed`() {
         var route = started(instance("core: {sync: false}"))
         route.handle(.probed(.unreachable), at: .zero)
+        #expect(route.next(at: .zero) == .askForBacklog)
+        route.handle(.backlogKnown(nil), at: .zero)
         #expect(route.next(at: .zero) == .look(requests: 10, batch: 100))
     }
 
@@ -268,18 +277,167 @@ import Testing
     func warnings(pushes: DeliveryConfiguration.Route.Pushes, word: String) {
         var route = route(pushes)
         route.handle(.probed(instance("core: {sync: true}\nios: {enabled: false}\nandroid: {enabled: false}")), at: .zero)
+        // Nobody uses it.
+        #expect(RouteView(route, at: .zero).warnings == [])
+        route.handle(.posting([1]), at: .zero)
         let warnings = RouteView(route, at: .zero).warnings
         #expect(warnings.count == 1 && warnings[0].contains(word))
     }
 
-    // MARK: Surges
+    @Test func `Once nothing waits any more, a gorush that answers a probe ends the trouble`() {
+        for probe in [GorushClient.Probe.silent, instance("core: {}")] {
+            var route = started()
+            route.handle(.posting([1]), at: .zero)
+            route.handle(answered(Self.fails), at: .zero)
+            route.handle(.ended(1), at: .zero)
+            #expect(route.next(at: .seconds(4)) == .look(requests: 1, batch: nil))
+            // There is a push to try it with: that decides.
+            route.handle(.posting([1]), at: .seconds(4))
+            route.handle(answered(Self.fails), at: .seconds(4))
+            route.handle(.probed(probe), at: .seconds(4))
+            #expect(RouteView(route, at: .seconds(4)).troubles == ["gone"])
+            route.handle(.ended(1), at: .seconds(4))
+            #expect(route.next(at: .seconds(8)) == .probe)
+            #expect(route.next(at: .seconds(8)) == .look(requests: 1, batch: nil))
+            route.handle(.nothingDue(until: nil), at: .seconds(8))
+            route.handle(.probed(.unreachable), at: .seconds(9))
+            #expect(RouteView(route, at: .seconds(9)).isBreakerOpen)
+            #expect(route.next(at: .seconds(13)) == .probe)
+            route.handle(.probed(probe), at: .seconds(13))
+            #expect(RouteView(route, at: .seconds(13)).troubles == [] && !RouteView(route, at: .seconds(13)).isBreakerOpen)
+        }
+    }
+
+    @Test func `A gorush that takes no pushes from us is trouble before there is a push`() {
+        var route = started(.unusable(trouble: "wrong password"))
+        #expect(RouteView(route, at: .zero).troubles == ["wrong password"])
+        #expect(route.next(at: .seconds(4)) == .probe)
+        route.handle(.probed(.silent), at: .seconds(4))
+        #expect(RouteView(route, at: .seconds(4)).troubles == [])
+    }
+
+    // MARK: Workers
+
+    @Test(
+        "While one route has all that it may under way, each of the others finds workers free",
+        arguments: [(96, 2, 72), (32, 2, 24), (2, 2, 1), (1, 2, 1), (8, 3, 6), (32, 1, 32)])
+    func workers(count: Int, routes: Int, share: Int) {
+        var route = started(instance("core: {sync: true, worker_num: \(count)}"), routesOfEndpoint: routes) {
+            $0.maximumRequestsInFlight = 256
+        }
+        #expect(route.next(at: .zero) == .look(requests: share, batch: nil))
+        #expect(routes == 1 || share <= max(1, count - (routes - 1)))
+    }
+
+    @Test func `An operator is told how many workers all routes want`() {
+        for (count, isEnough) in [(79, false), (80, true)] {
+            let route = started(instance("core: {sync: true, worker_num: \(count)}"), routesOfEndpoint: 2)
+            let warnings = RouteView(route, at: .zero).warnings
+            #expect(warnings.isEmpty == isEnough && warnings.allSatisfy { $0.contains("80 are wanted") })
+        }
+    }
+
+    @Test func `In sync mode no more is in gorush than its workers do soon`() {
+        var route = started(instance("core: {sync: true, worker_num: 30}")) { $0.batchMode = .batch }
+        #expect(route.next(at: .zero) == .look(requests: 2, batch: 30))
+    }
+
+    @Test func `After a failure batches are small, and grow with each success`() {
+        var route = started(instance("core: {sync: false}"))
+        func batch() -> Int? {
+            var copy = route
+            while true {
+                switch copy.next(at: .seconds(100)) {
+                case .look(_, let batch): return batch
+                case .askForBacklog: copy.handle(.backlogKnown(0), at: .seconds(100))
+                case .expire, .probe: continue
+                default: return nil
+                }
+            }
+        }
+        #expect(batch() == 100)
+        route.handle(.posting([100]), at: .zero)
+        route.handle(answered(Self.fails), at: .zero)
+        route.handle(.ended(100), at: .zero)
+        #expect(batch() == 10)
+        var sizes: [Int?] = []
+        for _ in 1...5 {
+            route.handle(.posting([10]), at: .seconds(100))
+            route.handle(answered(.works), at: .seconds(100))
+            route.handle(.ended(10), at: .seconds(100))
+            sizes.append(batch())
+        }
+        #expect(sizes == [20, 40, 80, 100, 100])
+    }
+
+    // MARK: The backlog of an async gorush
+
+    @Test func `To a gorush in async mode no more is posted than half its queue has room for`() {
+        var route = started(instance("core: {sync: false, queue_num: 1000}"), routesOfEndpoint: 2)
+        #expect(route.next(at: .zero) == .askForBacklog)
+        route.handle(.backlogKnown(100), at: .zero)
+        #expect(route.next(at: .zero) == .look(requests: 2, batch: 100))
+        route.handle(.posting([100, 100]), at: .zero)
+        // It answers at once: only its own count tells what has become of them.
+        for _ in 1...2 {
+            route.handle(answered(.works), at: .zero)
+            route.handle(.ended(100), at: .zero)
+        }
+        #expect(route.next(at: .zero) == .wait(until: GorushBacklog.freshTime))
+        #expect(route.next(at: GorushBacklog.freshTime) == .askForBacklog)
+        route.handle(.backlogKnown(500), at: .seconds(1))
+        #expect(route.next(at: .seconds(1)) == .wait(until: .seconds(1) + GorushBacklog.freshTime))
+        #expect(route.next(at: .seconds(2)) == .askForBacklog)
+        route.handle(.backlogKnown(0), at: .seconds(2))
+        #expect(route.next(at: .seconds(2)) == .look(requests: 2, batch: 100))
+    }
+
+    @Test func `One that does not say how much waits is asked again a minute later`() {
+        var route = started(instance("core: {sync: false}"))
+        #expect(route.next(at: .zero) == .askForBacklog)
+        route.handle(.backlogKnown(nil), at: .zero)
+        #expect(route.next(at: .zero) == .look(requests: 10, batch: 100))
+        route.handle(.posting([100]), at: .zero)
+        #expect(route.next(at: .zero) == .look(requests: 9, batch: 100))
+        route.handle(.posting([100]), at: .zero)
+        #expect(route.next(at: .seconds(61)) == .expire)
+        #expect(route.next(at: .seconds(61)) == .askForBacklog)
+    }
+
+    // MARK: Surges and credentials
+
+    /// Verdicts on so many devices, numbered.
+    private func verdicts(_ devices: Range<Int>, areTurnedDown: Bool) -> Verdicts {
+        var verdicts = Verdicts()
+        verdicts.devices = devices.map { .init(device: $0, isTurnedDown: areTurnedDown) }
+        return verdicts
+    }
 
     @Test func `Verdicts that cannot be the devices' are not believed, and an operator hears of it`() {
+        for haveWorked in [true, false] {
+            var route = started()
+            if haveWorked { route.handle(.answered(.works, verdicts(0..<30, areTurnedDown: false), jitter: 1), at: .zero) }
+            route.handle(.answered(.works, verdicts(0..<30, areTurnedDown: true), jitter: 1), at: .zero)
+            #expect(route.isSurge(at: .zero))
+            // Strangers can register tokens that never work: that is no reason to call the server sick.
+            let view = RouteView(route, at: .zero)
+            #expect(view.troubles == (haveWorked ? ["so many pushes are turned down that it cannot be the devices"] : []))
+            #expect(view.warnings.count == (haveWorked ? 0 : 1))
+            #expect(!route.isSurge(at: InvalidTokenSurge.window))
+        }
+    }
+
+    @Test func `A surge ends when nothing waits for its end any more`() {
         var route = started()
-        route.handle(.answered(.works, .init(total: 30, turnedDown: 10), jitter: 1), at: .zero)
+        route.handle(.answered(.works, verdicts(0..<30, areTurnedDown: true), jitter: 1), at: .zero)
+        #expect(route.next(at: .zero) == .look(requests: 32, batch: nil))
+        route.handle(.nothingDue(until: .seconds(60)), at: .zero)
         #expect(route.isSurge(at: .zero))
-        #expect(RouteView(route, at: .zero).troubles == ["so many pushes are turned down that it cannot be the devices"])
-        #expect(!route.isSurge(at: InvalidTokenSurge.holdingTime))
+        #expect(route.next(at: .seconds(29)) == .wait(until: .seconds(30)))
+        route.handle(.woken, at: .seconds(29))
+        #expect(route.next(at: .seconds(29)) == .look(requests: 32, batch: nil))
+        route.handle(.nothingDue(until: nil), at: .seconds(29))
+        #expect(!route.isSurge(at: .seconds(29)))
     }
 
     @Test(
@@ -287,8 +445,79 @@ import Testing
         arguments: [("sync: true", false), ("sync: false", true), ("", true)])
     func feedback(core: String, counts: Bool) {
         var route = started(instance("core: {\(core)}"))
-        for _ in 1...10 { route.handle(.turnedDown, at: .zero) }
+        for device in 0..<30 { route.handle(.reported(verdicts(device..<device + 1, areTurnedDown: true)), at: .zero) }
         #expect(route.isSurge(at: .zero) == counts)
+    }
+
+    private func refused(_ words: String) -> Verdicts {
+        var verdicts = Verdicts()
+        verdicts.credentialFault = words
+        return verdicts
+    }
+
+    private func delivered(_ topic: String = "app") -> Verdicts {
+        var verdicts = Verdicts()
+        verdicts.deliveredTopics = [topic]
+        return verdicts
+    }
+
+    @Test func `Credentials that Apple or Google refuses are told within 10 seconds, and the first success wakes what waits`() {
+        for (platform, name) in [(GorushPlatform.ios, "Apple"), (.android, "Google")] {
+            var route = route(.platform(platform))
+            #expect(route.next(at: .zero) == .probe)
+            route.handle(.probed(.silent), at: .zero)
+            #expect(route.next(at: .zero) == .expire)
+            #expect(route.next(at: .zero) == .look(requests: 32, batch: nil))
+            route.handle(.nothingDue(until: .seconds(60)), at: .zero)
+            route.handle(.answered(.works, delivered(), jitter: 1), at: .seconds(1))
+            route.handle(.answered(.works, refused("InvalidProviderToken"), jitter: 1), at: .seconds(1))
+            #expect(RouteView(route, at: .seconds(1)).troubles == [])
+            // It looks up by itself to tell.
+            #expect(route.next(at: .seconds(1)) == .wait(until: .seconds(6)))
+            #expect(RouteView(route, at: .seconds(6)).troubles == ["\(name) refuses gorush's credentials: InvalidProviderToken"])
+            #expect(RouteView(route, at: .seconds(6)).refusesCredentials)
+            route.handle(.answered(.works, delivered(), jitter: 1), at: .seconds(20))
+            #expect(RouteView(route, at: .seconds(20)).troubles == [])
+            #expect(route.next(at: .seconds(20)) == .hasten)
+            #expect(route.next(at: .seconds(20)) == .wait(until: .seconds(30)))
+        }
+    }
+
+    @Test func `One refusal between successes is not the credentials' fault, and without news there is none`() {
+        var route = started()
+        for second in 0..<60 {
+            let verdicts = second.isMultiple(of: 4) ? delivered() : refused("x")
+            route.handle(.answered(.works, verdicts, jitter: 1), at: .seconds(second))
+            #expect(RouteView(route, at: .seconds(second)).troubles == [])
+        }
+        #expect(!RouteView(route, at: .seconds(100)).troubles.isEmpty)
+        #expect(RouteView(route, at: .seconds(100) + CredentialFault.holdingTime).troubles == [])
+    }
+
+    @Test func `A success in gorush's queue says nothing of the credentials`() {
+        let push = queued([iosPush(1)])[0]
+        for (core, isProof) in [("sync: true", true), ("", true), ("sync: false", false)] {
+            var route = started(instance("core: {\(core)}"))
+            route.handle(.reported(refused("x")), at: .zero)
+            route.handle(.answered(.works, refused("x"), jitter: 1), at: .zero)
+            route.handle(
+                .answered(.works, Verdicts([(push, .sent)], successIsProof: route.successIsProof), jitter: 1), at: .seconds(6))
+            #expect(RouteView(route, at: .seconds(6)).troubles.isEmpty == isProof)
+        }
+    }
+
+    @Test(
+        "A bundle id that Apple refuses is trouble if it is one of ours, or has worked",
+        arguments: [(["app"], false, true), ([], true, true), ([], false, false)])
+    func topics(configured: [String], hasWorked: Bool, isTrouble: Bool) {
+        var route = started { $0.knownTopics = Set(configured) }
+        if hasWorked { route.handle(.answered(.works, delivered(), jitter: 1), at: .zero) }
+        var verdicts = Verdicts()
+        verdicts.refusedTopics = ["app": "TopicDisallowed"]
+        route.handle(.answered(.works, verdicts, jitter: 1), at: .zero)
+        #expect(RouteView(route, at: .zero).troubles == (isTrouble ? ["Apple refuses the bundle id app: TopicDisallowed"] : []))
+        route.handle(.answered(.works, delivered(), jitter: 1), at: .seconds(1))
+        #expect(RouteView(route, at: .seconds(1)).troubles == [])
     }
 
     // MARK: Idleness

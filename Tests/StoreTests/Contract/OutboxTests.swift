@@ -32,6 +32,29 @@ struct OutboxTests {
         }
     }
 
+    @Test(arguments: StoreUnderTest.all)
+    func `Pushes that failed for a reason are hastened, but for those of other reasons and those that are leased`(
+        kind: StoreUnderTest
+    ) async throws {
+        try await kind.withStore { store in
+            try await store.enqueue((1...3).map { push($0) })
+            let later = start.advanced(by: .seconds(60))
+            try await store.lease([1, 2, 3])
+            var update = OutboxUpdate()
+            update.pushes = [
+                .init(id: 1, .retry(at: later, isUnknown: false), reason: "credentials"),
+                .init(id: 2, .retry(at: later, isUnknown: false), reason: "transient"),
+                .init(id: 3, .retry(at: later, isUnknown: false), reason: "credentials"),
+            ]
+            _ = try await store.update(update, at: start)
+            try await store.lease([3])
+            try await store.hasten(route: "other", reasons: ["credentials"], at: start)
+            #expect(try await store.duePushes(route: "", at: start, limit: 9) == [])
+            try await store.hasten(route: "", reasons: ["credentials"], at: start)
+            #expect(try await store.duePushes(route: "", at: start, limit: 9).map(\.id) == [1])
+        }
+    }
+
     @Test(arguments: StoreUnderTest.all, PushOutcome.allCases)
     func `A finished push is never due again and keeps its first outcome`(kind: StoreUnderTest, outcome: PushOutcome) async throws {
         try await kind.withStore { store in

@@ -1,0 +1,33 @@
+import PushProtocol
+import Store
+
+/// What the outcomes of a request tell of the route as a whole.
+struct Verdicts: Sendable, Equatable {
+    var devices: [InvalidTokenSurge.Verdict] = []
+    /// Apple's or Google's words on gorush's credentials.
+    var credentialFault: String?
+    /// Bundle ids that Apple refuses, and why.
+    var refusedTopics: [String: String] = [:]
+    /// Bundle ids that a push was delivered to; "" for Android.
+    var deliveredTopics: Set<String> = []
+
+    init() {}
+
+    /// - Parameter successIsProof: whether a success is one of Apple's or Google's, not just of gorush's queue.
+    init(_ outcomes: some Sequence<(QueuedPush, DeliveryOutcome)>, successIsProof: Bool) {
+        for (push, outcome) in outcomes {
+            if outcome.isVerdict {
+                devices.append(.init(device: push.push.deviceToken.hashValue, isTurnedDown: outcome.turnsDown, isProof: successIsProof))
+            }
+            switch outcome {
+            case .sent where successIsProof:
+                deliveredTopics.insert(push.push.apnTopic)
+            case .failed(let failure) where failure.kind == .credentials:
+                credentialFault = failure.words
+            case .failed(let failure) where failure.kind == .topic:
+                refusedTopics[push.push.apnTopic] = failure.reason
+            default: break
+            }
+        }
+    }
+}
