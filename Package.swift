@@ -27,6 +27,10 @@ func library(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target
     .target(name: name, dependencies: dependencies, swiftSettings: settings)
 }
 
+func gateway(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+    .target(name: name, dependencies: dependencies, path: "Sources/Gateways/" + name, swiftSettings: settings)
+}
+
 func executable(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
     .executableTarget(name: name, dependencies: dependencies + [argumentParser], swiftSettings: settings)
 }
@@ -62,23 +66,39 @@ let package = Package(
 
         // What every target that waits shares.
         library("Concurrency", [deque]),
+        library("JSON"),
 
         // From bytes to rules. Arrows point downwards only; docs/ARCHITECTURE.md draws them.
         library("Wire"),
         library("StatusCrypto", ["CSecp256k1", "CLibCrypto"]),
+        library("RSA", ["StatusCrypto", "CLibCrypto"]),
         library("KeyFiles", ["StatusCrypto"]),
         library("Envelope", ["Wire", "StatusCrypto"]),
         library("PushProtocol", ["Wire", "StatusCrypto", "Envelope"]),
+        library("Notifications", ["StatusCrypto"]),
 
         // The neighbours: database, node, gorush.
         library("HTTPClient", ["CLibCurl"]),
-        library("Store", ["PushProtocol", "Envelope", "StatusCrypto", "Wire"]),
-        library("SQLiteStore", ["Store", "PushProtocol", "Envelope", "StatusCrypto", "Wire", grdb, sqlite, logging]),
-        library("WakuREST", ["HTTPClient", "Envelope", "StatusCrypto", "Wire"]),
+        library("Store", ["Notifications", "PushProtocol", "Envelope", "StatusCrypto", "Wire"]),
+        library(
+            "SQLiteStore",
+            [
+                "Store", "NextcloudProxy", "Notifications", "RSA", "PushProtocol", "Envelope", "StatusCrypto", "Wire", grdb, sqlite,
+                logging,
+            ]),
+        library("WakuREST", ["HTTPClient", "JSON", "Envelope", "StatusCrypto", "Wire"]),
         library("MessageBus", ["Envelope"]),
         library(
             "Transport", ["WakuREST", "MessageBus", "Concurrency", "Envelope", "StatusCrypto", "Wire", logging, metrics, serviceLifecycle]),
-        library("Relay", ["WakuREST", "MessageBus", "Envelope", "StatusCrypto", "Wire", hummingbird, logging, serviceLifecycle]),
+        library("Relay", ["WakuREST", "JSON", "MessageBus", "Envelope", "StatusCrypto", "Wire", hummingbird, logging, serviceLifecycle]),
+
+        // The gateways: other push systems, over HTTP. Each knows its own protocol, and nothing of how a push is delivered.
+        gateway("GatewayHTTP", ["JSON", "HTTPClient", "StatusCrypto"]),
+        gateway("GatewayServer", ["GatewayHTTP", "HTTPClient", hummingbird, logging, serviceLifecycle]),
+        gateway(
+            "NextcloudProxy",
+            ["GatewayHTTP", "Notifications", "RSA", "JSON", "HTTPClient", "Concurrency", "Envelope", "StatusCrypto", logging]),
+        gateway("SoftphonePNM", ["GatewayHTTP", "Notifications", "JSON", "StatusCrypto", logging]),
 
         // The server.
         library(
@@ -87,13 +107,14 @@ let package = Package(
         library(
             "Delivery",
             [
-                "Concurrency", "Store", "PushProtocol", "Envelope", "StatusCrypto", "Wire", "HTTPClient", logging, metrics,
+                "Concurrency", "Store", "Notifications", "PushProtocol", "Envelope", "StatusCrypto", "Wire", "HTTPClient", logging, metrics,
                 serviceLifecycle, yams,
             ]),
         library(
             "Daemon",
             [
-                "Engine", "Delivery", "Relay", "Transport", "MessageBus", "WakuREST", "SQLiteStore", "Store", "HTTPClient", "PushProtocol",
+                "Engine", "Delivery", "GatewayServer", "GatewayHTTP", "NextcloudProxy", "SoftphonePNM", "Notifications", "Relay",
+                "Transport", "MessageBus", "WakuREST", "SQLiteStore", "Store", "HTTPClient", "PushProtocol",
                 "Envelope", "KeyFiles", "StatusCrypto",
                 hummingbird, logging, metrics, serviceLifecycle, unixSignals, yams,
             ]),
@@ -119,7 +140,8 @@ let package = Package(
         library(
             "TestSupport",
             [
-                "CFaultyVFS", "Relay", "MessageBus", "WakuREST", "HTTPClient", "Concurrency", "Envelope", "StatusCrypto", "Wire",
+                "CFaultyVFS", "GatewayHTTP", "GatewayServer", "RSA", "JSON", "Relay", "MessageBus", "WakuREST", "HTTPClient", "Concurrency",
+                "Envelope", "StatusCrypto", "Wire",
                 hummingbird,
                 logging, serviceLifecycle,
             ]),
@@ -132,7 +154,7 @@ let package = Package(
 
         // Reads what strangers send, on and on (Scripts/fuzz).
         .executableTarget(
-            name: "pushfuzz", dependencies: ["CAllocationMeter", "WakuREST", "Envelope", "StatusCrypto", "Wire", argumentParser],
+            name: "pushfuzz", dependencies: ["CAllocationMeter", "WakuREST", "JSON", "Envelope", "StatusCrypto", "Wire", argumentParser],
             path: "Tests/Fuzz", exclude: ["CAllocationMeter", "Regressions"],
             swiftSettings: settings + [.enableExperimentalFeature("Extern")]),
         .target(name: "CAllocationMeter", path: "Tests/Fuzz/CAllocationMeter", cSettings: [.treatAllWarnings(as: .error)]),
@@ -143,26 +165,41 @@ let package = Package(
             swiftSettings: settings),
 
         tests("Concurrency", ["Concurrency"]),
+        tests("JSON", ["JSON"]),
+        tests("RSA", ["RSA", "StatusCrypto"]),
+        tests("GatewayHTTP", ["GatewayHTTP", "HTTPClient"]),
+        tests(
+            "NextcloudProxy",
+            [
+                "NextcloudProxy", "GatewayHTTP", "Notifications", "RSA", "JSON", "HTTPClient", "Envelope", "StatusCrypto", logging,
+                serviceLifecycle,
+            ]),
+        tests("SoftphonePNM", ["SoftphonePNM", "GatewayHTTP", "Notifications", "HTTPClient", "Envelope", logging, serviceLifecycle]),
         tests("Wire", ["Wire", "StatusCrypto"], exclude: ["Differential"]),
         tests("StatusCrypto", ["StatusCrypto"]),
         tests("Envelope", ["Envelope", "StatusCrypto", "Wire"]),
         tests("PushProtocol", ["PushProtocol", "StatusCrypto", "Wire"]),
         tests("HTTPClient", ["HTTPClient"]),
-        tests("Store", ["SQLiteStore", "Store", "PushProtocol", "Envelope", "StatusCrypto", "Wire", grdb, sqlite, logging]),
-        tests("WakuREST", ["WakuREST", "Relay", "Envelope", "StatusCrypto", "Wire"]),
+        tests(
+            "Store",
+            [
+                "SQLiteStore", "Store", "NextcloudProxy", "Notifications", "RSA", "PushProtocol", "Envelope", "StatusCrypto", "Wire", grdb,
+                sqlite, logging,
+            ]),
+        tests("WakuREST", ["WakuREST", "JSON", "Relay", "Envelope", "StatusCrypto", "Wire"]),
         tests("MessageBus", ["MessageBus", "Envelope"]),
         tests(
             "Transport",
             [
-                "Transport", "WakuREST", "MessageBus", "Relay", "HTTPClient", "Envelope", "StatusCrypto", "Wire", logging, serviceLifecycle,
+                "Transport", "WakuREST", "JSON", "MessageBus", "Relay", "HTTPClient", "Envelope", "StatusCrypto", "Wire", logging,
+                serviceLifecycle,
             ]),
         tests("Relay", ["Relay", "WakuREST", "MessageBus", "HTTPClient", "Envelope", "StatusCrypto", "Wire"]),
         tests(
             "Delivery",
             [
-                "Delivery", "Daemon", "Concurrency", "Engine", "Transport", "SQLiteStore", "Store", "PushProtocol", "HTTPClient",
-                "Envelope",
-                "StatusCrypto", "Wire", grdb, logging, serviceLifecycle, yams,
+                "Delivery", "Daemon", "Concurrency", "Engine", "Transport", "SQLiteStore", "Store", "Notifications", "PushProtocol",
+                "HTTPClient", "Envelope", "StatusCrypto", "Wire", grdb, logging, serviceLifecycle, yams,
             ]),
         tests(
             "Engine",

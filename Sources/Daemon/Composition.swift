@@ -30,6 +30,8 @@ struct Composition {
     /// nil: a dry run.
     private let delivery: DeliveryLoop?
     private let relays: [ListeningService]
+    /// nil: none.
+    private let gateways: ListeningService?
     private let readiness: Readiness
     private let engine: Engine
 
@@ -42,8 +44,8 @@ struct Composition {
         let engine = Self.engine(basis, directory, transport, delivery)
         let troubles: @Sendable () async -> [String] = { transport.troubles + engine.troubles + (delivery?.troubles ?? []) }
         let readiness = Readiness(
-            relayCount: basis.relayAddresses.count, publicKey: basis.identity.publicKey, readyFile: readyFile, clock: ContinuousClock(),
-            logger: logger, troubles: troubles)
+            relayCount: basis.relayAddresses.count, hasGateways: settings.gateways != nil, publicKey: basis.identity.publicKey,
+            readyFile: readyFile, clock: ContinuousClock(), logger: logger, troubles: troubles)
         let gauges = Gauges(store: files.store, engine: engine, waku: transport as? WakuTransport)
         let metricsText: @Sendable () async -> String = {
             await gauges.refresh()
@@ -52,6 +54,7 @@ struct Composition {
         }
         admin = Self.admin(basis, directory, delivery, readiness, troubles: troubles, metrics: metricsText)
         relays = Self.relays(basis, bus, readiness)
+        gateways = Self.gateways(basis, delivery, readiness)
         self.delivery = delivery
         self.readiness = readiness
         self.engine = engine
@@ -61,11 +64,13 @@ struct Composition {
     /// Everything that runs, with its name for the log, in the order in which it starts.
     ///
     /// It ends in reverse: the engine stops receiving and drains while the relays still hand out its replies; then the delivery finishes
-    /// what it is posting, and no client of a relay can hold that up; the admin endpoints go last.
+    /// what it is posting, and no client of a relay can hold that up; the admin endpoints go last. The gateways end before the delivery,
+    /// whose answers they wait for.
     var services: [ProcessLifetime.NamedService] {
         var services: [ProcessLifetime.NamedService] = [("admin", admin)]
         services += relays.map { ("relay", $0) }
         if let delivery { services.append(("delivery", delivery)) }
+        if let gateways { services.append(("gateways", gateways)) }
         return services + [("readiness", readiness), ("engine", engine)]
     }
 
@@ -113,6 +118,16 @@ struct Composition {
                 configuration: .init(host: address.host, port: address.port, pubsubTopics: basis.settings.pubsubTopics), bus: bus,
                 clock: .system, logger: basis.logger, onListening: { readiness.relayListens(index, on: $0) })
             return ListeningService(relay, setting: "transport.embedded.listen", address: address)
+        }
+    }
+
+    private static func gateways(_ basis: Basis, _ delivery: DeliveryLoop?, _ readiness: Readiness) -> ListeningService? {
+        basis.settings.gateways.map { settings in
+            let parts = GatewayParts(
+                store: basis.files.store, delivery: delivery, http: HTTPClient(), clock: ContinuousClock(), wallClock: .system,
+                workerCount: ProcessInfo.processInfo.activeProcessorCount, logger: basis.logger)
+            let server = settings.server(parts, onListening: { readiness.gatewaysListen(on: $0) })
+            return ListeningService(server, setting: "gateways.listen", address: settings.listen)
         }
     }
 

@@ -24,6 +24,8 @@ struct ReadinessBody: Encodable {
 struct ReadyFileBody: Encodable {
     var admin: String?
     var relays: [String]
+    /// nil: there are none.
+    var gateways: String?
     var publicKey: String?
 }
 

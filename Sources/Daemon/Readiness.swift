@@ -7,6 +7,7 @@ final class Readiness: Service {
     private struct State {
         var admin: String?
         var relays: [Int: String] = [:]
+        var gateways: String?
     }
 
     /// How often a server that is not ready looks again.
@@ -15,6 +16,7 @@ final class Readiness: Service {
     private static let patientLookCount = 40
 
     private let relayCount: Int
+    private let hasGateways: Bool
     private let publicKey: String?
     private let readyFile: ReadyFile?
     private let troubles: @Sendable () async -> [String]
@@ -24,10 +26,11 @@ final class Readiness: Service {
 
     /// - Parameter publicKey: nil for the relay on its own, which has neither an identity nor an admin address.
     init(
-        relayCount: Int, publicKey: String?, readyFile: ReadyFile?, clock: any Clock<Duration>, logger: Logger,
+        relayCount: Int, hasGateways: Bool = false, publicKey: String?, readyFile: ReadyFile?, clock: any Clock<Duration>, logger: Logger,
         troubles: @escaping @Sendable () async -> [String]
     ) {
         self.relayCount = relayCount
+        self.hasGateways = hasGateways
         self.publicKey = publicKey
         self.readyFile = readyFile
         self.troubles = troubles
@@ -43,6 +46,11 @@ final class Readiness: Service {
     func relayListens(_ index: Int, on address: String) {
         logger.notice("embedded relay is up", metadata: ["address": "\(address)"])
         state.withLock { $0.relays[index] = address }
+    }
+
+    func gatewaysListen(on address: String) {
+        logger.notice("the gateways are up", metadata: ["address": "\(address)"])
+        state.withLock { $0.gateways = address }
     }
 
     func run() async throws {
@@ -73,9 +81,12 @@ final class Readiness: Service {
     /// nil until every address is bound.
     private var body: ReadyFileBody? {
         state.withLock { state in
-            guard state.relays.count == relayCount, publicKey == nil || state.admin != nil else { return nil }
+            guard state.relays.count == relayCount, !hasGateways || state.gateways != nil, publicKey == nil || state.admin != nil else {
+                return nil
+            }
             return ReadyFileBody(
-                admin: state.admin, relays: state.relays.sorted { $0.key < $1.key }.map(\.value), publicKey: publicKey)
+                admin: state.admin, relays: state.relays.sorted { $0.key < $1.key }.map(\.value), gateways: state.gateways,
+                publicKey: publicKey)
         }
     }
 }

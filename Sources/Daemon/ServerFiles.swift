@@ -1,6 +1,7 @@
 import Glibc
 import KeyFiles
 import Logging
+import NextcloudProxy
 import SQLiteStore
 import StatusCrypto
 import Store
@@ -9,7 +10,7 @@ import Transport
 /// What a server has on disk.
 struct ServerFiles: Sendable {
     let identity: PrivateKey
-    let store: any PushStore & CheckpointKeeper
+    let store: any PushStore & CheckpointKeeper & ProxyStore
     let adminToken: AdminToken
 
     /// Opens the files, and closes them when the body has ended, however that was.

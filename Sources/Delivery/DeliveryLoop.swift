@@ -18,6 +18,8 @@ package final class DeliveryLoop: Service {
     private let wallClock: WallClock
     private let logger: Logger
     private let shutdown = Notify()
+    /// How first attempts go.
+    package let firstAttempts = FirstAttempts()
 
     /// - Parameters:
     ///   - clock: for delays; `wallClock` for expiry.
@@ -34,7 +36,7 @@ package final class DeliveryLoop: Service {
         self.logger = logger
         let dependencies = Route.Dependencies(
             outbox: outbox, configuration: configuration, wallClock: wallClock, time: SteadyTime(clock: clock, start: wallClock.now()),
-            random: random, logger: logger, onUnregistered: onUnregistered)
+            random: random, logger: logger, firstAttempts: firstAttempts, onUnregistered: onUnregistered)
         let all = configuration.allRoutes
         let endpoints = all.map(configuration.endpoint)
         routes = zip(all, endpoints).map { route, endpoint in

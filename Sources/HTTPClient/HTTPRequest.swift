@@ -20,6 +20,8 @@ package struct HTTPRequest: Sendable {
     package var connectTimeout: Duration
     /// A longer answer is `HTTPError.Kind.responseTooLarge`.
     package var maximumResponseBodyByteCount: Int
+    /// Connect to no address that is not public: for URLs that strangers choose. Elsewhere it fails with `couldNotConnect`.
+    package var onlyPublicAddresses = false
 
     package init(
         method: Method,

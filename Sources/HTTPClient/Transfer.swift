@@ -1,4 +1,5 @@
 import CLibCurl
+import Foundation
 
 /// One request on its way: owns the easy handle, the header list and what has come of the answer.
 ///
@@ -30,6 +31,7 @@ import CLibCurl
         try set(request)
         try set(configuration)
         try setCallbacks()
+        if request.onlyPublicAddresses { try allowOnlyPublicAddresses() }
     }
 
     deinit {
@@ -172,6 +174,20 @@ extension Transfer {
                 guard let userData = unsafe userData else { return 0 }
                 let part = unsafe UnsafeRawBufferPointer(start: bytes, count: count)
                 return unsafe Transfer.of(userData: userData).receive(bodyPart: part) ? count : 0
+            })
+    }
+
+    /// Judges each address when its socket is made, so that there is no second resolution that could say something else. A kept connection
+    /// to the same host has been judged, but by whom is not known: a new one is made.
+    private func allowOnlyPublicAddresses() throws(HTTPError) {
+        try set(CURLOPT_FRESH_CONNECT, 1)
+        try set(CURLOPT_FORBID_REUSE, 1)
+        try check(
+            unsafe clibcurl_set_socket_callback(easy) { _, _, address in
+                guard let address = unsafe address,
+                    unsafe withUnsafePointer(to: &address.pointee.addr, { unsafe IPAddress($0) })?.isPublic == true
+                else { return CURL_SOCKET_BAD }
+                return unsafe socket(address.pointee.family, address.pointee.socktype, address.pointee.protocol)
             })
     }
 

@@ -1,3 +1,4 @@
+import JSON
 import WakuREST
 package import Wire
 

@@ -1,4 +1,5 @@
 import Envelope
+import JSON
 import WakuREST
 import Wire
 

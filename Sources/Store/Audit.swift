@@ -24,9 +24,9 @@ package struct Audit: Sendable, Equatable {
             "received = duplicate + invalid + ignored + processed + undecided", ledger(.received),
             ledger(.duplicate, .invalid, .ignored, .processed) + facts.undecidedCount)
         add(
-            "accepted = merged + sent + expired + dead + refused + discarded + open", ledger(.accepted),
-            ledger(.merged, .sent, .expired, .dead, .refused, .discarded) + facts.openCount)
-        for milestone in [Milestone.invalid, .ignored, .processed, .sent, .expired, .dead, .refused, .discarded] {
+            "accepted = merged + sent + expired + dead + refused + discarded + withdrawn + open", ledger(.accepted),
+            ledger(.merged, .sent, .expired, .dead, .refused, .discarded, .withdrawn) + facts.openCount)
+        for milestone in [Milestone.invalid, .ignored, .processed, .sent, .expired, .dead, .refused, .discarded, .withdrawn] {
             add("\(milestone): counted = rows + pruned", ledger(milestone), rows(milestone))
         }
         add("messages ever recorded = received - duplicate", ledger(.received) - ledger(.duplicate), facts.messageRowsEver)

@@ -8,7 +8,8 @@ package enum Milestone: String, Sendable, CaseIterable {
     case ignored
     case processed
 
-    // Pushes reported as success and not filtered: accepted = merged + sent + expired + dead + refused + discarded, and those that are open.
+    // Pushes reported as success and not filtered: accepted = merged + sent + expired + dead + refused + discarded +
+    // withdrawn, and those that are open.
 
     case accepted
     /// The triple was in the outbox already.
@@ -18,6 +19,7 @@ package enum Milestone: String, Sendable, CaseIterable {
     case dead
     case refused
     case discarded
+    case withdrawn
 
     // Beside the balance.
 

@@ -1,4 +1,5 @@
 package import Envelope
+package import Notifications
 package import PushProtocol
 package import StatusCrypto
 package import Wire
@@ -62,6 +63,8 @@ package enum PushOutcome: Int64, Sendable, CaseIterable {
     case refused = 4
     /// Accepted in dry run: never sent.
     case discarded = 5
+    /// Taken back by a gateway before it was sent: whoever asked for it has been told that it failed.
+    case withdrawn = 8
 
     package var milestone: Milestone {
         switch self {
@@ -70,6 +73,7 @@ package enum PushOutcome: Int64, Sendable, CaseIterable {
         case .deadToken: .dead
         case .refused: .refused
         case .discarded: .discarded
+        case .withdrawn: .withdrawn
         }
     }
 }
@@ -96,9 +100,12 @@ package struct QueuedPush: Sendable, Equatable {
     package var state: OpenPushState
     /// Attempts so far, but for those that certainly never began.
     package var attempts: Int
+    /// What a gateway wants the phone to get; nil for a push of 71. Then only token, type and topic of `push` mean something.
+    package var notification: GatewayNotification?
 
     package init(
-        id: Int64, message: Int64, push: AcceptedPush, acceptedAt: Timestamp, state: OpenPushState = .queued, attempts: Int = 0
+        id: Int64, message: Int64, push: AcceptedPush, acceptedAt: Timestamp, state: OpenPushState = .queued, attempts: Int = 0,
+        notification: GatewayNotification? = nil
     ) {
         self.id = id
         self.message = message
@@ -106,6 +113,7 @@ package struct QueuedPush: Sendable, Equatable {
         self.acceptedAt = acceptedAt
         self.state = state
         self.attempts = attempts
+        self.notification = notification
     }
 }
 

@@ -1,3 +1,4 @@
+package import JSON
 package import Wire
 
 /// A WakuMessage object as it stands in JSON, its base64 not yet decoded: most messages are dropped by their topic.

@@ -1,3 +1,5 @@
+import JSON
+
 /// The answer to `GET /health` (WAKU_REST.md §1.1). It comes with status 200 also from a node that is not ready.
 struct NodeHealth {
     private var node = ""

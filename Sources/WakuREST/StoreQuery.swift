@@ -1,4 +1,5 @@
 package import Envelope
+package import JSON
 package import StatusCrypto
 import Wire
 

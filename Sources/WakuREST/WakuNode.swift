@@ -1,5 +1,6 @@
 package import Envelope
 package import HTTPClient
+import JSON
 import Wire
 
 /// A Waku node's REST API, call by call (WAKU_REST.md §1): nwaku's, its successors' and go-waku's.

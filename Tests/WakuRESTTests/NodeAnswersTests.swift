@@ -1,4 +1,5 @@
 import Envelope
+import JSON
 import StatusCrypto
 import TestSupport
 import Testing

@@ -31,6 +31,8 @@ package struct Settings: Sendable {
     /// What gorush has to show in the header `X-Feedback-Secret` when it calls the feedback hook; nil: nothing.
     package var feedbackSecret: String?
     package var registrationPolicy: RegistrationPolicy
+    /// nil: none.
+    package var gateways: GatewaySettings?
     package var adminListen: ListenAddress
     /// Names under which the admin endpoints may be asked, beside IP addresses and `localhost`.
     package var adminAllowedHosts: [String]
@@ -101,8 +103,10 @@ package struct Settings: Sendable {
         adminListen = reader.address("admin.listen", default: ListenAddress(host: "127.0.0.1", port: 8646))
         adminAllowedHosts = reader.list(
             "admin.allowedHosts", default: [], expected: "a list of host names", isSet: true, parse: Self.parseHost, show: { $0 })
+        gateways = Self.gateways(&reader)
         let relays = transportKind == .embedded ? embeddedListen.map { ("transport.embedded.listen", $0) } : []
-        Self.notePortsInUseTwice([("admin.listen", adminListen)] + relays, &reader)
+        Self.notePortsInUseTwice(
+            [("admin.listen", adminListen)] + relays + (gateways.map { [("gateways.listen", $0.listen)] } ?? []), &reader)
 
         shutdownGracePeriod = reader.duration(
             "shutdown.gracePeriod", default: ShutdownLimits.defaultGracePeriod, in: .seconds(1)...Duration.seconds(600))
@@ -124,7 +128,7 @@ package struct Settings: Sendable {
         }
     }
 
-    private static func parseHost(_ text: String) -> String? {
+    static func parseHost(_ text: String) -> String? {
         text.isEmpty || text.contains(where: { $0 == "/" || $0 == ":" || $0 == "*" || $0.isWhitespace }) ? nil : text.lowercased()
     }
 

@@ -119,6 +119,14 @@ struct SettingsReader {
         source.names(below: section)
     }
 
+    /// The same where a name may hold dots: it ends before one of these keys.
+    func names(below section: String, before keys: [String]) -> [String] {
+        source.names(below: section, before: keys)
+    }
+
+    /// Whether anything is set in a section.
+    func has(section: String) -> Bool { source.has(section: section) }
+
     mutating func duration(_ key: String, default fallback: Duration, in range: ClosedRange<Duration>) -> Duration {
         let expected =
             "a duration like 500ms, 5s, 10m or 24h, from \(range.lowerBound.settingText) to \(range.upperBound.settingText)"
@@ -137,6 +145,13 @@ struct SettingsReader {
         } show: {
             $0.rawValue
         }
+    }
+
+    /// nil when it is not set.
+    mutating func optionalChoice<Choice: RawRepresentable & CaseIterable>(_ key: String, of type: Choice.Type) -> Choice?
+    where Choice.RawValue == String {
+        guard let text = optionalString(key) else { return nil }
+        return Choice(rawValue: text)
     }
 
     mutating func address(_ key: String, default fallback: ListenAddress) -> ListenAddress {

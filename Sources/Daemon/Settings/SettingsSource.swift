@@ -91,6 +91,23 @@ package struct SettingsSource: Sendable {
         return Set(names).sorted()
     }
 
+    /// The same where a name may hold dots: it ends before one of these keys.
+    func names(below section: String, before keys: [String]) -> [String] {
+        let names = file.keys.filter { $0.hasPrefix(section + ".") }.compactMap { key -> String? in
+            let rest = key.dropFirst(section.count + 1)
+            return keys.first { rest.hasSuffix("." + $0) }.map { String(rest.dropLast($0.count + 1)) }
+        }
+        return Set(names).sorted()
+    }
+
+    /// Whether anything is set in a section.
+    func has(section: String) -> Bool {
+        let variable = Self.variable(for: section) + "_"
+        return file.keys.contains { $0.hasPrefix(section + ".") }
+            || emptyKeys.keys.contains { $0 == section || $0.hasPrefix(section + ".") }
+            || environment.keys.contains { $0.hasPrefix(variable) } || flags.keys.contains { $0.hasPrefix(section + ".") }
+    }
+
     /// Everything that was written and is no setting, or has no value.
     func unusable(besides known: Set<String>) -> [String] {
         let empty = emptyKeys.sorted { $0.value < $1.value }.compactMap { key, line -> String? in
@@ -165,7 +182,10 @@ package struct SettingsSource: Sendable {
             }
         case .sequence(let sequence):
             let texts = sequence.compactMap { $0.scalar?.string }
-            if path.isEmpty || texts.count != sequence.count {
+            // A list of sections: each has its number for a name.
+            if !path.isEmpty, !sequence.isEmpty, sequence.allSatisfy({ $0.mapping != nil }) {
+                for (index, node) in sequence.enumerated() { flatten(node, path: path + [String(index)], line: line) }
+            } else if path.isEmpty || texts.count != sequence.count {
                 problems.append("\(key.isEmpty ? fileName : key): expected a list of plain values (\(fileName), line \(line))")
             } else {
                 file[key] = Entry(value: .list(texts), line: line)

@@ -8,10 +8,11 @@ package enum GorushPlatform: Int, Sendable {
 
 /// One element of `notifications` in a POST to gorush's `/api/push`, as it is posted (PROTOCOL.md §10, GORUSH.md §3).
 struct GorushNotification: Sendable, Equatable {
-    /// The two shapes of `data`. All values are strings; hex is lower case with 0x, `"0x"` when empty.
+    /// The shapes of `data`: two of 71, and that of a gateway. All values are strings; hex is lower case with 0x, `"0x"` when empty.
     enum Content: Sendable, Equatable {
         case rfc71(chatID: String, message: String, installationIDs: [String])
         case statusGo(encryptedMessage: String, chatID: String, publicKey: String)
+        case plain([String: String])
     }
 
     /// When it is worth nothing any more: Unix seconds, and seconds from now, of which there is at least one.
@@ -84,12 +85,14 @@ extension GorushNotification: Encodable {
 }
 
 extension GorushNotification.Content {
-    fileprivate var members: KeyValuePairs<String, JSON> {
+    fileprivate var members: [String: JSON] {
         switch self {
         case .rfc71(let chatID, let message, let installationIDs):
             ["chat_id": .text(chatID), "message": .text(message), "installation_ids": .list(installationIDs.map(JSON.text))]
         case .statusGo(let encryptedMessage, let chatID, let publicKey):
             ["encryptedMessage": .text(encryptedMessage), "chatId": .text(chatID), "publicKey": .text(publicKey)]
+        case .plain(let values):
+            values.mapValues(JSON.text)
         }
     }
 }

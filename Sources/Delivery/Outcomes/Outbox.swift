@@ -1,5 +1,6 @@
 import Concurrency
 import Envelope
+import Notifications
 import PushProtocol
 import StatusCrypto
 import Store
@@ -81,9 +82,12 @@ struct Outbox: Sendable {
         let suspicions = try await store.suspicions(against: attempts.filter(\.outcome.isAmbiguous).map(\.token))
         let decided = attempts.map { attempt in
             let suspectedAt = attempt.outcome.isAmbiguous ? suspicions[attempt.token] : nil
-            let decision = context.rules.decide(
+            var decision = context.rules.decide(
                 attempt.outcome, attempts: attempt.push.attempts + 1, hasCiphertext: !attempt.push.push.message.isEmpty,
                 suspectedAt: suspectedAt, jitter: jitter())
+            if attempt.push.notification?.isTriedOnce ?? false {
+                decision = decision.ofOnlyAttempt(attempt.outcome, isSurge: context.rules.isSurge)
+            }
             return (push: attempt.push, decision: decision)
         }
         var update = OutboxUpdate()

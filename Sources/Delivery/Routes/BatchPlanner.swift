@@ -47,7 +47,14 @@ struct BatchPlanner: Sendable {
                 live.append(push)
             }
         }
-        var items: [DeliveryItem] = []
+        var items = live.compactMap { push -> DeliveryItem? in
+            guard let notification = push.notification else { return nil }
+            let identifier = NotificationID(at: now, using: &random)
+            var item = DeliveryItem(identifier: identifier, notification: GorushNotification(notification), pushes: [push])
+            item.notification.identifier = Hex.encode(identifier.bytes)
+            return item
+        }
+        live.removeAll { $0.notification != nil }
         // By request: only devices of one request share a notification (PROTOCOL.md §10).
         for (_, pushes) in Dictionary(grouping: live, by: \.message).sorted(by: { $0.key < $1.key }) {
             for group in GorushGroup.make(from: pushes, format: dataFormat, template: template, oneTokenEach: batch == nil) {

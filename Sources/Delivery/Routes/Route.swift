@@ -17,6 +17,7 @@ final class Route: Sendable {
         var time: SteadyTime
         var random: any RandomNumberGenerator & Sendable
         var logger: Logger
+        var firstAttempts: FirstAttempts
         var onUnregistered: @Sendable ([ChangedRegistration]) async -> Void
     }
 
@@ -147,6 +148,7 @@ final class Route: Sendable {
         let plan = planner.plan(due, batch: batch, at: now, using: &random)
         try await outbox.lease(plan, at: now)
         metrics.count(plan)
+        dependencies.firstAttempts.note(plan.expired.map { ($0, .expired) } + plan.unsendable.map { ($0.push, .refused) })
         note(.posting(plan.batches.map(\.count)))
         for batch in plan.batches {
             group.addTask {
@@ -202,6 +204,10 @@ final class Route: Sendable {
                 let (decisions, unregistered) = try await dependencies.outbox.settle(
                     attempts, in: context(attemptedAt: attemptedAt, successIsProof: state.withLock { $0.isSync == true }), jitter: jitter)
                 metrics.count(decisions)
+                dependencies.firstAttempts.note(
+                    zip(attempts, decisions).compactMap { attempt, decision in
+                        if case .finish(let outcome) = decision.ending { (attempt.push, outcome) } else { nil }
+                    })
                 if !unregistered.isEmpty { await dependencies.onUnregistered(unregistered) }
                 return
             } catch {

@@ -29,6 +29,7 @@ struct Schema {
             try database.run("UPDATE identity SET list_key = ?", newListKey)
             try fillFingerprints(database)
         }
+        migrator.registerMigration("gateways") { try $0.execute(sql: Self.gateways) }
         return migrator
     }
 
@@ -89,6 +90,33 @@ struct Schema {
         ALTER TABLE registration ADD COLUMN blocked_chats BLOB;
         ALTER TABLE registration ADD COLUMN muted_chats BLOB;
         ALTER TABLE registration ADD COLUMN allowed_mentions_chats BLOB;
+        """
+
+    private static let gateways = """
+        -- What a gateway wants a phone to get, in JSON; NULL: a push of 71, or one that has ended.
+        ALTER TABLE push ADD COLUMN notification BLOB;
+
+        -- Devices of the Nextcloud push proxy.
+        CREATE TABLE nextcloud_device (
+            id INTEGER PRIMARY KEY,
+            identifier_prefix INTEGER NOT NULL,
+            identifier BLOB NOT NULL,
+            user_key BLOB NOT NULL,                 -- SubjectPublicKeyInfo
+            push_token_hash BLOB NOT NULL,
+            platform TEXT NOT NULL,
+            token TEXT NOT NULL,                    -- this and the one for calls: empty and NULL once removed
+            topic TEXT,
+            voip_token TEXT,
+            voip_topic TEXT,
+            created_at INTEGER NOT NULL,
+            updated_at INTEGER NOT NULL,
+            removed_at INTEGER,                     -- NULL as long as it is registered
+            is_dead INTEGER NOT NULL                -- removed because its token was
+        ) STRICT;
+        CREATE INDEX nextcloud_device_by_identifier ON nextcloud_device (identifier_prefix);
+        CREATE INDEX nextcloud_device_by_token ON nextcloud_device (substr(token, 1, 16)) WHERE removed_at IS NULL;
+        CREATE INDEX nextcloud_device_by_voip_token ON nextcloud_device (substr(voip_token, 1, 16)) WHERE voip_token IS NOT NULL;
+        CREATE INDEX nextcloud_device_removed ON nextcloud_device (removed_at) WHERE removed_at IS NOT NULL;
         """
 
     private static let firstRelease = """

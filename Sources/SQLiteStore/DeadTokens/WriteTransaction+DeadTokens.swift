@@ -18,6 +18,7 @@ extension WriteTransaction {
             try database.run("DELETE FROM suspect_token WHERE token_digest = ?", token)
             return []
         case .unregister(let token):
+            try removeNextcloudDevices(token, at: now)
             return try unregister(token, at: now)
         }
     }

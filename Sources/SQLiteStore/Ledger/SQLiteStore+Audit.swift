@@ -53,6 +53,9 @@ extension SQLiteStore {
         }
         facts.leakyRowCount = Int64(
             try database.count(
-                "SELECT count(*) FROM push WHERE finished_at IS NOT NULL AND (device_token <> '' OR chat_id <> x'' OR ciphertext <> x'')"))
+                """
+                SELECT count(*) FROM push WHERE finished_at IS NOT NULL
+                    AND (device_token <> '' OR chat_id <> x'' OR ciphertext <> x'' OR notification IS NOT NULL)
+                """))
     }
 }

@@ -45,7 +45,8 @@ extension SQLiteStore {
             let deadCount = try database.run(
                 "DELETE FROM dead_registration WHERE id IN (SELECT id FROM dead_registration WHERE died_at < ? LIMIT ?)",
                 oldestDead, limit)
-            let deadTokenCount = max(suspicionCount, deadCount)
+            let removedCount = try transaction.forgetRemovedDevices(before: now, limit: limit)
+            let deadTokenCount = max(suspicionCount, deadCount, removedCount)
             return Pruned(
                 messageCount: messages.count, pushCount: pushes.count, deadTokenCount: deadTokenCount,
                 isBounded: max(messages.count, pushes.count, deadTokenCount) >= limit)

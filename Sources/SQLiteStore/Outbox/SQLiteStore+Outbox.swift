@@ -40,7 +40,7 @@ extension SQLiteStore {
             try database.all(
                 """
                 SELECT id, message, key_hash, installation_id, triple, token_type, device_token, apn_topic, type, chat_id, ciphertext,
-                    accepted_at, state, attempts
+                    accepted_at, state, attempts, notification
                 FROM push WHERE route = ? AND finished_at IS NULL AND next_attempt_at <= ? ORDER BY next_attempt_at, id LIMIT ?
                 """,
                 route, now, limit
@@ -50,7 +50,7 @@ extension SQLiteStore {
                     push: AcceptedPush(
                         target: try row.nextInstallation(), triple: try row.next(), tokenType: try row.next(), deviceToken: try row.next(),
                         apnTopic: try row.next(), type: try row.next(), chatID: try row.next(), message: try row.next()),
-                    acceptedAt: try row.next(), state: try row.next(), attempts: try row.next())
+                    acceptedAt: try row.next(), state: try row.next(), attempts: try row.next(), notification: try row.nextNotification())
             }
         }
     }
@@ -104,13 +104,18 @@ extension SQLiteStore {
     package func attemptedPushes(_ notification: NotificationID) async throws -> [AttemptedPush] {
         try await read { database in
             try database.all(
-                "SELECT key_hash, installation_id, accepted_at, token_type, route, attempted_at FROM push WHERE notification_id = ?",
+                """
+                SELECT key_hash, installation_id, accepted_at, token_type, apn_topic, route, attempted_at
+                FROM push WHERE notification_id = ?
+                """,
                 notification
             ) { row in
                 let (target, acceptedAt, type) = (try row.nextInstallation(), try row.next(Timestamp.self), try row.next(TokenType.self))
-                return AttemptedPush(
-                    tokenType: type, route: try row.next(), attemptedAt: try row.next(),
-                    deviceToken: try database.deviceToken(of: target, type: type, registeredBefore: acceptedAt))
+                let topic = try row.next(String.self)
+                let token =
+                    try database.deviceToken(of: target, type: type, registeredBefore: acceptedAt)
+                    ?? database.nextcloudToken(of: target.keyHash, topic: topic, registeredBefore: acceptedAt)
+                return AttemptedPush(tokenType: type, route: try row.next(), attemptedAt: try row.next(), deviceToken: token)
             }
         }
     }

@@ -69,7 +69,8 @@ extension WriteTransaction {
     func finish(_ push: Int64, as outcome: PushOutcome, reason: String?, at now: Timestamp) throws -> Bool {
         let changedCount = try database.run(
             """
-            UPDATE push SET state = ?, finished_at = ?, reason = ?, device_token = '', chat_id = x'', ciphertext = x''
+            UPDATE push SET
+                state = ?, finished_at = ?, reason = ?, device_token = '', chat_id = x'', ciphertext = x'', notification = NULL
             WHERE id = ? AND finished_at IS NULL
             """,
             outcome, now, reason, push)
@@ -82,7 +83,7 @@ extension WriteTransaction {
     }
 
     /// In which queue a push is put. All of a transaction go to a handful of queues: each is looked up once.
-    private func route(of tokenType: TokenType, apnTopic: String) throws -> String {
+    func route(of tokenType: TokenType, apnTopic: String) throws -> String {
         try routes.name(of: tokenType, apnTopic: apnTopic) {
             try database.first("SELECT \(Self.route(tokenType: "?1", apnTopic: "?2"))", tokenType, apnTopic) { try $0.next() } ?? ""
         }

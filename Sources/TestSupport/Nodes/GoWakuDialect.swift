@@ -1,4 +1,5 @@
 import Envelope
+import JSON
 import Relay
 import StatusCrypto
 import WakuREST

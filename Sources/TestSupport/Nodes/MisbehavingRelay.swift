@@ -1,6 +1,7 @@
 package import Envelope
 import Foundation
 import Hummingbird
+import JSON
 package import Logging
 package import MessageBus
 package import Relay

@@ -6,6 +6,7 @@ package final class ServerProcess: Sendable {
     package struct Addresses: Decodable, Sendable {
         package var admin: String
         package var relays: [String]
+        package var gateways: String?
         package var publicKey: String
     }
 
@@ -21,14 +22,20 @@ package final class ServerProcess: Sendable {
     package var folder: TemporaryFolder { launched.folder }
 
     /// Starts a server and returns when it is ready.
-    package static func start(in folder: TemporaryFolder, settings: [String: String] = [:]) async throws -> ServerProcess {
-        try await ServerProcess(launch(in: folder, settings: settings))
+    package static func start(
+        in folder: TemporaryFolder, settings: [String: String] = [:], configuration: String? = nil
+    ) async throws -> ServerProcess {
+        try await ServerProcess(launch(in: folder, settings: settings, configuration: configuration))
     }
 
     /// Starts a server in a folder, at which it can be started again.
     ///
-    /// - Parameter settings: in addition to the ones every test wants: files in the folder, two relays and the admin on free ports.
-    package static func launch(in folder: TemporaryFolder, settings: [String: String] = [:]) throws -> Launched<Addresses> {
+    /// - Parameters:
+    ///   - settings: in addition to the ones every test wants: files in the folder, two relays and the admin on free ports.
+    ///   - configuration: YAML of the file, for what is no single setting.
+    package static func launch(
+        in folder: TemporaryFolder, settings: [String: String] = [:], configuration: String? = nil
+    ) throws -> Launched<Addresses> {
         var all = [
             "identity.keyFile": folder.path("identity.key"),
             "storage.path": folder.path("push.sqlite"),
@@ -38,7 +45,13 @@ package final class ServerProcess: Sendable {
             "transport.replyEcho": "false",
         ]
         all.merge(settings) { $1 }
-        return try Launched(["serve"] + all.sorted { $0.key < $1.key }.flatMap { ["--set", "\($0)=\($1)"] }, in: folder)
+        var arguments = ["serve"]
+        if let configuration {
+            let file = folder.path("pushserver.yaml")
+            try Data(configuration.utf8).write(to: URL(filePath: file))
+            arguments += ["--config", file]
+        }
+        return try Launched(arguments + all.sorted { $0.key < $1.key }.flatMap { ["--set", "\($0)=\($1)"] }, in: folder)
     }
 
     /// - Returns: when it is ready.

@@ -1,3 +1,5 @@
+import Foundation
+
 /// Any JSON, for comparing.
 package indirect enum JSONValue: Sendable, Equatable, Decodable {
     case null
@@ -36,5 +38,21 @@ extension JSONValue: ExpressibleByStringLiteral, ExpressibleByArrayLiteral, Expr
 
     package init(dictionaryLiteral elements: (String, JSONValue)...) {
         self = .object(Dictionary(elements) { _, last in last })
+    }
+}
+
+extension JSONValue {
+    /// - Returns: nil for what is no JSON.
+    package init?(text: String) {
+        guard let value = try? JSONDecoder().decode(JSONValue.self, from: Data(text.utf8)) else { return nil }
+        self = value
+    }
+
+    package subscript(key: String) -> JSONValue? {
+        if case .object(let members) = self { members[key] } else { nil }
+    }
+
+    package var string: String? {
+        if case .string(let text) = self { text } else { nil }
     }
 }

@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-@testable import WakuREST
+@testable import JSON
 
 @Suite(.safetyNet) struct JSONReaderTests {
     func integer(_ text: String) throws(JSONError) -> Int64 {

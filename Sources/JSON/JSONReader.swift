@@ -168,6 +168,34 @@ package struct JSONReader {
         bytes[position...].first { !Self.isWhitespace($0) } == UInt8(ascii: "\"")
     }
 
+    /// What a value is, by its first byte.
+    package enum Kind: Sendable {
+        case object, array, string, number, bool, null
+    }
+
+    /// What comes next; nil: no value.
+    package var next: Kind? {
+        guard let first = bytes[position...].first(where: { !Self.isWhitespace($0) }) else { return nil }
+        return switch Unicode.Scalar(first) {
+        case "{": .object
+        case "[": .array
+        case "\"": .string
+        case "-", "0"..."9": .number
+        case "t", "f": .bool
+        case "n": .null
+        default: nil
+        }
+    }
+
+    /// Reads a number of any kind, as it is written.
+    package mutating func readNumber() throws(JSONError) -> String {
+        guard next == .number else { throw error("a number expected") }
+        let token = String(decoding: readToken(), as: UTF8.self)
+        // Swift's grammar has hexadecimal numbers and words beside JSON's.
+        guard Double(token) != nil, !token.utf8.contains(where: { "xXnpP".utf8.contains($0) }) else { throw error("a number expected") }
+        return token
+    }
+
     /// Reads a value of any type and forgets it.
     package mutating func skipValue() throws(JSONError) {
         skipWhitespace()
@@ -176,9 +204,10 @@ package struct JSONReader {
         case "{": try readObject { reader, _ throws(JSONError) in try reader.skipValue() }
         case "[": try readArray { reader throws(JSONError) in try reader.skipValue() }
         case "\"": _ = try readStringBytes()
+        case "-", "0"..."9": _ = try readNumber()
         default:
             let token = String(decoding: readToken(), as: UTF8.self)
-            guard ["true", "false", "null"].contains(token) || Double(token) != nil else { throw error("a value expected") }
+            guard ["true", "false", "null"].contains(token) else { throw error("a value expected") }
         }
     }
 

@@ -1,0 +1,50 @@
+import Delivery
+import Envelope
+import NextcloudProxy
+import Notifications
+import SoftphonePNM
+import Store
+
+/// The way of the gateways' notifications into the outbox; without a gorush they are accepted and discarded, as all pushes are.
+struct GatewayDelivery: Sendable {
+    /// For what is waited for by whoever posted it; less than any proxy's patience.
+    private static let maximumWait = Duration.seconds(25)
+
+    let store: any GatewayOutbox
+    /// nil: a dry run.
+    let delivery: DeliveryLoop?
+    let clock: any Clock<Duration>
+    let wallClock: WallClock
+}
+
+extension GatewayDelivery: ProxyOutbox {
+    func accept(_ notifications: [AcceptedNotification], repeatsSince: Timestamp, at now: Timestamp) async throws {
+        _ = try await store.enqueue(notifications, repeatsSince: repeatsSince, isDiscarded: delivery == nil, at: now)
+        delivery?.wake()
+    }
+}
+
+extension GatewayDelivery: SoftphoneOutbox {
+    func deliver(_ notifications: [AcceptedNotification]) async throws -> [FirstAttempt] {
+        guard let delivery else {
+            _ = try await store.enqueue(notifications, repeatsSince: nil, isDiscarded: true, at: wallClock.now())
+            return notifications.map { _ in .sent }
+        }
+        var pushes: [Int64?] = []
+        let results = try await delivery.firstAttempts.wait(
+            for: notifications.map(\.digest), atMost: Self.maximumWait, clock: clock
+        ) {
+            pushes = try await store.enqueue(notifications, repeatsSince: nil, isDiscarded: false, at: wallClock.now())
+            delivery.wake()
+        }
+        let late = zip(pushes, results).compactMap { push, result in result == nil ? push : nil }
+        if !late.isEmpty { try await store.withdraw(late, at: wallClock.now()) }
+        return results.map { result in
+            switch result {
+            case .sent: .sent
+            case .deadToken: .deadToken
+            case .failed, nil: .failed
+            }
+        }
+    }
+}

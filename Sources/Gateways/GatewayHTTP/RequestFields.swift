@@ -1,0 +1,45 @@
+import JSON
+
+/// The parameters of a request, which clients put into the query, a form or a JSON body (GATEWAYS.md §2.1). Unknown ones are no error.
+package struct RequestFields: Sendable {
+    package enum Failure: Error {
+        /// Neither a form nor a JSON object, or something else by its type.
+        case unreadable
+        /// Query and body, or two fields of one of them, give the same name different values.
+        case contradiction
+    }
+
+    private var values: [String: String] = [:]
+
+    /// - Parameter names: the fields that are looked at; all others may hold anything.
+    package init(query: String, contentType: String?, body: [UInt8], names: Set<String>) throws(Failure) {
+        guard let fields = FormFields.read(Array(query.utf8)) else { throw .unreadable }
+        try add(fields, names)
+        guard !body.isEmpty else { return }
+        switch contentType {
+        case "application/json":
+            guard let object = JSONFields(body) else { throw .unreadable }
+            for name in names {
+                switch object[name] {
+                case nil, .null: break
+                case .string(let text): try add([(name, text)], names)
+                case .number(let text): try add([(name, text)], names)
+                case .bool, .nested: throw .unreadable
+                }
+            }
+        case nil, "", "application/x-www-form-urlencoded":
+            guard let fields = FormFields.read(body) else { throw .unreadable }
+            try add(fields, names)
+        default:
+            throw .unreadable
+        }
+    }
+
+    package subscript(name: String) -> String? { values[name] }
+
+    private mutating func add(_ fields: [(name: String, value: String)], _ names: Set<String>) throws(Failure) {
+        for field in fields where names.contains(field.name) {
+            guard values.updateValue(field.value, forKey: field.name).map({ $0 == field.value }) ?? true else { throw .contradiction }
+        }
+    }
+}

@@ -1,0 +1,85 @@
+import Concurrency
+import GatewayHTTP
+import Notifications
+import StatusCrypto
+
+/// Judges the entries of one request, each on its own (GATEWAYS.md §2.4).
+struct Batch: Sendable {
+    /// What became of an entry.
+    enum Judgement: Sendable, Equatable {
+        /// No notification at all, or none that this user signed.
+        case malformed
+        /// Its device is not registered here, or not with that token.
+        case unknown
+        case accepted(AcceptedNotification)
+    }
+
+    /// So many entries are judged in one go: some milliseconds of a processor.
+    private static let chunkCount = 128
+
+    /// nil where an entry cannot be read.
+    let entries: [BatchEntry?]
+
+    init(_ texts: [String], workers: Int) async {
+        entries = await Self.map(texts, workers: workers) { BatchEntry($0) }
+    }
+
+    var identifiers: Set<DeviceIdentifier> { Set(entries.compactMap { $0?.identifier }) }
+
+    /// In the order of the entries.
+    func judge(_ devices: [DeviceIdentifier: Device], workers: Int) async -> [Judgement] {
+        await Self.map(entries, workers: workers) { entry in
+            guard let entry else { return .malformed }
+            guard let device = devices[entry.identifier], entry.pushTokenHash == device.pushTokenHash.description else { return .unknown }
+            guard entry.isSigned(by: device.userKey) else { return .malformed }
+            return .accepted(
+                AcceptedNotification(entry.notification(for: device), digest: entry.digest, owner: entry.identifier.digest.bytes))
+        }
+    }
+
+    /// Computes with so many workers at a time.
+    private static func map<Element: Sendable, Result: Sendable>(
+        _ elements: [Element], workers: Int, _ body: @escaping @Sendable (Element) -> Result
+    ) async -> [Result] {
+        guard elements.count > chunkCount else { return elements.map(body) }
+        let starts = Array(stride(from: 0, to: elements.count, by: chunkCount))
+        var chunks = [[Result]](repeating: [], count: starts.count)
+        await withTaskGroup(of: (Int, [Result]).self) { group in
+            func add(_ index: Int) {
+                let part = elements[starts[index]..<min(starts[index] + chunkCount, elements.count)]
+                group.addTask { (index, part.map(body)) }
+            }
+            var next = min(workers, starts.count)
+            for index in 0..<next { add(index) }
+            for await (index, results) in group {
+                chunks[index] = results
+                if next < starts.count {
+                    add(next)
+                    next += 1
+                }
+            }
+        }
+        return chunks.flatMap { $0 }
+    }
+}
+
+/// What a server is told: it deletes what is unknown, so nothing is listed that may not be.
+struct BatchResult: Sendable, Equatable {
+    /// As the server wrote them, each once, in the order of the entries.
+    var unknown: [String] = []
+    var failedCount = 0
+
+    /// - Parameter reports: whether an identifier may be called unknown.
+    init(_ judgements: [Batch.Judgement], of entries: [BatchEntry?], reports: (DeviceIdentifier) -> Bool) {
+        var listed: Set<DeviceIdentifier> = []
+        for (judgement, entry) in zip(judgements, entries) {
+            switch judgement {
+            case .accepted: continue
+            case .malformed: failedCount += 1
+            case .unknown:
+                failedCount += 1
+                if let entry, reports(entry.identifier), listed.insert(entry.identifier).inserted { unknown.append(entry.identifierText) }
+            }
+        }
+    }
+}

@@ -1,0 +1,81 @@
+import GatewayHTTP
+import Notifications
+import RSA
+import StatusCrypto
+
+/// One notification as its server describes it. What is in it only the phone can read.
+struct BatchEntry: Sendable, Equatable {
+    var identifier: DeviceIdentifier
+    /// As it was sent: what is listed as unknown has to be found again.
+    var identifierText: String
+    var pushTokenHash: String
+    /// Base64.
+    var subject: String
+    var signature: String
+    var priority: GatewayNotification.Priority
+    var kind: GatewayNotification.Kind
+
+    /// What the subject of a phone with a key of 2,048 to 8,192 bits decodes to.
+    private static let subjectByteCounts = 256...1_024
+
+    /// - Returns: nil unless the text is an object with all that is needed, as strings (GATEWAYS.md §2.4, 1).
+    init?(_ json: String) {
+        guard let fields = JSONFields(Array(json.utf8)), let identifierText = fields.string("deviceIdentifier"),
+            let identifier = DeviceIdentifier(identifierText), let pushTokenHash = fields.string("pushTokenHash"),
+            let subject = fields.string("subject"), let signature = fields.string("signature")
+        else { return nil }
+        self.identifier = identifier
+        self.identifierText = identifierText
+        self.pushTokenHash = pushTokenHash
+        self.subject = subject
+        self.signature = signature
+        // Servers before Nextcloud 17 do not send the type; values of a later one mean the usual.
+        priority = fields.string("priority").flatMap(GatewayNotification.Priority.init) ?? .normal
+        kind = fields.string("type").flatMap(GatewayNotification.Kind.init) ?? .alert
+    }
+
+    /// Whether the device's user has signed the subject (GATEWAYS.md §1).
+    func isSigned(by key: RSAPublicKey) -> Bool {
+        guard let subject = base64(subject), Self.subjectByteCounts.contains(subject.count), let signature = base64(signature) else {
+            return false
+        }
+        return key.isValidSignature(signature, of: subject)
+    }
+
+    /// The same notification again has the same: there is no nonce in the protocol.
+    var digest: Digest32 {
+        SHA256.hash(identifier.digest.bytes + Array(signature.utf8))
+    }
+
+    /// What the phone gets (GATEWAYS.md §3).
+    func notification(for device: Device) -> GatewayNotification {
+        // Always these two and nothing else: apps rely on both.
+        let data = ["subject": subject, "signature": signature]
+        switch device.platform {
+        case .android:
+            return GatewayNotification(
+                platform: .android, token: device.token, kind: kind, priority: kind == .voip ? .high : priority, data: data)
+        case .ios:
+            switch kind {
+            case .voip where device.voipToken != nil:
+                return GatewayNotification(
+                    platform: .ios, token: device.voipToken ?? "", topic: device.voipTopic, kind: .voip, priority: .high, data: data)
+            case .background:
+                var notification = GatewayNotification(
+                    platform: .ios, token: device.token, topic: device.topic, kind: .background, priority: .normal, data: data)
+                notification.isContentAvailable = true
+                return notification
+            case .alert, .voip:
+                var notification = GatewayNotification(
+                    platform: .ios, token: device.token, topic: device.topic, kind: .alert, priority: kind == .voip ? .high : priority,
+                    alert: .init(title: Self.key, body: Self.key, titleLocalizationKey: Self.key, bodyLocalizationKey: Self.key),
+                    sound: "default", data: data)
+                notification.isMutable = true
+                return notification
+            }
+        }
+    }
+
+    /// The text that the apps replace by what they decrypt, or show in the user's language if they cannot.
+    private static let key = "NEW_NOTIFICATION"
+}

@@ -1,0 +1,24 @@
+import FoundationEssentials
+package import StatusCrypto
+
+/// Names a device for its server and this proxy: the SHA-512 of the account and the app password, base64 on the wire (GATEWAYS.md §1).
+package struct DeviceIdentifier: Hashable, Sendable {
+    package let digest: Digest64
+
+    package init(_ digest: Digest64) {
+        self.digest = digest
+    }
+
+    /// - Returns: nil unless it is the base64 of 64 bytes. A space stands for a `+` that a client forgot to encode.
+    package init?(_ text: String) {
+        guard let bytes = base64(text), let digest = Digest64(bytes) else { return nil }
+        self.digest = digest
+    }
+
+    package var text: String { Data(digest.bytes).base64EncodedString() }
+}
+
+/// Standard base64 with padding, and nothing else; spaces stand for `+`.
+func base64(_ text: String) -> [UInt8]? {
+    Data(base64Encoded: text.replacing(" ", with: "+")).map { [UInt8]($0) }
+}

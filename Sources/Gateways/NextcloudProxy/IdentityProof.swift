@@ -1,0 +1,53 @@
+import GatewayHTTP
+package import HTTPClient
+import JSON
+package import RSA
+
+/// Asks an account's own server for the account's key (GATEWAYS.md §2.5).
+package protocol IdentityProof: Sendable {
+    /// - Returns: nil if it gives none, for whatever reason.
+    func key(of account: CloudID) async -> RSAPublicKey?
+}
+
+/// The same over HTTPS. A stranger chooses the server, so the answer is bounded, no redirect is followed, and only public addresses are
+/// connected to: each is looked at when libcurl opens the connection, so that a name cannot mean another one by then.
+package struct HTTPIdentityProof: IdentityProof {
+    private static let timeout = Duration.seconds(5)
+    /// A key of 8,192 bits takes 2 KB.
+    private static let maximumAnswerByteCount = 64 << 10
+
+    private let http: HTTPClient
+    private let trustedHosts: Set<String>
+
+    /// - Parameter trustedHosts: hosts without port that may have private addresses and plain HTTP (Decisions 1).
+    package init(http: HTTPClient, trustedHosts: Set<String>) {
+        self.http = http
+        self.trustedHosts = Set(trustedHosts.map { $0.lowercased() })
+    }
+
+    package func key(of account: CloudID) async -> RSAPublicKey? {
+        let isTrusted = trustedHosts.contains(account.host)
+        guard isTrusted || !account.isPlainHTTP else { return nil }
+        var request = HTTPRequest(
+            method: .get, url: account.keyURL, headers: [("OCS-APIRequest", "true"), ("Accept", "application/json")],
+            timeout: Self.timeout, connectTimeout: Self.timeout, maximumResponseBodyByteCount: Self.maximumAnswerByteCount)
+        request.onlyPublicAddresses = !isTrusted
+        guard let response = try? await http.send(request), response.status == 200 else { return nil }
+        return Self.key(in: response.body)
+    }
+
+    /// `{"ocs":{"meta":…,"data":{"public":"…"}}}`
+    static func key(in body: [UInt8]) -> RSAPublicKey? {
+        var pem: String?
+        let isRead: Void? = try? JSONReader.read(body) { reader throws(JSONError) in
+            try reader.readObject { reader, key throws(JSONError) in
+                guard key == "ocs" else { return try reader.skipValue() }
+                try reader.readObject { reader, key throws(JSONError) in
+                    guard key == "data", reader.next == .object else { return try reader.skipValue() }
+                    pem = try JSONFields(reading: &reader).string("public")
+                }
+            }
+        }
+        return isRead.flatMap { pem }.flatMap { RSAPublicKey(pem: $0) }
+    }
+}

@@ -1,0 +1,220 @@
+import Concurrency
+package import Envelope
+package import GatewayHTTP
+import HTTPClient
+import JSON
+package import Logging
+import Notifications
+import RSA
+import StatusCrypto
+import Synchronization
+
+/// The push proxy of Nextcloud (and F7cloud): devices register their tokens, servers send what only the devices can read
+/// (GATEWAYS.md §2).
+package final class NextcloudProxy: Gateway {
+    package struct Configuration: Sendable {
+        package var apps: [AppRule]
+        /// How long a device that was never seen is only failed, not unknown.
+        package var firstMissGrace: Duration
+        /// What `DELETE /devices` answers for a device that is not there. Nextcloud's Android app forgets its own state only at 200.
+        package var deleteUnknownStatus: Int
+        /// Those that servers may show; empty: none is asked for.
+        package var subscriptionKeys: [String]
+        /// Each address, all of `/devices` together; 0: no limit.
+        package var registrationsPerMinute: Int
+        /// Processors.
+        package var workerCount: Int
+
+        package init(
+            apps: [AppRule], firstMissGrace: Duration = .seconds(60), deleteUnknownStatus: Int = 403, subscriptionKeys: [String] = [],
+            registrationsPerMinute: Int = 20, workerCount: Int = 2
+        ) {
+            self.apps = apps
+            self.firstMissGrace = firstMissGrace
+            self.deleteUnknownStatus = deleteUnknownStatus
+            self.subscriptionKeys = subscriptionKeys
+            self.registrationsPerMinute = registrationsPerMinute
+            self.workerCount = workerCount
+        }
+    }
+
+    /// A request takes 1.2 KB; a key of 8,192 bits makes it 4.
+    private static let maximumDeviceBodyByteCount = 32 << 10
+    /// A server sends one batch when it has something to say.
+    private static let batchesPerMinute = 600
+    /// Entries for devices that are not here, for each address: a server forgets them when it is told, so more are spam.
+    private static let unknownEntriesPerHour = 1_000
+    /// Bodies of 16 MiB that are in memory at a time. The others wait.
+    private static let batchesAtATime = 8
+    /// A device that was removed is unknown at once for so long (Decisions 15).
+    package static let removalMemory = Duration.seconds(24 * 3_600)
+    /// The same entry within it is the same notification.
+    package static let repeatInterval = Duration.seconds(5 * 60)
+
+    private struct Limits {
+        var registrations: RateLimiter
+        var batches = RateLimiter(batchesPerMinute, every: .seconds(60))
+        var unknownEntries = RateLimiter(unknownEntriesPerHour, every: .seconds(3_600))
+        var misses: FirstMisses
+    }
+
+    private let configuration: Configuration
+    private let store: any ProxyStore
+    private let outbox: any ProxyOutbox
+    private let proof: any IdentityProof
+    private let wallClock: WallClock
+    private let elapsed: @Sendable () -> Duration
+    private let logger: Logger
+    private let limits: Mutex<Limits>
+    private let batches = ConcurrencyLimiter(limit: batchesAtATime)
+
+    /// - Parameter clock: for limits.
+    package init(
+        configuration: Configuration, store: any ProxyStore, outbox: any ProxyOutbox, proof: any IdentityProof, clock: some Clock<Duration>,
+        wallClock: WallClock, logger: Logger
+    ) {
+        self.configuration = configuration
+        self.store = store
+        self.outbox = outbox
+        self.proof = proof
+        self.wallClock = wallClock
+        let origin = clock.now
+        elapsed = { origin.duration(to: clock.now) }
+        self.logger = logger
+        limits = Mutex(
+            Limits(
+                registrations: RateLimiter(configuration.registrationsPerMinute, every: .seconds(60)),
+                misses: FirstMisses(grace: configuration.firstMissGrace)))
+    }
+
+    package func answer(_ request: GatewayRequest) async -> GatewayAnswer? {
+        do {
+            switch (request.method, request.path) {
+            case ("POST", "/devices"): return try await register(request)
+            case ("DELETE", "/devices"): return try await unregister(request)
+            case ("POST", "/notifications"): return try await notify(request)
+            case (_, "/devices"), (_, "/notifications"): return .text(405, "Method Not Allowed")
+            default: return nil
+            }
+        } catch let error as GatewayRequest.BodyError {
+            return GatewayAnswer(error)
+        } catch {
+            logger.error("the store takes nothing from the Nextcloud proxy", metadata: ["error": "\(error)"])
+            return .unavailable
+        }
+    }
+
+    // MARK: Devices
+
+    private func register(_ request: GatewayRequest) async throws -> GatewayAnswer {
+        if let refusal = limitRegistrations(of: request.client) { return refusal }
+        let body = try await request.body(upTo: Self.maximumDeviceBodyByteCount)
+        let now = wallClock.now()
+        let registration: Registration
+        do throws(DeviceRequest.Fault) {
+            registration = try Registration(request, body: body, apps: configuration.apps, at: now)
+        } catch {
+            logger.debug("a registration is refused", metadata: ["fault": "\(error)"])
+            return .badRequest
+        }
+        if try await store(registration, isProven: false, at: now) { return Self.done }
+        guard let cloudID = registration.cloudID else { return .text(409, "Conflict") }
+        guard let account = CloudID(cloudID), await proof.key(of: account) == registration.device.userKey else { return Self.forbidden }
+        _ = try await store(registration, isProven: true, at: wallClock.now())
+        return Self.done
+    }
+
+    /// - Returns: whether it was stored.
+    private func store(_ registration: Registration, isProven: Bool, at now: Timestamp) async throws -> Bool {
+        let isStored = try await store.changeDevice(registration.device.identifier, at: now) { known in
+            switch registration.decide(known: known, isProven: isProven) {
+            case .store(let device): (.put(device), true)
+            case .conflict: (.none, false)
+            }
+        }
+        if isStored { limits.withLock { $0.misses.forget(registration.device.identifier) } }
+        return isStored
+    }
+
+    private func unregister(_ request: GatewayRequest) async throws -> GatewayAnswer {
+        if let refusal = limitRegistrations(of: request.client) { return refusal }
+        let body = try await request.body(upTo: Self.maximumDeviceBodyByteCount)
+        let device: DeviceRequest
+        do throws(DeviceRequest.Fault) {
+            device = try DeviceRequest(DeviceRequest.read(request, body: body, names: DeviceRequest.names))
+            guard device.signature.count == device.userKey.blockByteCount else { throw .signature }
+        } catch {
+            return .badRequest
+        }
+        enum Outcome: Sendable { case removed, unknown, forbidden }
+        let outcome = try await store.changeDevice(device.identifier, at: wallClock.now()) { known -> (DeviceChange, Outcome) in
+            guard let known else { return (.none, .unknown) }
+            // Under the key that is stored, which is then the one that was shown.
+            guard known.userKey == device.userKey, device.isSigned else { return (.none, .forbidden) }
+            return (.remove, .removed)
+        }
+        switch outcome {
+        case .removed: return Self.done
+        case .unknown: return configuration.deleteUnknownStatus == 200 ? Self.done : Self.forbidden
+        case .forbidden: return Self.forbidden
+        }
+    }
+
+    private func limitRegistrations(of client: IPAddress) -> GatewayAnswer? {
+        let now = elapsed()
+        return limits.withLock { $0.registrations.take(for: client, at: now) }.map { .tooManyRequests($0) }
+    }
+
+    // iOS apps want a body that is not empty.
+    private static let done = GatewayAnswer.json(200, "{}")
+    private static let forbidden = GatewayAnswer.text(403, "Forbidden")
+
+    // MARK: Notifications
+
+    private func notify(_ request: GatewayRequest) async throws -> GatewayAnswer {
+        let now = elapsed()
+        let wait = limits.withLock {
+            $0.batches.take(for: request.client, at: now) ?? $0.unknownEntries.take(0, for: request.client, at: now)
+        }
+        if let wait { return .tooManyRequests(wait) }
+        guard isSubscribed(request) else { return .text(401, "Unauthorized") }
+        try await batches.acquire()
+        defer { batches.release() }
+        let body = try await request.body(upTo: BatchBody.maximumByteCount)
+        do {
+            return try await take(BatchBody.read(body), from: request.client)
+        } catch let failure as BatchBody.Failure {
+            return failure == .tooManyEntries ? .tooLarge : .badRequest
+        }
+    }
+
+    private func take(_ texts: [String], from client: IPAddress) async throws -> GatewayAnswer {
+        let batch = await Batch(texts, workers: configuration.workerCount)
+        let now = wallClock.now()
+        let (known, removed) = try await store.devices(batch.identifiers, removedSince: now.advanced(by: .zero - Self.removalMemory))
+        let judgements = await batch.judge(known, workers: configuration.workerCount)
+        let accepted = judgements.compactMap { judgement in
+            if case .accepted(let notification) = judgement { notification } else { nil }
+        }
+        if !accepted.isEmpty {
+            try await outbox.accept(accepted, repeatsSince: now.advanced(by: .zero - Self.repeatInterval), at: now)
+        }
+        let unknownCount = judgements.count { $0 == .unknown }
+        let elapsed = elapsed()
+        let result = limits.withLock { limits in
+            limits.unknownEntries.charge(unknownCount, to: client, at: elapsed)
+            return BatchResult(judgements, of: batch.entries) { identifier in
+                // With another token it is known, and its server has the wrong one.
+                known[identifier] != nil || removed.contains(identifier) || limits.misses.miss(identifier, at: now)
+            }
+        }
+        return .json(200, #"{"unknown":\#(JSONText.array(result.unknown)),"failed":\#(result.failedCount)}"#)
+    }
+
+    private func isSubscribed(_ request: GatewayRequest) -> Bool {
+        guard !configuration.subscriptionKeys.isEmpty else { return true }
+        let shown = request.headers["X-Nextcloud-Subscription-Key"] ?? ""
+        // All are looked at, so that the time tells nothing.
+        return configuration.subscriptionKeys.count { ConstantTime.equal(Array($0.utf8), Array(shown.utf8)) } > 0
+    }
+}

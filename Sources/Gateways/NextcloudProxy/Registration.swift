@@ -1,0 +1,56 @@
+import Envelope
+import GatewayHTTP
+import HTTPClient
+import RSA
+import StatusCrypto
+
+/// A valid `POST /devices` (GATEWAYS.md §2.2).
+struct Registration: Sendable {
+    /// As it is stored, if it is.
+    var device: Device
+    /// Where the account is at home: for a device that is known under another key.
+    var cloudID: String?
+
+    private static let names = DeviceRequest.names.union(["pushToken", "cloudId"])
+
+    /// Checks in the order of GATEWAYS.md §2.2, 3 to 7.
+    init(_ request: GatewayRequest, body: [UInt8], apps: [AppRule], at now: Timestamp) throws(DeviceRequest.Fault) {
+        let fields = try DeviceRequest.read(request, body: body, names: Self.names)
+        let pushToken = try DeviceRequest.values(fields, DeviceRequest.names.union(["pushToken"]))["pushToken"] ?? ""
+        let device = try DeviceRequest(fields)
+        guard let token = PushToken(pushToken) else { throw .pushToken }
+        guard device.isSigned else { throw .signature }
+        let userAgent = request.headers["User-Agent"] ?? ""
+        guard let app = apps.first(where: { $0.fits(token, userAgent: userAgent) }) else { throw .app }
+        self.device = Device(
+            identifier: device.identifier, userKey: device.userKey, pushTokenHash: SHA512.hash(Array(pushToken.utf8)),
+            platform: app.platform, token: "", topic: app.topic, createdAt: now, updatedAt: now)
+        switch token {
+        case .apns(let normal, let voip):
+            self.device.token = normal
+            self.device.voipToken = voip
+            self.device.voipTopic = voip == nil ? nil : app.voipTopic
+        case .fcm(let token):
+            self.device.token = token
+        }
+        cloudID = fields["cloudId"].flatMap { $0.isEmpty ? nil : $0 }
+    }
+
+    /// What becomes of a registration (GATEWAYS.md §2.2, 8).
+    enum Decision: Sendable, Equatable {
+        case store(Device)
+        /// Known under another key.
+        case conflict
+    }
+
+    /// - Parameters:
+    ///   - known: the device that has this identifier.
+    ///   - isProven: the account's own server has shown this key.
+    func decide(known: Device?, isProven: Bool) -> Decision {
+        guard let known else { return .store(device) }
+        guard isProven || known.userKey == device.userKey else { return .conflict }
+        var device = device
+        device.createdAt = known.createdAt
+        return .store(device)
+    }
+}

@@ -1,0 +1,146 @@
+package import GatewayHTTP
+import JSON
+package import Logging
+package import Notifications
+import StatusCrypto
+
+/// What became of a push by its first attempt.
+package enum FirstAttempt: Sendable, Equatable {
+    case sent
+    /// Apple or Google call the token dead.
+    case deadToken
+    /// Anything else: it is withdrawn, and never delivered later.
+    case failed
+}
+
+/// Where a softphone's pushes go.
+package protocol SoftphoneOutbox: Sendable {
+    /// Delivers each, once: what is not out when the time is over never will be.
+    ///
+    /// - Returns: in their order.
+    func deliver(_ notifications: [AcceptedNotification]) async throws -> [FirstAttempt]
+}
+
+/// Cloud Softphone's push over HTTP, PNM (GATEWAYS.md §5).
+package final class SoftphoneGateway: Gateway {
+    private static let maximumBodyByteCount = 1 << 20
+    private static let maximumPushCount = 1_000
+
+    private let apps: [String: SoftphoneApp]
+    private let outbox: any SoftphoneOutbox
+    private let logger: Logger
+
+    /// - Parameter apps: by their `AppId`.
+    package init(apps: [String: SoftphoneApp], outbox: any SoftphoneOutbox, logger: Logger) {
+        self.apps = apps
+        self.outbox = outbox
+        self.logger = logger
+    }
+
+    package func answer(_ request: GatewayRequest) async -> GatewayAnswer? {
+        let takesMany = request.path == "/pnm2/multisend"
+        guard takesMany || request.path == "/pnm2/send" else { return nil }
+        guard request.method == "POST", request.contentType == "application/json" else { return .badRequest }
+        let body: [UInt8]
+        do {
+            body = try await request.body(upTo: Self.maximumBodyByteCount)
+        } catch {
+            return GatewayAnswer(error)
+        }
+        guard let elements = Self.read(body, takesMany: takesMany) else { return .badRequest }
+        guard elements.count <= Self.maximumPushCount else { return .tooLarge }
+        let answers = await send(elements)
+        let texts = answers.map { $0.json(isOneOfMany: takesMany) }
+        return .json(200, takesMany ? "[\(texts.joined(separator: ","))]" : texts.first ?? "")
+    }
+
+    /// What is pushed, in its order; nil where it is no object. Nil for what cannot be read at all.
+    private static func read(_ body: [UInt8], takesMany: Bool) -> [JSONFields?]? {
+        try? JSONReader.read(body) { reader throws(JSONError) -> [JSONFields?]? in
+            switch reader.next {
+            case .object:
+                return [try JSONFields(reading: &reader)]
+            case .array where takesMany:
+                var elements: [JSONFields?] = []
+                try reader.readArray { reader throws(JSONError) in
+                    if reader.next == .object {
+                        elements.append(try JSONFields(reading: &reader))
+                    } else {
+                        try reader.skipValue()
+                        elements.append(nil)
+                    }
+                }
+                return elements
+            default:
+                try reader.skipValue()
+                return nil
+            }
+        }
+    }
+
+    private func send(_ elements: [JSONFields?]) async -> [SoftphoneAnswer] {
+        var answers: [SoftphoneAnswer?] = []
+        var notifications: [AcceptedNotification] = []
+        var random = SecureRandom()
+        for element in elements {
+            guard let element else {
+                answers.append(.badObject)
+                continue
+            }
+            do throws(SoftphonePush.Fault) {
+                // Whoever asks twice wants two pushes.
+                var notification = try SoftphonePush(element, apps: apps).notification
+                notification.isTriedOnce = true
+                notifications.append(AcceptedNotification(notification, digest: random.fixedBytes()))
+                answers.append(nil)
+            } catch {
+                answers.append(.refused(error.response))
+            }
+        }
+        var attempts = await deliver(notifications)[...]
+        return answers.map { $0 ?? SoftphoneAnswer(attempts.popFirst() ?? .failed) }
+    }
+
+    private func deliver(_ notifications: [AcceptedNotification]) async -> [FirstAttempt] {
+        guard !notifications.isEmpty else { return [] }
+        do {
+            return try await outbox.deliver(notifications)
+        } catch {
+            logger.error("the store takes nothing from the softphone gateway", metadata: ["error": "\(error)"])
+            return []
+        }
+    }
+}
+
+/// The answer to one push (GATEWAYS.md §5.1).
+enum SoftphoneAnswer: Sendable, Equatable {
+    case sent
+    case deadToken
+    case failed
+    case badObject
+    case refused(String)
+
+    init(_ attempt: FirstAttempt) {
+        self =
+            switch attempt {
+            case .sent: .sent
+            case .deadToken: .deadToken
+            case .failed: .failed
+            }
+    }
+
+    /// The document calls the number `status` and writes `code` in its examples, which is what clients read: both are there.
+    func json(isOneOfMany: Bool) -> String {
+        let (code, response): (Int, String) =
+            switch self {
+            case .sent: (200, "Your message was sent.")
+            // Clients forget the token at this one.
+            case .deadToken where isOneOfMany: (404, "Pnmediator returned an error: ERR:404 Not Found\n")
+            case .deadToken: (404, "Pnmediator returned unknown error: ERR:404 Not Found")
+            case .failed: (500, "The push was not delivered.")
+            case .badObject: (400, "Bad object you sent here")
+            case .refused(let response): (400, response)
+            }
+        return #"{"code":\#(code),"status":\#(code),"response":\#(JSONText.string(response))}"#
+    }
+}

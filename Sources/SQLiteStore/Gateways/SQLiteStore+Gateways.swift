@@ -1,0 +1,71 @@
+package import Envelope
+import Foundation
+import GRDB
+package import Notifications
+import PushProtocol
+import StatusCrypto
+import Store
+import Wire
+
+extension SQLiteStore {
+    package func enqueue(
+        _ notifications: [AcceptedNotification], repeatsSince: Timestamp?, isDiscarded: Bool, at now: Timestamp
+    ) async throws -> [Int64?] {
+        // Before the writer's turn.
+        let encoder = JSONEncoder()
+        let contents = try notifications.map { isDiscarded ? nil : [UInt8](try encoder.encode($0.notification)) }
+        return try await queue.perform { transaction in
+            try zip(notifications, contents).map { notification, content in
+                try transaction.enqueue(notification, content, repeatsSince: repeatsSince, at: now)
+            }
+        }
+    }
+
+    package func withdraw(_ pushes: [Int64], at now: Timestamp) async throws {
+        try await queue.perform { transaction in
+            for push in pushes { try transaction.finish(push, as: .withdrawn, reason: "withdrawn", at: now) }
+        }
+    }
+}
+
+extension WriteTransaction {
+    /// - Parameter content: nil: it is discarded.
+    fileprivate func enqueue(
+        _ accepted: AcceptedNotification, _ content: [UInt8]?, repeatsSince: Timestamp?, at now: Timestamp
+    ) throws -> Int64? {
+        count(.accepted)
+        if let repeatsSince, try database.isQueued(accepted.digest, since: repeatsSince) {
+            count(.merged)
+            return nil
+        }
+        let notification = accepted.notification
+        let tokenType: TokenType = notification.platform == .ios ? .apn : .firebase
+        let topic = notification.topic ?? ""
+        // No registration has a key hash of zeros.
+        let owner = Digest64(accepted.owner) ?? Digest64()
+        let id = try database.first(
+            Self.insertNotification, content == nil ? PushOutcome.discarded.rawValue : OpenPushState.queued.rawValue,
+            try route(of: tokenType, apnTopic: topic), now, content == nil ? now : nil, accepted.digest.prefix, accepted.digest, owner,
+            tokenType, topic, content == nil ? "" : notification.token, content
+        ) { try $0.next(Int64.self) }
+        if content == nil { count(.discarded) }
+        return id
+    }
+
+    /// It came with no message, and is for no installation.
+    private static let insertNotification = """
+        INSERT INTO push (
+            message, state, route, accepted_at, next_attempt_at, finished_at, attempts, triple_prefix, triple,
+            key_hash, installation_id, token_type, type, apn_topic, device_token, chat_id, ciphertext, notification)
+        VALUES (0, ?, ?, ?, 0, ?, 0, ?, ?, ?, '', ?, 0, ?, ?, x'', x'', ?) RETURNING id
+        """
+}
+
+extension RowCursor {
+    /// The next column, a notification in JSON.
+    mutating func nextNotification() throws -> GatewayNotification? {
+        guard let content = try next([UInt8]?.self) else { return nil }
+        guard let notification = try? JSONDecoder().decode(GatewayNotification.self, from: Data(content)) else { throw StoreError.damaged }
+        return notification
+    }
+}

@@ -1,0 +1,136 @@
+package import Envelope
+import GRDB
+package import NextcloudProxy
+import Notifications
+import RSA
+import StatusCrypto
+import Store
+import Wire
+
+extension SQLiteStore: ProxyStore {
+    package func changeDevice<Result: Sendable>(
+        _ identifier: DeviceIdentifier, at now: Timestamp, _ decide: @escaping @Sendable (Device?) -> (DeviceChange, Result)
+    ) async throws -> Result {
+        try await queue.perform { transaction in
+            let (change, result) = decide(try transaction.database.device(identifier))
+            switch change {
+            case .none: break
+            case .put(let device): try transaction.put(device)
+            case .remove: try transaction.remove(identifier, at: now)
+            }
+            return result
+        }
+    }
+
+    package func devices(
+        _ identifiers: Set<DeviceIdentifier>, removedSince: Timestamp
+    ) async throws -> (known: [DeviceIdentifier: Device], removed: Set<DeviceIdentifier>) {
+        try await read { database in
+            var known: [DeviceIdentifier: Device] = [:]
+            var removed: Set<DeviceIdentifier> = []
+            for identifier in identifiers {
+                if let device = try database.device(identifier) {
+                    known[identifier] = device
+                } else if try database.isRemoved(identifier, since: removedSince) {
+                    removed.insert(identifier)
+                }
+            }
+            return (known, removed)
+        }
+    }
+}
+
+extension WriteTransaction {
+    /// Devices that a mistake of Apple's, Google's or the operator's can cost: a wrong environment looks as if everybody had uninstalled.
+    private static let maximumDeathsPerHour = 10
+
+    fileprivate func put(_ device: Device) throws {
+        try database.run(
+            "DELETE FROM nextcloud_device WHERE identifier_prefix = ? AND identifier = ?", device.identifier.digest.prefix,
+            device.identifier.digest)
+        try database.run(
+            """
+            INSERT INTO nextcloud_device (
+                identifier_prefix, identifier, user_key, push_token_hash, platform, token, topic, voip_token, voip_topic, created_at,
+                updated_at, is_dead)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0)
+            """,
+            device.identifier.digest.prefix, device.identifier.digest, device.userKey.der, device.pushTokenHash, device.platform.rawValue,
+            device.token, device.topic, device.voipToken, device.voipTopic, device.createdAt, device.updatedAt)
+    }
+
+    fileprivate func remove(_ identifier: DeviceIdentifier, at now: Timestamp) throws {
+        try database.run(
+            """
+            UPDATE nextcloud_device SET removed_at = ?, token = '', voip_token = NULL
+            WHERE identifier_prefix = ? AND identifier = ? AND removed_at IS NULL
+            """,
+            now, identifier.digest.prefix, identifier.digest)
+    }
+
+    /// What a dead token costs: the device, or its token for calls.
+    func removeNextcloudDevices(_ token: DeadToken, at now: Timestamp) throws {
+        let platform: GatewayNotification.Platform = token.type == .apn ? .ios : .android
+        // The `+` keeps SQLite from putting the token into substr() for the column, which would hide the index from it.
+        try database.run(
+            """
+            UPDATE nextcloud_device SET voip_token = NULL
+            WHERE voip_token IS NOT NULL AND substr(voip_token, 1, 16) = substr(?1, 1, 16) AND +voip_token = ?1 AND updated_at < ?2
+            """,
+            token.text, token.attemptedAt)
+        let hour = now.advanced(by: .seconds(-3_600))
+        let deaths = try database.count("SELECT count(*) FROM nextcloud_device WHERE removed_at > ? AND is_dead = 1", hour)
+        try database.run(
+            """
+            UPDATE nextcloud_device SET removed_at = ?1, is_dead = 1, token = '', voip_token = NULL WHERE id IN (
+                SELECT id FROM nextcloud_device
+                WHERE substr(token, 1, 16) = substr(?2, 1, 16) AND removed_at IS NULL AND +token = ?2 AND platform = ?3 AND updated_at < ?4
+                LIMIT ?5)
+            """,
+            now, token.text, platform.rawValue, token.attemptedAt, max(0, Self.maximumDeathsPerHour - deaths))
+    }
+
+    /// - Returns: how many are forgotten.
+    func forgetRemovedDevices(before now: Timestamp, limit: Int) throws -> Int {
+        try database.run(
+            "DELETE FROM nextcloud_device WHERE id IN (SELECT id FROM nextcloud_device WHERE removed_at < ? LIMIT ?)",
+            now.advanced(by: .zero - NextcloudProxy.removalMemory), limit)
+    }
+}
+
+extension Database {
+    fileprivate func device(_ identifier: DeviceIdentifier) throws -> Device? {
+        try first(
+            """
+            SELECT user_key, push_token_hash, platform, token, topic, voip_token, voip_topic, created_at, updated_at FROM nextcloud_device
+            WHERE identifier_prefix = ? AND identifier = ? AND removed_at IS NULL
+            """,
+            identifier.digest.prefix, identifier.digest
+        ) { row in
+            guard let userKey = RSAPublicKey(der: try row.next()) else { throw StoreError.damaged }
+            let hash: Digest64 = try row.next()
+            guard let platform = GatewayNotification.Platform(rawValue: try row.next()) else { throw StoreError.damaged }
+            return Device(
+                identifier: identifier, userKey: userKey, pushTokenHash: hash, platform: platform, token: try row.next(),
+                topic: try row.next(), voipToken: try row.next(), voipTopic: try row.next(), createdAt: try row.next(),
+                updatedAt: try row.next())
+        }
+    }
+
+    fileprivate func isRemoved(_ identifier: DeviceIdentifier, since: Timestamp) throws -> Bool {
+        try count(
+            "SELECT count(*) FROM nextcloud_device WHERE identifier_prefix = ? AND identifier = ? AND removed_at >= ?",
+            identifier.digest.prefix, identifier.digest, since) > 0
+    }
+
+    /// The token that a push went to which was accepted at a time, if it is still the device's.
+    func nextcloudToken(of identifier: Digest64, topic: String, registeredBefore time: Timestamp) throws -> String? {
+        try first(
+            """
+            SELECT CASE WHEN voip_topic = ? THEN voip_token ELSE token END FROM nextcloud_device
+            WHERE identifier_prefix = ? AND identifier = ? AND removed_at IS NULL AND updated_at < ?
+            """,
+            topic, identifier.prefix, identifier, time
+        ) { try $0.next(String?.self) } ?? nil
+    }
+}

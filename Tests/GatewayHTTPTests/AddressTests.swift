@@ -1,0 +1,36 @@
+import GatewayHTTP
+import HTTPClient
+import TestSupport
+import Testing
+
+/// Which addresses a stranger may have us connect to, and by which one limits go.
+@Suite(.safetyNet)
+struct AddressTests {
+    @Test(arguments: [
+        "1.1.1.1", "172.15.0.1", "172.32.0.1", "100.63.0.1", "100.128.0.1", "223.255.255.255", "2606:4700::1", "2002:0101:0101::1",
+        "64:ff9b::101:101",
+    ])
+    func `these are public`(text: String) throws {
+        #expect(try #require(IPAddress(text)).isPublic)
+    }
+
+    @Test(arguments: [
+        "0.0.0.0", "0.1.2.3", "10.0.0.1", "100.64.0.1", "100.127.255.255", "127.0.0.1", "127.255.0.1", "169.254.169.254", "172.16.0.1",
+        "172.31.255.255", "192.0.0.1", "192.0.2.1", "192.88.99.1", "192.168.0.1", "198.18.0.1", "198.19.0.1", "198.51.100.1", "203.0.113.1",
+        "224.0.0.1", "240.0.0.1", "255.255.255.255", "::", "::1", "fe80::1", "fec0::1", "fc00::1", "fdff::1", "ff02::1", "2001::1",
+        "2001:db8::1",
+        "3fff::1", "::ffff:127.0.0.1", "::ffff:10.0.0.1", "::127.0.0.1", "64:ff9b::7f00:1", "64:ff9b:1::1", "2002:7f00:1::1", "[::1]",
+    ])
+    func `these are not`(text: String) throws {
+        #expect(try !#require(IPAddress(text)).isPublic)
+    }
+
+    @Test(arguments: ["", "1.2.3", "1.2.3.4.5", "127.1", "0x7f.0.0.1", "1.2.3.4:5", "localhost", "[1.2.3.4", ":::", "fe80::1%lo"])
+    func `other texts are no address`(text: String) {
+        #expect(IPAddress(text) == nil)
+    }
+
+    @Test func `IPv4 within IPv6 is IPv4`() {
+        #expect(IPAddress("::ffff:1.2.3.4") == IPAddress("1.2.3.4"))
+    }
+}

@@ -1,0 +1,110 @@
+import Foundation
+import HTTPClient
+import TestSupport
+import Testing
+
+@testable import NextcloudProxy
+
+enum IPv4 {
+    static let loopback = IPAddress("127.0.0.1") ?? { fatalError("no address") }()
+}
+
+/// Where an account's key is asked for, and what is never asked (GATEWAYS.md §2.5).
+@Suite(.safetyNet)
+struct CloudIDTests {
+    @Test(
+        arguments: [
+            ("alice@cloud.example.com", "https://cloud.example.com/ocs/v2.php/identityproof/key/alice?format=json"),
+            ("alice@https://cloud.example.com/", "https://cloud.example.com/ocs/v2.php/identityproof/key/alice?format=json"),
+            ("bob@cloud.example.com/nextcloud", "https://cloud.example.com/nextcloud/ocs/v2.php/identityproof/key/bob?format=json"),
+            (
+                "bob@cloud.example.com/nextcloud/index.php/x",
+                "https://cloud.example.com/nextcloud/ocs/v2.php/identityproof/key/bob?format=json"
+            ),
+            ("bob@http://nc.internal:8080/a/b//", "http://nc.internal:8080/a/b/ocs/v2.php/identityproof/key/bob?format=json"),
+            ("a@b.example@Cloud.Example.com", "https://cloud.example.com/ocs/v2.php/identityproof/key/a%40b.example?format=json"),
+            ("a b'=-_.@c.example:444", "https://c.example:444/ocs/v2.php/identityproof/key/a%20b%27%3D-_.?format=json"),
+            ("a@[2606:4700::1]:8443/x", "https://[2606:4700::1]:8443/x/ocs/v2.php/identityproof/key/a?format=json"),
+            ("a@c.example/x@y", nil), ("a@[1.2.3.4]", nil), ("a@[::1]x", nil),
+            ("", nil), ("alice", nil), ("@cloud.example.com", nil), ("alice@", nil), ("alice@/x", nil), ("a/b@c.example", nil),
+            ("a?b@c.example", nil), ("zoë@c.example", nil), ("a@c.example?x", nil), ("a@c.example#x", nil), ("a@u:p@c.example", nil),
+            ("a@c.example:x", nil), ("a@c.example:65536", nil), ("a@c.example:0", nil), ("a@ftp://c.example", nil),
+            ("a@c.example/../x", nil),
+            ("a@c.example/\r\nx", nil), ("a@c exa", nil), ("a@" + String(repeating: "x", count: 512), nil),
+        ] as [(String, String?)])
+    func `a cloud id names one address or none`(text: String, url: String?) {
+        #expect(CloudID(text)?.keyURL == url)
+    }
+
+    @Test func `the key is in the answer`() throws {
+        let answer = try #require(GatewayVectors.all.identity_proof["response_200"])
+        let pem = try #require(answer["ocs"]?["data"]?["public"]?.string)
+        let body = #"{"ocs":{"meta":{"status":"ok"},"data":{"public":"\#(pem.replacing("\n", with: "\\n"))","x":[1]}}}"#
+        #expect(HTTPIdentityProof.key(in: Array(body.utf8)) == GatewayVectors.publicKey("user_alice_rotated"))
+        for other in [#"{"ocs":{"meta":{},"data":["User not found"]}}"#, "[]", "", #"{"ocs":{"data":{"public":7}}}"#, body + "x"] {
+            #expect(HTTPIdentityProof.key(in: Array(other.utf8)) == nil)
+        }
+    }
+
+    // MARK: Over HTTP
+
+    static func answer(_ pem: String) -> String {
+        #"{"ocs":{"meta":{"status":"ok","statuscode":200,"message":"OK"},"data":{"public":"\#(pem.replacing("\n", with: "\\n"))"}}}"#
+    }
+
+    static func account(_ server: RawServer, _ host: String = "127.0.0.1") throws -> CloudID {
+        try #require(CloudID("alice@http://\(host):\(server.port)"))
+    }
+
+    @Test func `a host that the operator trusts may be private and plain`() async throws {
+        let requests = Recorder<String>()
+        let server = try RawServer { connection in
+            connection.readRequest().map { requests.append($0) }
+            connection.respond(body: Self.answer(GatewayVectors.key("user_alice").public_spki_pem))
+        }
+        defer { server.stop() }
+        let proof = HTTPIdentityProof(http: HTTPClient(), trustedHosts: ["127.0.0.1"])
+        #expect(await proof.key(of: try Self.account(server)) == GatewayVectors.publicKey("user_alice"))
+        let request = try #require(requests.all.first).lowercased()
+        #expect(request.hasPrefix("get /ocs/v2.php/identityproof/key/alice?format=json http/1.1"))
+        #expect(request.contains("ocs-apirequest: true") && request.contains("accept: application/json"))
+    }
+
+    @Test(arguments: ["127.0.0.1", "localhost"])
+    func `no other is connected to at a private address, nor plainly`(host: String) async throws {
+        let server = try RawServer { $0.respond(body: Self.answer(GatewayVectors.key("user_alice").public_spki_pem)) }
+        defer { server.stop() }
+        let proof = HTTPIdentityProof(http: HTTPClient(), trustedHosts: ["example.com"])
+        #expect(await proof.key(of: try Self.account(server, host)) == nil)
+        let encrypted = try #require(CloudID("alice@\(host):\(server.port)"))
+        #expect(await proof.key(of: encrypted) == nil)
+        // Where the address would do, it is the connection that is refused.
+        let http = HTTPClient()
+        var request = HTTPRequest(
+            method: .get, url: "http://\(host):\(server.port)/", timeout: TestNode.patience, maximumResponseBodyByteCount: 1_000)
+        #expect(try await http.send(request).status == 200)
+        request.onlyPublicAddresses = true
+        let error = await #expect(throws: HTTPError.self) { try await http.send(request) }
+        #expect(error?.kind == .couldNotConnect && error?.requestMayHaveArrived == false)
+        #expect(server.connectionCount == 1)
+    }
+
+    @Test func `no redirect is followed, and no long answer read`() async throws {
+        let target = try RawServer { $0.respond(body: Self.answer(GatewayVectors.key("user_alice").public_spki_pem)) }
+        defer { target.stop() }
+        let server = try RawServer { connection in
+            guard let request = connection.readRequest() else { return }
+            if request.contains("/key/alice") {
+                connection.write("HTTP/1.1 302 Found\r\nLocation: \(target.url)\r\nContent-Length: 0\r\n\r\n")
+            } else {
+                connection.respond(
+                    body: String(repeating: " ", count: 64 << 10) + Self.answer(GatewayVectors.key("user_alice").public_spki_pem))
+            }
+        }
+        defer { server.stop() }
+        let proof = HTTPIdentityProof(http: HTTPClient(), trustedHosts: ["127.0.0.1"])
+        #expect(await proof.key(of: try Self.account(server)) == nil)
+        #expect(target.connectionCount == 0)
+        #expect(await proof.key(of: try #require(CloudID("bob@http://127.0.0.1:\(server.port)"))) == nil)
+    }
+}

@@ -1,0 +1,283 @@
+import Envelope
+import GatewayHTTP
+import HTTPClient
+import Notifications
+import StatusCrypto
+import TestSupport
+import Testing
+
+@testable import NextcloudProxy
+
+/// `POST /notifications` as Nextcloud's servers send it (GATEWAYS.md §2.4).
+@Suite(.safetyNet)
+struct NotificationsTests {
+    static let batch = GatewayVectors.all.batch
+
+    static func entry(_ name: String) -> String { GatewayVectors.notification(name).entry_json_string }
+    static func negative(_ name: String) -> String { GatewayVectors.all.negatives[name]?.string ?? "" }
+    static func identifier(_ session: String) -> String { GatewayVectors.session(session).deviceIdentifier }
+
+    static func unknown(_ sessions: String..., failed: Int) -> String {
+        #"{"unknown":[\#(sessions.map { "\"\(identifier($0))\"" }.joined(separator: ","))],"failed":\#(failed)}"#
+    }
+
+    // MARK: Whole batches
+
+    @Test func `the reference's batch is accepted in one go`() async throws {
+        try await withProxy { world async throws in
+            try await world.registerAlice()
+            let answer = try await world.client.send(.post, "/notifications", Self.batch.body)
+            #expect(answer == .init(status: 200, body: #"{"unknown":[],"failed":0}"#, contentType: "application/json"))
+            #expect(world.store.accepted.count == 4)
+            #expect(world.store.acceptedBatches.value == 1)
+            let owners = Self.batch.entries.map { GatewayVectors.notification($0).entry.deviceIdentifier }
+            #expect(world.store.owners.map { DeviceIdentifier(Digest64($0) ?? .init()).text } == owners)
+        }
+    }
+
+    @Test func `without its devices they are unknown, each listed once`() async throws {
+        try await withProxy { world async throws in
+            let answer = try await world.client.send(.post, "/notifications", Self.batch.body)
+            #expect(answer.status == 200)
+            #expect(answer.body == Self.unknown("alice_talk_ios", "alice_files_android", failed: 4))
+            #expect(world.store.acceptedBatches.value == 0)
+        }
+    }
+
+    @Test func `entries are ordered by their numbers, with gaps, and those without one follow`() throws {
+        let body =
+            "x=1&notifications%5B7%5D=c&notifications[2]=b&notifications%5B%5D=d&notifications[0]=a&notifications[x]=&notifications[]=e"
+        #expect(try BatchBody.read(Array(body.utf8)) == ["a", "b", "c", "d", "e"])
+    }
+
+    @Test(arguments: ["", "x=1", "notifications=1", "notifications%5B0=1", "notifications%5B0%5D=%zz", "notifications%5B0%5D=%FF"])
+    func `a body without notifications is refused`(body: String) async throws {
+        try await withProxy { world async throws in
+            #expect(try await world.client.send(.post, "/notifications", body).status == 400)
+        }
+    }
+
+    @Test func `a batch has 10,000 entries and no more`() async throws {
+        try await withProxy { world async throws in
+            let entry = "&notifications[]={"
+            let most = try await world.client.send(.post, "/notifications", String(repeating: entry, count: 10_000))
+            #expect(most.status == 200)
+            #expect(most.body == #"{"unknown":[],"failed":10000}"#)
+            #expect(try await world.client.send(.post, "/notifications", String(repeating: entry, count: 10_001)).status == 413)
+        }
+    }
+
+    @Test func `a batch has 16 MiB and no more`() async throws {
+        try await withProxy { world async throws in
+            let body = "notifications[]=" + String(repeating: "x", count: 16 << 20)
+            #expect(try await world.client.send(.post, "/notifications", body).status == 413)
+            #expect(try await world.client.send(.post, "/notifications", String(body.prefix(16 << 20))).status == 200)
+        }
+    }
+
+    // MARK: Each entry on its own
+
+    @Test(arguments: [
+        ("not_json_entry", #"{"unknown":[],"failed":1}"#), ("tampered_subject_entry", #"{"unknown":[],"failed":1}"#),
+        ("double_hashed_subject_signature_entry", #"{"unknown":[],"failed":1}"#),
+        ("other_user_signature_entry", #"{"unknown":[],"failed":1}"#),
+        ("wrong_push_token_hash_entry", Self.unknown("alice_talk_ios", failed: 1)),
+        (
+            "unknown_device_entry",
+            #"{"unknown":["OipeEYwRR42XH4llVKxPwBLFv7w/F/j9IJQvgaLdBkqZL2zS9IVpkbt3aEyY9E7dKRuhfTyy+kOViBQuNodBgQ=="],"failed":1}"#
+        ),
+    ])
+    func `an entry that fails leaves the others alone`(name: String, expected: String) async throws {
+        try await withProxy { world async throws in
+            try await world.registerAlice()
+            let answer = try await world.notify([Self.negative(name), Self.entry("talk_chat_oaep")])
+            #expect(answer.body == expected)
+            #expect(world.store.accepted.count == 1)
+            // Not even a token that is not the registered one costs the device.
+            #expect(world.store.devices.count == 3)
+        }
+    }
+
+    @Test(arguments: ["deviceIdentifier", "pushTokenHash", "subject", "signature"])
+    func `a field that is missing or no string is a failure, and never unknown`(field: String) async throws {
+        try await withProxy { world async throws in
+            let entry = Self.entry("talk_chat_oaep")
+            let missing = entry.replacing("\"\(field)\":", with: "\"x\":")
+            let number = entry.replacing(try Regex("\"\(field)\":\"[^\"]*\""), with: "\"\(field)\":7")
+            let answer = try await world.notify([
+                missing, number, "[]", "7", "null", "\"x\"", entry + "x", String(repeating: "[", count: 5_000),
+            ])
+            #expect(answer.body == #"{"unknown":[],"failed":8}"#)
+        }
+    }
+
+    @Test(arguments: [
+        ("subject", "AAAA"), ("subject", "!"), ("subject", String(repeating: "A", count: 1_368)), ("signature", "AAAA"), ("signature", "!"),
+    ])
+    func `a subject is a block and a signature is one`(field: String, value: String) async throws {
+        try await withProxy { world async throws in
+            try await world.registerAlice()
+            let entry = Self.entry("talk_chat_oaep").replacing(try Regex("\"\(field)\":\"[^\"]*\""), with: "\"\(field)\":\"\(value)\"")
+            #expect(try await world.notify([entry]).body == #"{"unknown":[],"failed":1}"#)
+        }
+    }
+
+    // MARK: What phones get
+
+    @Test func `what older servers leave out means the usual`() async throws {
+        try await withProxy { world async throws in
+            try await world.registerAlice()
+            let odd = Self.entry("talk_call_oaep").replacing(#""type":"voip""#, with: #""type":"odd","more":{"a":[1]}"#)
+                .replacing(#""priority":"high""#, with: #""priority":7"#)
+            #expect(
+                try await world.notify([Self.negative("legacy_entry_without_priority_and_type"), odd]).body == #"{"unknown":[],"failed":0}"#
+            )
+            #expect(world.store.accepted.map(\.kind) == [.alert, .alert])
+            #expect(world.store.accepted.map(\.priority) == [.normal, .normal])
+        }
+    }
+
+    @Test func `an iPhone shows an alert, rings with its token for calls, and wakes up silently`() async throws {
+        try await withProxy { world async throws in
+            try await world.registerAlice()
+            _ = try await world.notify(["talk_chat_oaep", "talk_call_oaep", "delete_all_oaep", "files_share_ios_oaep"].map(Self.entry))
+            let (chat, call, silent, file) = (
+                world.store.accepted[0], world.store.accepted[1], world.store.accepted[2], world.store.accepted[3]
+            )
+            let text = "NEW_NOTIFICATION"
+            #expect(chat.kind == .alert && chat.priority == .high && chat.isMutable && chat.sound == "default" && !chat.isContentAvailable)
+            #expect(chat.alert == .init(title: text, body: text, titleLocalizationKey: text, bodyLocalizationKey: text))
+            #expect(chat.token == GatewayVectors.token("apns_normal").pushToken && chat.topic == "com.example.talk")
+            #expect(call.kind == .voip && call.priority == .high && call.alert == nil && call.sound == nil && !call.isMutable)
+            #expect(call.token == GatewayVectors.token("apns_voip").pushToken && call.topic == "com.example.talk.voip")
+            #expect(silent.kind == .background && silent.priority == .normal && silent.isContentAvailable && silent.alert == nil)
+            #expect(silent.token == GatewayVectors.token("apns_normal").pushToken)
+            #expect(file.topic == "com.example.files" && file.priority == .normal)
+            #expect(chat.data.keys.sorted() == ["signature", "subject"])
+            #expect(GatewayVectors.all.gorush_expected["talk_chat_oaep"]?["data"]?["subject"]?.string == chat.data["subject"])
+        }
+    }
+
+    @Test func `a call without a token for calls is an urgent alert`() async throws {
+        let device = Device(
+            identifier: DeviceIdentifier(Digest64()), userKey: GatewayVectors.publicKey("user_alice"), pushTokenHash: Digest64(),
+            platform: .ios, token: "t", topic: "a", createdAt: TestNode.start, updatedAt: TestNode.start)
+        var entry = try #require(BatchEntry(Self.entry("talk_call_oaep")))
+        entry.priority = .normal
+        let notification = entry.notification(for: device)
+        #expect(notification.kind == .alert && notification.priority == .high && notification.isMutable && notification.topic == "a")
+    }
+
+    @Test(arguments: [("files_share_android_pkcs1", .normal), ("twofactor_android_oaep", .high)] as [(String, GatewayNotification.Priority)])
+    func `an Android phone gets data and nothing to show`(name: String, priority: GatewayNotification.Priority) async throws {
+        try await withProxy { world async throws in
+            try await world.registerAlice()
+            _ = try await world.notify([Self.entry(name)])
+            let notification = try #require(world.store.accepted.first)
+            #expect(
+                notification.platform == .android && notification.alert == nil && notification.sound == nil && notification.topic == nil)
+            #expect(notification.priority == priority)
+            #expect(notification.token == GatewayVectors.token("fcm").pushToken)
+        }
+    }
+
+    // MARK: Unknown devices
+
+    @Test func `a push that overtakes the registration is only failed, for a minute`() async throws {
+        try await withProxy(.init(apps: ProxyWorld.apps, registrationsPerMinute: 0)) { world async throws in
+            #expect(try await world.notify([Self.entry("talk_chat_oaep")]).body == #"{"unknown":[],"failed":1}"#)
+            await world.advance(by: .seconds(59))
+            #expect(try await world.notify([Self.entry("talk_chat_oaep")]).body == #"{"unknown":[],"failed":1}"#)
+            await world.advance(by: .seconds(1))
+            #expect(try await world.notify([Self.entry("talk_chat_oaep")]).body == Self.unknown("alice_talk_ios", failed: 1))
+            // Once it was there, its grace begins anew.
+            _ = try await world.post("alice_talk_ios")
+            #expect(try await world.notify([Self.entry("talk_chat_oaep")]).body == #"{"unknown":[],"failed":0}"#)
+        }
+    }
+
+    @Test func `a device that was removed is unknown at once, for a day`() async throws {
+        try await withProxy(.init(apps: ProxyWorld.apps, registrationsPerMinute: 0)) { world async throws in
+            _ = try await world.post("alice_talk_ios")
+            #expect(try await world.client.send(.delete, "/devices?" + DevicesTests.deletion("alice_talk_ios")).status == 200)
+            await world.advance(by: NextcloudProxy.removalMemory)
+            #expect(try await world.notify([Self.entry("talk_chat_oaep")]).body == Self.unknown("alice_talk_ios", failed: 1))
+            await world.advance(by: .seconds(1))
+            #expect(try await world.notify([Self.entry("talk_chat_oaep")]).body == #"{"unknown":[],"failed":1}"#)
+        }
+    }
+
+    @Test func `first misses are bounded, and the newest are kept`() {
+        var misses = FirstMisses(grace: .seconds(60))
+        func identifier(_ number: Int) -> DeviceIdentifier {
+            DeviceIdentifier(Digest64(hex: String(repeating: "0", count: 128 - "\(number)".count) + "\(number)") ?? .init())
+        }
+        for number in 0...FirstMisses.maximumCount {
+            let isKnown = misses.miss(identifier(number), at: TestNode.start.advanced(by: .milliseconds(number)))
+            #expect(!isKnown)
+        }
+        let later = TestNode.start.advanced(by: .seconds(3_600))
+        let (newest, oldest) = (misses.miss(identifier(FirstMisses.maximumCount), at: later), misses.miss(identifier(0), at: later))
+        #expect(newest && !oldest)
+    }
+
+    // MARK: Repeats and limits
+
+    @Test func `the same notification again is no second push, for five minutes`() async throws {
+        try await withProxy { world async throws in
+            try await world.registerAlice()
+            let entry = Self.entry("talk_chat_oaep")
+            #expect(try await world.notify([entry, entry]).body == #"{"unknown":[],"failed":0}"#)
+            #expect(world.store.accepted.count == 1)
+            await world.advance(by: NextcloudProxy.repeatInterval)
+            #expect(try await world.notify([entry]).body == #"{"unknown":[],"failed":0}"#)
+            #expect(world.store.accepted.count == 1)
+            await world.advance(by: .seconds(1))
+            _ = try await world.notify([entry])
+            #expect(world.store.accepted.count == 2)
+        }
+    }
+
+    @Test func `what the store does not take is not accepted`() async throws {
+        try await withProxy { world async throws in
+            try await world.registerAlice()
+            world.store.set(isFull: true)
+            #expect(try await world.notify([Self.entry("talk_chat_oaep")]).status == 503)
+            #expect(world.store.acceptedBatches.value == 0)
+        }
+    }
+
+    @Test func `only servers with one of the keys, if there are keys`() async throws {
+        let key = "AAAAA-BBBBB-CCCCC-DDDDD-EEEEE"
+        try await withProxy(.init(apps: ProxyWorld.apps, subscriptionKeys: ["x", key])) { world async throws in
+            func status(_ keys: String...) async throws -> Int {
+                let headers = keys.map { (name: "X-Nextcloud-Subscription-Key", value: $0) }
+                return try await world.client.send(.post, "/notifications", Self.batch.body, headers: headers).status
+            }
+            #expect(try await status() == 401)
+            #expect(try await status("AAAAA-BBBBB-CCCCC-DDDDD-EEEEF") == 401)
+            #expect(try await status(key) == 200)
+        }
+    }
+
+    @Test func `an address that pushes to nobody is held, until an hour has passed`() async throws {
+        try await withProxy { world async throws in
+            let entry = Self.negative("unknown_device_entry")
+            #expect(try await world.notify(Array(repeating: entry, count: 1_001)).status == 200)
+            let answer = try await world.notify([entry])
+            #expect(answer.status == 429)
+            #expect(answer.retryAfter == "4")
+            await world.advance(by: .seconds(4))
+            #expect(try await world.notify([entry]).status == 200)
+        }
+    }
+
+    @Test func `an address has 600 batches a minute`() {
+        var limiter = RateLimiter(600, every: .seconds(60))
+        let client = IPv4.loopback
+        let waits = (0...600).map { _ in limiter.take(for: client, at: .zero) }
+        #expect(waits == Array(repeating: nil, count: 600) + [.seconds(1)])
+        let later = limiter.take(for: client, at: .milliseconds(100))
+        #expect(later == nil)
+    }
+}

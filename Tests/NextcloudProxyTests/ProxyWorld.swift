@@ -1,0 +1,157 @@
+import Envelope
+import Foundation
+import GatewayHTTP
+import HTTPClient
+import Logging
+import Notifications
+import RSA
+import StatusCrypto
+import Synchronization
+import TestSupport
+
+@testable import NextcloudProxy
+
+/// A proxy behind HTTP, its store in memory, and clocks that are set by hand.
+struct ProxyWorld: Sendable {
+    /// As strict as a database: one transaction at a time, and nothing of one that fails.
+    final class MemoryStore: ProxyStore, ProxyOutbox {
+        struct Full: Error {}
+
+        struct Content: Sendable {
+            var devices: [DeviceIdentifier: Device] = [:]
+            var removals: [DeviceIdentifier: Timestamp] = [:]
+            var accepted: [(notification: AcceptedNotification, at: Timestamp)] = []
+            var isFull = false
+        }
+
+        private let content = Mutex(Content())
+        let acceptedBatches = Condition(0)
+
+        var devices: [Device] { content.withLock { Array($0.devices.values) } }
+        var accepted: [GatewayNotification] { content.withLock { $0.accepted.map(\.notification.notification) } }
+        var owners: [[UInt8]] { content.withLock { $0.accepted.map(\.notification.owner) } }
+
+        func set(isFull: Bool) { content.withLock { $0.isFull = isFull } }
+
+        func changeDevice<Result: Sendable>(
+            _ identifier: DeviceIdentifier, at now: Timestamp, _ decide: @escaping @Sendable (Device?) -> (DeviceChange, Result)
+        ) async throws -> Result {
+            try content.withLock { content in
+                if content.isFull { throw Full() }
+                let (change, result) = decide(content.devices[identifier])
+                switch change {
+                case .none: break
+                case .put(let device):
+                    content.devices[identifier] = device
+                    content.removals[identifier] = nil
+                case .remove:
+                    content.devices[identifier] = nil
+                    content.removals[identifier] = now
+                }
+                return result
+            }
+        }
+
+        func devices(
+            _ identifiers: Set<DeviceIdentifier>, removedSince: Timestamp
+        ) async throws -> (known: [DeviceIdentifier: Device], removed: Set<DeviceIdentifier>) {
+            content.withLock { content in
+                (
+                    content.devices.filter { identifiers.contains($0.key) },
+                    Set(content.removals.filter { identifiers.contains($0.key) && $0.value >= removedSince }.keys)
+                )
+            }
+        }
+
+        func accept(_ notifications: [AcceptedNotification], repeatsSince: Timestamp, at now: Timestamp) async throws {
+            try content.withLock { content in
+                if content.isFull { throw Full() }
+                for notification in notifications
+                where !content.accepted.contains(where: { $0.notification.digest == notification.digest && $0.at >= repeatsSince }) {
+                    content.accepted.append((notification, now))
+                }
+            }
+            acceptedBatches.change { $0 += 1 }
+        }
+    }
+
+    /// Servers that show a key for an account.
+    final class StubProof: IdentityProof {
+        private let keys = Mutex<[String: RSAPublicKey]>([:])
+        private let asked = Mutex<[String]>([])
+
+        var questions: [String] { asked.withLock { $0 } }
+
+        func show(_ key: RSAPublicKey, at url: String) { keys.withLock { $0[url] = key } }
+
+        func key(of account: CloudID) async -> RSAPublicKey? {
+            asked.withLock { $0.append(account.keyURL) }
+            return keys.withLock { $0[account.keyURL] }
+        }
+    }
+
+    static let talk = "Mozilla/5.0 (iOS) Nextcloud-Talk v23.0.2 (Strict VoIP)"
+    static let apps = [
+        AppRule(userAgent: "Nextcloud-Talk", token: .apns, platform: .ios, topic: "com.example.talk", voipTopic: "com.example.talk.voip"),
+        AppRule(token: .apns, platform: .ios, topic: "com.example.files"),
+        AppRule(token: .fcm, platform: .android),
+    ]
+
+    let client: GatewayClient
+    let store: MemoryStore
+    let proof: StubProof
+    let clock: ManualClock
+    let wallClock: ManualWallClock
+
+    func post(
+        _ session: String, _ request: String = "post_devices_form", userAgent: String = talk
+    ) async throws -> GatewayClient.Answer {
+        try await client.send(.post, "/devices", GatewayVectors.request(session, request), headers: [("User-Agent", userAgent)])
+    }
+
+    /// Registers all three devices of Alice.
+    func registerAlice() async throws {
+        for session in ["alice_talk_ios", "alice_files_android", "alice_files_ios"] {
+            let userAgent = session == "alice_talk_ios" ? Self.talk : "Jakarta Commons-HttpClient/3.1"
+            _ = try await post(session, userAgent: userAgent)
+        }
+    }
+
+    func notify(_ entries: [String]) async throws -> GatewayClient.Answer {
+        try await client.send(.post, "/notifications", Self.batch(entries))
+    }
+
+    static func batch(_ entries: [String]) -> String {
+        entries.enumerated().map { index, entry in "notifications%5B\(index)%5D=" + encode(entry) }.joined(separator: "&")
+    }
+
+    /// As `http_build_query` does.
+    static func encode(_ text: String) -> String {
+        text.utf8.map { byte in
+            switch Unicode.Scalar(byte) {
+            case "0"..."9", "a"..."z", "A"..."Z", "-", ".", "_": String(Unicode.Scalar(byte))
+            case " ": "+"
+            default: "%" + Hex.encode([byte]).uppercased()
+            }
+        }.joined()
+    }
+
+    /// Both clocks.
+    func advance(by duration: Duration) async {
+        wallClock.advance(by: duration)
+        clock.advance(by: duration)
+    }
+}
+
+func withProxy(
+    _ configuration: NextcloudProxy.Configuration = .init(apps: ProxyWorld.apps, firstMissGrace: .zero, registrationsPerMinute: 0),
+    trustedProxies: Set<IPAddress> = [], logger: Logger = quietLogger, _ test: (ProxyWorld) async throws -> Void
+) async throws {
+    let (store, proof) = (ProxyWorld.MemoryStore(), ProxyWorld.StubProof())
+    let (clock, wallClock) = (ManualClock(), ManualWallClock(TestNode.start))
+    let proxy = NextcloudProxy(
+        configuration: configuration, store: store, outbox: store, proof: proof, clock: clock, wallClock: wallClock.clock, logger: logger)
+    try await withGateways([proxy], trustedProxies: trustedProxies, logger: logger) { client in
+        try await test(ProxyWorld(client: client, store: store, proof: proof, clock: clock, wallClock: wallClock))
+    }
+}
