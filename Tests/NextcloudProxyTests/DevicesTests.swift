@@ -74,7 +74,7 @@ struct DevicesTests {
     @Test func `a plus that was not encoded is one all the same`() async throws {
         try await withProxy { world async throws in
             let form = GatewayVectors.request("alice_talk_ios", "post_devices_form").split(separator: "&")
-                .map { $0.hasPrefix("userPublicKey") ? String($0) : $0.replacing("%2B", with: "+") }.joined(separator: "&")
+                .map { $0.hasPrefix("userPublicKey") ? String($0) : String($0.replacing("%2B", with: "+")) }.joined(separator: "&")
             #expect(form.contains("+"))
             #expect(try await world.client.send(.post, "/devices", form, headers: [("User-Agent", ProxyWorld.talk)]).status == 200)
         }

@@ -205,7 +205,10 @@ struct SoftphoneTests {
             let body = "[\(push(Self.token)),7,\(push(Self.deadToken))]"
             let answer = try await client.send(.post, "/pnm2/multisend", body, type: "application/json")
             #expect(answer.status == 200)
-            guard case .array(let answers) = try #require(answer.json) else { return Issue.record("no list") }
+            guard case .array(let answers) = try #require(answer.json) else {
+                Issue.record("no list")
+                return
+            }
             #expect(answers.map { $0["code"] } == [.number(500), .number(400), .number(200)])
             outbox.state.withLock { $0.isFull = true }
             let full = try await client.send(.post, "/pnm2/send", push(Self.deadToken), type: "application/json")
