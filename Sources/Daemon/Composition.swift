@@ -66,7 +66,8 @@ struct Composition {
         let adminServer = AdminServer(
             address: settings.adminListen,
             content: AdminServer.Content(
-                troubles: troubles, warnings: { delivery?.warnings ?? [] }, metrics: metricsText, identityJSON: identity.json,
+                troubles: troubles, warnings: { transport.warnings + (delivery?.warnings ?? []) }, metrics: metricsText,
+                identityJSON: identity.json,
                 feedback: feedback, feedbackSecret: settings.feedbackSecret, restoreDeadTokens: restoreDeadTokens,
                 token: files.adminToken, allowedHosts: settings.adminAllowedHosts),
             logger: logger, onListening: { readiness.adminListens(on: $0) })
@@ -92,10 +93,11 @@ struct Composition {
     ) -> any MessageTransport {
         switch settings.transportKind {
         case .embedded:
-            EmbeddedTransport(bus: bus, pubsubTopics: settings.pubsubTopics)
+            return EmbeddedTransport(bus: bus, pubsubTopics: settings.pubsubTopics)
         case .waku:
-            WakuTransport(
-                node: WakuNode(url: settings.wakuURL, client: HTTPClient()), configuration: settings.waku, checkpoints: checkpoints,
+            let client = HTTPClient()
+            return WakuTransport(
+                nodes: settings.wakuURLs.map { WakuNode(url: $0, client: client) }, configuration: settings.waku, checkpoints: checkpoints,
                 clock: ContinuousClock(), wallClock: .system, logger: logger)
         }
     }
