@@ -100,15 +100,16 @@ final class WakuNodeLink: Sendable {
         base.metrics.count(.taken)
         base.metrics.countFetched(envelopes.count, from: .relay)
         status.polled(topic, at: base.wallClock.now())
+        let readable = envelopes.filter { LiveBatch.isReadable($0) || !receiver.wants(contentTopic: $0.message.contentTopic) }
         // Foreign messages too: reading them once more from the store to learn their hashes would cost more than computing them.
-        let hashes = envelopes.map(\.hash)
+        let hashes = readable.map(\.hash)
         let isNew = base.known.withLock { known in
             var batch: Set<Digest32> = []
             return hashes.map { !known.contains($0) && batch.insert($0).inserted }
         }
         base.metrics.known.increment(by: isNew.count { !$0 })
-        let wanted = zip(envelopes, isNew).filter { $1 && receiver.wants(contentTopic: $0.message.contentTopic) }.map(\.0)
-        return .took(LiveBatch(wanted: wanted, hashes: hashes))
+        let wanted = zip(readable, isNew).filter { $1 && receiver.wants(contentTopic: $0.message.contentTopic) }.map(\.0)
+        return .took(LiveBatch(wanted: wanted, hashes: hashes, unreadableCount: envelopes.count - readable.count))
     }
 
     /// Known is only what the receiver has accepted: until then the history would find it missing, and hold the checkpoint.
