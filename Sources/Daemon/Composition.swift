@@ -43,6 +43,7 @@ struct Composition {
         let delivery = Self.delivery(basis, directory)
         let engine = Self.engine(basis, directory, transport, delivery)
         let troubles: @Sendable () async -> [String] = { transport.troubles + engine.troubles + (delivery?.troubles ?? []) }
+        let warnings: @Sendable () -> [String] = { transport.warnings + (delivery?.warnings ?? []) }
         let readiness = Readiness(
             relayCount: basis.relayAddresses.count, hasGateways: settings.gateways != nil, publicKey: basis.identity.publicKey,
             readyFile: readyFile, clock: ContinuousClock(), logger: logger, troubles: troubles)
@@ -52,7 +53,7 @@ struct Composition {
             await delivery?.refreshMetrics()
             return metrics.render()
         }
-        admin = Self.admin(basis, directory, delivery, readiness, troubles: troubles, metrics: metricsText)
+        admin = Self.admin(basis, directory, delivery, readiness, troubles: troubles, warnings: warnings, metrics: metricsText)
         relays = Self.relays(basis, bus, readiness)
         gateways = Self.gateways(basis, delivery, readiness)
         self.delivery = delivery
@@ -78,13 +79,14 @@ struct Composition {
 
     private static func transport(_ basis: Basis, _ bus: Bus) -> any MessageTransport {
         let settings = basis.settings
-        return switch settings.transportKind {
+        switch settings.transportKind {
         case .embedded:
-            EmbeddedTransport(bus: bus, pubsubTopics: settings.pubsubTopics)
+            return EmbeddedTransport(bus: bus, pubsubTopics: settings.pubsubTopics)
         case .waku:
-            WakuTransport(
-                node: WakuNode(url: settings.wakuURL, client: HTTPClient()), configuration: settings.waku, checkpoints: basis.files.store,
-                clock: ContinuousClock(), wallClock: .system, logger: basis.logger)
+            let client = HTTPClient()
+            return WakuTransport(
+                nodes: settings.wakuURLs.map { WakuNode(url: $0, client: client) }, configuration: settings.waku,
+                checkpoints: basis.files.store, clock: ContinuousClock(), wallClock: .system, logger: basis.logger)
         }
     }
 
@@ -133,7 +135,8 @@ struct Composition {
 
     private static func admin(
         _ basis: Basis, _ directory: TopicDirectory, _ delivery: DeliveryLoop?, _ readiness: Readiness,
-        troubles: @escaping @Sendable () async -> [String], metrics: @escaping @Sendable () async -> String
+        troubles: @escaping @Sendable () async -> [String], warnings: @escaping @Sendable () -> [String],
+        metrics: @escaping @Sendable () async -> String
     ) -> ListeningService {
         let (settings, store) = (basis.settings, basis.files.store)
         var feedback: (@Sendable (GorushFailure) async -> Void)?
@@ -144,7 +147,7 @@ struct Composition {
             return restored.count
         }
         let content = AdminServer.Content(
-            troubles: troubles, warnings: { delivery?.warnings ?? [] }, metrics: metrics, identityJSON: basis.identity.json,
+            troubles: troubles, warnings: warnings, metrics: metrics, identityJSON: basis.identity.json,
             feedback: feedback, feedbackSecret: settings.feedbackSecret, restoreDeadTokens: restoreDeadTokens,
             token: basis.files.adminToken, allowedHosts: settings.adminAllowedHosts)
         let server = AdminServer(

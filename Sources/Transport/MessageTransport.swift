@@ -12,6 +12,13 @@ package protocol MessageTransport: Sendable {
 
     /// What keeps the transport from being usable, in words for an operator; empty when it is ready.
     var troubles: [String] { get }
+
+    /// What is wrong while the transport is usable all the same, in words for an operator.
+    var warnings: [String] { get }
+}
+
+extension MessageTransport {
+    package var warnings: [String] { [] }
 }
 
 /// Takes what a transport received. The engine implements it.

@@ -15,6 +15,8 @@ package struct WakuNode: Sendable {
     static let maximumBatchByteCount = 64 << 20
     static let maximumAnswerByteCount = 64 << 10
 
+    /// What tells it from other nodes: its URL without scheme and user, whose password is not for logs.
+    package let name: String
     private let url: String
     private let client: HTTPClient
     private let commandTimeout: Duration
@@ -25,6 +27,9 @@ package struct WakuNode: Sendable {
         url: String, client: HTTPClient, commandTimeout: Duration = Self.commandTimeout, readTimeout: Duration = Self.readTimeout
     ) {
         self.url = url.hasSuffix("/") ? String(url.dropLast()) : url
+        let place = self.url.split(separator: "://", maxSplits: 1).last ?? ""
+        let authority = place.prefix { $0 != "/" }
+        name = String(place[(authority.lastIndex(of: "@").map { place.index(after: $0) } ?? place.startIndex)...])
         self.client = client
         self.commandTimeout = commandTimeout
         self.readTimeout = readTimeout
@@ -65,9 +70,12 @@ package struct WakuNode: Sendable {
         }
     }
 
-    /// Publishes a message as it is: version and timestamp are the caller's. Have one POST under way at most (WAKU_REST.md §1.2).
-    package func publish(_ envelope: WakuEnvelope) async throws(NodeError) {
-        _ = try await send(.post, messagesPath(envelope.pubsubTopic), body: MessageJSON.request(envelope.message))
+    /// Publishes a message as it is: version and timestamp are the caller's. Have no more POSTs under way than the kind of node takes.
+    ///
+    /// - Returns: the kind, which the answer tells.
+    @discardableResult
+    package func publish(_ envelope: WakuEnvelope) async throws(NodeError) -> NodeKind {
+        NodeKind(answer: try await send(.post, messagesPath(envelope.pubsubTopic), body: MessageJSON.request(envelope.message)))
     }
 
     /// What keeps the node from being of use, in its own words; empty when it is ready or cannot tell.

@@ -27,6 +27,17 @@ struct SettingsTests {
             problem:
                 "transport.waku.url: expected an http or https URL, with a port up to 65535 if with any, and without query (FILE, line 3)"),
         Case(
+            yaml: "transport: { waku: { url: 'http://a', urls: ['http://b', 'http://c'] } }\n",
+            problem: "transport.waku.url: of no use beside transport.waku.urls, which names all nodes; leave one of the two out"),
+        Case(
+            yaml: "transport: { waku: { urls: ['http://b', 'http://b'] } }\n", problem: "transport.waku.urls: http://b is there twice"),
+        Case(
+            yaml: "transport: { waku: { urls: ['http://b', 'c'] } }\n",
+            problem: "transport.waku.urls: expected a list of URLs, each an http or https URL"),
+        Case(
+            yaml: "transport: { waku: { concurrentPosts: 0 } }\n",
+            problem: "transport.waku.concurrentPosts: expected a whole number from 1 to 64, found 0 (FILE, line 1)"),
+        Case(
             yaml: "admin: { listen: '127.0.0.1:99999' }\n",
             problem:
                 "admin.listen: expected HOST:PORT, like 127.0.0.1:8645; port 0 means any free port, found 127.0.0.1:99999 (FILE, line 1)"),

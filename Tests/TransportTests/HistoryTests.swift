@@ -26,6 +26,34 @@ import Wire
 
     func ago(_ duration: Duration) -> Timestamp { world.now.advanced(by: .zero - duration) }
 
+    @Test(arguments: [1, 2, 3]) func `a store whose cursors lead in a circle is given up, later and later, until they advance`(length: Int)
+        throws
+    {
+        let world = HistoryWorld()
+        for number in 0..<250 { world.archive(.seconds(250 - number), number: number) }
+        var history = world.history()
+        history.note(.loaded(world.now.advanced(by: .seconds(-3_600))), at: world.now)
+        history.note(.gap, at: world.now)
+        var requests = 0
+        var delays: [Duration] = []
+        while delays.count < 8, requests < 1_000 {
+            switch history.action.work {
+            case .ask(let query):
+                if let delay = history.action.delay, delay > .zero { delays.append(delay) }
+                requests += 1
+                var page = try world.page(query)
+                page.cursor = "\(requests % length)"
+                history.note(.page(page), at: world.now)
+            case let work: history.note(try world.carryOut(work), at: world.now)
+            }
+        }
+        #expect(delays.map(\.components.seconds) == [1, 2, 4, 8, 16, 32, 60, 60])
+        #expect(history.action.trouble == "the store's cursor does not advance")
+        try world.run(&history)
+        #expect(history.action.trouble == nil)
+        #expect(world.missing(until: world.now) == 0)
+    }
+
     @Test mutating func `asks for nothing before the node gives live messages`() throws {
         #expect(history.action.work == .load)
         history.note(.loaded(ago(.seconds(600))), at: world.now)

@@ -1,5 +1,6 @@
 import Envelope
 import HTTPClient
+import MessageBus
 import Relay
 import ServiceLifecycle
 import TestSupport
@@ -43,6 +44,23 @@ struct WakuTransportTests {
                 await world.pass(WakuWorld.interval, dueIn: [WakuWorld.interval, WakuWorld.interval])
                 #expect(Set(world.receiver.condition.value.messages.map(\.pubsubTopic)) == Set(topics))
                 #expect(topics.map { world.checkpoints.checkpoint(of: $0) } == [TestNode.start, TestNode.start])
+            }
+        }
+    }
+
+    @Test func `a twin with another version does not take the place of a message, live or in the store`() async throws {
+        try await world.withNode { node async throws in
+            try await world.whileRunning(world.transport(node.url)) { () async throws in
+                for (number, isTogether) in [(1, true), (2, false)] as [(UInt8, Bool)] {
+                    var twin = world.envelope(number)
+                    twin.message.version = 0
+                    try await world.peer.publish(twin)
+                    if !isTogether { await world.pass(WakuWorld.interval) }
+                    try await world.send([number])
+                    await world.pass(WakuWorld.interval)
+                    #expect(world.receiver.numbers.last == number)
+                }
+                #expect(world.receiver.condition.value.messages.allSatisfy { $0.message.version == 1 })
             }
         }
     }

@@ -111,8 +111,13 @@ struct WakuWorld {
     }
 
     func transport(_ url: String, _ configuration: WakuTransport.Configuration? = nil) -> WakuTransport {
-        WakuTransport(
-            node: WakuNode(url: url, client: HTTPClient(), commandTimeout: TestNode.patience, readTimeout: TestNode.patience),
+        transport([url], configuration)
+    }
+
+    func transport(_ urls: [String], _ configuration: WakuTransport.Configuration? = nil) -> WakuTransport {
+        let client = HTTPClient()
+        return WakuTransport(
+            nodes: urls.map { WakuNode(url: $0, client: client, commandTimeout: TestNode.patience, readTimeout: TestNode.patience) },
             configuration: configuration ?? .init(pubsubTopics: [TestNode.topic], pollInterval: Self.interval),
             checkpoints: checkpoints, clock: clock, wallClock: wallClock.clock, jitter: { 1 }, logger: quietLogger)
     }

@@ -24,7 +24,8 @@ package struct Settings: Sendable {
     package var echoesReplies: Bool
     /// Each address is a node of its own on one bus.
     package var embeddedListen: [ListenAddress]
-    package var wakuURL: String
+    /// Of each node, at least one.
+    package var wakuURLs: [String]
     package var waku: WakuTransport.Configuration
     /// nil: dry run, no push leaves the machine.
     package var delivery: DeliveryConfiguration?
@@ -82,7 +83,7 @@ package struct Settings: Sendable {
             isSet: true, parse: Self.parsePubsubTopic, show: { $0 })
         echoesReplies = reader.bool("transport.replyEcho", default: true)
         embeddedListen = reader.addresses("transport.embedded.listen", default: [ListenAddress(host: "127.0.0.1", port: 8645)])
-        wakuURL = reader.url("transport.waku.url", default: "http://127.0.0.1:8645")
+        wakuURLs = Self.wakuURLs(&reader)
         waku = WakuTransport.Configuration(pubsubTopics: pubsubTopics)
         waku.pollInterval = reader.duration(
             "transport.waku.pollInterval", default: waku.pollInterval, in: .milliseconds(10)...Duration.seconds(60))
@@ -90,6 +91,7 @@ package struct Settings: Sendable {
         waku.usesHistory = reader.bool("transport.waku.history", default: waku.usesHistory)
         waku.storePeerAddress = reader.multiaddress("transport.waku.storePeer")
         waku.confirmsPublishing = reader.bool("transport.waku.confirmPublishing", default: waku.confirmsPublishing)
+        waku.concurrentPostCount = reader.optionalInteger("transport.waku.concurrentPosts", in: 1...64)
 
         (delivery, feedbackSecret) = Self.gorush(&reader)
 
@@ -118,6 +120,15 @@ package struct Settings: Sendable {
         guard reader.problems.isEmpty else { throw SettingsError(problems: reader.problems) }
         origins = source.origins
         effectiveYAML = Self.yaml(reader.effective)
+    }
+
+    private static func wakuURLs(_ reader: inout SettingsReader) -> [String] {
+        let urls = reader.urls("transport.waku.urls")
+        guard !urls.isEmpty else { return [reader.url("transport.waku.url", default: "http://127.0.0.1:8645")] }
+        if reader.url("transport.waku.url") != nil {
+            reader.note("transport.waku.url: of no use beside transport.waku.urls, which names all nodes; leave one of the two out")
+        }
+        return urls
     }
 
     private static func notePortsInUseTwice(_ addresses: [(key: String, address: ListenAddress)], _ reader: inout SettingsReader) {

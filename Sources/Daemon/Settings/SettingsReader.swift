@@ -46,6 +46,15 @@ struct SettingsReader {
         }
     }
 
+    /// nil when it is not set.
+    mutating func optionalInteger(_ key: String, in range: ClosedRange<Int>) -> Int? {
+        guard source.find(key) != nil else {
+            effective.append(Effective(key: key, value: nil))
+            return nil
+        }
+        return integer(key, default: range.lowerBound, in: range)
+    }
+
     mutating func share(_ key: String, default fallback: Double) -> Double {
         value(key, fallback, expected: "a number above 0 and up to 1") { text in
             Double(text).flatMap { $0 > 0 && $0 <= 1 ? $0 : nil }
@@ -169,6 +178,12 @@ struct SettingsReader {
 
     mutating func url(_ key: String) -> String? {
         optionalText(key) { reader in reader.url(key, default: "") }
+    }
+
+    mutating func urls(_ key: String) -> [String] {
+        list(
+            key, default: [], expected: "a list of URLs, each " + Self.urlExpectation, isSecret: true, isSet: true, parse: Self.parseURL,
+            show: Self.redact)
     }
 
     mutating func addresses(_ key: String, default fallback: [ListenAddress]) -> [ListenAddress] {

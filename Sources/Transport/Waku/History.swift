@@ -77,6 +77,7 @@ struct History {
     static let topicDelay = Duration.seconds(5)
     /// Foreign messages that are remembered until the window's registrations are known: 18 a second, at about 10 MB.
     static let maximumForeignCount = 65_536
+    static let stalled = "the store's cursor does not advance"
     static let backOff = BackOff(first: .seconds(1), longest: interval, minimumShare: 1)
     /// A gap is looked at once more after so many comparisons: a node that was down itself fetches what it missed from its peers only
     /// after its start (`--store-resume`, WAKU_REST.md §2.4).
@@ -95,6 +96,8 @@ struct History {
         /// The question of the listing, cursor included.
         var query: StoreQuery
         var isListed = false
+        /// Where the listing has been.
+        var cursors: Set<String> = []
         /// Hashes in the listing that are not known, to be fetched.
         var missing: [String] = []
         var hasOffered = false
@@ -119,6 +122,8 @@ struct History {
     private var foreign: [Foreign] = []
     private var pageSize = Self.maximumPageSize
     private var failureCount = 0
+    /// Of the window: how often its listing led nowhere.
+    private var stallCount = 0
     private var isInterrupted = false
     private var step = Action(work: .load, delay: .zero)
 
@@ -220,6 +225,7 @@ struct History {
         checkpoint = finished.checkpoint
         pass = nil
         foreign = []
+        stallCount = 0
         pageSize = Self.maximumPageSize
         guard finished.reachesPresent else { return begin(at: now) }
         if closingGapCount > 0 { remainingComparisons = Self.comparisonsBeforeReview }
@@ -256,6 +262,7 @@ struct History {
             pass?.missing.removeFirst(query.hashes.count)
             return offer(page.rows)
         }
+        if let cursor = page.cursor, page.rows.isEmpty || pass?.cursors.insert(cursor).inserted == false { return stall() }
         pass?.query.cursor = page.cursor
         pass?.isListed = page.cursor == nil
         let unknown = page.rows.filter { row in row.digest.map { !isKnown($0) } ?? true }
@@ -266,17 +273,22 @@ struct History {
 
     private mutating func offer(_ rows: [StorePage.Row]) {
         var wanted: [WakuEnvelope] = []
+        var hashes: [Digest32] = []
         for row in rows {
             guard let contentTopic = row.contentTopic else { continue }
-            if wants(contentTopic) {
-                if let envelope = row.envelope { wanted.append(envelope) }
+            let isWanted = wants(contentTopic)
+            let envelope = isWanted ? row.envelope : nil
+            if let envelope, !LiveBatch.isReadable(envelope) { continue }  // Its hash may be another message's.
+            if let digest = row.digest { hashes.append(digest) }
+            if isWanted {
+                if let envelope { wanted.append(envelope) }
             } else if foreign.count < Self.maximumForeignCount, let topic = Topic(contentTopic: contentTopic) {
                 foreign.append(Foreign(topic: topic, hash: row.hash))
             }
         }
         if !wanted.isEmpty { pass?.hasOffered = true }
         guard !rows.isEmpty else { return proceed() }
-        next(.offer(wanted, hashes: rows.compactMap(\.digest)), after: .zero)
+        next(.offer(wanted, hashes: hashes), after: .zero)
     }
 
     private mutating func accept() {
@@ -296,15 +308,27 @@ struct History {
     // MARK: Outcomes
 
     private mutating func next(_ work: Work, after delay: Duration?) {
-        (step.work, step.delay, step.trouble) = (work, delay, nil)
+        (step.work, step.delay, step.trouble) = (work, delay, stallCount > 0 ? Self.stalled : nil)
         failureCount = 0
+    }
+
+    /// A node with a wrong cursor would be asked for ever: the window is begun anew, later and later.
+    private mutating func stall() {
+        stallCount += 1
+        failureCount = stallCount - 1
+        fail(.cursorLost, Self.stalled)
     }
 
     /// The same work again, later and later; but not the same question if that was what failed.
     private mutating func fail(_ failure: Failure, _ reason: String) {
         let failureCount = failureCount + 1
         if pass != nil, case .ask = step.work, failure != .other {
-            if failure == .tooLarge { pageSize = max(1, pageSize / 2) } else { pass?.query.cursor = nil }
+            if failure == .tooLarge {
+                pageSize = max(1, pageSize / 2)
+            } else {
+                pass?.query.cursor = nil
+                pass?.cursors = []
+            }
             proceed()
         }
         self.failureCount = failureCount

@@ -49,7 +49,7 @@ struct PublishAttempts {
     }
 
     /// Whether the reason is the node's and not the message's.
-    private static func mayPass(_ error: NodeError) -> Bool {
+    static func mayPass(_ error: NodeError) -> Bool {
         switch error {
         case .unreachable, .unintelligible, .tooLarge: true
         case .refused(400, let text): text.contains("not subscribed")  // the poll is about to subscribe

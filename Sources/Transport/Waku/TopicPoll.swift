@@ -1,6 +1,7 @@
 import Concurrency
 import Envelope
 import StatusCrypto
+import Wire
 
 /// What a GET has taken from a node.
 struct LiveBatch: Equatable {
@@ -8,6 +9,15 @@ struct LiveBatch: Equatable {
     var wanted: [WakuEnvelope] = []
     /// Hashes of all messages, the foreign ones too: a comparison with the node's store tells by them what was missed.
     var hashes: [Digest32] = []
+    /// Messages that are neither offered nor remembered, because nobody can read them.
+    var unreadableCount = 0
+
+    /// What the node's cache held.
+    var count: Int { hashes.count + unreadableCount }
+
+    /// Whether a message on a topic of interest has the version that is ours. The hash does not cover it: what was dropped for its version
+    /// must not be known by its hash, or a twin of a message would take the message's place.
+    static func isReadable(_ envelope: WakuEnvelope) -> Bool { envelope.message.version == RFC26.messageVersion }
 }
 
 /// Why messages may have passed by unseen.
@@ -102,13 +112,13 @@ struct TopicPoll {
         action.overflowCount = nil
         switch event {
         case .took(let batch):
-            let cause = interruption ?? (batch.hashes.count >= overflowCount ? .overflow : nil)
+            let cause = interruption ?? (batch.count >= overflowCount ? .overflow : nil)
             action.reception = cause.map { .gap($0) }
             interruption = nil
             hasSubscribed = false
-            largestBatchCount = max(largestBatchCount, batch.hashes.count)
-            lastBatchIsLarge = batch.hashes.count >= max(1, (overflowCount + 1) / 4)  // The next one is taken at once.
-            succeed(batch.hashes.isEmpty ? .take : .offer(batch), after: batch.hashes.isEmpty ? interval : .zero)
+            largestBatchCount = max(largestBatchCount, batch.count)
+            lastBatchIsLarge = batch.count >= max(1, (overflowCount + 1) / 4)  // The next one is taken at once.
+            succeed(batch.hashes.isEmpty ? .take : .offer(batch), after: batch.hashes.isEmpty && !lastBatchIsLarge ? interval : .zero)
         case .accepted:
             succeed(.take, after: lastBatchIsLarge ? .zero : interval)
         case .notSubscribed where hasSubscribed:

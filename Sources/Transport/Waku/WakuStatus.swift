@@ -2,7 +2,7 @@ import Envelope
 import Logging
 import Synchronization
 
-/// What an operator may know about the node at any time.
+/// What an operator may know about a node at any time.
 final class WakuStatus: Sendable {
     private struct State {
         /// By subject: a pubsub topic, its history, the node's health, publishing.
@@ -14,7 +14,9 @@ final class WakuStatus: Sendable {
     private let state: Mutex<State>
     private let logger: Logger
 
-    init(pubsubTopics: [String], logger: Logger) {
+    init(node: String, pubsubTopics: [String], logger: Logger) {
+        var logger = logger
+        logger[metadataKey: "node"] = "\(node)"
         self.logger = logger
         state = Mutex(State(troubles: Dictionary(pubsubTopics.map { ($0, "not polled yet") }) { first, _ in first }))
     }
@@ -22,6 +24,8 @@ final class WakuStatus: Sendable {
     var troubles: [String] {
         state.withLock { $0.troubles.sorted { $0.key < $1.key }.map { "\($0): \($1)" } }
     }
+
+    func hasTrouble(about subject: String) -> Bool { state.withLock { $0.troubles[subject] != nil } }
 
     /// When the topic was last polled that has waited longest. Nil before the first poll.
     var oldestPoll: Timestamp? { state.withLock { $0.polls.values.min() } }

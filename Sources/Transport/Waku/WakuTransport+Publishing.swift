@@ -7,51 +7,80 @@ import Synchronization
 import WakuREST
 
 extension WakuTransport {
-    /// Queues behind what others publish: a node takes one message at a time (WAKU_REST.md §1.2).
+    /// Publishes through one of the nodes. Queues behind what others publish: a node takes few messages at a time (WAKU_REST.md §1.2).
     ///
-    /// - Throws: `queueFull` when too much waits already, `outdated` when the envelope is too old to be archived, else what the node
+    /// - Throws: `queueFull` when too much waits already, `outdated` when the envelope is too old to be archived, else what a node
     ///   answered at the last of several attempts.
     package func publish(_ envelope: WakuEnvelope) async throws {
         do {
             try backlog.withLock { backlog throws(TransportError) in try backlog.enter(envelope) }
         } catch {
-            metrics.count(.queueFull)
+            base.metrics.count(.queueFull)
             throw error
         }
         defer { backlog.withLock { $0.leave(envelope) } }
         let hash = envelope.hash
-        known.withLock { $0.insert([hash]) }  // the node will give it back to us
-        try await publishing.withLock { try await post(envelope) }
-        if configuration.confirmsPublishing { confirmations.withLock { $0.add(.init(hash: hash, envelope: envelope)) } }
+        base.known.withLock { $0.insert([hash]) }  // the nodes will give it back to us
+        try await post(envelope)
+        if base.configuration.confirmsPublishing { confirmations.withLock { $0.add(.init(hash: hash, envelope: envelope)) } }
     }
 
     private func post(_ envelope: WakuEnvelope) async throws {
         var attempts = PublishAttempts()
-        while true {
-            guard PublishAttempts.isFresh(envelope, at: wallClock.now()) else {
-                metrics.count(.outdated)
-                throw TransportError.outdated
-            }
-            do throws(NodeError) {
-                try await node.publish(envelope)
-                metrics.published.increment()
-                status.report(nil, about: "publishing")
-                return
-            } catch {
-                metrics.count(PublishFailure(error))
-                guard let delay = attempts.delay(after: error, jitter: jitter()) else {
-                    status.report("\(error)", about: "publishing")
-                    throw TransportError(error)
-                }
-                try await clock.sleep(for: delay)
-            }
+        while let error = try await postToEach(envelope) {
+            guard let delay = attempts.delay(after: error, jitter: base.jitter()) else { throw TransportError(error) }
+            try await base.clock.sleep(for: delay)
         }
+    }
+
+    /// Tries one node after the other until one takes the message.
+    ///
+    /// - Returns: why none did: a reason that may pass, if there is one.
+    private func postToEach(_ envelope: WakuEnvelope) async throws -> NodeError? {
+        var tried: Set<Int> = []
+        var failure: NodeError?
+        while tried.count < links.count {
+            let troubled = Set(links.indices.filter { links[$0].status.hasTrouble(about: envelope.pubsubTopic) })
+            let lane = await lanes.wait { [tried, base] lanes in
+                lanes.enter(besides: tried, troubled: troubled, at: base.wallClock.now())
+            }
+            guard let lane else { throw CancellationError() }
+            tried.insert(lane)
+            guard let error = try await post(envelope, on: lane) else { return nil }
+            if failure.map({ !PublishAttempts.mayPass($0) }) ?? true { failure = error }
+        }
+        return failure
+    }
+
+    /// - Returns: why the node did not take the message.
+    private func post(_ envelope: WakuEnvelope, on lane: Int) async throws -> NodeError? {
+        guard PublishAttempts.isFresh(envelope, at: base.wallClock.now()) else {
+            leave(lane, after: .unused)
+            base.metrics.count(.outdated)
+            throw TransportError.outdated
+        }
+        let link = links[lane]
+        do throws(NodeError) {
+            leave(lane, after: .taken(try await link.node.publish(envelope)))
+            base.metrics.published.increment()
+            link.status.report(nil, about: "publishing")
+            return nil
+        } catch {
+            base.metrics.count(PublishFailure(error))
+            leave(lane, after: .failed)
+            if lanes.read({ $0.isBroken(lane) }) || !PublishAttempts.mayPass(error) { link.status.report("\(error)", about: "publishing") }
+            return error
+        }
+    }
+
+    private func leave(_ lane: Int, after outcome: PublishLanes.Outcome) {
+        lanes.update { [base] lanes in lanes.leave(lane, after: outcome, at: base.wallClock.now()) }
     }
 
     /// Looks for what was published in the store, and publishes again what is not there: a node answers 200 also when it has no peer
     /// (WAKU_REST.md §1.2).
     func confirmPublished() async {
-        while await pause(Confirmations.interval) {
+        while await base.pause(Confirmations.interval) {
             let entries = confirmations.withLock { $0.take() }
             for start in stride(from: 0, to: entries.count, by: History.maximumHashCount) {
                 await confirm(Array(entries[start...].prefix(History.maximumHashCount)))
@@ -63,18 +92,19 @@ extension WakuTransport {
         var query = StoreQuery()
         query.hashes = entries.map { Hex.encode($0.hash.bytes, prefix: "0x") }
         query.includesData = false
-        query.peerAddress = configuration.storePeerAddress
-        guard let page = try? await node.storePage(query) else {
-            // A store that does not answer is the history's trouble; it proves nothing about the messages.
-            return metrics.unconfirmed.increment(by: entries.count)
+        query.peerAddress = base.configuration.storePeerAddress
+        var found: Set<Digest32>?
+        for link in links where found == nil {
+            found = (try? await link.node.storePage(query)).map { Set($0.rows.compactMap(\.digest)) }
         }
-        let found = Set(page.rows.compactMap(\.digest))
+        // A store that does not answer is the history's trouble; it proves nothing about the messages.
+        guard let found else { return base.metrics.unconfirmed.increment(by: entries.count) }
         for entry in entries where !found.contains(entry.hash) {
             do {
                 try await publish(entry.envelope)
             } catch {
-                metrics.unconfirmed.increment()
-                logger.warning("a published message is not in the node's store", metadata: ["error": "\(error)"])
+                base.metrics.unconfirmed.increment()
+                base.logger.warning("a published message is not in the node's store", metadata: ["error": "\(error)"])
             }
         }
     }

@@ -192,12 +192,14 @@ extension GorushNotification.Content {
     fileprivate var ciphertext: String {
         switch self {
         case .rfc71(_, let message, _), .statusGo(let message, _, _): message
+        case .plain: ""
         }
     }
 
     fileprivate var chat: String {
         switch self {
         case .rfc71(let chat, _, _), .statusGo(_, let chat, _): chat
+        case .plain: ""
         }
     }
 }

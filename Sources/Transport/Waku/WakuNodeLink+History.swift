@@ -6,45 +6,51 @@ import Synchronization
 import WakuREST
 
 /// The history of a pubsub topic: carries out what `History` decides.
-extension WakuTransport {
+extension WakuNodeLink {
     func followHistory(of topic: String, _ receiver: any EnvelopeReceiver, _ news: TopicNews) async {
         var history = History(
-            pubsubTopic: topic, peerAddress: configuration.storePeerAddress, wants: { receiver.wants(contentTopic: $0) },
-            isKnown: { hash in self.known.withLock { $0.contains(hash) } })
+            pubsubTopic: topic, peerAddress: base.configuration.storePeerAddress, wants: { receiver.wants(contentTopic: $0) },
+            isKnown: { hash in self.base.known.withLock { $0.contains(hash) } })
         var action = history.action
         while await pause(action.delay, orNews: news) {
             let event = if let event = news.nextForHistory() { event } else { await carryOut(action.work, receiver, topic) }
-            action = history.note(event, at: wallClock.now())
+            action = history.note(event, at: base.wallClock.now())
             status.report(action.trouble, about: "history of \(topic)")
             if action.hasFoundMissed { news.tellPollOfMissed() }
             guard action.filledGapCount > 0 else { continue }
-            metrics.gapsFilled.increment(by: action.filledGapCount)
-            logger.notice("caught up with the node's store", metadata: ["topic": "\(topic)"])
+            base.metrics.gapsFilled.increment(by: action.filledGapCount)
+            base.logger.notice("caught up with the node's store", metadata: ["node": "\(node.name)", "topic": "\(topic)"])
         }
+    }
+
+    /// That of a transport with one node counts until the node has its own.
+    private func checkpoint(of topic: String) async throws -> Timestamp? {
+        if let checkpoint = try await base.checkpoints.checkpoint(of: checkpointName(of: topic)) { return checkpoint }
+        return try await base.checkpoints.checkpoint(of: topic)
     }
 
     private func carryOut(_ work: History.Work, _ receiver: any EnvelopeReceiver, _ topic: String) async -> History.Event {
         do {
             switch work {
             case .load:
-                return .loaded(try await checkpoints.checkpoint(of: topic))
+                return .loaded(try await checkpoint(of: topic))
             case .rest:
                 return .rested
             case .ask(let query):
                 let page = try await node.storePage(query)
-                if query.includesData { metrics.countFetched(page.rows.count, from: .store) }
+                if query.includesData { base.metrics.countFetched(page.rows.count, from: .store) }
                 return .page(page)
             case .offer(let envelopes, let hashes):
                 try await offer(envelopes, hashes: hashes, to: receiver, origin: .backfilled)
-                metrics.recovered.increment(by: envelopes.count)
+                base.metrics.recovered.increment(by: envelopes.count)
                 return .accepted
             case .save(let checkpoint):
-                try await checkpoints.saveCheckpoint(checkpoint, of: topic)
+                try await base.checkpoints.saveCheckpoint(checkpoint, of: checkpointName(of: topic))
                 status.saved(checkpoint, of: topic)
                 return .saved
             }
         } catch {
-            metrics.historyFailures.increment()
+            base.metrics.historyFailures.increment()
             return .failed(History.Failure(error), "\(error)")
         }
     }
@@ -52,8 +58,8 @@ extension WakuTransport {
     /// - Parameter duration: nil waits for news only.
     /// - Returns: false when it is time to end.
     private func pause(_ duration: Duration?, orNews news: TopicNews) async -> Bool {
-        if duration == .zero { return await pause(.zero) }
-        await cancelWhenGracefulShutdown { [clock] in
+        if duration == .zero { return await base.pause(.zero) }
+        await cancelWhenGracefulShutdown { [clock = base.clock] in
             await withTaskGroup { group in
                 if let duration { group.addTask { try? await clock.sleep(for: duration) } }
                 group.addTask { await news.waitForHistory() }
@@ -61,7 +67,7 @@ extension WakuTransport {
                 group.cancelAll()
             }
         }
-        return await pause(.zero)
+        return await base.pause(.zero)
     }
 }
 

@@ -1,0 +1,37 @@
+import Envelope
+import Logging
+import ServiceLifecycle
+import Synchronization
+import Wire
+
+/// What the links to all nodes of a transport share.
+final class WakuBase: Sendable {
+    let configuration: WakuTransport.Configuration
+    let checkpoints: any CheckpointKeeper
+    let clock: any Clock<Duration>
+    let wallClock: WallClock
+    let jitter: @Sendable () -> Double
+    let logger: Logger
+    let metrics = WakuMetrics()
+    let known = Mutex(SeenCache())
+
+    init(
+        configuration: WakuTransport.Configuration, checkpoints: any CheckpointKeeper, clock: any Clock<Duration>, wallClock: WallClock,
+        jitter: @escaping @Sendable () -> Double, logger: Logger
+    ) {
+        self.configuration = configuration
+        self.checkpoints = checkpoints
+        self.clock = clock
+        self.wallClock = wallClock
+        self.jitter = jitter
+        self.logger = logger
+    }
+
+    /// Waits between actions, never during one: what a GET has taken from a node is gone if nobody reads the answer.
+    ///
+    /// - Returns: false when it is time to end.
+    func pause(_ duration: Duration) async -> Bool {
+        if duration > .zero { try? await cancelWhenGracefulShutdown { [clock] in try await clock.sleep(for: duration) } }
+        return !Task.isCancelled && !Task.isShuttingDownGracefully
+    }
+}

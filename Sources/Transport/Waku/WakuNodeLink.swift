@@ -1,0 +1,144 @@
+import CoreMetrics
+import Envelope
+import Logging
+import StatusCrypto
+import Synchronization
+import WakuREST
+import Wire
+
+/// One node of the transport: polls each pubsub topic, closes gaps from the node's store, and watches the node's health.
+///
+/// Each node's history stands for itself: a node that was down has a hole in its store where another has none, and only what every
+/// store was asked for is known to be lost nowhere.
+final class WakuNodeLink: Sendable {
+    /// A node's health changes slowly, and matters only to whoever reads it.
+    static let healthInterval = Duration.seconds(10)
+    /// A batch that cannot be recorded while the server stops is offered so often; then the next start has to find it in the store.
+    static let maximumLastOfferCount = 5
+
+    let node: WakuNode
+    let base: WakuBase
+    let status: WakuStatus
+    private let isOnly: Bool
+
+    /// - Parameter isOnly: whether the transport has no other node.
+    init(node: WakuNode, isOnly: Bool, base: WakuBase) {
+        self.node = node
+        self.isOnly = isOnly
+        self.base = base
+        status = WakuStatus(node: node.name, pubsubTopics: base.configuration.pubsubTopics, logger: base.logger)
+    }
+
+    func run(receiver: any EnvelopeReceiver) async {
+        await withDiscardingTaskGroup { group in
+            group.addTask { await self.watchHealth() }
+            for topic in base.configuration.pubsubTopics {
+                let news = TopicNews()
+                group.addTask { await self.poll(topic, receiver, news) }
+                if base.configuration.usesHistory { group.addTask { await self.followHistory(of: topic, receiver, news) } }
+            }
+        }
+    }
+
+    /// Where the topic's checkpoint is kept: how far the history of one node is known says nothing about another's.
+    func checkpointName(of topic: String) -> String {
+        isOnly ? topic : "\(topic) at \(node.name)"
+    }
+
+    // MARK: Polling
+
+    private func poll(_ topic: String, _ receiver: any EnvelopeReceiver, _ news: TopicNews) async {
+        let share = base.configuration.cacheCapacity / max(1, base.configuration.pubsubTopics.count)
+        var poll = TopicPoll(interval: base.configuration.pollInterval, cacheShare: share)
+        var action = poll.action
+        while await base.pause(action.delay) {
+            let event = if let event = news.nextForPoll() { event } else { await carryOut(action.work, topic, receiver) }
+            action = poll.note(event)
+            status.report(action.trouble, about: topic)
+            if let reception = action.reception { news.tellHistory(reception) }
+            if case .gap(let cause) = action.reception {
+                base.metrics.count(cause)
+                base.logger.notice(
+                    "messages may have been missed", metadata: ["node": "\(node.name)", "topic": "\(topic)", "cause": "\(cause)"])
+            }
+            if let count = action.overflowCount {
+                base.logger.warning(
+                    """
+                    the node's store had messages that its cache did not give; is transport.waku.cacheCapacity what the node has? \
+                    Batches of so many are taken for an overflow from now on
+                    """,
+                    metadata: ["node": "\(node.name)", "topic": "\(topic)", "count": "\(count)"])
+            }
+        }
+        if case .offer(let batch) = action.work { await offerLast(batch, receiver) }
+    }
+
+    private func carryOut(_ work: TopicPoll.Work, _ topic: String, _ receiver: any EnvelopeReceiver) async -> TopicPoll.Event {
+        do {
+            switch work {
+            case .take:
+                return try await take(topic, receiver)
+            case .subscribe:
+                try await node.subscribe(to: [topic])
+                base.logger.notice("subscribed", metadata: ["node": "\(node.name)", "topic": "\(topic)"])
+                return .subscribed
+            case .offer(let batch):
+                try await offer(batch.wanted, hashes: batch.hashes, to: receiver, origin: .live)
+                return .accepted
+            }
+        } catch {
+            if work == .take { base.metrics.count(.failed) }
+            return .failed("\(error)")
+        }
+    }
+
+    private func take(_ topic: String, _ receiver: any EnvelopeReceiver) async throws(NodeError) -> TopicPoll.Event {
+        guard let envelopes = try await node.takeMessages(on: topic) else {
+            base.metrics.count(.notSubscribed)
+            return .notSubscribed
+        }
+        base.metrics.count(.taken)
+        base.metrics.countFetched(envelopes.count, from: .relay)
+        status.polled(topic, at: base.wallClock.now())
+        let readable = envelopes.filter { LiveBatch.isReadable($0) || !receiver.wants(contentTopic: $0.message.contentTopic) }
+        // Foreign messages too: reading them once more from the store to learn their hashes would cost more than computing them.
+        let hashes = readable.map(\.hash)
+        let isNew = base.known.withLock { known in
+            var batch: Set<Digest32> = []
+            return hashes.map { !known.contains($0) && batch.insert($0).inserted }
+        }
+        base.metrics.known.increment(by: isNew.count { !$0 })
+        let wanted = zip(readable, isNew).filter { $1 && receiver.wants(contentTopic: $0.message.contentTopic) }.map(\.0)
+        return .took(LiveBatch(wanted: wanted, hashes: hashes, unreadableCount: envelopes.count - readable.count))
+    }
+
+    /// Known is only what the receiver has accepted: until then the history would find it missing, and hold the checkpoint.
+    func offer(
+        _ envelopes: [WakuEnvelope], hashes: [Digest32], to receiver: any EnvelopeReceiver, origin: EnvelopeOrigin
+    ) async throws {
+        if !envelopes.isEmpty { try await receiver.receive(envelopes, origin: origin) }
+        base.known.withLock { $0.insert(hashes) }
+    }
+
+    /// The node has forgotten the batch: the last chance to record it, if the next start is not to depend on the store.
+    private func offerLast(_ batch: LiveBatch, _ receiver: any EnvelopeReceiver) async {
+        for _ in 1...Self.maximumLastOfferCount {
+            do {
+                return try await offer(batch.wanted, hashes: batch.hashes, to: receiver, origin: .live)
+            } catch {
+                try? await base.clock.sleep(for: base.configuration.pollInterval)
+            }
+        }
+        base.logger.error("messages taken from the node were not recorded", metadata: ["count": "\(batch.wanted.count)"])
+    }
+
+    private func watchHealth() async {
+        var delay = Duration.zero
+        while await base.pause(delay) {
+            // A node that cannot be reached is the polls' trouble already.
+            let troubles = (try? await node.healthTroubles()) ?? []
+            status.report(troubles.isEmpty ? nil : troubles.joined(separator: "; "), about: "health")
+            delay = Self.healthInterval
+        }
+    }
+}

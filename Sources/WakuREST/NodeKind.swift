@@ -1,0 +1,19 @@
+/// What a node is, as far as it matters to whoever publishes through it.
+package enum NodeKind: Sendable, CaseIterable {
+    /// nwaku and its successors.
+    case nwaku
+    case goWaku
+
+    /// - Parameter answer: to a command that succeeded: `OK` or `true` (WAKU_REST.md §0).
+    init(answer: [UInt8]) {
+        self = String(decoding: answer, as: UTF8.self).contains("true") ? .goWaku : .nwaku
+    }
+
+    /// How many POSTs of messages to have under way at it (WAKU_REST.md §1.2).
+    package var concurrentPostCount: Int {
+        switch self {
+        case .nwaku: 1
+        case .goWaku: 4
+        }
+    }
+}

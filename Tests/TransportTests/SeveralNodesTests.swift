@@ -1,0 +1,165 @@
+import Envelope
+import HTTPClient
+import Relay
+import TestSupport
+import Testing
+import Transport
+import WakuREST
+import Wire
+
+/// A transport at two nodes of one network, of which each may be away.
+@Suite(.safetyNet)
+struct SeveralNodesTests {
+    /// Who waits while nothing happens at either of them.
+    static let idle = WakuWorld.idle + WakuWorld.idle
+    /// Who waits after both were polled.
+    static let polled = [WakuWorld.interval, WakuWorld.interval]
+
+    let world = WakuWorld()
+    let first: RestartableNode
+    let second: RestartableNode
+
+    init() throws {
+        first = try RestartableNode(on: world)
+        second = try RestartableNode(on: world)
+    }
+
+    /// Runs the test at two nodes that the transport has caught up with.
+    func whileReceiving(_ test: (WakuTransport) async throws -> Void) async throws {
+        await first.start()
+        await second.start()
+        let transport = world.transport([first.url, second.url])
+        try await world.whileRunning(transport, dueIn: Self.idle) { () async throws in try await test(transport) }
+        await first.kill()
+        await second.kill()
+    }
+
+    @Test func `a node that is killed and restarted under load, then the other, cost no message, and the operator hears which`()
+        async throws
+    {
+        try await whileReceiving { transport async throws in
+            #expect(transport.troubles == [] && transport.warnings == [])
+            var number: UInt8 = 0
+            for node in [first, second] {
+                try await world.send([number + 1, number + 2])
+                await node.kill()
+                try await world.send([number + 3])
+                await world.pass(WakuWorld.interval, dueIn: Self.polled)
+                let trouble = "node \(node.name): \(TestNode.topic): the node cannot be reached: \(HTTPError.Kind.couldNotConnect)"
+                #expect(transport.warnings == [trouble])
+                #expect(transport.troubles == [])
+                // The node that is left gives, and takes replies at the first attempt.
+                try await transport.publish(world.envelope(number + 101))
+                try await transport.publish(world.envelope(number + 102))
+                try await world.send([number + 4])
+                await world.pass(WakuWorld.interval, dueIn: [WakuWorld.interval, .seconds(1)])
+                #expect(Set(world.receiver.numbers) == Set(1...(number + 4)))
+                await node.start()
+                try await world.send([number + 5])
+                await world.pass(.seconds(1), dueIn: Self.polled + [.seconds(60)])
+                #expect(transport.warnings == [])
+                number += 5
+            }
+            #expect(world.receiver.numbers.sorted() == Array(1...10))
+            #expect(world.peers.heard.compactMap(\.message.payload.first) == [101, 102, 106, 107])
+        }
+    }
+
+    @Test func `without any node it is not ready, and says so of each`() async throws {
+        try await whileReceiving { transport async throws in
+            await first.kill()
+            await second.kill()
+            await world.pass(WakuWorld.interval, dueIn: Self.polled)
+            #expect(transport.warnings == [])
+            #expect(transport.troubles.count == 2)
+            await second.start()
+            await world.pass(WakuWorld.interval, dueIn: [WakuWorld.interval, .seconds(1), .seconds(60)])
+            #expect(transport.troubles == [])
+            #expect(transport.warnings.count == 1)
+        }
+    }
+
+    @Test func `what the store of one node lacks comes from the other's`() async throws {
+        await first.start()
+        await second.start()
+        first.control.faults.dropEvery = 1
+        try await world.send([1])
+        first.control.faults.dropEvery = 0
+        second.control.faults.dropEvery = 1
+        try await world.send([2])
+        second.control.faults.dropEvery = 0
+        // Whatever the caches had is gone.
+        try first.control.restart()
+        try second.control.restart()
+        let transport = world.transport([first.url, second.url])
+        try await world.whileRunning(transport, dueIn: Self.idle) { () async throws in
+            #expect(world.receiver.numbers.sorted() == [1, 2])
+            // Each has its own checkpoint.
+            #expect(world.checkpoints.condition.value.keys.count { world.checkpoints.checkpoint(of: $0) != nil } == 3)
+        }
+        await first.kill()
+        await second.kill()
+    }
+
+    @Test func `a node without a store is a warning while the other has one`() async throws {
+        first.control.faults.hasNoStore = true
+        await first.start()
+        await second.start()
+        let transport = world.transport([first.url, second.url])
+        try await world.whileRunning(transport, dueIn: GapTests.withoutHistory + WakuWorld.idle) { () async throws in
+            #expect(transport.troubles == [])
+            #expect(transport.warnings.count == 1)
+            #expect(transport.warnings.first?.hasPrefix("node \(first.name): history of \(TestNode.topic): ") == true)
+        }
+        await first.kill()
+        await second.kill()
+    }
+
+    @Test(arguments: [RelayFaults.Publishing.timedOut, .refused])
+    func `what one node does not take goes out through the other at once`(fault: RelayFaults.Publishing) async throws {
+        try await whileReceiving { transport async throws in
+            first.control.faults.publishing = fault
+            for number in 1...4 as ClosedRange<UInt8> { try await transport.publish(world.envelope(number)) }
+            #expect(world.peers.heard.compactMap(\.message.payload.first) == [1, 2, 3, 4])
+            #expect(transport.troubles == [])
+        }
+    }
+}
+
+/// A node at a fixed place that can be killed and started again: it keeps its store, and nothing else.
+struct RestartableNode: Sendable {
+    let control = RelayControl()
+    private let world: WakuWorld
+    private let folder: TemporaryFolder
+    // Below the ports that the system gives out, so that no other test gets it meanwhile.
+    private let port = Int.random(in: 20_000..<30_000)
+    private let isUp = Condition(false)
+    private let isWanted = Condition(false)
+
+    init(on world: WakuWorld) throws {
+        self.world = world
+        folder = try TemporaryFolder()
+    }
+
+    var name: String { "127.0.0.1:\(port)" }
+    var url: String { "http://\(name)" }
+
+    func start() async {
+        isWanted.change { $0 = true }
+        Task { [self] in
+            let configuration = RelayServer.Configuration(
+                port: port, pubsubTopics: [TestNode.topic], archivePath: folder.path("archive"))
+            try await withRelay(configuration, on: world.bus, clock: world.wallClock.clock, control: control) { _ async throws in
+                isUp.change { $0 = true }
+                await isWanted.wait { !$0 }
+            }
+            isUp.change { $0 = false }
+        }
+        await isUp.wait { $0 }
+    }
+
+    func kill() async {
+        isWanted.change { $0 = false }
+        await isUp.wait { !$0 }
+    }
+}
