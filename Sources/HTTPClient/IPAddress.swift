@@ -72,6 +72,7 @@ package struct IPAddress: Hashable, Sendable {
 extension IPAddress: CustomStringConvertible {
     package var description: String {
         if bytes.count == 4 { return bytes.map(String.init).joined(separator: ".") }
-        return stride(from: 0, to: 16, by: 2).map { String(UInt16(bytes[$0]) << 8 | UInt16(bytes[$0 + 1]), radix: 16) }.joined(separator: ":")
+        let groups = stride(from: 0, to: 16, by: 2).map { UInt16(bytes[$0]) << 8 | UInt16(bytes[$0 + 1]) }
+        return groups.map { String($0, radix: 16) }.joined(separator: ":")
     }
 }

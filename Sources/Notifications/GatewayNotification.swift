@@ -53,7 +53,7 @@ package struct GatewayNotification: Sendable, Hashable, Codable {
     /// Lets an extension of the app change it before it is shown.
     package var isMutable = false
     package var threadID: String?
-    /// Of two notifications with the same one a phone shows the later.
+    /// A phone shows the later of two notifications with the same one.
     package var collapseID: String?
     /// Whoever asked for it waits for the first attempt and is told how that went: there is no second one.
     package var isTriedOnce = false

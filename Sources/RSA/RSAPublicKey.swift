@@ -5,7 +5,7 @@ package import StatusCrypto
 package struct RSAPublicKey: Sendable {
     /// Below, keys can be broken; above, a verification costs more than a stranger may ask for.
     package static let bitCounts = 2_048...8_192
-    /// Of the public exponent, which is 65,537 everywhere: a long one makes a verification as slow as a signature.
+    /// The length of the public exponent, which is 65,537 everywhere: a long one makes a verification as slow as a signature.
     private static let maximumExponentBitCount = 33
 
     private static let label = "PUBLIC KEY"

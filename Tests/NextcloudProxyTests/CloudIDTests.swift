@@ -9,7 +9,7 @@ enum IPv4 {
     static let loopback = IPAddress("127.0.0.1") ?? { fatalError("no address") }()
 }
 
-/// Where an account's key is asked for, and what is never asked (GATEWAYS.md §2.5).
+/// Where an account's key is asked for, and what is never asked (GATEWAY_PROTOCOLS.md §2.5).
 @Suite(.safetyNet)
 struct CloudIDTests {
     @Test(

@@ -8,7 +8,7 @@ import Testing
 
 @testable import NextcloudProxy
 
-/// `POST` and `DELETE /devices` as five apps send them (GATEWAYS.md §2.1 to 2.3).
+/// `POST` and `DELETE /devices` as five apps send them (GATEWAY_PROTOCOLS.md §2.1 to 2.3).
 @Suite(.safetyNet)
 struct DevicesTests {
     // MARK: Registering

@@ -8,7 +8,7 @@ import Testing
 
 @testable import NextcloudProxy
 
-/// `POST /notifications` as Nextcloud's servers send it (GATEWAYS.md §2.4).
+/// `POST /notifications` as Nextcloud's servers send it (GATEWAY_PROTOCOLS.md §2.4).
 @Suite(.safetyNet)
 struct NotificationsTests {
     static let batch = GatewayVectors.all.batch
@@ -168,7 +168,7 @@ struct NotificationsTests {
         #expect(notification.kind == .alert && notification.priority == .high && notification.isMutable && notification.topic == "a")
     }
 
-    @Test(arguments: [("files_share_android_pkcs1", .normal), ("twofactor_android_oaep", .high)] as [(String, GatewayNotification.Priority)])
+    @Test(arguments: [("files_share_android_pkcs1", GatewayNotification.Priority.normal), ("twofactor_android_oaep", .high)])
     func `an Android phone gets data and nothing to show`(name: String, priority: GatewayNotification.Priority) async throws {
         try await withProxy { world async throws in
             try await world.registerAlice()

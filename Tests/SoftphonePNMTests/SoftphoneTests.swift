@@ -8,7 +8,7 @@ import Testing
 
 @testable import SoftphonePNM
 
-/// PNM as its document and its clients have it (GATEWAYS.md §5).
+/// PNM as its document and its clients have it (GATEWAY_PROTOCOLS.md §5).
 @Suite(.safetyNet)
 struct SoftphoneTests {
     /// Delivers at once, as it was told.

@@ -1,6 +1,6 @@
 package import HTTPClient
 
-/// Who a request comes from: the peer, unless that is a proxy of the operator's (GATEWAYS.md §2.6).
+/// Who a request comes from: the peer, unless that is a proxy of the operator's (GATEWAY_PROTOCOLS.md §2.6).
 package struct ClientAddress: Sendable {
     package var trustedProxies: Set<IPAddress>
 

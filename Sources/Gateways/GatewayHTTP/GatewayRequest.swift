@@ -26,7 +26,7 @@ package struct GatewayRequest: Sendable {
     ) {
         self.method = method
         let parts = target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
-        // Nextcloud servers and apps join a base URL and a path without looking for a slash (GATEWAYS.md, Decisions 21).
+        // Nextcloud servers and apps join a base URL and a path without looking for a slash (GATEWAY_PROTOCOLS.md, Decisions 21).
         path = String(parts.first ?? "").replacing(/\/{2,}/, with: "/")
         query = parts.count > 1 ? String(parts[1]) : ""
         self.headers = headers

@@ -1,6 +1,6 @@
 package import Notifications
 
-/// Which app a device runs: the protocol has no bundle id, so the operator says it (GATEWAYS.md §2.2, Decisions 2).
+/// Which app a device runs: the protocol has no bundle id, so the operator says it (GATEWAY_PROTOCOLS.md §2.2, Decisions 2).
 package struct AppRule: Sendable {
     package enum TokenKind: String, Sendable, CaseIterable {
         case apns

@@ -3,7 +3,7 @@ import GatewayHTTP
 import Notifications
 import StatusCrypto
 
-/// Judges the entries of one request, each on its own (GATEWAYS.md §2.4).
+/// Judges the entries of one request, each on its own (GATEWAY_PROTOCOLS.md §2.4).
 struct Batch: Sendable {
     /// What became of an entry.
     enum Judgement: Sendable, Equatable {

@@ -18,7 +18,7 @@ struct BatchEntry: Sendable, Equatable {
     /// What the subject of a phone with a key of 2,048 to 8,192 bits decodes to.
     private static let subjectByteCounts = 256...1_024
 
-    /// - Returns: nil unless the text is an object with all that is needed, as strings (GATEWAYS.md §2.4, 1).
+    /// - Returns: nil unless the text is an object with all that is needed, as strings (GATEWAY_PROTOCOLS.md §2.4, 1).
     init?(_ json: String) {
         guard let fields = JSONFields(Array(json.utf8)), let identifierText = fields.string("deviceIdentifier"),
             let identifier = DeviceIdentifier(identifierText), let pushTokenHash = fields.string("pushTokenHash"),
@@ -34,7 +34,7 @@ struct BatchEntry: Sendable, Equatable {
         kind = fields.string("type").flatMap(GatewayNotification.Kind.init) ?? .alert
     }
 
-    /// Whether the device's user has signed the subject (GATEWAYS.md §1).
+    /// Whether the device's user has signed the subject (GATEWAY_PROTOCOLS.md §1).
     func isSigned(by key: RSAPublicKey) -> Bool {
         guard let subject = base64(subject), Self.subjectByteCounts.contains(subject.count), let signature = base64(signature) else {
             return false
@@ -47,7 +47,7 @@ struct BatchEntry: Sendable, Equatable {
         SHA256.hash(identifier.digest.bytes + Array(signature.utf8))
     }
 
-    /// What the phone gets (GATEWAYS.md §3).
+    /// What the phone gets (GATEWAY_PROTOCOLS.md §3).
     func notification(for device: Device) -> GatewayNotification {
         // Always these two and nothing else: apps rely on both.
         let data = ["subject": subject, "signature": signature]

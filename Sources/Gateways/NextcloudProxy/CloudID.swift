@@ -1,6 +1,6 @@
 import HTTPClient
 
-/// An account and its server: `uid@host/path`, with or without a scheme (GATEWAYS.md §2.5).
+/// An account and its server: `uid@host/path`, with or without a scheme (GATEWAY_PROTOCOLS.md §2.5).
 package struct CloudID: Sendable, Equatable {
     package var user: String
     /// Lower case, without brackets.

@@ -8,7 +8,7 @@ package struct Device: Sendable, Equatable {
     package var identifier: DeviceIdentifier
     /// Whose signature its pushes have: the user's key of its server, pinned by the first registration.
     package var userKey: RSAPublicKey
-    /// Of the token text as the device sent it.
+    /// SHA-512 of the token text as the device sent it.
     package var pushTokenHash: Digest64
     package var platform: GatewayNotification.Platform
     /// A secret.

@@ -1,7 +1,7 @@
 import GatewayHTTP
 import RSA
 
-/// What `POST /devices` and `DELETE /devices` have in common (GATEWAYS.md §2.1).
+/// What `POST /devices` and `DELETE /devices` have in common (GATEWAY_PROTOCOLS.md §2.1).
 struct DeviceRequest: Sendable {
     /// Why a request is answered 400: for tests and the log, nobody else is told.
     enum Fault: Error, Sendable, Equatable {
@@ -30,7 +30,7 @@ struct DeviceRequest: Sendable {
         signature = base64(texts["deviceIdentifierSignature"] ?? "") ?? []
     }
 
-    /// Whether the user's key has signed the identifier. The identifier is itself a digest: it is not hashed again (GATEWAYS.md §1).
+    /// Whether the user's key has signed the identifier. The identifier is itself a digest: it is not hashed again (GATEWAY_PROTOCOLS.md §1).
     var isSigned: Bool { userKey.isValidSignature(signature, ofDigest: identifier.digest) }
 
     /// Old clients send `(null)` for what they do not have.

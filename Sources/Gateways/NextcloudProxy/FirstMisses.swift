@@ -1,7 +1,7 @@
 import Envelope
 
 /// Since when devices are missed. A server hears of a device before the proxy does, so a push can overtake the registration: the device is
-/// called unknown only after a while (GATEWAYS.md §2.4).
+/// called unknown only after a while (GATEWAY_PROTOCOLS.md §2.4).
 struct FirstMisses: Sendable {
     /// Kept at a time; beyond, the oldest half is forgotten. What is forgotten is called unknown later than it could be.
     static let maximumCount = 100_000

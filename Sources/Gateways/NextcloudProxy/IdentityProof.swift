@@ -3,7 +3,7 @@ package import HTTPClient
 import JSON
 package import RSA
 
-/// Asks an account's own server for the account's key (GATEWAYS.md §2.5).
+/// Asks an account's own server for the account's key (GATEWAY_PROTOCOLS.md §2.5).
 package protocol IdentityProof: Sendable {
     /// - Returns: nil if it gives none, for whatever reason.
     func key(of account: CloudID) async -> RSAPublicKey?

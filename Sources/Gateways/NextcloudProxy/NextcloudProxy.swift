@@ -10,7 +10,7 @@ import StatusCrypto
 import Synchronization
 
 /// The push proxy of Nextcloud (and F7cloud): devices register their tokens, servers send what only the devices can read
-/// (GATEWAYS.md §2).
+/// (GATEWAY_PROTOCOLS.md §2).
 package final class NextcloudProxy: Gateway {
     package struct Configuration: Sendable {
         package var apps: [AppRule]

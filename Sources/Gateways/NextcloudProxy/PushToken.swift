@@ -1,6 +1,6 @@
 import StatusCrypto
 
-/// What a device gives as its `pushToken` (GATEWAYS.md §2.2).
+/// What a device gives as its `pushToken` (GATEWAY_PROTOCOLS.md §2.2).
 package enum PushToken: Sendable, Equatable {
     /// Lower-case hex. Talk for iOS sends a second one, for calls, behind a space.
     case apns(normal: String, voip: String?)

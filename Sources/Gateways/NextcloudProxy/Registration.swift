@@ -4,7 +4,7 @@ import HTTPClient
 import RSA
 import StatusCrypto
 
-/// A valid `POST /devices` (GATEWAYS.md §2.2).
+/// A valid `POST /devices` (GATEWAY_PROTOCOLS.md §2.2).
 struct Registration: Sendable {
     /// As it is stored, if it is.
     var device: Device
@@ -13,7 +13,7 @@ struct Registration: Sendable {
 
     private static let names = DeviceRequest.names.union(["pushToken", "cloudId"])
 
-    /// Checks in the order of GATEWAYS.md §2.2, 3 to 7.
+    /// Checks in the order of GATEWAY_PROTOCOLS.md §2.2, 3 to 7.
     init(_ request: GatewayRequest, body: [UInt8], apps: [AppRule], at now: Timestamp) throws(DeviceRequest.Fault) {
         let fields = try DeviceRequest.read(request, body: body, names: Self.names)
         let pushToken = try DeviceRequest.values(fields, DeviceRequest.names.union(["pushToken"]))["pushToken"] ?? ""
@@ -36,7 +36,7 @@ struct Registration: Sendable {
         cloudID = fields["cloudId"].flatMap { $0.isEmpty ? nil : $0 }
     }
 
-    /// What becomes of a registration (GATEWAYS.md §2.2, 8).
+    /// What becomes of a registration (GATEWAY_PROTOCOLS.md §2.2, 8).
     enum Decision: Sendable, Equatable {
         case store(Device)
         /// Known under another key.

@@ -2,7 +2,7 @@ import FoundationEssentials
 import Notifications
 import StatusCrypto
 
-/// Device tokens as the app's reporter shows them: base64 of any flavour, or what Apple and Google gave (GATEWAYS.md §5).
+/// Device tokens as the app's reporter shows them: base64 of any flavour, or what Apple and Google gave (GATEWAY_PROTOCOLS.md §5).
 enum DeviceToken {
     private static let apnsDigitCounts = 64...200
     private static let apnsByteCounts = 32...100

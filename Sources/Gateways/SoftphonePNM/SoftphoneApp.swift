@@ -1,6 +1,6 @@
 package import Notifications
 
-/// An app whose phones may be pushed to: the protocol names it by `AppId` and says nothing of its platform (GATEWAYS.md §5).
+/// An app whose phones may be pushed to: the protocol names it by `AppId` and says nothing of its platform (GATEWAY_PROTOCOLS.md §5).
 package struct SoftphoneApp: Sendable, Equatable {
     package var platform: GatewayNotification.Platform
     /// Bundle id as Apple knows it, with `.voip` for PushKit; nil for Android.

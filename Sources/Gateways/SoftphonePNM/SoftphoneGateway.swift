@@ -21,7 +21,7 @@ package protocol SoftphoneOutbox: Sendable {
     func deliver(_ notifications: [AcceptedNotification]) async throws -> [FirstAttempt]
 }
 
-/// Cloud Softphone's push over HTTP, PNM (GATEWAYS.md §5).
+/// Cloud Softphone's push over HTTP, PNM (GATEWAY_PROTOCOLS.md §5).
 package final class SoftphoneGateway: Gateway {
     private static let maximumBodyByteCount = 1 << 20
     private static let maximumPushCount = 1_000
@@ -112,7 +112,7 @@ package final class SoftphoneGateway: Gateway {
     }
 }
 
-/// The answer to one push (GATEWAYS.md §5.1).
+/// The answer to one push (GATEWAY_PROTOCOLS.md §5.1).
 enum SoftphoneAnswer: Sendable, Equatable {
     case sent
     case deadToken

@@ -1,7 +1,7 @@
 import GatewayHTTP
 import Notifications
 
-/// One push as it is asked for (GATEWAYS.md §5, 5.2).
+/// One push as it is asked for (GATEWAY_PROTOCOLS.md §5, 5.2).
 struct SoftphonePush: Sendable {
     enum Verb: String, Sendable {
         /// A message that the app will fetch.
@@ -25,7 +25,7 @@ struct SoftphonePush: Sendable {
 
     /// What is passed on to the app's code, beside the verb and the selector.
     private static let passedOn = ["UserName", "UserDisplayName", "Message", "ContentType", "Id", "ThreadId"]
-    /// Of what a stranger sent, this much is said back.
+    /// Characters of what a stranger sent that are said back.
     private static let maximumEchoCount = 100
 
     init(_ fields: JSONFields, apps: [String: SoftphoneApp]) throws(Fault) {
@@ -167,7 +167,7 @@ enum PayloadSize {
             + notification.data.reduce(0) { $0 + byteCount($1.key) + byteCount($1.value) + 2 }
     }
 
-    /// Of a JSON string as Go writes it: `<`, `>`, `&` and control characters take six bytes.
+    /// The length of a JSON string as Go writes it: `<`, `>`, `&` and control characters take six bytes.
     private static func byteCount(_ text: String) -> Int {
         text.unicodeScalars.reduce(2) { count, scalar in
             switch scalar {
