@@ -27,6 +27,10 @@ package struct GatewayClient: Sendable {
     package let url: String
     private let http = HTTPClient()
 
+    package init(url: String) {
+        self.url = url
+    }
+
     package func send(
         _ method: HTTPRequest.Method, _ path: String, _ body: String? = nil, type: String? = form,
         headers: [(name: String, value: String)] = []
