@@ -100,11 +100,12 @@ struct GatewaysTests {
             stub.fail(token: GatewayVectors.token("fcm").pushToken, with: "Requested entity was not found.")
             stub.fail(token: GatewayVectors.token("apns_voip").pushToken, with: "Unregistered")
             #expect(try await Self.notify("files_share_android_oaep", "talk_call_oaep", with: client) == Self.taken)
-            let database = try FolderWatch(server.folder.path(""))
-            _ = try await database.wait {
+            let database = ServerDatabase(path: server.folder.path("push.sqlite"))
+            try await database.wait(for: "nextcloud_device WHERE is_dead = 1") { $0 == 1 }
+            #expect(
                 try await Self.notify("twofactor_android_oaep", with: client)
-                    == #"{"unknown":["\#(GatewayVectors.session("alice_files_android").deviceIdentifier)"],"failed":1}"#
-            }
+                    == #"{"unknown":["\#(GatewayVectors.session("alice_files_android").deviceIdentifier)"],"failed":1}"#)
+            try await database.wait(for: "nextcloud_device WHERE voip_token IS NOT NULL") { $0 == 0 }
             _ = try await Self.notify("talk_call_pkcs1", with: client)
             let notifications = await stub.waitForNotifications(count: 3)
             #expect(notifications.last?.tokens == [GatewayVectors.token("apns_normal").pushToken])
