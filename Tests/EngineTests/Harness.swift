@@ -163,7 +163,9 @@ final class Harness: Sendable {
 
     /// Changes the database behind the server's back: faults are triggers that refuse a write.
     func execute(sql: String) throws {
-        let queue = try DatabaseQueue(path: database)
+        var configuration = Configuration()
+        configuration.busyMode = .timeout(600)  // the server is writing too
+        let queue = try DatabaseQueue(path: database, configuration: configuration)
         try queue.writeWithoutTransaction { try $0.execute(sql: sql) }
         try queue.close()
     }
