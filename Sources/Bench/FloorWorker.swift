@@ -21,8 +21,10 @@ import Foundation
             let digestContext = unsafe EVP_MD_CTX_new(), let cipherContext = unsafe EVP_CIPHER_CTX_new(),
             let sha256 = unsafe EVP_MD_fetch(nil, "SHA2-256", nil), let aes256GCM = unsafe EVP_CIPHER_fetch(nil, "AES-256-GCM", nil),
             let aes128CTR = unsafe EVP_CIPHER_fetch(nil, "AES-128-CTR", nil)
+        else {
             // No memory, or a libcrypto without these: a benchmark has no peer that could cause it, and nothing to measure then.
-        else { fatalError("the libraries are not usable") }
+            fatalError("the libraries are not usable")
+        }
         unsafe self.curve = curve
         unsafe self.digestContext = digestContext
         unsafe self.cipherContext = cipherContext
@@ -159,8 +161,8 @@ import Foundation
         _ = unsafe EVP_CipherFinal_ex(cipherContext, &output, &written)
     }
 
-    // The inputs are our own and valid: a failure means that the floor would not measure what it says, so no figure may come of it.
     private func require(_ status: Int32) {
+        // The inputs are our own and valid: a failure means that the floor would not measure what it says, so no figure may come of it.
         guard status == 1 else { fatalError("an operation of the floor failed") }
     }
 }

@@ -133,7 +133,7 @@ extension DeliveryLoop {
         for route in routes where await route.takeFeedback(failure, on: identifier) { return }
         do {
             let pushes = try await outbox.attempted(identifier)
-            // Of several devices the one that is meant must be known.
+            // The one of several devices that is meant must be known.
             let named = pushes.count == 1 ? pushes : pushes.filter { $0.deviceToken.map(failure.names) ?? false }
             for push in named {
                 guard let token = push.deviceToken, let route = routes.first(where: { $0.name == push.route }) else { continue }

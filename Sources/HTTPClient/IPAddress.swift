@@ -10,7 +10,7 @@ package struct IPAddress: Hashable, Sendable {
         self.bytes = bytes.starts(with: mapped) && bytes.count == 16 ? Array(bytes[12...]) : bytes
     }
 
-    /// Of text as `inet_pton` reads it, in brackets or not; no port, no zone.
+    /// Reads text as `inet_pton` reads it, in brackets or not; no port, no zone.
     package init?(_ text: some StringProtocol) {
         var text = String(text)
         if text.hasPrefix("["), text.hasSuffix("]") { text = String(text.dropFirst().dropLast()) }

@@ -59,9 +59,8 @@ final class Mailbox: Sendable {
 }
 
 /// Wakes the thread that sleeps in `curl_multi_poll`.
-///
-/// Sendable because it can do nothing but call `curl_multi_wakeup`, the one function of a multi handle that libcurl allows from any
-/// thread (curl_multi_wakeup(3)), and because `Mailbox` lets go of it before the handle is freed.
+// Sendable because it can do nothing but call `curl_multi_wakeup`, the one function of a multi handle that libcurl allows from any thread
+// (curl_multi_wakeup(3)), and because `Mailbox` lets go of it before the handle is freed.
 @safe struct Alarm: @unchecked Sendable {
     private let multi: UnsafeMutableRawPointer
 

@@ -10,7 +10,7 @@ package struct PushTarget: Sendable, Equatable {
     package var apnTopic = ""
     package var blockMentions = false
 
-    // Of the chats and authors that were asked about, those that stand in each list.
+    // Those of the chats and authors that were asked about that stand in each list.
 
     package var blockedChatList: Set<[UInt8]> = []
     package var mutedChatList: Set<[UInt8]> = []

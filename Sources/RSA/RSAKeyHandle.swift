@@ -4,7 +4,7 @@ import CLibCrypto
 ///
 /// Safe to share: a key never changes once it is made, and libcrypto guards what it computes beside it (OpenSSL 3, openssl-threads(7)).
 @safe final class RSAKeyHandle: Sendable {
-    // Written in the initialiser only.
+    // Written in the initialiser only, and freed when no other reference exists; what it points to never changes (openssl-threads(7)).
     nonisolated(unsafe) let pointer: OpaquePointer
 
     init(owning pointer: OpaquePointer) {
@@ -41,6 +41,7 @@ import CLibCrypto
     ///
     /// - Parameter body: returns what it computed, or nil where libcrypto refuses.
     func withContext<Result>(_ body: (OpaquePointer) -> Result?) -> Result? {
+        // Nil only without memory, which ends the process as it does in Swift's own allocations.
         guard let context = unsafe EVP_PKEY_CTX_new(pointer, nil) else { fatalError("libcrypto has no memory") }
         defer { unsafe EVP_PKEY_CTX_free(context) }
         defer { ERR_clear_error() }  // what was refused is an answer, not a fault that somebody else should find

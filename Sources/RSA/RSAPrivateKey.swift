@@ -13,6 +13,7 @@ package struct RSAPrivateKey: Sendable {
 
     /// A new key of 2,048 bits. Takes a tenth of a second of a processor: not for the cooperative pool.
     package static func generate() -> RSAPrivateKey {
+        // Nil only without memory, which ends the process as it does in Swift's own allocations.
         guard let context = unsafe EVP_PKEY_CTX_new_id(EVP_PKEY_RSA, nil) else { fatalError("libcrypto has no memory") }
         defer { unsafe EVP_PKEY_CTX_free(context) }
         var key: OpaquePointer?

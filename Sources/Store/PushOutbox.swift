@@ -22,8 +22,8 @@ package protocol PushOutbox: Sendable {
     /// When the next push of a route is due that is not leased; nil when there is none.
     func nextAttempt(route: String) async throws -> Timestamp?
 
-    /// Makes pushes of a route due that wait after an attempt that failed for one of these reasons (``OutboxUpdate/Push/reason``). Those that
-    /// are leased stay as they are.
+    /// Makes pushes of a route due that wait after an attempt that failed for one of these reasons (``OutboxUpdate/Push/reason``).
+    /// Those that are leased stay as they are.
     func hasten(route: String, reasons: [String], at now: Timestamp) async throws
 
     /// Ends pushes of a route that were accepted before a time and are not leased, the oldest first.

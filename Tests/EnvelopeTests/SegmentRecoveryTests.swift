@@ -20,7 +20,7 @@ struct SegmentRecoveryTests {
         #expect(segments.count == dataCount + parityCount)
         for lossCount in 0...parityCount {
             let choices = Self.combinations(lossCount, below: segments.count)
-            // Of three there are 2,925: every seventh will do.
+            // There are 2,925 of three: every seventh will do.
             for index in stride(from: 0, to: choices.count, by: lossCount < 3 ? 1 : 7) {
                 let lost = choices[index]
                 var assembler = SegmentAssembler()

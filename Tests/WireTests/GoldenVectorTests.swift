@@ -9,7 +9,7 @@ import Wire
     func `A message is read from the reference's bytes and written as the same bytes`(vector: WireVectors.Encoding) throws {
         let message = try vector.message.type.decode(vector.hex.bytes)
         try expect(message, equals: vector.json)
-        // Of WakuMessage's optional fields only the timestamp keeps whether it was there.
+        // Only the timestamp of WakuMessage's optional fields keeps whether it was there.
         if !vector.hasExplicitDefaults { #expect(message.encoded() == vector.hex.bytes) }
         #expect(try vector.message.type.decode(message.encoded()).encoded() == message.encoded())
     }

@@ -110,7 +110,7 @@ struct AdminServer: Service {
             return respond(.badRequest, "expected {\"ids\":[1,2]} or {\"ids\":null} for all", type: "text/plain")
         }
         let count = try await content.restoreDeadTokens(wanted.ids)
-        // Of those named, some may have come back by themselves; if nothing was to be done for any of them, somebody is mistaken.
+        // Some of those named may have come back by themselves; if nothing was to be done for any of them, somebody is mistaken.
         guard count > 0 || wanted.ids == nil else {
             return respond(
                 .notFound, "none of them can be restored: they are unknown, or their owners have registered or unregistered since",

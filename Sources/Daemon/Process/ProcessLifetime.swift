@@ -101,7 +101,7 @@ final class ProcessLifetime: Sendable {
         signal(number, SIG_DFL)
         unsafe pthread_sigmask(SIG_UNBLOCK, &signals, nil)
         raise(number)
-        // Of the first process of a container the kernel lets no signal be the end.
+        // The kernel lets no signal end the first process of a container.
         _exit(128 + number)
     }
 

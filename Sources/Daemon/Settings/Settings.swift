@@ -24,7 +24,7 @@ package struct Settings: Sendable {
     package var echoesReplies: Bool
     /// Each address is a node of its own on one bus.
     package var embeddedListen: [ListenAddress]
-    /// Of each node, at least one.
+    /// The URL of each node, at least one.
     package var wakuURLs: [String]
     package var waku: WakuTransport.Configuration
     /// nil: dry run, no push leaves the machine.

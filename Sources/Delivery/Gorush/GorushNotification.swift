@@ -73,7 +73,7 @@ extension GorushNotification: Encodable {
             if let expiry { members["expiration"] = .number(expiry.unixSeconds) }
         case .android:
             if case .localizationKey(let key)? = text { members.set(.text(key), at: "android", "notification", "body_loc_key") }
-            // Of `collapse_key` FCM keeps four a device, so it would drop messages.
+            // FCM keeps four of `collapse_key` a device, so it would drop messages.
             if let collapseIdentifier { members.set(.text(collapseIdentifier), at: "android", "notification", "tag") }
             if let expiry {
                 let seconds = min(expiry.secondsLeft, template.timeToLive?.components.seconds ?? .max)

@@ -37,7 +37,7 @@ struct Breaker: Sendable, Equatable {
 
     /// The route took a request.
     mutating func succeed() {
-        // Of a request that went out before the failure: the trial will show.
+        // The answer to a request that went out before the failure: the trial will show.
         if case .open = state { return }
         state = .closed
     }

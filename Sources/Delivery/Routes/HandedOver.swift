@@ -61,7 +61,7 @@ struct HandedOver: Sendable {
     mutating func take(_ failure: GorushFailure, on identifier: NotificationID) -> Entry? {
         guard let index = indexes[identifier] else { return nil }
         var taken = entries[index]
-        // Of several devices the one that is meant must be known, unless the call failed as a whole.
+        // The one of several devices that is meant must be known, unless the call failed as a whole.
         let isOfAll = taken.pushes.count == 1 || failure.token?.isEmpty ?? true
         taken.pushes.removeAll { !isOfAll && !failure.names($0.push.deviceToken) }
         let rows = Set(taken.pushes.map(\.id))

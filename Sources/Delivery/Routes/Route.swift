@@ -84,7 +84,7 @@ final class Route: Sendable {
                     }
                 }
             }
-            // Of what it would still tell nothing matters.
+            // Nothing that it would still tell matters.
             probes.cancelAll()
         }
         await conclude(until: nil)

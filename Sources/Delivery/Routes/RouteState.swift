@@ -180,7 +180,7 @@ struct RouteState: Sendable {
                 maximumInFlight = min(maximumInFlight, notificationsInFlight + room)
             }
         } else if let workers = workerShare {
-            // Of batches, one more than it works on waits for it to have time.
+            // One batch more than it works on waits for it to have time.
             maximumInFlight = min(maximumInFlight, batchCount == nil ? workers : 2 * workers)
         }
         guard notificationsInFlight < maximumInFlight else { return 0 }

@@ -122,7 +122,7 @@ struct History {
     private var foreign: [Foreign] = []
     private var pageSize = Self.maximumPageSize
     private var failureCount = 0
-    /// Of the window: how often its listing led nowhere.
+    /// How often the listing of the window led nowhere.
     private var stallCount = 0
     private var isInterrupted = false
     private var step = Action(work: .load, delay: .zero)

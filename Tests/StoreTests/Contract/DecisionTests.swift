@@ -52,7 +52,7 @@ struct DecisionTests {
             #expect(seen.map { $0.queryable[hash(1)]?.count } == [1, 1, 2, 1])
             #expect(seen.map { $0.liveInstallationCount(besides: installation(2)) } == [1, 1, 1, 1])
             #expect(seen.map { $0.liveInstallationCount(besides: installation(1)) } == [0, 0, 1, 0])
-            // Of what was written nobody needs to hear but of the last.
+            // Nobody needs to hear of what was written but of the last.
             #expect(committed.topicChanges == [.added(ChangedRegistration(registration: 1, topics: topics))])
             let stored = try await store.facts { $0 = questions }
             #expect(stored.versions == seen[3].versions && stored.targets == seen[3].targets && stored.queryable == seen[3].queryable)
