@@ -1,4 +1,5 @@
 import CLibCrypto
+import StatusCrypto
 
 /// A key of libcrypto's, freed with its last reference.
 ///
@@ -41,8 +42,7 @@ import CLibCrypto
     ///
     /// - Parameter body: returns what it computed, or nil where libcrypto refuses.
     func withContext<Result>(_ body: (OpaquePointer) -> Result?) -> Result? {
-        // Nil only without memory, which ends the process as it does in Swift's own allocations.
-        guard let context = unsafe EVP_PKEY_CTX_new(pointer, nil) else { fatalError("libcrypto has no memory") }
+        let context = unsafe LibCrypto.require(EVP_PKEY_CTX_new(pointer, nil))
         defer { unsafe EVP_PKEY_CTX_free(context) }
         defer { ERR_clear_error() }  // what was refused is an answer, not a fault that somebody else should find
         return unsafe body(context)

@@ -13,8 +13,7 @@ package struct RSAPrivateKey: Sendable {
 
     /// A new key of 2,048 bits. Takes a tenth of a second of a processor: not for the cooperative pool.
     package static func generate() -> RSAPrivateKey {
-        // Nil only without memory, which ends the process as it does in Swift's own allocations.
-        guard let context = unsafe EVP_PKEY_CTX_new_id(EVP_PKEY_RSA, nil) else { fatalError("libcrypto has no memory") }
+        let context = unsafe LibCrypto.require(EVP_PKEY_CTX_new_id(EVP_PKEY_RSA, nil))
         defer { unsafe EVP_PKEY_CTX_free(context) }
         var key: OpaquePointer?
         guard unsafe EVP_PKEY_keygen_init(context) == 1,
@@ -56,7 +55,7 @@ package struct RSAPrivateKey: Sendable {
         let signature = unsafe handle.withContext { context -> [UInt8]? in
             guard unsafe EVP_PKEY_sign_init(context) == 1,
                 unsafe EVP_PKEY_CTX_set_rsa_padding(context, RSA_PKCS1_PADDING) == 1,
-                unsafe EVP_PKEY_CTX_set_signature_md(context, LibCryptoRSA.sha512) == 1
+                unsafe EVP_PKEY_CTX_set_signature_md(context, LibCrypto.sha512) == 1
             else { return nil }
             var signature = [UInt8](repeating: 0, count: handle.blockByteCount)
             var count = signature.count

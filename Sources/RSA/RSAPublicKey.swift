@@ -57,7 +57,7 @@ package struct RSAPublicKey: Sendable {
         return unsafe handle.withContext { context in
             guard unsafe EVP_PKEY_verify_init(context) == 1,
                 unsafe EVP_PKEY_CTX_set_rsa_padding(context, RSA_PKCS1_PADDING) == 1,
-                unsafe EVP_PKEY_CTX_set_signature_md(context, LibCryptoRSA.sha512) == 1
+                unsafe EVP_PKEY_CTX_set_signature_md(context, LibCrypto.sha512) == 1
             else { return nil }
             let digest = digest.bytes
             return unsafe EVP_PKEY_verify(context, signature, signature.count, digest, digest.count) == 1
