@@ -32,8 +32,11 @@ struct AdminServer: Service {
         var allowedHosts: [String]
     }
 
-    /// Scrapers and health checks are few; more connections than this are nobody's intention.
-    private static let maximumConnectionCount = 64
+    /// Scrapers and health checks are few: so many connections are nobody's intention. Far more than a scraper that leaks some would
+    /// open within ``idleTimeout``, for what finds no room is a health check that fails.
+    private static let maximumConnectionCount = 1_024
+    /// A connection on which nothing has come for so long is closed, and leaves its room to others.
+    private static let idleTimeout = TimeAmount.seconds(30)
     /// An entry of gorush's log is some hundred bytes.
     private static let maximumBodyByteCount = 64 << 10
     private static let feedbackSecretHeader = HTTPField.Name("X-Feedback-Secret") ?? .authorization
@@ -54,6 +57,7 @@ struct AdminServer: Service {
         let host = address.host
         let application = Application(
             router: router(),
+            server: .http1(configuration: .init(idleTimeout: Self.idleTimeout)),
             configuration: ApplicationConfiguration(
                 address: .hostname(host, port: address.port),
                 availableConnectionsDelegate: MaximumAvailableConnections(Self.maximumConnectionCount)),

@@ -112,7 +112,7 @@ final class CommitStage: Sendable {
             }
         }
         if let error = failed.first?.error {
-            storeHealth.failed()
+            storeHealth.failed(error)
             metrics.commitFailures.increment()
             logger.error("a transaction failed", metadata: ["messages": "\(failed.count)", "error": "\(error)"])
         } else if written.contains(where: { $0.outcome?.ending != .queryAnswered }) {
