@@ -110,6 +110,7 @@ struct GapTests {
                 try await world.send([2])
                 #expect(try await node.wakuNode.takeMessages(on: TestNode.topic)?.count == 1)
                 await world.pass(.seconds(60), dueIn: WakuWorld.idle)
+                await world.pass(WakuWorld.interval)
                 #expect(world.receiver.numbers == [1, 2])
                 #expect(transport.troubles == [])
                 #expect(transport.warnings.count == 1 && transport.warnings[0].contains("something else reads from this node"))

@@ -47,7 +47,7 @@ final class WakuStatus: Sendable {
     /// What does not keep the node from being usable, and is hardly as it should be.
     func warnings(at now: Timestamp) -> [String] {
         state.withLock { state in
-            let silent = state.messages.filter { $0.value < now.advanced(by: .zero - Self.silenceLimit) }.map { topic, since in
+            let silent = state.messages.filter { $0.value <= now.advanced(by: .zero - Self.silenceLimit) }.map { topic, since in
                 let minutes = (now.nanoseconds - since.nanoseconds) / 60_000_000_000
                 return state.spokenOn.contains(topic)
                     ? "\(topic): no message for \(minutes) minutes"
