@@ -63,7 +63,7 @@ package enum PushOutcome: Int64, Sendable, CaseIterable {
     case refused = 4
     /// Accepted in dry run: never sent.
     case discarded = 5
-    /// Taken back by a gateway before it was sent: whoever asked for it has been told that it failed.
+    /// Taken back before it was sent: its device unregistered, or a gateway has told whoever asked for it that it failed.
     case withdrawn = 8
 
     package var milestone: Milestone {

@@ -76,6 +76,7 @@ package struct Settings: Sendable {
 
         identityKeyFile = reader.string("identity.keyFile", default: folder + "/identity.key")
         storagePath = reader.string("storage.path", default: folder + "/pushserver.sqlite")
+        let maximumStoredByteCount = reader.optionalInteger("storage.maximumBytes", in: (1 << 20)...Int.max)
 
         transportKind = reader.choice("transport.kind", default: .embedded)
         pubsubTopics = reader.list(
@@ -100,7 +101,8 @@ package struct Settings: Sendable {
         }
 
         registrationPolicy = RegistrationPolicy(
-            acceptRetransmission: reader.bool("registration.acceptRetransmission", default: true), apnTopics: Self.apnTopics(&reader))
+            acceptRetransmission: reader.bool("registration.acceptRetransmission", default: true), apnTopics: Self.apnTopics(&reader),
+            maximumStoredByteCount: maximumStoredByteCount)
 
         adminListen = reader.address("admin.listen", default: ListenAddress(host: "127.0.0.1", port: 8646))
         adminAllowedHosts = reader.list(

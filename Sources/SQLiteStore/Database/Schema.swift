@@ -30,6 +30,8 @@ struct Schema {
             try fillFingerprints(database)
         }
         migrator.registerMigration("gateways") { try $0.execute(sql: Self.gateways) }
+        migrator.registerMigration("pushes-by-target") { try $0.execute(sql: Self.pushesByTarget) }
+        migrator.registerMigration("tombstones") { try $0.execute(sql: Self.tombstones) }
         return migrator
     }
 
@@ -117,6 +119,16 @@ struct Schema {
         CREATE INDEX nextcloud_device_by_token ON nextcloud_device (substr(token, 1, 16)) WHERE removed_at IS NULL;
         CREATE INDEX nextcloud_device_by_voip_token ON nextcloud_device (substr(voip_token, 1, 16)) WHERE voip_token IS NOT NULL;
         CREATE INDEX nextcloud_device_removed ON nextcloud_device (removed_at) WHERE removed_at IS NOT NULL;
+        """
+
+    private static let pushesByTarget = """
+        -- Open pushes of an installation: they follow its registration.
+        CREATE INDEX push_by_target ON push (substr(key_hash, 1, 8), installation_id) WHERE finished_at IS NULL;
+        """
+
+    private static let tombstones = """
+        -- Of a tombstone: whether there was ever a registration; those of before are taken to have had one.
+        ALTER TABLE registration ADD COLUMN was_registered INTEGER NOT NULL DEFAULT 1;
         """
 
     private static let firstRelease = """

@@ -43,15 +43,19 @@ struct KnownFacts {
             let stored = try database.stored(installation)
             installations[installation] = stored
             facts.versions[installation] = stored?.version
-            if facts.liveInstallations[installation.keyHash] == nil {
-                facts.liveInstallations[installation.keyHash] = try database.liveInstallations(of: installation.keyHash)
+            if facts.installations[installation.keyHash] == nil {
+                facts.installations[installation.keyHash] = try database.installations(of: installation.keyHash)
             }
         }
+        if !questions.registrations.isEmpty { facts.isStorageFull = try database.isFull(above: questions.maximumStoredByteCount) }
         for (installation, entries) in questions.targets {
             facts.targets[installation] = try transaction.pushTarget(installation, asking: entries)
         }
         let oldest = now.advanced(by: .zero - Limits.tripleLifetime)
         for triple in questions.triples where try database.isQueued(triple, since: oldest) { facts.recentTriples.insert(triple) }
+        for target in questions.crowdedTargets {
+            facts.heldPushes.merge(try database.heldPushes(to: target, at: questions.allowances.now)) { first, _ in first }
+        }
         for request in questions.requests { facts.responses[request] = try database.response(to: request) }
         for query in questions.queries { try read(query, from: database) }
     }
@@ -91,7 +95,8 @@ extension WriteTransaction {
         var topicChanges: [TopicChange] = []
         for change in batch.registrations {
             switch change {
-            case .register(let registration, let topics):
+            case .register(let registration, let topics, let endsPushes):
+                if endsPushes { try withdrawPushes(to: registration.installation, at: now) }
                 let stored = try known.stored(registration.installation, in: database)
                 let row = try register(registration, replacing: stored, topics: topics, at: now)
                 topicChanges.append(.added(ChangedRegistration(registration: row, topics: topics)))
@@ -103,7 +108,10 @@ extension WriteTransaction {
                 }
             }
         }
-        for push in batch.pushes { try enqueue(push.push, message: push.message, at: now, isDiscarded: push.isDiscarded) }
+        for push in batch.pushes { try enqueue(push, at: now) }
+        for held in batch.coalesced.values { try rewrite(held) }
+        count(.accepted, by: batch.coalescedCount)
+        count(.coalesced, by: batch.coalescedCount)
         count(.accepted, by: batch.mergedCount)
         count(.merged, by: batch.mergedCount)
         count(.filtered, by: batch.filteredCount)

@@ -49,16 +49,19 @@ extension WriteTransaction {
         _ installation: Installation, replacing stored: StoredInstallation?, version: UInt64, plaintextDigest: Digest32,
         at now: Timestamp
     ) throws {
+        if stored == nil { try makeRoomForUnknownTombstone(of: installation.keyHash) }
         // A new row under the old number: what is not named here is gone.
         try database.run(
             """
             INSERT OR REPLACE INTO registration (
-                id, key_prefix, is_live, version, updated_at, key_hash, installation_prefix, installation_id, plaintext_digest)
-            VALUES (?, ?, 0, ?, ?, ?, ?, ?, ?)
+                id, key_prefix, is_live, version, updated_at, key_hash, installation_prefix, installation_id, plaintext_digest,
+                was_registered)
+            VALUES (?, ?, 0, ?, ?, ?, ?, ?, ?, ?)
             """,
             stored?.row, installation.keyHash.prefix, version, now, installation.keyHash, installation.prefix,
-            installation.installationID, plaintextDigest)
+            installation.installationID, plaintextDigest, stored?.wasRegistered ?? false)
         guard let stored, stored.version.isRegistered else { return }
+        try withdrawPushes(to: installation, at: now)
         try database.run("DELETE FROM registration_lists WHERE registration = ?", stored.row)
         try database.run("DELETE FROM query_topic WHERE registration = ?", stored.row)
         let keyHash = installation.keyHash
@@ -69,6 +72,18 @@ extension WriteTransaction {
 }
 
 extension WriteTransaction {
+    /// Forgets the oldest tombstones of what was never registered, so that there is room for one more.
+    private func makeRoomForUnknownTombstone(of keyHash: Digest64) throws {
+        try database.run(
+            """
+            DELETE FROM registration WHERE id IN (
+                SELECT id FROM registration WHERE key_prefix = ? AND is_live = 0 AND key_hash = ? AND was_registered = 0
+                ORDER BY updated_at DESC, id DESC LIMIT -1 OFFSET ?
+            )
+            """,
+            keyHash.prefix, keyHash, Limits.maximumUnknownTombstonesPerKey - 1)
+    }
+
     /// What a push request needs of a registration; nil when there is none, or a tombstone. Reads none of its lists.
     ///
     /// - Parameter entries: the chats and authors that may stand in its lists.
@@ -103,6 +118,8 @@ struct StoredInstallation: Sendable, Equatable {
     /// The number of its row: the same for ever.
     var row: Int64
     var version: StoredVersion
+    /// False for the tombstone of what was never registered.
+    var wasRegistered = true
 }
 
 extension Database {
@@ -113,16 +130,20 @@ extension Database {
         ) { row in
             StoredInstallation(
                 row: try row.next(),
-                version: StoredVersion(version: try row.next(), plaintextDigest: try row.next(), isRegistered: try row.next()))
+                version: StoredVersion(version: try row.next(), plaintextDigest: try row.next(), isRegistered: try row.next()),
+                wasRegistered: try row.next())
         }
     }
 
-    /// The registered installations of a key, and the bytes of their lists.
-    func liveInstallations(of keyHash: Digest64) throws -> [Installation: Int] {
-        let live = try all(Self.selectLive, keyHash.prefix, keyHash) { row in
-            (Installation(keyHash: keyHash, installationID: try row.next()), try row.next(Int.self))
+    /// All installations of a key.
+    func installations(of keyHash: Digest64) throws -> [Installation: StoredShape] {
+        let installations = try all(Self.selectShapes, keyHash.prefix, keyHash) { row in
+            let installation = Installation(keyHash: keyHash, installationID: try row.next())
+            let (isLive, wasRegistered, byteCount): (Bool, Bool, Int) = (try row.next(), try row.next(), try row.next())
+            let shape: StoredShape = isLive ? .live(listByteCount: byteCount) : wasRegistered ? .left : .neverRegistered
+            return (installation, shape)
         }
-        return Dictionary(live) { first, _ in first }
+        return Dictionary(installations) { first, _ in first }
     }
 
     /// The registrations of a key that a query is told of, and how long the list is that each would be told with. Reads none of them.
@@ -152,12 +173,13 @@ extension Database {
 
     // Made once: putting a text together for each call costs as much as a small statement.
 
-    private static let selectVersion = "SELECT id, version, plaintext_digest, is_live FROM registration WHERE \(isInstallation)"
+    private static let selectVersion =
+        "SELECT id, version, plaintext_digest, is_live, was_registered FROM registration WHERE \(isInstallation)"
     // SQLite knows the length of a blob without reading it (https://www.sqlite.org/opcode.html, Column).
-    private static let selectLive = """
-        SELECT installation_id, coalesce(length(allowed_keys), 0) + coalesce(length(chat_lists), 0)
+    private static let selectShapes = """
+        SELECT installation_id, is_live, was_registered, coalesce(length(allowed_keys), 0) + coalesce(length(chat_lists), 0)
         FROM registration LEFT JOIN registration_lists ON registration_lists.registration = registration.id
-        WHERE \(isLiveOfKey)
+        WHERE key_prefix = ? AND is_live IN (0, 1) AND key_hash = ?
         """
     private static let selectAllowedKeyByteCounts = """
         SELECT id, coalesce(length(allowed_keys), 0)

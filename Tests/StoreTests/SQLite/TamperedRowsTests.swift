@@ -50,7 +50,7 @@ struct TamperedRowsTests {
             #expect(
                 columns == [
                     "id", "key_prefix", "is_live", "version", "updated_at", "key_hash", "installation_prefix", "installation_id",
-                    "plaintext_digest",
+                    "plaintext_digest", "was_registered",
                 ])
             #expect(counts == [0, 0, 0])
         }
