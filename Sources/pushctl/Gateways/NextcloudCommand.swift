@@ -153,8 +153,8 @@ private struct NextcloudListen: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "listen", abstract: "Shows what a phone would, from what gorush was given.",
         discussion: """
-            Reads notifications, one JSON object a line, as `stubgorush --data` prints them, and decrypts those for this device. Others are \
-            passed over.
+            Reads notifications, one JSON object a line, as `stubgorush --data` prints them, and decrypts those for this device. Others \
+            are passed over.
             """)
 
     @OptionGroup var device: NextcloudDeviceOptions
