@@ -21,6 +21,16 @@ struct GatewayToolTests {
         }
     }
 
+    @Test func `an operator sees how many devices there are`() async throws {
+        try await withStubGorush { stub in
+            let server = try await ServerProcess.start(in: TemporaryFolder(), configuration: await GatewaysTests.configuration(stub))
+            try await GatewaysTests.register("alice_talk_ios", "alice_files_android", with: GatewaysTests.client(server))
+            let counted = try await ChildProcess.run("pushctl", ["registrations", "--database", server.folder.path("push.sqlite")])
+            #expect(counted.output.contains("nextcloud     2"), "\(counted)")
+            #expect(await server.terminate() == 0)
+        }
+    }
+
     @Test(arguments: ["oaep", "pkcs1"])
     func `a device registers, is woken, shows what its server said, and is forgotten`(padding: String) async throws {
         let device = try #require(folder).path("phone.json")
