@@ -135,7 +135,7 @@ let package = Package(
         library(
             "Bench",
             [
-                "Engine", "Delivery", "Transport", "SQLiteStore", "Store", "PushProtocol", "Envelope", "StatusCrypto", "Wire",
+                "Engine", "Delivery", "Transport", "SQLiteStore", "Store", "HTTPClient", "PushProtocol", "Envelope", "StatusCrypto", "Wire",
                 "TestSupport", "CSecp256k1", "CLibCrypto", logging,
             ]),
 

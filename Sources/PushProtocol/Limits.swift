@@ -67,6 +67,9 @@ package enum Limits {
     package static let pushInterval = Duration.seconds(5)
     /// After a day a "new message" wakes nobody for a good reason; the push expires.
     package static let pushLifetime = Duration.seconds(24 * 60 * 60)
+    /// Pushes that may wait for a route, by default: about a gigabyte. 100,000 devices with 40 pushes a day fill it when gorush is away for
+    /// six hours; 25,000 never do.
+    package static let maximumQueuedPushCount = 1_000_000
 
     // MARK: Records
 

@@ -7,7 +7,7 @@ struct PushBench: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "pushbench",
         abstract: "Measure the server against the bare cryptography a message needs (docs/BENCHMARKS.md).",
-        subcommands: [EngineCommand.self, ScaleCommand.self, LatencyCommand.self, TopicFilterCommand.self])
+        subcommands: [EngineCommand.self, ScaleCommand.self, LatencyCommand.self, TopicFilterCommand.self, DeliveryCommand.self])
 }
 
 /// Options of every benchmark.

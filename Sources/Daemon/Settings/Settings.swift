@@ -103,6 +103,8 @@ package struct Settings: Sendable {
         registrationPolicy = RegistrationPolicy(
             acceptRetransmission: reader.bool("registration.acceptRetransmission", default: true), apnTopics: Self.apnTopics(&reader),
             maximumStoredByteCount: maximumStoredByteCount)
+        // Apple must take them: one that it refuses is no stranger's invention.
+        delivery?.knownTopics = registrationPolicy.apnTopics ?? []
 
         adminListen = reader.address("admin.listen", default: ListenAddress(host: "127.0.0.1", port: 8646))
         adminAllowedHosts = reader.list(

@@ -32,6 +32,7 @@ struct Schema {
         migrator.registerMigration("gateways") { try $0.execute(sql: Self.gateways) }
         migrator.registerMigration("pushes-by-target") { try $0.execute(sql: Self.pushesByTarget) }
         migrator.registerMigration("tombstones") { try $0.execute(sql: Self.tombstones) }
+        migrator.registerMigration("deliveries") { try $0.execute(sql: Self.deliveries) }
         return migrator
     }
 
@@ -92,6 +93,20 @@ struct Schema {
         ALTER TABLE registration ADD COLUMN blocked_chats BLOB;
         ALTER TABLE registration ADD COLUMN muted_chats BLOB;
         ALTER TABLE registration ADD COLUMN allowed_mentions_chats BLOB;
+        """
+
+    /// What has worked is told from what strangers invent.
+    private static let deliveries = """
+        -- When Apple or Google last took a push for the token and the bundle id, to the day; NULL: never.
+        ALTER TABLE registration ADD COLUMN delivered_at INTEGER;
+        -- The registration it goes to, by its row; NULL: a gateway's push, or one of an older release.
+        ALTER TABLE push ADD COLUMN registration INTEGER;
+        -- Bundle ids that a push was ever delivered to, by route; '' for Android.
+        CREATE TABLE delivered_topic (
+            route TEXT NOT NULL,
+            apn_topic TEXT NOT NULL,
+            PRIMARY KEY (route, apn_topic)
+        ) STRICT, WITHOUT ROWID;
         """
 
     private static let gateways = """

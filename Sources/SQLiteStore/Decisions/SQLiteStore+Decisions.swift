@@ -35,6 +35,7 @@ extension SQLiteStore {
 struct KnownFacts {
     private(set) var facts: Facts
     private var installations: [Installation: StoredInstallation] = [:]
+    private var targets: [Installation: PushTargetRow] = [:]
 
     init(_ transaction: WriteTransaction, answering questions: Questions, at now: Timestamp) throws {
         facts = Facts(answering: questions)
@@ -49,7 +50,9 @@ struct KnownFacts {
         }
         if !questions.registrations.isEmpty { facts.isStorageFull = try database.isFull(above: questions.maximumStoredByteCount) }
         for (installation, entries) in questions.targets {
-            facts.targets[installation] = try transaction.pushTarget(installation, asking: entries)
+            guard let (row, target) = try transaction.pushTarget(installation, asking: entries) else { continue }
+            facts.targets[installation] = target
+            targets[installation] = row
         }
         let oldest = now.advanced(by: .zero - Limits.tripleLifetime)
         for triple in questions.triples where try database.isQueued(triple, since: oldest) { facts.recentTriples.insert(triple) }
@@ -63,6 +66,11 @@ struct KnownFacts {
     /// What is there of an installation now; looked up if nobody asked.
     func stored(_ installation: Installation, in database: Database) throws -> StoredInstallation? {
         facts.questions.registrations.contains(installation) ? installations[installation] : try database.stored(installation)
+    }
+
+    /// The registration that a push is for; looked up if nobody asked, or there was none yet.
+    func target(_ installation: Installation, in database: Database) throws -> PushTargetRow? {
+        try targets[installation] ?? database.targetRow(of: installation)
     }
 
     /// Reads on until one answer is full.
@@ -108,7 +116,7 @@ extension WriteTransaction {
                 }
             }
         }
-        for push in batch.pushes { try enqueue(push, at: now) }
+        for push in batch.pushes { try enqueue(push, target: known.target(push.push.target, in: database), at: now) }
         for held in batch.coalesced.values { try rewrite(held) }
         count(.accepted, by: batch.coalescedCount)
         count(.coalesced, by: batch.coalescedCount)

@@ -7,26 +7,43 @@ import Wire
 
 extension WriteTransaction {
     /// Puts a push into the outbox. What can never fit into a payload is left out: peers may send a megabyte of it.
-    func enqueue(_ accepted: DecidedBatch.Push, at now: Timestamp) throws {
-        let (push, outcome) = (accepted.push, accepted.outcome)
-        let hasEnded = outcome != nil
+    ///
+    /// - Parameter target: the registration it is for.
+    func enqueue(_ accepted: DecidedBatch.Push, target: PushTargetRow?, at now: Timestamp) throws {
+        let push = accepted.push
+        let route = try route(of: push.tokenType, apnTopic: push.apnTopic)
+        let end: (outcome: PushOutcome, reason: String?)? =
+            if let outcome = accepted.outcome {
+                (outcome, nil)
+            } else if try !takePlace(in: route, isProven: target?.hasWorked ?? false, at: now) {
+                // Reported as taken, as one that is filtered: whether a device has ever worked is no sender's business.
+                (.refused, "queue full")
+            } else {
+                nil
+            }
+        let next = end == nil ? accepted.due?.nanoseconds ?? outbox.turn(for: push.target, in: route) : 0
         try database.run(
-            Self.insertPush, accepted.message, outcome?.rawValue ?? OpenPushState.queued.rawValue,
-            try route(of: push.tokenType, apnTopic: push.apnTopic), now, accepted.due ?? Timestamp(nanoseconds: 0),
-            hasEnded ? now : nil, push.triple.prefix, push.triple,
-            push.target.keyHash, push.target.installationID, push.tokenType, push.type,
-            push.apnTopic, hasEnded ? "" : push.deviceToken, hasEnded ? [] : Self.sendable(push.chatID),
-            hasEnded ? [] : Self.sendable(push.message))
+            Self.insertPush, accepted.message, end?.outcome.rawValue ?? OpenPushState.queued.rawValue, route, now, next,
+            end == nil ? nil : now, end?.reason, push.triple.prefix, push.triple, push.target.keyHash, push.target.installationID,
+            push.tokenType, push.type, push.apnTopic, end == nil ? push.deviceToken : "", end == nil ? Self.sendable(push.chatID) : [],
+            end == nil ? Self.sendable(push.message) : [], target?.row)
         count(.accepted)
-        if let outcome { count(outcome.milestone) }
+        if let end { count(end.outcome.milestone) }
+    }
+
+    /// Takes a place in the queue of a route, if there is one.
+    func takePlace(in route: String, isProven: Bool, at now: Timestamp) throws -> Bool {
+        try outbox.takePlace(in: route, isProven: isProven, at: now) {
+            try database.count("SELECT count(*) FROM push WHERE route = ? AND finished_at IS NULL", route)
+        }
     }
 
     /// Made once: putting it together for each call would cost more than running it.
     private static let insertPush = """
         INSERT INTO push (
-            message, state, route, accepted_at, next_attempt_at, finished_at, attempts, triple_prefix, triple,
-            key_hash, installation_id, token_type, type, apn_topic, device_token, chat_id, ciphertext)
-        VALUES (?, ?, ?, ?, ?, ?, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            message, state, route, accepted_at, next_attempt_at, finished_at, reason, attempts, triple_prefix, triple,
+            key_hash, installation_id, token_type, type, apn_topic, device_token, chat_id, ciphertext, registration)
+        VALUES (?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         """
 
     /// Writes what becomes of a push; one that has ended is left alone.
@@ -44,7 +61,19 @@ extension WriteTransaction {
                 WHERE id = ? AND finished_at IS NULL AND state <> \(OpenPushState.leased.rawValue)
                 """,
                 now, notification, push.id)
-            guard changedCount == 1 else { throw StoreError.damaged }
+            guard changedCount == 1 else {
+                let isEnded = try database.first("SELECT finished_at IS NOT NULL FROM push WHERE id = ?", push.id) {
+                    try $0.next(Bool.self)
+                }
+                throw isEnded ?? false ? StoreError.alreadyEnded : .damaged
+            }
+        case .postpone(let time):
+            try database.run(
+                """
+                UPDATE push SET next_attempt_at = ?, reason = ?
+                WHERE id = ? AND finished_at IS NULL AND state <> \(OpenPushState.leased.rawValue)
+                """,
+                time, push.reason, push.id)
         case .finish(let outcome):
             try finish(push.id, as: outcome, reason: push.reason, at: now)
         case .retry(let next, let isUnknown):

@@ -19,15 +19,16 @@ extension WriteTransaction {
             INSERT OR REPLACE INTO registration (
                 id, key_prefix, is_live, version, updated_at, key_hash, installation_prefix, installation_id, plaintext_digest,
                 token_type, enabled, allow_from_contacts_only, block_mentions,
-                access_token, device_token, apn_topic, grant_signature, blocked_chats, muted_chats, allowed_mentions_chats)
-            VALUES (?, ?, 1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                access_token, device_token, apn_topic, grant_signature, blocked_chats, muted_chats, allowed_mentions_chats,
+                delivered_at)
+            VALUES (?, ?, 1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             """,
             stored?.row, registration.keyHash.prefix, content.version, now,
             registration.keyHash, registration.installation.prefix, content.installationID, registration.plaintextDigest,
             content.tokenType, content.enabled, content.allowFromContactsOnly, content.blockMentions,
             content.accessToken, content.deviceToken, content.apnTopic, content.grant,
             fingerprints.column(for: content.blockedChatList), fingerprints.column(for: content.mutedChatList),
-            fingerprints.column(for: content.allowedMentionsChatList))
+            fingerprints.column(for: content.allowedMentionsChatList), try stored.flatMap { try delivery(of: content, registeredAs: $0) })
         let id = database.lastInsertedRowID
         try database.run(
             "INSERT OR REPLACE INTO query_topic (registration, plain, prefixed) VALUES (?, ?, ?)", id, topics.plain, topics.prefixed)
@@ -40,6 +41,18 @@ extension WriteTransaction {
             try database.run("DELETE FROM registration_lists WHERE registration = ?", id)
         }
         return id
+    }
+
+    /// When a push was last delivered to a registration that another one replaces; nil if that has another token or bundle id.
+    private func delivery(of content: PushNotificationRegistration, registeredAs stored: StoredInstallation) throws -> Timestamp? {
+        let delivery: Timestamp?? = try database.first(
+            """
+            SELECT delivered_at FROM registration
+            WHERE id = ? AND is_live = 1 AND device_token = ? AND token_type = ? AND apn_topic = ?
+            """,
+            stored.row, content.deviceToken, content.tokenType, content.apnTopic
+        ) { try $0.next() }
+        return delivery ?? nil
     }
 
     /// Leaves a tombstone, also where nothing was registered. With the last installation of a key its topic keys go too.
@@ -87,10 +100,11 @@ extension WriteTransaction {
     /// What a push request needs of a registration; nil when there is none, or a tombstone. Reads none of its lists.
     ///
     /// - Parameter entries: the chats and authors that may stand in its lists.
-    func pushTarget(_ installation: Installation, asking entries: Set<[UInt8]>) throws -> PushTarget? {
+    func pushTarget(_ installation: Installation, asking entries: Set<[UInt8]>) throws -> (row: PushTargetRow, target: PushTarget)? {
         try database.first(
             Self.selectTarget, installation.keyHash.prefix, installation.prefix, installation.installationID, installation.keyHash
         ) { row in
+            let targetRow = PushTargetRow(row: try row.next(), hasWorked: try row.next())
             var target = PushTarget()
             target.accessToken = try row.next()
             target.enabled = try row.next()
@@ -101,16 +115,23 @@ extension WriteTransaction {
             target.blockedChatList = fingerprints.entries(entries, in: try row.next())
             target.mutedChatList = fingerprints.entries(entries, in: try row.next())
             target.allowedMentionsChatList = fingerprints.entries(entries, in: try row.next())
-            return target
+            return (targetRow, target)
         }
     }
 
     /// Made once: putting it together for each call costs as much as running it.
     private static let selectTarget = """
-        SELECT access_token, enabled, token_type, device_token, apn_topic, block_mentions,
+        SELECT id, delivered_at IS NOT NULL, access_token, enabled, token_type, device_token, apn_topic, block_mentions,
             blocked_chats, muted_chats, allowed_mentions_chats
         FROM registration WHERE \(Database.isInstallation) AND is_live = 1
         """
+}
+
+/// The registration that a push is for.
+struct PushTargetRow: Sendable, Equatable {
+    var row: Int64
+    /// A push was delivered to it before.
+    var hasWorked: Bool
 }
 
 /// What is there of an installation, tombstones too.
@@ -133,6 +154,13 @@ extension Database {
                 version: StoredVersion(version: try row.next(), plaintextDigest: try row.next(), isRegistered: try row.next()),
                 wasRegistered: try row.next())
         }
+    }
+
+    func targetRow(of installation: Installation) throws -> PushTargetRow? {
+        try first(
+            "SELECT id, delivered_at IS NOT NULL FROM registration WHERE \(Self.isInstallation) AND is_live = 1",
+            installation.keyHash.prefix, installation.prefix, installation.installationID, installation.keyHash
+        ) { PushTargetRow(row: try $0.next(), hasWorked: try $0.next()) }
     }
 
     /// All installations of a key.

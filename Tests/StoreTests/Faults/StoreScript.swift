@@ -90,7 +90,9 @@ struct StoreScript {
             update.tokens = [
                 .suspect(hash(14)),
                 .unregister(
-                    DeadToken(text: "device token 1", type: .apn, attemptedAt: attempt, reason: "Unregistered", route: "ios")),
+                    DeadToken(
+                        text: "device token 1", type: .apn, apnTopic: "im.status.ethereum", attemptedAt: attempt, reason: "Unregistered",
+                        route: "ios")),
             ]
             _ = try await store.update(update, at: attempt)
         },
