@@ -138,9 +138,8 @@ let package = Package(
         executable(
             "pushctl",
             [
-                "PushClient", "SettingsSources", "SQLiteStore", "Store", "HTTPClient", "Envelope", "PushProtocol", "KeyFiles",
-                "StatusCrypto",
-                "Wire", "BuildInfo", logging,
+                "PushClient", "SettingsSources", "SQLiteStore", "Store", "HTTPClient", "Envelope", "PushProtocol", "KeyFiles", "RSA",
+                "StatusCrypto", "Wire", "BuildInfo", logging,
             ]),
         executable("pushbench", ["Bench", "BuildInfo"]),
 
@@ -148,7 +147,7 @@ let package = Package(
         library(
             "Bench",
             [
-                "Engine", "Delivery", "Transport", "SQLiteStore", "Store", "PushProtocol", "Envelope", "StatusCrypto", "Wire",
+                "Engine", "Delivery", "Transport", "SQLiteStore", "Store", "HTTPClient", "PushProtocol", "Envelope", "StatusCrypto", "Wire",
                 "TestSupport", "CSecp256k1", "CLibCrypto", logging,
             ]),
 

@@ -34,6 +34,9 @@ struct CheckConfigCommand: AsyncParsableCommand {
         try await exitingWithStatus {
             let settings = try options.settings()
             print(settings.effectiveYAML)
+            for recommendation in settings.recommendations {
+                FileHandle.standardError.write(Data("recommended: \(recommendation)\n".utf8))
+            }
             guard probe else { return }
             let result = await Probe(settings)
             FileHandle.standardError.write(Data(result.lines.map { $0 + "\n" }.joined().utf8))

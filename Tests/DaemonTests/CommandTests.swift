@@ -99,6 +99,14 @@ struct CommandTests {
         #expect(try await ChildProcess.run("pushserver", ["check-config", "--config", folder.path("b.yaml")]).output == result.output)
     }
 
+    @Test(arguments: [("log.level=info", true), ("registration.apnTopics=org.example.app", false)])
+    func `it is recommended to name the apps that are served`(setting: String, isRecommended: Bool) async throws {
+        let arguments = ["check-config", "--set", "gorush.timeout=5s", "--set", "gorush.url=http://127.0.0.1:8088", "--set", setting]
+        let result = try await ChildProcess.run("pushserver", arguments)
+        #expect(result.exitCode == 0)
+        #expect(result.error.contains("recommended: registration.apnTopics") == isRecommended)
+    }
+
     @Test func `the documented configuration is the default one`() async throws {
         let file = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../Config/pushserver.yaml").path()
         let documented = try await ChildProcess.run("pushserver", ["check-config", "--config", file])

@@ -38,6 +38,12 @@ struct SettingsTests {
             yaml: "transport: { waku: { concurrentPosts: 0 } }\n",
             problem: "transport.waku.concurrentPosts: expected a whole number from 1 to 64, found 0 (FILE, line 1)"),
         Case(
+            yaml: "registration: { apnTopics: [] }\n",
+            problem: "registration.apnTopics: expected at least one bundle id, or none of the setting to serve every app"),
+        Case(
+            yaml: "storage: { maximumBytes: 10GB }\n",
+            problem: "storage.maximumBytes: expected a whole number from 1048576 to 9223372036854775807, found 10GB (FILE, line 1)"),
+        Case(
             yaml: "admin: { listen: '127.0.0.1:99999' }\n",
             problem:
                 "admin.listen: expected HOST:PORT, like 127.0.0.1:8645; port 0 means any free port, found 127.0.0.1:99999 (FILE, line 1)"),

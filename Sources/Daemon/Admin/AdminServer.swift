@@ -6,7 +6,6 @@ import HummingbirdCore
 import Logging
 import NIOCore
 import ServiceLifecycle
-import StatusCrypto
 
 /// The operator's HTTP face: health, metrics, identity (INTERFACE.md, "Admin HTTP"). On loopback by default.
 struct AdminServer: Service {
@@ -43,12 +42,14 @@ struct AdminServer: Service {
 
     private let address: ListenAddress
     private let content: Content
+    private let feedbackSecret: FeedbackSecret
     private let logger: Logger
     private let onListening: @Sendable (ListenAddress) async -> Void
 
     init(address: ListenAddress, content: Content, logger: Logger, onListening: @escaping @Sendable (ListenAddress) async -> Void) {
         self.address = address
         self.content = content
+        feedbackSecret = FeedbackSecret(content.feedbackSecret, logger: logger)
         self.logger = logger
         self.onListening = onListening
     }
@@ -87,7 +88,12 @@ struct AdminServer: Service {
             Self.respond(.ok, content.identityJSON, type: "application/json")
         }
         if content.feedback != nil {
-            router.post("gorush/feedback") { [content] request, _ in try await Self.takeFeedback(request, content) }
+            router.post("gorush/feedback") { [content, feedbackSecret] request, _ in
+                guard feedbackSecret.isShown(by: request.headers[values: Self.feedbackSecretHeader].first) else {
+                    return Self.respond(.unauthorized, "", type: "text/plain")
+                }
+                return try await Self.takeFeedback(request, content)
+            }
         }
         router.post("dead-tokens/restore") { [content] request, _ in try await Self.restore(request, content) }
         return router
@@ -95,10 +101,6 @@ struct AdminServer: Service {
 
     /// gorush asks once and takes nothing but 200 for an answer (GORUSH.md §8).
     private static func takeFeedback(_ request: Request, _ content: Content) async throws -> Response {
-        if let secret = content.feedbackSecret {
-            let shown = request.headers[values: feedbackSecretHeader].first ?? ""
-            guard ConstantTime.equal(Array(shown.utf8), Array(secret.utf8)) else { return respond(.unauthorized, "", type: "text/plain") }
-        }
         let body = try await request.body.collect(upTo: maximumBodyByteCount)
         guard let failure = GorushFailure(feedback: Array(body.readableBytesView)) else {
             return respond(.badRequest, "not an entry of gorush's log", type: "text/plain")
