@@ -252,6 +252,7 @@ struct RouteState: Sendable {
     func troubles(at now: Duration) -> [String] {
         // Anybody can register a device of a platform that is not served here: that is a warning.
         var troubles = [isDisabled ? probeTrouble : trouble ?? probeTrouble].compactMap(\.self)
+        if troubles.isEmpty, !hasProbed { troubles = ["gorush has not answered yet"] }
         if let words = credentialFault.words(at: now) {
             troubles.append("\(route.platform == .ios ? "Apple" : "Google") refuses gorush's credentials: \(words)")
         }
