@@ -107,7 +107,8 @@ struct RouteState: Sendable {
     private var probing = Probing.waiting(until: .zero)
     /// Why gorush could not be used when it was last asked.
     private(set) var probeTrouble: String?
-    private var hasProbed = false
+    /// Whether gorush has been asked, and has answered or has not in time.
+    private(set) var hasProbed = false
     /// As gorush last described itself.
     private(set) var instance: GorushInstance? { didSet { readInstance() } }
     /// What it says that will lose pushes.
@@ -252,7 +253,6 @@ struct RouteState: Sendable {
     func troubles(at now: Duration) -> [String] {
         // Anybody can register a device of a platform that is not served here: that is a warning.
         var troubles = [isDisabled ? probeTrouble : trouble ?? probeTrouble].compactMap(\.self)
-        if troubles.isEmpty, !hasProbed { troubles = ["gorush has not answered yet"] }
         if let words = credentialFault.words(at: now) {
             troubles.append("\(route.platform == .ios ? "Apple" : "Google") refuses gorush's credentials: \(words)")
         }
