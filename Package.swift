@@ -148,7 +148,7 @@ let package = Package(
             "Bench",
             [
                 "Engine", "Delivery", "Transport", "SQLiteStore", "Store", "HTTPClient", "PushProtocol", "Envelope", "StatusCrypto", "Wire",
-                "TestSupport", "CSecp256k1", "CLibCrypto", logging,
+                "NextcloudProxy", "GatewayHTTP", "Notifications", "RSA", "TestSupport", "CSecp256k1", "CLibCrypto", logging,
             ]),
 
         // Clock, stub gorush, vectors, keys: shared by all tests and the demo.
