@@ -79,3 +79,12 @@ struct NextcloudCommand: AsyncParsableCommand {
 
     func run() async throws { try await shared.measure { try await NextcloudBenchmark.measure($0) } }
 }
+
+struct StackCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "stack", abstract: "The server as a process between a stand-in for each kind of node and the stub gorush, over HTTP.")
+
+    @OptionGroup var shared: SharedOptions
+
+    func run() async throws { try await shared.measure { try await StackBenchmark.measure($0) } }
+}
