@@ -224,6 +224,8 @@ struct OperatorToolTests {
             let broken = try await doctor(admin + ["--json"])
             #expect(broken.exitCode == 1 && broken.error.contains("The server is not ready: delivery ios: "), "\(broken.error)")
             #expect(broken.output.contains(#""isDeliveryChecked" : true"#) && broken.output.contains(#""isHealthy" : false"#))
+            // What is over between two looks is not said.
+            #expect(await world.server.log.wait { $0.contains("] not ready ") })
             world.gorush.breakDown(nil)
             #expect(await world.server.log.wait { $0.hasSuffix("] ready again") })
         }
