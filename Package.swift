@@ -154,7 +154,12 @@ let package = Package(
 
         // Reads what strangers send, on and on (Scripts/fuzz).
         .executableTarget(
-            name: "pushfuzz", dependencies: ["CAllocationMeter", "WakuREST", "JSON", "Envelope", "StatusCrypto", "Wire", argumentParser],
+            name: "pushfuzz",
+            dependencies: [
+                "CAllocationMeter", "Daemon", "Delivery", "Engine", "Transport", "Relay", "NextcloudProxy", "SoftphonePNM", "GatewayHTTP",
+                "Notifications", "RSA", "SQLiteStore", "Store", "PushProtocol", "HTTPClient", "WakuREST", "JSON", "Envelope", "StatusCrypto",
+                "Wire", argumentParser, logging, grdb, sqlite,
+            ],
             path: "Tests/Fuzz", exclude: ["CAllocationMeter", "Regressions"],
             swiftSettings: settings + [.enableExperimentalFeature("Extern")]),
         .target(name: "CAllocationMeter", path: "Tests/Fuzz/CAllocationMeter", cSettings: [.treatAllWarnings(as: .error)]),
@@ -213,6 +218,12 @@ let package = Package(
                 "PushClient", "pushctl", "pushserver", "Relay", "WakuREST", "MessageBus", "HTTPClient", "PushProtocol", "Envelope",
                 "KeyFiles",
                 "StatusCrypto", "Wire", logging, serviceLifecycle,
+            ]),
+        tests(
+            "Simulation",
+            [
+                "Delivery", "Engine", "Transport", "WakuREST", "JSON", "Concurrency", "SQLiteStore", "Store", "PushProtocol", "Envelope",
+                "StatusCrypto", "Wire", logging,
             ]),
         tests("Bench", ["Bench"]),
         tests(

@@ -1,4 +1,5 @@
 import KeyFiles
+import SQLiteStore
 import Store
 
 /// Exit codes as in INTERFACE.md, "Exit codes"; the numbers are sysexits.h's.

@@ -34,6 +34,6 @@ struct Pushctl: ParsableCommand {
         groupedSubcommands: [
             CommandGroup(
                 name: "Operating a server:",
-                subcommands: [AuditCommand.self, RegistrationsCommand.self, DeadTokensCommand.self, BackupCommand.self])
+                subcommands: [AuditCommand.self, RegistrationsCommand.self, DeadTokensCommand.self, BackupCommand.self, ForgetCommand.self])
         ])
 }
