@@ -125,7 +125,10 @@ let package = Package(
         executable("pushserver", ["Daemon"]),
         executable(
             "pushctl",
-            ["PushClient", "SQLiteStore", "Store", "HTTPClient", "Envelope", "PushProtocol", "KeyFiles", "StatusCrypto", "Wire", logging]),
+            [
+                "PushClient", "SQLiteStore", "Store", "HTTPClient", "Envelope", "PushProtocol", "KeyFiles", "RSA", "StatusCrypto", "Wire",
+                logging,
+            ]),
         executable("pushbench", ["Bench"]),
 
         // The measuring stick (docs/BENCHMARKS.md): calls every layer, and the C libraries bare for comparison.

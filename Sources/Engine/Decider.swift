@@ -18,9 +18,11 @@ struct Decider: Sendable {
         var ending: MessageOutcome
         var reply: PendingReply?
         var acceptedPushCount = 0
+        /// What it takes from the allowances.
+        var spendings: [Allowances.Spending] = []
     }
 
-    /// What has to be known.
+    /// What has to be known, but for the allowances.
     func questions(about messages: some Sequence<OpenedEnvelope>) -> Questions {
         var questions = Questions()
         for message in messages {
@@ -29,8 +31,9 @@ struct Decider: Sendable {
                 break
             case .message(.registration(let registration), _):
                 if let installation = registration.installation { questions.registrations.insert(installation) }
-            case .message(.query(let keyHashes), _):
+            case .message(.query(let keyHashes), let origin):
                 questions.queries.append(keyHashes)
+                questions.queryIDs.insert(origin.messageID)
             case .message(.push(let request), let origin):
                 questions.requests.insert(origin.messageID)
                 for notification in request.requests.prefix(Limits.maximumNotificationsPerRequest) {
@@ -80,7 +83,7 @@ struct Decider: Sendable {
         let decision = RegistrationRules.decide(
             facts,
             stored: installation.flatMap { batch.facts.versions[$0] },
-            liveInstallationCount: installation.map { batch.facts.liveInstallationCount(besides: $0) } ?? 0,
+            key: installation.map { batch.facts.key(beside: $0) } ?? RegisteringKey(),
             policy: registrationPolicy)
         if case .message(let content) = facts.content, let installation {
             switch decision {
@@ -91,7 +94,7 @@ struct Decider: Sendable {
             case .unregister:
                 batch.unregister(
                     installation, version: content.version, plaintextDigest: facts.plaintextDigest, topics: registration.topics)
-            case .discard, .refuse, .unchanged:
+            case .discard, .refuse, .limit, .unchanged:
                 break
             }
         }
@@ -110,14 +113,21 @@ struct Decider: Sendable {
     private func answer(
         _ keyHashes: [Digest64], of id: Int64, from origin: OpenedEnvelope.Origin, in batch: inout DecidedBatch
     ) -> Outcome {
-        let infos = QueryRules.infos(on: keyHashes, in: batch.facts.queryable, serverPublicKey: serverKey)
-        guard let response = QueryRules.response(infos, messageID: origin.messageID) else {
+        guard batch.allowances.mayAnswer(id, to: origin.messageID) else {
             batch.settle(id, as: .silent)
-            return Outcome(ending: .queryUnknown)
+            return Outcome(ending: .queryRepeated)
+        }
+        let answer = QueryRules.answer(
+            on: keyHashes, in: batch.facts.queryable, within: batch.allowances, serverPublicKey: serverKey)
+        guard let response = QueryRules.response(answer.infos, messageID: origin.messageID) else {
+            batch.settle(id, as: .silent)
+            return Outcome(ending: answer.isCut ? .queryLimited : .queryUnknown)
         }
         let reply = PendingReply(
             id: id, type: .pushNotificationQueryResponse, payload: response.encoded(), origin: origin, mark: .decided)
-        return Outcome(ending: .queryAnswered, reply: reply)
+        let spending = Allowances.Spending.answer(message: id, question: origin.messageID, byteCounts: answer.byteCounts)
+        batch.spend(spending)
+        return Outcome(ending: .queryAnswered, reply: reply, spendings: [spending])
     }
 
     /// PROTOCOL.md §9.
@@ -192,6 +202,8 @@ extension RegistrationDecision {
         case .refuse(.versionMismatch): .registrationVersionMismatch
         case .refuse(.unsupportedTokenType): .registrationUnsupportedTokenType
         case .refuse: .registrationMalformed
+        case .limit(.lists): .registrationOverLists
+        case .limit(.installations): .registrationOverInstallations
         }
     }
 }

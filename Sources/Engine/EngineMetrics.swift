@@ -9,8 +9,14 @@ enum MessageOutcome: String, CaseIterable, Sendable {
     case registrationMalformed = "registration_malformed"
     case registrationUnsupportedTokenType = "registration_unsupported_token_type"
     case registrationUndecryptable = "registration_undecryptable"
+    case registrationOverLists = "registration_over_lists"
+    case registrationOverInstallations = "registration_over_installations"
     case queryAnswered = "query_answered"
     case queryUnknown = "query_unknown"
+    /// The same question was answered a moment ago, often enough.
+    case queryRepeated = "query_repeated"
+    /// So much was told of the keys lately that nothing is left to tell.
+    case queryLimited = "query_limited"
     case pushRequest = "push_request"
     case pushRequestWithoutID = "push_request_without_id"
     case notForUs = "not_for_us"

@@ -12,8 +12,13 @@ package enum Limits {
     package static let apnDeviceTokenDigitCounts = 64...200
     /// A bundle id in reverse-DNS form; a DNS name has at most 253 bytes. It ends in a header that gorush sends.
     package static let maximumAPNTopicByteCount = 255
-    /// In each of a registration's lists. A message of 1 MiB holds some 16,000 hashes of 64 bytes: more entries can only be junk.
-    package static let maximumListEntryCount = 20_000
+    /// In each of a registration's lists. Somebody with 2,000 contacts needs half of it.
+    package static let maximumListEntryCount = 4_000
+    /// In all lists of an installation, as they are stored. The reference's client takes 66 bytes a contact or chat: 2,000 contacts and as
+    /// many chats fit. What is stored here is what a question of 300 bytes is answered.
+    package static let maximumListByteCount = 256 << 10
+    /// In all lists of a key: two such devices, or seven with 500 contacts each and their chats.
+    package static let maximumListByteCountPerKey = 512 << 10
 
     // MARK: Queries
 
@@ -22,6 +27,19 @@ package enum Limits {
     /// A question of some kilobytes must not buy an answer of gigabytes: what does not fit one message is left out, and can be asked for
     /// alone. The figure is the payload of the largest message that is not segmented (PROTOCOL.md §5.1).
     package static let maximumAnswerByteCount = 786_432
+    /// What an answer tells of a key beyond it is charged to the key: without large lists twelve devices fit, so that nobody can keep others
+    /// from being answered by asking too.
+    package static let freeAnswerByteCount = 4_096
+    /// What can be told of a key at once, beyond what is free: 60 people may ask in one moment for somebody with 2,000 contacts.
+    package static let answerByteCapacity = 8 << 20
+    /// Until a byte more can be told of a key: 64 KiB a second, which is 40,000 such answers a day. Each of 2,000 contacts asks for some.
+    package static let answerByteInterval = Duration.nanoseconds(1_000_000_000 / (64 << 10))
+    /// How often the same question is answered in `answerInterval`. Not once: reference clients ask again after WRONG_TOKEN, or when an
+    /// answer was lost, and it is the same to the bit then.
+    package static let maximumAnswerCount = 3
+    package static let answerInterval = Duration.seconds(10)
+    /// Longer replies are said once: to say them again costs more than it is worth to those few who listen late.
+    package static let maximumEchoedByteCount = 4_096
     /// How old a query that was caught up may be and still be answered: clients take late answers (PROTOCOL.md §8).
     package static let maximumQueryAge = Duration.seconds(24 * 60 * 60)
 

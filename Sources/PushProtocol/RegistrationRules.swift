@@ -36,9 +36,26 @@ package struct RegistrationFacts: Sendable, Equatable {
 package struct RegistrationPolicy: Sendable, Equatable {
     /// Whether the stored version with an identical plaintext is a success that changes nothing, instead of VERSION_MISMATCH.
     package var acceptRetransmission: Bool
+    /// The bundle ids of the apps that are served; nil: all.
+    package var apnTopics: Set<String>?
 
-    package init(acceptRetransmission: Bool = true) {
+    package init(acceptRetransmission: Bool = true, apnTopics: Set<String>? = nil) {
         self.acceptRetransmission = acceptRetransmission
+        self.apnTopics = apnTopics
+    }
+
+    fileprivate func serves(_ apnTopic: String) -> Bool { apnTopics?.contains(apnTopic) ?? true }
+}
+
+/// What is stored under the key of who registers, beside the installation that it is about.
+package struct RegisteringKey: Sendable, Equatable {
+    package var liveInstallationCount: Int
+    /// Bytes of the lists of those.
+    package var listByteCount: Int
+
+    package init(liveInstallationCount: Int = 0, listByteCount: Int = 0) {
+        self.liveInstallationCount = liveInstallationCount
+        self.listByteCount = listByteCount
     }
 }
 
@@ -47,6 +64,8 @@ package enum RegistrationDecision: Sendable, Equatable {
     case discard
     /// No change; the reply says why.
     case refuse(RegistrationError)
+    /// No change: it is more than a key may have.
+    case limit(RegistrationLimit)
     /// Success without a change: a retransmission.
     case unchanged
     /// Success: everything but key hash, installation id, version and digest is forgotten; that tombstone stays even if there was nothing.
@@ -55,15 +74,28 @@ package enum RegistrationDecision: Sendable, Equatable {
     case register
 }
 
+/// A limit that keeps strangers from filling the server.
+package enum RegistrationLimit: Sendable, Equatable {
+    /// Entries or bytes of lists.
+    case lists
+    case installations
+
+    package var error: RegistrationError {
+        switch self {
+        case .lists, .installations: .malformedMessage
+        }
+    }
+}
+
 /// PROTOCOL.md §7.
 package enum RegistrationRules {
     /// Decides by the table of PROTOCOL.md §7, column "we do": the first check that fails decides. Row 12, storage, is the caller's.
     ///
     /// - Parameters:
     ///   - stored: what is stored of `facts.installation(keyHash:)`, tombstones too.
-    ///   - liveInstallationCount: registered installations of the sender's key, not counting this one.
+    ///   - key: what is stored of the sender's key beside it.
     package static func decide(
-        _ facts: RegistrationFacts, stored: StoredVersion?, liveInstallationCount: Int, policy: RegistrationPolicy
+        _ facts: RegistrationFacts, stored: StoredVersion?, key: RegisteringKey, policy: RegistrationPolicy
     ) -> RegistrationDecision {
         let message: PushNotificationRegistration
         switch facts.content {
@@ -96,18 +128,15 @@ package enum RegistrationRules {
         // Row 9.
         guard hasUsableDeviceToken(message) else { return .refuse(.malformedMessage) }
 
+        // Row 9a: what one key can store, and every answer about it holds, stays bounded.
+        guard hasBoundedLists(message, beside: key) else { return .limit(.lists) }
+        guard key.liveInstallationCount < Limits.maximumInstallationsPerKey else { return .limit(.installations) }
+
         // Row 10.
         guard message.tokenType == .apn || message.tokenType == .firebase else { return .refuse(.unsupportedTokenType) }
 
-        // Row 11: gorush needs the bundle id for APNs.
-        guard message.tokenType != .apn || (1...Limits.maximumAPNTopicByteCount).contains(message.apnTopic.utf8.count) else {
-            return .refuse(.malformedMessage)
-        }
-
-        // Our limits: what is stored of a key stays bounded.
-        guard listsAreBounded(message), liveInstallationCount < Limits.maximumInstallationsPerKey else {
-            return .refuse(.malformedMessage)
-        }
+        // Row 11: gorush needs the bundle id for APNs. For Firebase nobody looks at it: reference clients send it all the same.
+        guard message.tokenType != .apn || isUsable(message.apnTopic, by: policy) else { return .refuse(.malformedMessage) }
         return .register
     }
 
@@ -119,6 +148,7 @@ package enum RegistrationRules {
         switch decision {
         case .discard: nil
         case .refuse(let error): refusal(error, requestID: requestID)
+        case .limit(let limit): refusal(limit.error, requestID: requestID)
         case .unchanged, .unregister, .register: success(requestID: requestID)
         }
     }
@@ -142,8 +172,16 @@ package enum RegistrationRules {
         return (1...Limits.maximumDeviceTokenByteCount).contains(token.count)
     }
 
-    private static func listsAreBounded(_ message: PushNotificationRegistration) -> Bool {
-        message.lists.allSatisfy { $0.count <= Limits.maximumListEntryCount }
+    private static func hasBoundedLists(_ message: PushNotificationRegistration, beside key: RegisteringKey) -> Bool {
+        guard message.lists.allSatisfy({ $0.count <= Limits.maximumListEntryCount }) else { return false }
+        let byteCount = message.listByteCount
+        // Who has no list is never kept out by those of other devices, which may have been stored when more was allowed.
+        return byteCount == 0
+            || byteCount <= Limits.maximumListByteCount && byteCount + key.listByteCount <= Limits.maximumListByteCountPerKey
+    }
+
+    private static func isUsable(_ apnTopic: String, by policy: RegistrationPolicy) -> Bool {
+        (1...Limits.maximumAPNTopicByteCount).contains(apnTopic.utf8.count) && policy.serves(apnTopic)
     }
 
     private static func success(requestID: Digest64) -> PushNotificationRegistrationResponse {
@@ -163,4 +201,14 @@ package enum RegistrationRules {
 
 extension PushNotificationRegistration {
     package var lists: [[[UInt8]]] { [allowedKeyList, blockedChatList, allowedMentionsChatList, mutedChatList] }
+
+    /// What the lists take, as they are stored and sent.
+    package var listByteCount: Int {
+        var lists = PushNotificationRegistration()
+        lists.allowedKeyList = allowedKeyList
+        lists.blockedChatList = blockedChatList
+        lists.allowedMentionsChatList = allowedMentionsChatList
+        lists.mutedChatList = mutedChatList
+        return lists.encodedByteCount
+    }
 }

@@ -18,6 +18,8 @@ package struct DecidedBatch: Sendable {
 
     /// What is known, as the decisions so far leave it: a message sees what an earlier one of the batch has done.
     package private(set) var facts: Facts
+    /// What may still be done.
+    package private(set) var allowances: Allowances
 
     package private(set) var settlements: [(message: Int64, settlement: Settlement)] = []
     package private(set) var repliedMessages: [Int64] = []
@@ -33,12 +35,18 @@ package struct DecidedBatch: Sendable {
 
     package init(facts: Facts) {
         self.facts = facts
+        allowances = facts.questions.allowances
     }
 
     /// Decides about a recorded message. The batch fails with `alreadyDecided` unless that still waits for its decision.
     package mutating func settle(_ message: Int64, as settlement: Settlement) {
         settlements.append((message, settlement))
         if case .answered(let reply) = settlement, let request = reply.statusMessageID { facts.responses[request] = reply.payload }
+    }
+
+    /// Takes from what may still be done. Only for this batch: what is decided in the end, whoever keeps the allowances has to note.
+    package mutating func spend(_ spending: Allowances.Spending) {
+        allowances.spend(spending)
     }
 
     /// Notes that replies are out. Twice does no harm; nor does it to a message that still waits for its decision, and goes on waiting.

@@ -32,8 +32,11 @@ struct Pushctl: ParsableCommand {
             Register.self, Unregister.self, Advertise.self, Query.self, Push.self, Watch.self, Keys.self, Doctor.self,
         ],
         groupedSubcommands: [
+            CommandGroup(name: "Gateways:", subcommands: [NextcloudCommand.self, SoftphoneCommand.self]),
             CommandGroup(
                 name: "Operating a server:",
-                subcommands: [AuditCommand.self, RegistrationsCommand.self, DeadTokensCommand.self, BackupCommand.self, ForgetCommand.self])
+                subcommands: [
+                    AuditCommand.self, RegistrationsCommand.self, DeadTokensCommand.self, BackupCommand.self, ForgetCommand.self,
+                ]),
         ])
 }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Daemon
+import Foundation
 
 struct ServeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -28,7 +29,11 @@ struct CheckConfigCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await exitingWithStatus {
-            print(try options.settings().effectiveYAML)
+            let settings = try options.settings()
+            print(settings.effectiveYAML)
+            for recommendation in settings.recommendations {
+                FileHandle.standardError.write(Data("recommended: \(recommendation)\n".utf8))
+            }
         }
     }
 }

@@ -23,9 +23,10 @@ struct DeciderTests {
 
     // MARK: Messages
 
-    private func message(_ id: Int64, _ body: OpenedEnvelope.Body, segments: [Int64] = []) -> OpenedEnvelope {
+    private func message(_ id: Int64, _ body: OpenedEnvelope.Body, statusID: Int64? = nil, segments: [Int64] = []) -> OpenedEnvelope {
         let origin = OpenedEnvelope.Origin(
-            sender: sender.publicKey, messageID: Digest32(repeating: UInt8(truncatingIfNeeded: id)), pubsubTopic: "/waku/2/rs/16/32")
+            sender: sender.publicKey, messageID: Digest32(repeating: UInt8(truncatingIfNeeded: statusID ?? id)),
+            pubsubTopic: "/waku/2/rs/16/32")
         return OpenedEnvelope(id: id, segments: segments, content: .message(body, from: origin))
     }
 
@@ -119,8 +120,8 @@ struct DeciderTests {
         let leaving = registration(2, version: 1, installation: "1") { $0.unregister = true }
         let (batch, outcomes) = decide([
             registration(1, version: 1), leaving, registration(3, version: 1), push(4, installations: ["1"]),
-        ]) { $0.liveInstallations[keyHash] = Set(others) }
-        #expect(outcomes.map(\.ending) == [.registrationMalformed, .unregistered, .registered, .pushRequest])
+        ]) { $0.liveInstallations[keyHash] = Dictionary(others.map { ($0, 0) }) { first, _ in first } }
+        #expect(outcomes.map(\.ending) == [.registrationOverInstallations, .unregistered, .registered, .pushRequest])
         #expect(batch.pushes.isEmpty)
     }
 
@@ -135,6 +136,30 @@ struct DeciderTests {
         #expect(outcomes[0].reply?.segments == [4])
         #expect(batch.settlements.map(\.message) == [5, 6, 7, 8])
         #expect(batch.settlements.last?.settlement == .ignored(.notForUs))
+    }
+
+    @Test func `The same question is answered three times, and one whose answer did not go out once more`() {
+        let questions = (1...4).map { message($0, .query([keyHash]), statusID: 1) }
+        let other = message(5, .query([keyHash]))
+        let (_, outcomes) = decide(questions + [questions[0], other]) { $0.queryable = [keyHash: [QueryableRegistration()]] }
+        #expect(
+            outcomes.map(\.ending) == [
+                .queryAnswered, .queryAnswered, .queryAnswered, .queryRepeated, .queryAnswered, .queryAnswered,
+            ])
+        let spent = outcomes.flatMap(\.spendings)
+        #expect(spent.first == .answer(message: 1, question: Digest32(repeating: 1), byteCounts: [:]))
+        #expect(spent.count == 5)
+    }
+
+    @Test func `What a batch tells of a key is charged before the next message of it is answered`() {
+        var large = QueryableRegistration()
+        large.allowedKeyList = [[UInt8](repeating: 1, count: 256 << 10)]
+        let (batch, outcomes) = decide((1...40).map { message($0, .query([keyHash])) }) { $0.queryable = [keyHash: [large]] }
+        let endings = outcomes.map(\.ending)
+        let answerCount = endings.count { $0 == .queryAnswered }
+        #expect(answerCount == Limits.answerByteCapacity / (256 << 10))
+        #expect(endings.dropFirst(answerCount).allSatisfy { $0 == .queryLimited })
+        #expect(batch.settlements.count == 40 - answerCount)
     }
 
     @Test func `In dry run pushes are discarded`() {

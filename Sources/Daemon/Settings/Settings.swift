@@ -100,7 +100,7 @@ package struct Settings: Sendable {
         }
 
         registrationPolicy = RegistrationPolicy(
-            acceptRetransmission: reader.bool("registration.acceptRetransmission", default: true))
+            acceptRetransmission: reader.bool("registration.acceptRetransmission", default: true), apnTopics: Self.apnTopics(&reader))
 
         adminListen = reader.address("admin.listen", default: ListenAddress(host: "127.0.0.1", port: 8646))
         adminAllowedHosts = reader.list(
@@ -129,6 +129,23 @@ package struct Settings: Sendable {
             reader.note("transport.waku.url: of no use beside transport.waku.urls, which names all nodes; leave one of the two out")
         }
         return urls
+    }
+
+    /// nil: every app is served.
+    private static func apnTopics(_ reader: inout SettingsReader) -> Set<String>? {
+        let key = "registration.apnTopics"
+        let topics = reader.optional(key) { reader in
+            reader.list(
+                key, default: [], expected: "a list of bundle ids", isSet: true, parse: { $0.isEmpty ? nil : $0 }, show: { $0 })
+        }
+        if topics?.isEmpty == true { reader.note("\(key): expected at least one bundle id, or none of the setting to serve every app") }
+        return topics.map { Set($0) }
+    }
+
+    /// What is allowed, and better set otherwise.
+    package var recommendations: [String] {
+        guard delivery != nil, registrationPolicy.apnTopics == nil else { return [] }
+        return ["registration.apnTopics: name the bundle ids of your apps; without it strangers may have pushes sent to any app of anybody"]
     }
 
     private static func notePortsInUseTwice(_ addresses: [(key: String, address: ListenAddress)], _ reader: inout SettingsReader) {

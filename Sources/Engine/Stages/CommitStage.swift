@@ -4,6 +4,7 @@ import Envelope
 import Logging
 import PushProtocol
 import Store
+import Synchronization
 import Wire
 
 /// The writer: one task, one transaction for all that has gathered.
@@ -34,10 +35,13 @@ final class CommitStage: Sendable {
     private let metrics: EngineMetrics
     private let clock: any Clock<Duration>
     private let wallClock: WallClock
+    private let time: SteadyTime
     private let logger: Logger
     private let onAcceptedPushes: @Sendable () -> Void
     private let queue: BatchQueue<Work>
     private let replies: ReplyStage
+    /// What was decided and is durable has been taken from it.
+    private let allowances = Mutex(Allowances())
 
     /// - Parameter intake: left by messages as soon as their decision is written.
     init(
@@ -54,6 +58,7 @@ final class CommitStage: Sendable {
         self.metrics = metrics
         self.clock = clock
         self.wallClock = wallClock
+        time = SteadyTime(clock: clock, start: wallClock.now())
         self.logger = logger
         self.onAcceptedPushes = onAcceptedPushes
         self.queue = queue
@@ -92,8 +97,9 @@ final class CommitStage: Sendable {
 
     private func commit(_ batch: ArraySlice<Work>, retries: inout DiscardingTaskGroup) async {
         let now = wallClock.now()
-        let committed = await store.commit(Array(batch), at: now) { [decider] work in
-            decider.questions(about: work.lazy.compactMap(\.message))
+        allowances.withLock { $0.now = time.now }
+        let committed = await store.commit(Array(batch), at: now) { work in
+            self.questions(about: work)
         } deciding: { [decider] work, batch -> Decider.Outcome? in
             switch work {
             case .message(let message, _): return decider.decide(message, at: now, in: &batch)
@@ -124,6 +130,14 @@ final class CommitStage: Sendable {
         for (work, _) in failed { retry(work, in: &retries) }
     }
 
+    private func questions(about work: [Work]) -> Questions {
+        var questions = decider.questions(about: work.lazy.compactMap(\.message))
+        questions.allowances = allowances.withLock {
+            $0.restricted(toQuestions: questions.queryIDs, of: questions.queries.joined())
+        }
+        return questions
+    }
+
     /// Topics first, then the delivery, then the replies: a client may ask on its topic as soon as it has its answer.
     private func follow(_ written: [(work: Work, outcome: Decider.Outcome?)], _ topicChanges: [TopicChange]) {
         for change in topicChanges {
@@ -134,6 +148,9 @@ final class CommitStage: Sendable {
         }
         let outcomes = written.compactMap(\.outcome)
         for outcome in outcomes { metrics.count(outcome.ending) }
+        allowances.withLock { allowances in
+            for spending in outcomes.lazy.flatMap(\.spendings) { allowances.spend(spending) }
+        }
         let acceptedPushCount = outcomes.reduce(0) { $0 + $1.acceptedPushCount }
         if acceptedPushCount > 0 {
             metrics.accepted.increment(by: acceptedPushCount)

@@ -44,7 +44,7 @@ struct KnownFacts {
             installations[installation] = stored
             facts.versions[installation] = stored?.version
             if facts.liveInstallations[installation.keyHash] == nil {
-                facts.liveInstallations[installation.keyHash] = Set(try database.liveInstallations(of: installation.keyHash))
+                facts.liveInstallations[installation.keyHash] = try database.liveInstallations(of: installation.keyHash)
             }
         }
         for (installation, entries) in questions.targets {
@@ -66,9 +66,19 @@ struct KnownFacts {
         var byteCount = 0
         for keyHash in query {
             guard byteCount <= Limits.maximumAnswerByteCount else { return }
-            let registrations = try facts.queryable[keyHash] ?? database.queryableRegistrations(of: keyHash)
+            let registrations = try facts.queryable[keyHash] ?? queryable(keyHash, from: database)
             facts.queryable[keyHash] = registrations
             for registration in registrations { byteCount += registration.listByteCount }
+        }
+    }
+
+    /// Reads no list before it is known that it may be told: a stranger asks as often as he likes.
+    private func queryable(_ keyHash: Digest64, from database: Database) throws -> [QueryableRegistration] {
+        var allowed = min(facts.questions.allowances.answerByteCount(of: keyHash), Limits.maximumAnswerByteCount)
+        return try database.allowedKeyByteCounts(of: keyHash).compactMap { row, byteCount in
+            guard byteCount <= allowed else { return nil }
+            allowed -= byteCount
+            return try database.queryableRegistration(row)
         }
     }
 }

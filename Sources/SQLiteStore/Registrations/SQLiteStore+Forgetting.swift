@@ -16,7 +16,7 @@ extension WriteTransaction {
         try database.forEach("PRAGMA secure_delete = ON") { _ = try $0.next(Int64.self) }
         let keyHash = key.hash
         var forgotten = Forgotten()
-        for installation in try database.liveInstallations(of: keyHash) {
+        for installation in try database.liveInstallations(of: keyHash).keys {
             guard let stored = try database.stored(installation) else { continue }
             try unregister(
                 installation, replacing: stored, version: stored.version.version, plaintextDigest: stored.version.plaintextDigest, at: now)

@@ -117,14 +117,22 @@ extension Database {
         }
     }
 
-    /// The registered installations of a key.
-    func liveInstallations(of keyHash: Digest64) throws -> [Installation] {
-        try all(Self.selectLive, keyHash.prefix, keyHash) { Installation(keyHash: keyHash, installationID: try $0.next()) }
+    /// The registered installations of a key, and the bytes of their lists.
+    func liveInstallations(of keyHash: Digest64) throws -> [Installation: Int] {
+        let live = try all(Self.selectLive, keyHash.prefix, keyHash) { row in
+            (Installation(keyHash: keyHash, installationID: try row.next()), try row.next(Int.self))
+        }
+        return Dictionary(live) { first, _ in first }
     }
 
-    /// The registrations of a key that a query is told of.
-    func queryableRegistrations(of keyHash: Digest64) throws -> [QueryableRegistration] {
-        try all(Self.selectQueryable, keyHash.prefix, keyHash) { row in
+    /// The registrations of a key that a query is told of, and how long the list is that each would be told with. Reads none of them.
+    func allowedKeyByteCounts(of keyHash: Digest64) throws -> [(row: Int64, byteCount: Int)] {
+        try all(Self.selectAllowedKeyByteCounts, keyHash.prefix, keyHash) { (row: try $0.next(), byteCount: try $0.next()) }
+    }
+
+    /// What a query is told of a registration.
+    func queryableRegistration(_ row: Int64) throws -> QueryableRegistration? {
+        try first(Self.selectQueryable, row) { row in
             var registration = QueryableRegistration()
             registration.installationID = try row.next()
             registration.accessToken = try row.next()
@@ -145,11 +153,21 @@ extension Database {
     // Made once: putting a text together for each call costs as much as a small statement.
 
     private static let selectVersion = "SELECT id, version, plaintext_digest, is_live FROM registration WHERE \(isInstallation)"
-    private static let selectLive = "SELECT installation_id FROM registration WHERE \(isLiveOfKey)"
+    // SQLite knows the length of a blob without reading it (https://www.sqlite.org/opcode.html, Column).
+    private static let selectLive = """
+        SELECT installation_id, coalesce(length(allowed_keys), 0) + coalesce(length(chat_lists), 0)
+        FROM registration LEFT JOIN registration_lists ON registration_lists.registration = registration.id
+        WHERE \(isLiveOfKey)
+        """
+    private static let selectAllowedKeyByteCounts = """
+        SELECT id, coalesce(length(allowed_keys), 0)
+        FROM registration LEFT JOIN registration_lists ON registration_lists.registration = registration.id
+        WHERE \(isLiveOfKey) ORDER BY id
+        """
     private static let selectQueryable = """
         SELECT installation_id, access_token, grant_signature, version, allow_from_contacts_only, allowed_keys
         FROM registration LEFT JOIN registration_lists ON registration_lists.registration = registration.id
-        WHERE \(isLiveOfKey)
+        WHERE id = ?
         """
 }
 

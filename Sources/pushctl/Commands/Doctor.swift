@@ -5,8 +5,9 @@ struct Doctor: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Plays a whole test device against a server, times each step, and says in plain words what is wrong.",
         discussion: """
-            Registers a new key, queries it, pushes to it and unregisters it. Without --device-token the device is registered as not wanting \
-            to be notified, so that nothing reaches gorush. With one, a real notification is shown on that device. Exit code 0 if all is well.
+            Registers a new key, queries it, pushes to it and unregisters it. Without --device-token the device is registered as not \
+            wanting to be notified, so that nothing reaches gorush. With one, a real notification is shown on that device. Exit code 0 if \
+            all is well.
             """)
 
     @OptionGroup var server: ServerOptions

@@ -123,8 +123,8 @@ extension Checkup.Step {
         case (.register, .error(.noAnswer)):
             """
             Nothing came back, so one of these is wrong: the server is not running (look at its /health/ready); it is another server's key \
-            (compare with `pushserver identity`); server and node do not meet: another shard, or no peers in between; or answers do not get \
-            into the store of this node (its clock may be off by more than 20 seconds).
+            (compare with `pushserver identity`); server and node do not meet: another shard, or no peers in between; or answers do not \
+            get into the store of this node (its clock may be off by more than 20 seconds).
             """
         case (.query, .error(.noAnswer)):
             "It registered a device, but does not answer on the device's query topic: it may not have subscribed in time. Look at its log."

@@ -205,13 +205,14 @@
                     let transaction = WriteTransaction(database: database, fingerprints: ListFingerprints(key: FixedBytes(repeating: 1)))
                     let pageCount = try database.count("PRAGMA page_count")
                     var batch: [OpenedEnvelope] = []
+                    var allowances = Allowances(now: now)
                     var last: (OpenedEnvelope.Body, Int)?
                     for step in steps {
                         switch step {
                         case .message(let body, let byteCount): last = (body, byteCount)
                         case .again: break
                         case .commit:
-                            try decide(batch, transaction, &cost)
+                            try decide(batch, &allowances, transaction, &cost)
                             batch = []
                             continue
                         }
@@ -233,16 +234,21 @@
             return cost
         }
 
-        private func decide(_ messages: [OpenedEnvelope], _ transaction: WriteTransaction, _ cost: inout Cost) throws {
+        private func decide(
+            _ messages: [OpenedEnvelope], _ allowances: inout Allowances, _ transaction: WriteTransaction, _ cost: inout Cost
+        ) throws {
             guard !messages.isEmpty else { return }
             instructionCount.store(0, ordering: .relaxed)
             allocation_meter_start()
-            let known = try KnownFacts(transaction, answering: Self.decider.questions(about: messages), at: now)
+            var questions = Self.decider.questions(about: messages)
+            questions.allowances = allowances
+            let known = try KnownFacts(transaction, answering: questions, at: now)
             var batch = DecidedBatch(facts: known.facts)
             let outcomes = messages.map { Self.decider.decide($0, at: now, in: &batch) }
             _ = try transaction.apply(batch, known: known, at: now)
             cost.allocatedByteCount += allocation_meter_total()
             cost.instructionCount += instructionCount.load(ordering: .relaxed)
+            for spending in outcomes.flatMap(\.spendings) { allowances.spend(spending) }
             cost.replyByteCount += outcomes.reduce(0) { $0 + ($1.reply?.payload.count ?? 0) }
         }
     }
