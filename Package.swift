@@ -67,19 +67,21 @@ let package = Package(
         // What every target that waits shares.
         library("Concurrency", [deque]),
         library("JSON"),
+        // What keeps secrets out of whatever is printed.
+        library("Redaction"),
 
         // From bytes to rules. Arrows point downwards only; docs/ARCHITECTURE.md draws them.
-        library("Wire"),
+        library("Wire", ["Redaction"]),
         library("StatusCrypto", ["CSecp256k1", "CLibCrypto"]),
         library("RSA", ["StatusCrypto", "CLibCrypto"]),
         library("KeyFiles", ["StatusCrypto"]),
         library("Envelope", ["Wire", "StatusCrypto"]),
-        library("PushProtocol", ["Wire", "StatusCrypto", "Envelope"]),
-        library("Notifications", ["StatusCrypto"]),
+        library("PushProtocol", ["Wire", "StatusCrypto", "Envelope", "Redaction"]),
+        library("Notifications", ["StatusCrypto", "Redaction"]),
 
         // The neighbours: database, node, gorush.
-        library("HTTPClient", ["CLibCurl"]),
-        library("Store", ["Notifications", "PushProtocol", "Envelope", "StatusCrypto", "Wire"]),
+        library("HTTPClient", ["CLibCurl", "Redaction"]),
+        library("Store", ["Notifications", "PushProtocol", "Envelope", "StatusCrypto", "Wire", "Redaction"]),
         library(
             "SQLiteStore",
             [
@@ -97,17 +99,21 @@ let package = Package(
         gateway("GatewayServer", ["GatewayHTTP", "HTTPClient", hummingbird, logging, serviceLifecycle]),
         gateway(
             "NextcloudProxy",
-            ["GatewayHTTP", "Notifications", "RSA", "JSON", "HTTPClient", "Concurrency", "Envelope", "StatusCrypto", logging]),
+            ["GatewayHTTP", "Notifications", "RSA", "JSON", "HTTPClient", "Concurrency", "Envelope", "StatusCrypto", "Redaction", logging]),
         gateway("SoftphonePNM", ["GatewayHTTP", "Notifications", "JSON", "StatusCrypto", logging]),
 
         // The server.
         library(
             "Engine",
-            ["Transport", "Store", "PushProtocol", "Envelope", "StatusCrypto", "Wire", "Concurrency", logging, metrics, serviceLifecycle]),
+            [
+                "Transport", "Store", "PushProtocol", "Envelope", "StatusCrypto", "Wire", "Concurrency", "Redaction", logging, metrics,
+                serviceLifecycle,
+            ]),
         library(
             "Delivery",
             [
-                "Concurrency", "Store", "Notifications", "PushProtocol", "Envelope", "StatusCrypto", "Wire", "HTTPClient", logging, metrics,
+                "Concurrency", "Store", "Notifications", "PushProtocol", "Envelope", "StatusCrypto", "Wire", "HTTPClient", "Redaction",
+                logging, metrics,
                 serviceLifecycle, yams,
             ]),
         library(
@@ -115,7 +121,7 @@ let package = Package(
             [
                 "Engine", "Delivery", "GatewayServer", "GatewayHTTP", "NextcloudProxy", "SoftphonePNM", "Notifications", "Relay",
                 "Transport", "MessageBus", "WakuREST", "SQLiteStore", "Store", "HTTPClient", "PushProtocol",
-                "Envelope", "KeyFiles", "StatusCrypto",
+                "Envelope", "KeyFiles", "StatusCrypto", "Redaction",
                 hummingbird, logging, metrics, serviceLifecycle, unixSignals, yams,
             ]),
 
@@ -160,7 +166,8 @@ let package = Package(
             name: "pushfuzz",
             dependencies: [
                 "CAllocationMeter", "Daemon", "Delivery", "Engine", "Transport", "Relay", "NextcloudProxy", "SoftphonePNM", "GatewayHTTP",
-                "Notifications", "RSA", "SQLiteStore", "Store", "PushProtocol", "HTTPClient", "WakuREST", "JSON", "Envelope", "StatusCrypto",
+                "Notifications", "RSA", "SQLiteStore", "Store", "PushProtocol", "HTTPClient", "WakuREST", "JSON", "Envelope",
+                "StatusCrypto",
                 "Wire", argumentParser, logging, grdb, sqlite,
             ],
             path: "Tests/Fuzz", exclude: ["CAllocationMeter", "Regressions"],
@@ -181,6 +188,13 @@ let package = Package(
             [
                 "NextcloudProxy", "GatewayHTTP", "Notifications", "RSA", "JSON", "HTTPClient", "Envelope", "StatusCrypto", logging,
                 serviceLifecycle,
+            ]),
+        tests(
+            "Redaction",
+            [
+                "Daemon", "Delivery", "Engine", "NextcloudProxy", "Notifications", "PushClient", "Store", "PushProtocol", "HTTPClient",
+                "RSA",
+                "Envelope", "StatusCrypto", "Wire", logging,
             ]),
         tests("SoftphonePNM", ["SoftphonePNM", "GatewayHTTP", "Notifications", "HTTPClient", "Envelope", logging, serviceLifecycle]),
         tests("Wire", ["Wire", "StatusCrypto"], exclude: ["Differential"]),

@@ -1,0 +1,5 @@
+package import Redaction
+
+extension Settings: HoldsSecret {}
+extension SettingsSource: HoldsSecret {}
+extension AdminServer.Content: HoldsSecret {}

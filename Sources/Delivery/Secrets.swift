@@ -1,0 +1,4 @@
+package import Redaction
+
+extension DeliveryConfiguration.Endpoint: HoldsSecret {}
+extension GorushNotification: HoldsSecret {}

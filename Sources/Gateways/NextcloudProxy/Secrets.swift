@@ -1,0 +1,4 @@
+package import Redaction
+
+extension Device: HoldsSecret {}
+extension PushToken: HoldsSecret {}

@@ -1,0 +1,5 @@
+package import Redaction
+
+extension HTTPRequest: HoldsSecret {}
+extension HTTPResponse: HoldsSecret {}
+extension HTTPHeaders: HoldsSecret {}

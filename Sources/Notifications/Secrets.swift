@@ -1,0 +1,3 @@
+package import Redaction
+
+extension GatewayNotification: HoldsSecret {}
