@@ -1,5 +1,4 @@
-package import Redaction
+import Redaction
 
 extension Settings: HoldsSecret {}
-extension SettingsSource: HoldsSecret {}
 extension AdminServer.Content: HoldsSecret {}

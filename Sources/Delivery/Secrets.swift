@@ -1,4 +1,4 @@
-package import Redaction
+import Redaction
 
 extension DeliveryConfiguration.Endpoint: HoldsSecret {}
 extension GorushNotification: HoldsSecret {}

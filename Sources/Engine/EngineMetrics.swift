@@ -11,6 +11,8 @@ enum MessageOutcome: String, CaseIterable, Sendable {
     case registrationUndecryptable = "registration_undecryptable"
     case registrationOverLists = "registration_over_lists"
     case registrationOverInstallations = "registration_over_installations"
+    case registrationOverRate = "registration_over_rate"
+    case registrationOverStorage = "registration_over_storage"
     case queryAnswered = "query_answered"
     case queryUnknown = "query_unknown"
     /// The same question was answered a moment ago, often enough.
@@ -33,6 +35,7 @@ struct EngineMetrics: Sendable {
     let recorded = Counter(label: "pushserver_envelopes_recorded_total")
     let duplicates = Counter(label: "pushserver_envelopes_duplicate_total")
     let accepted = Counter(label: "pushserver_pushes_accepted_total")
+    let coalesced = Counter(label: "pushserver_pushes_coalesced_total")
     let repliesPublished = Counter(label: "pushserver_replies_published_total")
     let replyFailures = Counter(label: "pushserver_reply_publish_failures_total")
     let echoesPublished = Counter(label: "pushserver_reply_echoes_published_total")

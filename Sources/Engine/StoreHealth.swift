@@ -1,3 +1,4 @@
+import CoreMetrics
 import Logging
 import Store
 import Synchronization
@@ -8,6 +9,7 @@ final class StoreHealth: Sendable {
     private static let probeInterval = Duration.seconds(1)
 
     private let logger: Logger
+    private let failureCount = Counter(label: "pushserver_store_write_failures_total")
     private let failing = Atomic<Bool>(false)
     private let failures: AsyncStream<Void>
     private let failure: AsyncStream<Void>.Continuation
@@ -22,11 +24,12 @@ final class StoreHealth: Sendable {
     /// To be called for what was really written: a transaction without a change succeeds on a full disk, too.
     func succeeded() {
         guard isFailing, failing.exchange(false, ordering: .relaxed) else { return }
-        logger.notice("the store can be written again")
+        logger.warning("the store can be written again")
     }
 
-    func failed() {
-        failing.store(true, ordering: .relaxed)
+    func failed(_ error: any Error) {
+        failureCount.increment()
+        if !failing.exchange(true, ordering: .relaxed) { logger.error("the store cannot be written", metadata: ["error": "\(error)"]) }
         failure.yield()
     }
 
@@ -36,7 +39,7 @@ final class StoreHealth: Sendable {
             succeeded()
             return result
         } catch {
-            failed()
+            failed(error)
             throw error
         }
     }

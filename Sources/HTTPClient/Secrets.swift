@@ -1,4 +1,4 @@
-package import Redaction
+import Redaction
 
 extension HTTPRequest: HoldsSecret {}
 extension HTTPResponse: HoldsSecret {}

@@ -1,3 +1,3 @@
-package import Redaction
+import Redaction
 
 extension GatewayNotification: HoldsSecret {}

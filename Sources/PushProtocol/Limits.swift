@@ -4,6 +4,15 @@ package enum Limits {
 
     /// A person has a handful of devices. What is beyond it is an attempt to fill the disk and every answer to a query of the key.
     package static let maximumInstallationsPerKey = 64
+    /// With the tombstones of installations that have left. Somebody who reinstalls each month leaves so many in twenty years.
+    package static let maximumRowsPerKey = 256
+    /// Tombstones of installations that were never registered: they keep out what arrives late and out of order, which is a handful. Those
+    /// of real registrations stay, for they stop replays.
+    package static let maximumUnknownTombstonesPerKey = 16
+    /// Registrations of a key at once. Reference clients register at each change of contacts or mutes, and many changes come together.
+    package static let registrationCapacity = 60
+    /// Until one registration more is taken: 120 an hour.
+    package static let registrationInterval = Duration.seconds(30)
     /// Reference clients use a UUID (36 bytes); room for other schemes, yet short enough for an index (PROTOCOL.md §7 row 4).
     package static let maximumInstallationIDByteCount = 128
     /// FCM tokens are some 160 bytes, but no upper bound is promised (PROTOCOL.md §7 row 9).
@@ -52,8 +61,15 @@ package enum Limits {
     package static let tripleLifetime = Duration.seconds(10 * 60)
     /// The longest chat id or ciphertext. Apple and Google take payloads of 4 KB, in which it stands in hex: what is longer is not kept.
     package static let maximumPushContentByteCount = 2_048
+    /// Pushes to an installation at once. Who sends is never limited: the keys of senders cost nothing. 40 pushes a device and day are much.
+    package static let pushCapacity = 30
+    /// Until one push more goes to the installation by itself. Twelve a minute, for hours, is more than anybody reads.
+    package static let pushInterval = Duration.seconds(5)
     /// After a day a "new message" wakes nobody for a good reason; the push expires.
     package static let pushLifetime = Duration.seconds(24 * 60 * 60)
+    /// Pushes that may wait for a route, by default: about a gigabyte. 100,000 devices with 40 pushes a day fill it when gorush is away for
+    /// six hours; 25,000 never do.
+    package static let maximumQueuedPushCount = 1_000_000
 
     // MARK: Records
 

@@ -38,25 +38,42 @@ package struct RegistrationPolicy: Sendable, Equatable {
     package var acceptRetransmission: Bool
     /// The bundle ids of the apps that are served; nil: all.
     package var apnTopics: Set<String>?
+    /// What may be stored before keys that were never registered are turned away, in bytes; nil: as much as the disk holds.
+    package var maximumStoredByteCount: Int?
 
-    package init(acceptRetransmission: Bool = true, apnTopics: Set<String>? = nil) {
+    package init(
+        acceptRetransmission: Bool = true, apnTopics: Set<String>? = nil, maximumStoredByteCount: Int? = nil
+    ) {
         self.acceptRetransmission = acceptRetransmission
         self.apnTopics = apnTopics
+        self.maximumStoredByteCount = maximumStoredByteCount
     }
 
     fileprivate func serves(_ apnTopic: String) -> Bool { apnTopics?.contains(apnTopic) ?? true }
 }
 
-/// What is stored under the key of who registers, beside the installation that it is about.
+/// The key of who registers: what is stored under it beside the installation that it is about, and what it may still store.
 package struct RegisteringKey: Sendable, Equatable {
     package var liveInstallationCount: Int
     /// Bytes of the lists of those.
     package var listByteCount: Int
+    /// Tombstones too.
+    package var rowCount: Int
+    /// Whether anything was ever registered under it, this installation included.
+    package var isKnown: Bool
+    /// Whether it has not registered too often lately.
+    package var mayRegister = true
+    /// Whether so much is stored that only known keys may store more.
+    package var isStorageFull = false
 
-    package init(liveInstallationCount: Int = 0, listByteCount: Int = 0) {
+    package init(liveInstallationCount: Int = 0, listByteCount: Int = 0, rowCount: Int = 0, isKnown: Bool = false) {
         self.liveInstallationCount = liveInstallationCount
         self.listByteCount = listByteCount
+        self.rowCount = rowCount
+        self.isKnown = isKnown
     }
+
+    fileprivate var mayStore: Bool { isKnown || !isStorageFull }
 }
 
 package enum RegistrationDecision: Sendable, Equatable {
@@ -78,11 +95,17 @@ package enum RegistrationDecision: Sendable, Equatable {
 package enum RegistrationLimit: Sendable, Equatable {
     /// Entries or bytes of lists.
     case lists
+    /// Live installations, or rows in all.
     case installations
+    /// Registrations of the key.
+    case rate
+    /// Bytes on the disk, for keys that are new.
+    case storage
 
     package var error: RegistrationError {
         switch self {
         case .lists, .installations: .malformedMessage
+        case .rate, .storage: .internalError
         }
     }
 }
@@ -117,7 +140,7 @@ package enum RegistrationRules {
         }
 
         // Row 6: nothing else matters to one who leaves.
-        if message.unregister { return .unregister }
+        if message.unregister { return stored != nil || key.mayStore ? .unregister : .limit(.storage) }
 
         // Row 7.
         guard AccessToken.isWellFormed(message.accessToken) else { return .refuse(.malformedMessage) }
@@ -130,7 +153,12 @@ package enum RegistrationRules {
 
         // Row 9a: what one key can store, and every answer about it holds, stays bounded.
         guard hasBoundedLists(message, beside: key) else { return .limit(.lists) }
-        guard key.liveInstallationCount < Limits.maximumInstallationsPerKey else { return .limit(.installations) }
+        guard key.liveInstallationCount < Limits.maximumInstallationsPerKey, stored != nil || key.rowCount < Limits.maximumRowsPerKey
+        else { return .limit(.installations) }
+
+        // Row 9b: neither may one key keep the writer busy, nor may new ones fill the disk.
+        guard key.mayRegister else { return .limit(.rate) }
+        guard key.mayStore else { return .limit(.storage) }
 
         // Row 10.
         guard message.tokenType == .apn || message.tokenType == .firebase else { return .refuse(.unsupportedTokenType) }

@@ -1,4 +1,4 @@
-package import Redaction
+import Redaction
 
 extension AcceptedPush: HoldsSecret {}
 extension PushTarget: HoldsSecret {}

@@ -1,4 +1,4 @@
-package import Redaction
+import Redaction
 
 extension DeadToken: HoldsSecret {}
 extension AttemptedPush: HoldsSecret {}

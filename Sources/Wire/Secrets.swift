@@ -1,4 +1,4 @@
-package import Redaction
+import Redaction
 
 extension PushNotificationRegistration: HoldsSecret {}
 extension PushNotification: HoldsSecret {}

@@ -18,6 +18,9 @@ struct StubGorushCommand: AsyncParsableCommand {
     @Flag(help: "Answer like a gorush with core.sync: failures are told at once.")
     var sync = false
 
+    @Flag(help: "Print nothing.")
+    var quiet = false
+
     @Flag(help: "Print the data for the app's code, too.")
     var data = false
 
@@ -34,7 +37,7 @@ struct StubGorushCommand: AsyncParsableCommand {
             tasks.addTask { try await group.run() }
             tasks.addTask {
                 if let readyFile { try Data((await stub.url + "\n").utf8).write(to: URL(filePath: readyFile), options: .atomic) }
-                try await printNotifications(of: stub)
+                try await quiet ? gracefulShutdown() : printNotifications(of: stub)
             }
             try await tasks.next()
             tasks.cancelAll()

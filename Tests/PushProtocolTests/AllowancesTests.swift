@@ -3,6 +3,7 @@ import PushProtocol
 import StatusCrypto
 import TestSupport
 import Testing
+import Wire
 
 /// What is limited in memory.
 @Suite(.safetyNet) struct AllowancesTests {
@@ -50,6 +51,37 @@ import Testing
         let part = buckets.restricted(to: ["b", "c"])
         #expect(["a", "b", "c"].map { part.credits(of: $0, at: start) } == [3, 2, 3])
         #expect(part.count == 1)
+    }
+
+    @Test(
+        arguments: [
+            ([1], [1], PushContent(chatID: [1], message: [8])), ([1], [2], PushContent(chatID: [], message: [])),
+            ([], [2], PushContent(chatID: [], message: [])), ([], [], PushContent(chatID: [], message: [8])),
+        ] as [([UInt8], [UInt8], PushContent)])
+    func `two pushes in one tell the newest of one chat, and nothing of two`(older: [UInt8], newer: [UInt8], expected: PushContent) {
+        #expect(PushContent(chatID: older, message: [7]).coalesced(with: PushContent(chatID: newer, message: [8])) == expected)
+    }
+
+    @Test(arguments: [(1, 1), (2, 2), (3, 3), (4, 1), (-1, 1), (.max, 1)] as [(Int32, Int32)])
+    func `types that somebody makes up share the slot of MESSAGE`(type: Int32, slot: Int32) {
+        let target = Installation(keyHash: Fixture.keyHash, installationID: "a")
+        #expect(PushSlot(target: target, type: .init(rawValue: type)).type == .init(rawValue: slot))
+    }
+
+    @Test func `a key registers sixty times at once, then 120 times an hour`() {
+        let key = Digest64(repeating: 1)
+        var allowances = Allowances(now: start)
+        func registrations(_ seconds: Double) -> Int {
+            allowances.now = time(seconds)
+            var count = 0
+            while allowances.mayRegister(key) {
+                allowances.spend(.registration(key))
+                count += 1
+            }
+            return count
+        }
+        #expect([0, 29, 30, 3_630, 100_000].map(registrations) == [60, 0, 1, 60, 60])
+        #expect(allowances.mayRegister(Digest64(repeating: 2)))
     }
 
     // MARK: Questions

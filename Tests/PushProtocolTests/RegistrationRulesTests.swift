@@ -217,6 +217,32 @@ import Wire
         #expect(decide(Fixture.registration(), stored: stored(4), key: key) == expected)
     }
 
+    @Test func `row 9a: a key has at most 256 rows, with those of installations that left`() {
+        #expect(decide(Fixture.registration(), key: RegisteringKey(rowCount: 255)) == .register)
+        #expect(decide(Fixture.registration(), key: RegisteringKey(rowCount: 256)) == .limit(.installations))
+        #expect(decide(Fixture.registration(), stored: stored(4), key: RegisteringKey(rowCount: 256)) == .register)
+    }
+
+    @Test func `row 9b: who has registered too often waits, and may leave at any time`() {
+        var key = RegisteringKey(isKnown: true)
+        key.mayRegister = false
+        #expect(decide(Fixture.registration(), key: key) == .limit(.rate))
+        #expect(decide(Fixture.registration { $0.unregister = true }, key: key) == .unregister)
+        // What is there already takes nothing.
+        let same = Fixture.registration { $0.version = 5 }
+        #expect(decide(same, stored: stored(5), key: key, policy: RegistrationPolicy()) == .unchanged)
+    }
+
+    @Test(arguments: [false, true])
+    func `row 9b: when the storage is full, only known keys store more`(isKnown: Bool) {
+        var key = RegisteringKey(isKnown: isKnown)
+        key.isStorageFull = true
+        let leaving = Fixture.registration { $0.unregister = true }
+        #expect(decide(Fixture.registration(), key: key) == (isKnown ? .register : .limit(.storage)))
+        #expect(decide(leaving, key: key) == (isKnown ? .unregister : .limit(.storage)))
+        #expect(decide(leaving, stored: stored(4), key: key) == .unregister)
+    }
+
     private static let lists: [@Sendable (inout PushNotificationRegistration, [[UInt8]]) -> Void] = [
         { $0.allowedKeyList = $1 }, { $0.blockedChatList = $1 }, { $0.allowedMentionsChatList = $1 }, { $0.mutedChatList = $1 },
     ]
@@ -252,8 +278,11 @@ import Wire
         #expect(decide(message) == .refuse(.malformedMessage))
         message.tokenType = TokenType(rawValue: 7)
         #expect(decide(message) == .refuse(.unsupportedTokenType))
+        var busy = RegisteringKey()
+        busy.mayRegister = false
+        #expect(decide(message, key: busy) == .limit(.rate))
         message.blockedChatList = Array(repeating: [], count: 4_001)
-        #expect(decide(message) == .limit(.lists))
+        #expect(decide(message, key: busy) == .limit(.lists))
         message.deviceToken = ""
         #expect(decide(message) == .refuse(.malformedMessage))
         #expect(decide(message, stored: conflict) == .refuse(.versionMismatch))
@@ -269,7 +298,8 @@ import Wire
         (RegistrationDecision.register, true, RegistrationError.unknown), (.unregister, true, .unknown), (.unchanged, true, .unknown),
         (.refuse(.malformedMessage), false, .malformedMessage), (.refuse(.versionMismatch), false, .versionMismatch),
         (.refuse(.unsupportedTokenType), false, .unsupportedTokenType), (.limit(.lists), false, .malformedMessage),
-        (.limit(.installations), false, .malformedMessage),
+        (.limit(.installations), false, .malformedMessage), (.limit(.rate), false, .internalError),
+        (.limit(.storage), false, .internalError),
     ])
     func `a reply says what was decided and names the request`(
         decision: RegistrationDecision, success: Bool, error: RegistrationError

@@ -2,6 +2,7 @@ package import Delivery
 import Foundation
 package import Logging
 package import PushProtocol
+package import SettingsSources
 package import Transport
 
 /// The validated configuration. `Config/pushserver.yaml` documents every key.
@@ -26,6 +27,10 @@ package struct Settings: Sendable {
     package var embeddedListen: [ListenAddress]
     /// The URL of each node, at least one.
     package var wakuURLs: [String]
+    /// For a proxy in front of the nodes.
+    package var wakuHeaders: [(name: String, value: String)]
+    /// PEM; nil: the certificates that the system trusts.
+    package var wakuCertificateAuthorityFile: String?
     package var waku: WakuTransport.Configuration
     /// nil: dry run, no push leaves the machine.
     package var delivery: DeliveryConfiguration?
@@ -55,27 +60,18 @@ package struct Settings: Sendable {
     package static func load(
         file: String?, flags: [String: String], environment: [String: String] = ProcessInfo.processInfo.environment
     ) throws(SettingsError) -> Settings {
-        let path = file ?? environment[SettingsSource.configurationFileVariable]
-        var yaml: String?
-        if let path {
-            do {
-                yaml = try String(contentsOf: URL(filePath: path), encoding: .utf8)
-            } catch {
-                throw SettingsError(problems: ["configuration file \(path): \(error.localizedDescription)"])
-            }
-        }
-        let source = SettingsSource(
-            yaml: yaml, fileName: path ?? "the configuration file", environment: environment, flags: flags)
+        let source = try SettingsSource(file: file, environment: environment, flags: flags)
         return try Settings(source, environment: environment)
     }
 
     /// - Throws: `SettingsError` with every problem at once.
     package init(_ source: SettingsSource, environment: [String: String]) throws(SettingsError) {
         var reader = SettingsReader(source)
-        let folder = Self.stateFolder(environment)
+        let paths = ServerPaths(environment: environment)
 
-        identityKeyFile = reader.string("identity.keyFile", default: folder + "/identity.key")
-        storagePath = reader.string("storage.path", default: folder + "/pushserver.sqlite")
+        identityKeyFile = reader.string(ServerPaths.keyFileSetting, default: paths.keyFile)
+        storagePath = reader.string(ServerPaths.databaseSetting, default: paths.database)
+        let maximumStoredByteCount = reader.optionalInteger("storage.maximumBytes", in: (1 << 20)...Int.max)
 
         transportKind = reader.choice("transport.kind", default: .embedded)
         pubsubTopics = reader.list(
@@ -91,6 +87,8 @@ package struct Settings: Sendable {
         waku.usesHistory = reader.bool("transport.waku.history", default: waku.usesHistory)
         waku.storePeerAddress = reader.multiaddress("transport.waku.storePeer")
         waku.confirmsPublishing = reader.bool("transport.waku.confirmPublishing", default: waku.confirmsPublishing)
+        wakuHeaders = reader.headers("transport.waku.headers")
+        wakuCertificateAuthorityFile = reader.existingFile("transport.waku.certificateAuthorityFile")
         waku.concurrentPostCount = reader.optionalInteger("transport.waku.concurrentPosts", in: 1...64)
 
         (delivery, feedbackSecret) = Self.gorush(&reader)
@@ -100,7 +98,10 @@ package struct Settings: Sendable {
         }
 
         registrationPolicy = RegistrationPolicy(
-            acceptRetransmission: reader.bool("registration.acceptRetransmission", default: true), apnTopics: Self.apnTopics(&reader))
+            acceptRetransmission: reader.bool("registration.acceptRetransmission", default: true), apnTopics: Self.apnTopics(&reader),
+            maximumStoredByteCount: maximumStoredByteCount)
+        // Apple must take them: one that it refuses is no stranger's invention.
+        delivery?.knownTopics = registrationPolicy.apnTopics ?? []
 
         adminListen = reader.address("admin.listen", default: ListenAddress(host: "127.0.0.1", port: 8646))
         adminAllowedHosts = reader.list(
@@ -160,12 +161,6 @@ package struct Settings: Sendable {
         text.isEmpty || text.contains(where: { $0 == "/" || $0 == ":" || $0 == "*" || $0.isWhitespace }) ? nil : text.lowercased()
     }
 
-    /// systemd names a folder for the state of a service; a user has one by the XDG rules.
-    private static func stateFolder(_ environment: [String: String]) -> String {
-        if let folder = environment["STATE_DIRECTORY"], !folder.isEmpty { return folder }
-        return (environment["HOME"] ?? ".") + "/.local/state/pushserver"
-    }
-
     /// Static shards only: `/waku/2/rs/CLUSTER/SHARD`, both 16 bits (WAKU_REST.md §2.5).
     private static func parsePubsubTopic(_ text: String) -> String? {
         let parts = text.split(separator: "/", omittingEmptySubsequences: false)
@@ -174,11 +169,4 @@ package struct Settings: Sendable {
         else { return nil }
         return text
     }
-}
-
-/// Everything that is wrong with a configuration, at once.
-package struct SettingsError: Error, CustomStringConvertible {
-    package var problems: [String]
-
-    package var description: String { problems.joined(separator: "\n") }
 }

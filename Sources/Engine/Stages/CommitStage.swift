@@ -118,7 +118,7 @@ final class CommitStage: Sendable {
             }
         }
         if let error = failed.first?.error {
-            storeHealth.failed()
+            storeHealth.failed(error)
             metrics.commitFailures.increment()
             logger.error("a transaction failed", metadata: ["messages": "\(failed.count)", "error": "\(error)"])
         } else if written.contains(where: { $0.outcome?.ending != .queryAnswered }) {
@@ -133,7 +133,9 @@ final class CommitStage: Sendable {
     private func questions(about work: [Work]) -> Questions {
         var questions = decider.questions(about: work.lazy.compactMap(\.message))
         questions.allowances = allowances.withLock {
-            $0.restricted(toQuestions: questions.queryIDs, of: questions.queries.joined())
+            $0.restricted(
+                toTargets: questions.targets.keys, registeringKeys: questions.registrations.lazy.map(\.keyHash),
+                questions: questions.queryIDs, of: questions.queries.joined())
         }
         return questions
     }
@@ -151,6 +153,7 @@ final class CommitStage: Sendable {
         allowances.withLock { allowances in
             for spending in outcomes.lazy.flatMap(\.spendings) { allowances.spend(spending) }
         }
+        metrics.coalesced.increment(by: outcomes.reduce(0) { $0 + $1.coalescedPushCount })
         let acceptedPushCount = outcomes.reduce(0) { $0 + $1.acceptedPushCount }
         if acceptedPushCount > 0 {
             metrics.accepted.increment(by: acceptedPushCount)

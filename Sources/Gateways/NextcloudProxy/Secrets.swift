@@ -1,4 +1,4 @@
-package import Redaction
+import Redaction
 
 extension Device: HoldsSecret {}
 extension PushToken: HoldsSecret {}

@@ -5,12 +5,19 @@ package import StatusCrypto
 package struct Allowances: Sendable {
     /// What a decision takes.
     package enum Spending: Sendable, Equatable {
+        /// A push to an installation.
+        case push(Installation)
+        /// A registration under a key.
+        case registration(Digest64)
         /// An answer to a query: the row of its message, its Status message id, and what each asked key is charged, in bytes.
         case answer(message: Int64, question: Digest32, byteCounts: [Digest64: Int])
     }
 
     /// The steady time of what is decided.
     package var now: Timestamp
+    private var pushes = CreditBuckets<Installation>(capacity: Limits.pushCapacity, interval: Limits.pushInterval)
+    private var registrations = CreditBuckets<Digest64>(
+        capacity: Limits.registrationCapacity, interval: Limits.registrationInterval)
     /// Bytes of large answers, by the key that they tell of.
     private var answerBytes = CreditBuckets<Digest64>(
         capacity: Limits.answerByteCapacity, interval: Limits.answerByteInterval)
@@ -22,10 +29,27 @@ package struct Allowances: Sendable {
 
     package mutating func spend(_ spending: Spending) {
         switch spending {
+        case .push(let target): pushes.spend(of: target, at: now)
+        case .registration(let keyHash): registrations.spend(of: keyHash, at: now)
         case .answer(let message, let question, let byteCounts):
             answers.note(message, asking: question, at: now)
             for (keyHash, byteCount) in byteCounts { answerBytes.spend(byteCount, of: keyHash, at: now) }
         }
+    }
+
+    /// How many pushes may go to an installation at once.
+    package func pushCount(to target: Installation) -> Int {
+        max(0, pushes.credits(of: target, at: now))
+    }
+
+    /// When the next push may go to an installation: now, or later.
+    package func nextPush(to target: Installation) -> Timestamp {
+        pushes.nextCredit(of: target, at: now)
+    }
+
+    /// Whether a key may register something now.
+    package func mayRegister(_ keyHash: Digest64) -> Bool {
+        registrations.credits(of: keyHash, at: now) > 0
     }
 
     /// What may be told of a key now, with what is free of charge.
@@ -38,11 +62,14 @@ package struct Allowances: Sendable {
         answers.allow(message, asking: question, at: now)
     }
 
-    /// What is known of some questions and keys alone.
+    /// What is known of some targets, questions and keys alone.
     package func restricted(
-        toQuestions questions: some Sequence<Digest32>, of queriedKeys: some Sequence<Digest64>
+        toTargets targets: some Sequence<Installation>, registeringKeys: some Sequence<Digest64>,
+        questions: some Sequence<Digest32>, of queriedKeys: some Sequence<Digest64>
     ) -> Allowances {
         var restricted = Allowances(now: now)
+        restricted.registrations = registrations.restricted(to: registeringKeys)
+        restricted.pushes = pushes.restricted(to: targets)
         restricted.answerBytes = answerBytes.restricted(to: queriedKeys)
         restricted.answers = answers.restricted(to: questions)
         return restricted

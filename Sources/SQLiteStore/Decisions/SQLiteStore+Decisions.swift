@@ -35,6 +35,7 @@ extension SQLiteStore {
 struct KnownFacts {
     private(set) var facts: Facts
     private var installations: [Installation: StoredInstallation] = [:]
+    private var targets: [Installation: PushTargetRow] = [:]
 
     init(_ transaction: WriteTransaction, answering questions: Questions, at now: Timestamp) throws {
         facts = Facts(answering: questions)
@@ -43,15 +44,21 @@ struct KnownFacts {
             let stored = try database.stored(installation)
             installations[installation] = stored
             facts.versions[installation] = stored?.version
-            if facts.liveInstallations[installation.keyHash] == nil {
-                facts.liveInstallations[installation.keyHash] = try database.liveInstallations(of: installation.keyHash)
+            if facts.installations[installation.keyHash] == nil {
+                facts.installations[installation.keyHash] = try database.installations(of: installation.keyHash)
             }
         }
+        if !questions.registrations.isEmpty { facts.isStorageFull = try database.isFull(above: questions.maximumStoredByteCount) }
         for (installation, entries) in questions.targets {
-            facts.targets[installation] = try transaction.pushTarget(installation, asking: entries)
+            guard let (row, target) = try transaction.pushTarget(installation, asking: entries) else { continue }
+            facts.targets[installation] = target
+            targets[installation] = row
         }
         let oldest = now.advanced(by: .zero - Limits.tripleLifetime)
         for triple in questions.triples where try database.isQueued(triple, since: oldest) { facts.recentTriples.insert(triple) }
+        for target in questions.crowdedTargets {
+            facts.heldPushes.merge(try database.heldPushes(to: target, at: questions.allowances.now)) { first, _ in first }
+        }
         for request in questions.requests { facts.responses[request] = try database.response(to: request) }
         for query in questions.queries { try read(query, from: database) }
     }
@@ -59,6 +66,11 @@ struct KnownFacts {
     /// What is there of an installation now; looked up if nobody asked.
     func stored(_ installation: Installation, in database: Database) throws -> StoredInstallation? {
         facts.questions.registrations.contains(installation) ? installations[installation] : try database.stored(installation)
+    }
+
+    /// The registration that a push is for; looked up if nobody asked, or there was none yet.
+    func target(_ installation: Installation, in database: Database) throws -> PushTargetRow? {
+        try targets[installation] ?? database.targetRow(of: installation)
     }
 
     /// Reads on until one answer is full.
@@ -91,7 +103,8 @@ extension WriteTransaction {
         var topicChanges: [TopicChange] = []
         for change in batch.registrations {
             switch change {
-            case .register(let registration, let topics):
+            case .register(let registration, let topics, let endsPushes):
+                if endsPushes { try withdrawPushes(to: registration.installation, at: now) }
                 let stored = try known.stored(registration.installation, in: database)
                 let row = try register(registration, replacing: stored, topics: topics, at: now)
                 topicChanges.append(.added(ChangedRegistration(registration: row, topics: topics)))
@@ -103,7 +116,10 @@ extension WriteTransaction {
                 }
             }
         }
-        for push in batch.pushes { try enqueue(push.push, message: push.message, at: now, isDiscarded: push.isDiscarded) }
+        for push in batch.pushes { try enqueue(push, target: known.target(push.push.target, in: database), at: now) }
+        for held in batch.coalesced.values { try rewrite(held) }
+        count(.accepted, by: batch.coalescedCount)
+        count(.coalesced, by: batch.coalescedCount)
         count(.accepted, by: batch.mergedCount)
         count(.merged, by: batch.mergedCount)
         count(.filtered, by: batch.filteredCount)

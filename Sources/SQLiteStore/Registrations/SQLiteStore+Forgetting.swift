@@ -16,8 +16,8 @@ extension WriteTransaction {
         try database.forEach("PRAGMA secure_delete = ON") { _ = try $0.next(Int64.self) }
         let keyHash = key.hash
         var forgotten = Forgotten()
-        for installation in try database.liveInstallations(of: keyHash).keys {
-            guard let stored = try database.stored(installation) else { continue }
+        for installation in try database.installations(of: keyHash).keys {
+            guard let stored = try database.stored(installation), stored.version.isRegistered else { continue }
             try unregister(
                 installation, replacing: stored, version: stored.version.version, plaintextDigest: stored.version.plaintextDigest, at: now)
             forgotten.registrationCount += 1
@@ -34,7 +34,7 @@ extension WriteTransaction {
             """
             UPDATE push SET
                 key_hash = zeroblob(64), installation_id = '', apn_topic = '', triple_prefix = 0, triple = zeroblob(32),
-                notification_id = NULL
+                notification_id = NULL, registration = NULL
             WHERE key_hash = ?
             """,
             keyHash)

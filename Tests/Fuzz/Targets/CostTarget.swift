@@ -202,7 +202,9 @@
             try Self.database.get().writeWithoutTransaction { database in
                 unsafe sqlite3_progress_handler(database.sqliteConnection, instructionStep, { _ in countInstructions() }, nil)
                 try database.inTransaction(.immediate) {
-                    let transaction = WriteTransaction(database: database, fingerprints: ListFingerprints(key: FixedBytes(repeating: 1)))
+                    let transaction = WriteTransaction(
+                        database: database, fingerprints: ListFingerprints(key: FixedBytes(repeating: 1)),
+                        outbox: OutboxChanges(OutboxMemory(maximumQueueCount: Limits.maximumQueuedPushCount)))
                     let pageCount = try database.count("PRAGMA page_count")
                     var batch: [OpenedEnvelope] = []
                     var allowances = Allowances(now: now)
