@@ -94,17 +94,17 @@ let package = Package(
         library(
             "SQLiteStore",
             [
-                "Store", "NextcloudProxy", "Notifications", "RSA", "PushProtocol", "Envelope", "StatusCrypto", "Wire", grdb, sqlite,
-                logging,
+                "Store", "NextcloudProxy", "Notifications", "RSA", "PushProtocol", "Envelope", "StatusCrypto", "Wire", "Redaction", grdb,
+                sqlite, logging,
             ]),
-        library("WakuREST", ["HTTPClient", "JSON", "Envelope", "StatusCrypto", "Wire"]),
+        library("WakuREST", ["HTTPClient", "JSON", "Envelope", "StatusCrypto", "Wire", "Redaction"]),
         library("MessageBus", ["Envelope"]),
         library(
             "Transport", ["WakuREST", "MessageBus", "Concurrency", "Envelope", "StatusCrypto", "Wire", logging, metrics, serviceLifecycle]),
         library("Relay", ["WakuREST", "JSON", "MessageBus", "Envelope", "StatusCrypto", "Wire", hummingbird, logging, serviceLifecycle]),
 
         // The gateways: other push systems, over HTTP. Each knows its own protocol, and nothing of how a push is delivered.
-        gateway("GatewayHTTP", ["JSON", "HTTPClient", "StatusCrypto"]),
+        gateway("GatewayHTTP", ["JSON", "HTTPClient", "StatusCrypto", "Redaction"]),
         gateway("GatewayServer", ["GatewayHTTP", "HTTPClient", hummingbird, logging, serviceLifecycle]),
         gateway(
             "NextcloudProxy",
@@ -176,10 +176,9 @@ let package = Package(
         .executableTarget(
             name: "pushfuzz",
             dependencies: [
-                "CAllocationMeter", "Daemon", "Delivery", "Engine", "Transport", "Relay", "NextcloudProxy", "SoftphonePNM", "GatewayHTTP",
+                "CAllocationMeter", "Daemon", "Delivery", "Engine", "Transport", "Relay", "NextcloudProxy", "GatewayHTTP",
                 "Notifications", "RSA", "SQLiteStore", "Store", "PushProtocol", "HTTPClient", "WakuREST", "JSON", "Envelope",
-                "StatusCrypto",
-                "Wire", argumentParser, logging, grdb, sqlite,
+                "StatusCrypto", "Wire", "SettingsSources", argumentParser, logging, grdb, sqlite,
             ],
             path: "Tests/Fuzz", exclude: ["CAllocationMeter", "Regressions"],
             swiftSettings: settings + [.enableExperimentalFeature("Extern")]),
@@ -203,8 +202,9 @@ let package = Package(
         tests(
             "Redaction",
             [
-                "Daemon", "SettingsSources", "Delivery", "Engine", "NextcloudProxy", "Notifications", "Store", "PushProtocol", "HTTPClient",
-                "Envelope", "StatusCrypto", "Wire", logging,
+                "Daemon", "SettingsSources", "Delivery", "Engine", "SQLiteStore", "NextcloudProxy", "GatewayHTTP",
+                "Notifications", "PushClient", "WakuREST", "Store", "PushProtocol", "HTTPClient", "RSA", "Envelope", "StatusCrypto", "Wire",
+                logging,
             ]),
         tests("SoftphonePNM", ["SoftphonePNM", "GatewayHTTP", "Notifications", "HTTPClient", "Envelope", logging, serviceLifecycle]),
         tests("Wire", ["Wire", "StatusCrypto"], exclude: ["Differential"]),

@@ -1,4 +1,5 @@
 import Redaction
 
-extension Settings: HoldsSecret {}
 extension AdminServer.Content: HoldsSecret {}
+extension FeedbackSecret: HoldsSecret {}
+extension Settings: HoldsSecret {}

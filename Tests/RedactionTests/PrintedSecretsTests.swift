@@ -1,21 +1,25 @@
 import Envelope
 import Foundation
+import GatewayHTTP
 import HTTPClient
 import Logging
 import Notifications
 import PushClient
 import PushProtocol
 import RSA
+import SettingsSources
 import StatusCrypto
 import Store
 import TestSupport
 import Testing
+import WakuREST
 import Wire
 
 @testable import Daemon
 @testable import Delivery
 @testable import Engine
 @testable import NextcloudProxy
+@testable import SQLiteStore
 
 /// Every type that holds a secret, printed in every way that Swift has.
 @Suite(.safetyNet) struct PrintedSecretsTests {
@@ -64,7 +68,7 @@ import Wire
             var queued = QueuedPush(id: 1, message: 1, push: push, acceptedAt: Timestamp(nanoseconds: 1))
             queued.notification = gatewayNotification
             let dead = DeadToken(
-                text: secret, type: .apn, attemptedAt: Timestamp(nanoseconds: 1), reason: "Unregistered", route: "ios")
+                text: secret, type: .apn, apnTopic: "topic", attemptedAt: Timestamp(nanoseconds: 1), reason: "Unregistered", route: "ios")
             let reply = Reply(
                 type: .pushNotificationQueryResponse, payload: bytes, recipient: FixedBytes(), pubsubTopic: "topic")
             let facts = RegistrationFacts(content: .message(registration), grantIsValid: true, plaintextDigest: FixedBytes())
@@ -74,7 +78,11 @@ import Wire
             let source = SettingsSource(
                 yaml: "gorush: {url: 'http://gorush', headers: ['Authorization: \(secret)'], feedbackSecret: \(secret)}",
                 environment: ["PUSHSERVER_STORAGE_PATH": "/tmp/x"], flags: [:])
-            let key = try PrivateKey(FixedBytes(Self.bytes + [UInt8](repeating: 1, count: 32 - Self.bytes.count)) ?? FixedBytes())
+            let key32 = FixedBytes<32>(bytes + [UInt8](repeating: 1, count: 32 - bytes.count)) ?? FixedBytes()
+            let key = try PrivateKey(key32)
+            let client = HTTPClient()
+            defer { client.shutdown() }
+            let peer = try #require(IPAddress("127.0.0.1"))
             let http = HTTPRequest(
                 method: .post, url: "http://gorush", headers: [("Authorization", secret)], body: bytes, timeout: .seconds(1),
                 maximumResponseBodyByteCount: 1)
@@ -88,12 +96,21 @@ import Wire
             return [
                 Holder(registration), Holder(notification), Holder(info), Holder(request), Holder(answer), Holder(push), Holder(pushTarget),
                 Holder(QueryableRegistration(registration)), Holder(stored), Holder(gatewayNotification), Holder(queued), Holder(dead),
-                Holder(AttemptedPush(tokenType: .apn, route: "ios", attemptedAt: Timestamp(nanoseconds: 1), deviceToken: secret)),
+                Holder(
+                    AttemptedPush(
+                        tokenType: .apn, apnTopic: "topic", route: "ios", attemptedAt: Timestamp(nanoseconds: 1), deviceToken: secret)),
                 Holder(AcceptedNotification(gatewayNotification, digest: FixedBytes())), Holder(reply), Holder(facts), Holder(update),
                 Holder(endpoint), Holder(DeliveryConfiguration(endpoint: endpoint)), Holder(source),
                 Holder(try Settings(source, environment: [:])), Holder(key), Holder(key.sharedSecret(with: key.publicKey)),
                 Holder(Identity(key)), Holder(http), Holder(HTTPResponse(status: 200, headers: http.headersAsAnswered, body: bytes)),
                 Holder(opened), Holder(Settlement.answered(reply)), Holder(PushToken.fcm(secret)),
+                Holder(TriedToken(queued)), Holder(GorushClient(http: client, endpoint: endpoint, probeTimeout: .seconds(1))),
+                Holder(WakuNode(url: "http://user:\(secret)@node", client: client, headers: [("Authorization", secret)])),
+                Holder(FeedbackSecret(secret, logger: LogLines().logger)), Holder(ListFingerprints(key: key32)),
+                Holder(
+                    GatewayRequest(
+                        method: "POST", target: "/push?token=\(secret)", headers: http.headersAsAnswered, client: peer,
+                        readBody: { _ in bytes })),
                 Holder(
                     GorushNotification(
                         tokens: [secret], platform: .ios, data: .rfc71(chatID: secret, message: secret, installationIDs: []))),

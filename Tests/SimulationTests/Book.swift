@@ -11,50 +11,62 @@ struct Book {
     /// An installation as its owner's messages have left it.
     struct Phone: Equatable {
         var version: UInt64
-        var digest: Digest32
         var isLive: Bool
         var mutes = false
-        var updatedAt: Timestamp
+
+        /// What it is woken by.
+        func deviceToken(of installation: Installation) -> String {
+            Correspondence.deviceToken(of: installation, version: version)
+        }
     }
 
-    /// How often a decision about each letter became durable.
-    private(set) var decisionCounts: [Int: Int] = [:]
-    private(set) var phones: [Installation: Phone] = [:]
-    /// Triples of pushes that stand in the outbox, or did.
-    private(set) var accepted: Set<Digest32> = []
-    /// Those of them that a sender was told of.
-    private(set) var promised: Set<Digest32> = []
-    /// Pushes that are written down as sent.
-    var sent: Set<Int64> = []
-    /// What replies to requests must say, by the request's place among the letters.
+    /// What replies to requests must say, by the request's place among the letters: one for each notification.
     private(set) var reports: [Int: [Bool]] = [:]
-    private var acceptedBy: [Int: [Digest32]] = [:]
+    private(set) var phones: [Installation: Phone] = [:]
+    /// Notifications that were reported as success, and not filtered.
+    private(set) var acceptedCount: Int64 = 0
+    /// Triples of pushes that a sender was told of.
+    private(set) var promised: Set<Digest32> = []
+    /// Letters whose decisions are durable.
+    private(set) var decided: Set<Int> = []
+    /// Letters that had an answer.
+    private(set) var answered: Set<Int> = []
+    /// Pushes that are written down as sent.
+    private(set) var sent: Set<Int64> = []
+    /// The newest answer to each request, with the row of the message that it answers.
+    private var newest: [Digest32: (row: Int64, reports: [Bool])] = [:]
+    private var accepted: [Int: [Digest32]] = [:]
+
+    // MARK: What happens
 
     /// A decision about a letter is durable.
-    mutating func decided(_ number: Int, _ letter: Letter, at now: Timestamp) throws(Violation) {
-        decisionCounts[number, default: 0] += 1
-        // A query is decided anew as long as its answer is not known to be out.
-        if case .query = letter.body {} else { try expect(decisionCounts[number] == 1, "letter \(number) is decided once") }
+    mutating func decided(_ number: Int, _ letter: Letter, row: Int64) throws(Violation) {
+        if case .query = letter.body { return }
+        try expect(decided.insert(number).inserted, "letter \(number) is decided once")
         switch letter.body {
-        case .registration(let registration): register(registration, at: now)
-        case .push(let request): push(request, number)
+        case .registration(let registration): register(registration)
+        case .push(let request): push(request, number, letter.origin.messageID, row)
         case .query: break
         }
     }
 
-    private mutating func register(_ registration: OpenedEnvelope.Registration, at now: Timestamp) {
-        guard case .message(let content) = registration.facts.content else { return }
+    private mutating func register(_ registration: OpenedEnvelope.Registration) {
+        guard case .message(let content) = registration.facts.content, registration.keyHash != Person.hoarder.keyHash else { return }
         let installation = Installation(keyHash: registration.keyHash, installationID: content.installationID)
         guard content.version > phones[installation]?.version ?? 0, content.unregister || registration.facts.grantIsValid else { return }
         phones[installation] = Phone(
-            version: content.version, digest: registration.facts.plaintextDigest, isLive: !content.unregister,
-            mutes: content.mutedChatList.contains(Correspondence.mutedChat), updatedAt: now)
+            version: content.version, isLive: !content.unregister, mutes: content.mutedChatList.contains(Correspondence.mutedChat))
     }
 
-    private mutating func push(_ request: PushNotificationRequest, _ number: Int) {
-        guard reports[number] == nil else { return }
+    private mutating func push(_ request: PushNotificationRequest, _ number: Int, _ messageID: Digest32, _ row: Int64) {
+        let earlier = newest[messageID]
         var successes: [Bool] = []
-        for notification in request.requests {
+        for (index, notification) in request.requests.enumerated() {
+            if earlier?.reports[index] ?? false {
+                // Asked again, it is told the same, and nobody is woken again.
+                successes.append(true)
+                continue
+            }
             guard let installation = notification.installation, let phone = phones[installation], phone.isLive,
                 notification.accessToken == Correspondence.accessToken(of: installation)
             else {
@@ -64,22 +76,42 @@ struct Book {
             // Filtered or not: it is all the same to the sender (I4).
             successes.append(true)
             guard !(phone.mutes && notification.chatID == Correspondence.mutedChat) else { continue }
-            let triple = PushTriple.digest(messageID: request.messageID, installation: installation)
-            accepted.insert(triple)
-            acceptedBy[number, default: []].append(triple)
+            acceptedCount += 1
+            accepted[number, default: []].append(PushTriple.digest(messageID: request.messageID, installation: installation))
         }
         reports[number] = successes
+        if row > earlier?.row ?? 0 { newest[messageID] = (row, successes) }
     }
 
-    /// The reply to a request is out.
-    mutating func told(_ number: Int) { promised.formUnion(acceptedBy[number] ?? []) }
+    /// The answer to a letter is out.
+    mutating func told(_ number: Int) {
+        answered.insert(number)
+        promised.formUnion(accepted[number] ?? [])
+    }
 
-    /// A device token was found dead, and what had been registered with it is not any more; versions stay.
-    mutating func died(_ token: String, attemptedAt: Timestamp) {
-        for (installation, phone) in phones
-        where phone.isLive && phone.updatedAt < attemptedAt && Correspondence.deviceToken(of: installation, version: phone.version) == token
-        {
-            phones[installation]?.isLive = false
+    /// A push has ended, which is written down.
+    mutating func ended(_ push: QueuedPush, as outcome: PushOutcome) {
+        if outcome == .sent { sent.insert(push.id) }
+        let target = push.push.target
+        guard outcome == .deadToken, let phone = phones[target], phone.isLive else { return }
+        // Who has registered anew since is alive; versions stay.
+        if phone.version == push.registration?.version { phones[target]?.isLive = false }
+    }
+
+    // MARK: What that means
+
+    func isLive(_ installation: Installation) -> Bool { phones[installation]?.isLive ?? false }
+
+    /// What an operator would be shown of its owners.
+    func agrees(with summaries: [Person: [RegistrationSummary]]) -> Bool {
+        var stored: [Installation: Phone] = [:]
+        for (owner, summaries) in summaries {
+            for summary in summaries {
+                let installation = Installation(keyHash: owner.keyHash, installationID: summary.installationID)
+                stored[installation] = Phone(
+                    version: summary.version, isLive: summary.isLive, mutes: phones[installation]?.mutes ?? false)
+            }
         }
+        return stored == phones
     }
 }

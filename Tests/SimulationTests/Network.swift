@@ -16,6 +16,11 @@ struct Network {
         var isTwin: Bool
     }
 
+    private struct ArchiveKey: Hashable {
+        var hash: Digest32
+        var isTwin: Bool
+    }
+
     /// What is wrong with the node. A fault lasts until it is mended.
     struct Faults {
         var isAway = false
@@ -31,6 +36,8 @@ struct Network {
     private var cache: [WakuEnvelope] = []
     /// In the order of time.
     private(set) var store: [Row] = []
+    /// What the store has of each hash: one row, and one of a twin.
+    private var archived: Set<ArchiveKey> = []
     /// In the store, and not yet in the cache.
     private var underWay: [WakuEnvelope] = []
     /// Replies of the server, with the rows that they answer.
@@ -85,7 +92,7 @@ struct Network {
 
     private mutating func archive(_ envelope: WakuEnvelope) {
         let row = Row(envelope: envelope, hash: envelope.hash, isTwin: envelope.message.version != RFC26.messageVersion)
-        guard !store.contains(where: { $0.hash == row.hash && $0.isTwin == row.isTwin }) else { return }
+        guard archived.insert(ArchiveKey(hash: row.hash, isTwin: row.isTwin)).inserted else { return }
         let index = store.lastIndex { $0.envelope.message.timestamp ?? 0 <= envelope.message.timestamp ?? 0 }
         store.insert(row, at: index.map { $0 + 1 } ?? 0)
     }

@@ -7,11 +7,14 @@ import Wire
 @testable import Engine
 
 /// Somebody with a key and phones.
-struct Person: Sendable {
+struct Person: Hashable, Sendable {
     let key: PublicKey
     let keyHash: Digest64
     /// Where questions about this person are asked.
     let topics: QueryTopics
+
+    static func == (left: Person, right: Person) -> Bool { left.keyHash == right.keyHash }
+    func hash(into hasher: inout Hasher) { hasher.combine(keyHash) }
 
     private init(_ number: UInt8) {
         // Below the order of the curve for each small number.
@@ -27,8 +30,12 @@ struct Person: Sendable {
     /// Knows everything but other people's keys and access tokens.
     static let attacker = Person(12)
     static let server = Person(13)
+    /// An attacker who registers what he can.
+    static let hoarder = Person(14)
 
     func installation(_ number: Int) -> Installation { Installation(keyHash: keyHash, installationID: "phone \(number)") }
+    /// One that is unregistered and never was registered.
+    func ghost(_ number: Int) -> Installation { Installation(keyHash: keyHash, installationID: "ghost \(number)") }
 }
 
 /// A message as it is meant. On the wire its number stands for the ciphertext: cryptography has its own tests, and costs milliseconds.
@@ -91,18 +98,23 @@ struct Correspondence {
     private static func registration(
         _ owner: Person, _ number: Int, version: UInt64, leaves: Bool, muting: Bool
     ) -> OpenedEnvelope.Registration {
-        let installation = owner.installation(number)
+        registration(owner, owner.installation(number), isApple: number == 0, version: version, leaves: leaves, muting: muting)
+    }
+
+    private static func registration(
+        _ owner: Person, _ installation: Installation, isApple: Bool, version: UInt64, leaves: Bool, muting: Bool
+    ) -> OpenedEnvelope.Registration {
         var content = PushNotificationRegistration()
         content.installationID = installation.installationID
         content.version = version
         if leaves {
             content.unregister = true
         } else {
-            content.tokenType = number == 0 ? .apn : .firebase
+            content.tokenType = isApple ? .apn : .firebase
             content.deviceToken = deviceToken(of: installation, version: version)
             content.accessToken = accessToken(of: installation)
             content.enabled = true
-            content.apnTopic = number == 0 ? "org.example.messenger" : ""
+            content.apnTopic = isApple ? "org.example.messenger" : ""
             content.grant = [UInt8](repeating: 5, count: 65)
             if muting { content.mutedChatList = [mutedChat] }
         }
@@ -113,6 +125,21 @@ struct Correspondence {
     }
 
     mutating func ask(about owner: Person) -> Int { add(.query([owner.keyHash]), from: .sender) }
+
+    /// An installation more of the hoarder, or the tombstone of one more.
+    mutating func hoard(isGhost: Bool) -> Int {
+        let number = letters.count
+        let installation = isGhost ? Person.hoarder.ghost(number) : Person.hoarder.installation(number)
+        return add(
+            .registration(Self.registration(.hoarder, installation, isApple: false, version: 1, leaves: isGhost, muting: false)),
+            from: .hoarder, isHonest: false)
+    }
+
+    /// The same once more: the network drops what is the same to the byte, so it comes in another envelope.
+    mutating func again(_ number: Int) -> Int {
+        letters.append(letters[number])
+        return letters.count - 1
+    }
 
     /// A push for both phones of an owner.
     ///

@@ -1,117 +1,153 @@
 import Concurrency
 import Envelope
 import PushProtocol
+import SQLiteStore
 import StatusCrypto
 import Store
 import TestSupport
 import Wire
 
 @testable import Delivery
+@testable import Engine
 
 /// The delivery: carries out what each route's state wants, as `Route` does.
 extension Server {
     enum DeliveryStep {
         case idle(until: Duration)
         case busy
+        /// These are due, and nothing has been done about them yet.
+        case due([QueuedPush])
+        /// These go out.
+        case leased([QueuedPush])
+    }
+
+    /// What was read of a queue, and is to go out next.
+    struct Look {
+        var due: [QueuedPush]
+        var requestCount: Int
+        var batch: Int?
+    }
+
+    /// A request on its way to gorush and back.
+    struct Attempt {
+        var route: Int
+        var batch: [DeliveryItem]
+        var at: Timestamp
+        /// What its answer means; nil: it has not left yet.
+        var outcomes: [Outbox.Attempt]?
     }
 
     /// The time by which delays are kept.
     func steadyNow(_ steadily: Duration) -> Timestamp { startedAt.advanced(by: steadily - startedSteadily) }
 
+    /// Takes the next step of a route.
     mutating func deliver(
-        _ route: Int, with gorush: Gorush, at now: Timestamp, steadily: Duration, using random: inout SplitMix64
+        _ index: Int, with gorush: Gorush, at now: Timestamp, steadily: Duration, using random: inout SplitMix64
     ) async -> DeliveryStep {
         let elapsed = steadily - startedSteadily
+        let name = routes[index].route.name
         do {
-            switch routes[route].next(at: elapsed) {
-            case .probe: routes[route].handle(.probed(gorush.faults.isAway ? .unreachable : .silent), at: elapsed)
-            case .askForBacklog: routes[route].handle(.backlogKnown(nil), at: elapsed)
+            if let look = looks.removeValue(forKey: index) { return try await lease(look, of: index, at: now, steadily, using: &random) }
+            switch routes[index].next(at: elapsed) {
+            case .probe: routes[index].handle(.probed(gorush.probe), at: elapsed)
+            case .askForBacklog: routes[index].handle(.backlogKnown(nil), at: elapsed)
             case .expire:
-                let oldest = now.advanced(by: .zero - Self.configuration.lifetime)
-                _ = try await store.expirePushes(route: routes[route].route.name, acceptedBefore: oldest, limit: 1_000, at: now)
+                _ = try await outbox.expire(route: name, acceptedBefore: now.advanced(by: .zero - configuration.lifetime), at: now)
             case .hasten:
-                try await store.hasten(
-                    route: routes[route].route.name, reasons: FailureTaxonomy.reasons(of: .credentials), at: steadyNow(steadily))
-            case .look(let requests, let batch): try await look(route, requests * (batch ?? 1), at: now, steadily, using: &random)
+                let reasons = FailureTaxonomy.reasons(of: .credentials) + [Probation.reason]
+                try await outbox.hasten(route: name, reasons: reasons, at: steadyNow(steadily))
+            case .look(let requests, let batch):
+                let due = try await outbox.due(route: name, at: steadyNow(steadily), limit: requests * (batch ?? 1))
+                guard due.isEmpty else {
+                    looks[index] = Look(due: due, requestCount: requests, batch: batch)
+                    return .due(due)
+                }
+                let next = try await outbox.nextDue(route: name)
+                let until = next.map { Duration.nanoseconds($0.nanoseconds - startedAt.nanoseconds) }
+                routes[index].handle(.nothingDue(until: until), at: elapsed)
+            // This gorush answers when Apple and Google have.
             case .conclude, .stop: break
             case .wait(let until): return .idle(until: until + startedSteadily)
             }
         } catch {
-            routes[route].handle(.storeFailed("\(error)"), at: elapsed)
+            routes[index].handle(.storeFailed("\(error)"), at: elapsed)
         }
         return .busy
     }
 
-    private mutating func look(
-        _ route: Int, _ limit: Int, at now: Timestamp, _ steadily: Duration, using random: inout SplitMix64
-    ) async throws {
+    private mutating func lease(
+        _ look: Look, of index: Int, at now: Timestamp, _ steadily: Duration, using random: inout SplitMix64
+    ) async throws -> DeliveryStep {
         let elapsed = steadily - startedSteadily
-        let name = routes[route].route.name
-        let due = try await store.duePushes(route: name, at: steadyNow(steadily), limit: limit)
-        guard !due.isEmpty else {
-            let next = try await store.nextAttempt(route: name)
-            return routes[route].handle(
-                .nothingDue(until: next.map { .nanoseconds($0.nanoseconds) - .nanoseconds(startedAt.nanoseconds) }), at: elapsed)
+        guard routes[index].requestRoom(at: elapsed) >= look.requestCount else {
+            routes[index].handle(.woken, at: elapsed)
+            return .busy
         }
-        let planner = BatchPlanner(dataFormat: .rfc71, template: NotificationTemplate(), lifetime: Self.configuration.lifetime)
-        let plan = planner.plan(due, batch: nil, at: now, using: &random)
-        var update = OutboxUpdate()
-        update.pushes += plan.expired.map { .init(id: $0.id, .finish(.expired), reason: "lifetime") }
-        update.pushes += plan.unsendable.map { .init(id: $0.push.id, .finish(.refused), reason: $0.obstacle.rawValue) }
-        update.pushes += plan.attempts.map { .init(id: $0.push, .lease($0.notification)) }
-        _ = try await store.update(update, at: now)
-        routes[route].handle(.posting(plan.batches.map(\.count)), at: elapsed)
-        attempts += plan.batches.map { Attempt(route: route, pushes: $0.flatMap(\.pushes), at: now) }
+        let planner = BatchPlanner(dataFormat: .rfc71, template: NotificationTemplate(), lifetime: configuration.lifetime)
+        var state = routes[index]
+        let plan = planner.plan(look.due, batch: look.batch, at: now, using: &random) { state.admitted($0, at: elapsed) }
+        routes[index] = state
+        let pushes = plan.batches.joined().flatMap(\.pushes)
+        let isLeased = try await outbox.lease(plan, at: now) { steadyNow(steadily).advanced(by: Probation.patience * 0.5) }
+        guard isLeased else {
+            routes[index].record(pushes.map { ($0, .notSent(reason: "")) })
+            routes[index].handle(.woken, at: elapsed)
+            return .busy
+        }
+        routes[index].handle(.posting(plan.batches.map(\.count)), at: elapsed)
+        attempts += plan.batches.map { Attempt(route: index, batch: $0, at: now) }
+        return .leased(pushes)
     }
 
-    /// A request reaches gorush.
+    /// The first request that has not left reaches gorush.
     ///
     /// - Returns: the pushes in it.
-    mutating func post(_ index: Int, to gorush: inout Gorush) -> [QueuedPush] {
-        attempts[index].stage = .answered(gorush.post(attempts[index].pushes))
-        return attempts[index].pushes
+    mutating func post(to gorush: inout Gorush, steadily: Duration) throws(Violation) -> [QueuedPush] {
+        guard let index = attempts.firstIndex(where: { $0.outcomes == nil }) else { return [] }
+        let elapsed = steadily - startedSteadily
+        let (route, batch) = (attempts[index].route, attempts[index].batch)
+        let pushes = batch.flatMap(\.pushes)
+        let answer = try gorush.post(batch)
+        switch AnswerReading(answer, batch: batch, retriesItself: false, timeOuts: routes[route].timeOuts) {
+        case .outcomes(let outcomes, let news):
+            routes[route].record(zip(pushes, outcomes))
+            let verdicts = Verdicts(zip(pushes, outcomes), successIsProof: routes[route].successIsProof)
+            routes[route].handle(.answered(news, verdicts, jitter: 0.5, latency: .milliseconds(50)), at: elapsed)
+            attempts[index].outcomes = zip(pushes, outcomes).map(Outbox.Attempt.init)
+        case .limit(let limit):
+            routes[route].handle(.limited(limit), at: elapsed)
+            routes[route].record(pushes.map { ($0, .notSent(reason: "over limit")) })
+            attempts[index].outcomes = pushes.map { Outbox.Attempt(push: $0, outcome: .notSent(reason: "over limit")) }
+        case .divide:
+            throw Violation(promise: "what this gorush refuses is never one push's fault: \(answer)")
+        }
+        return pushes
     }
 
-    /// What an answer means is written down, or tried again until the store takes it.
+    /// What an answer means is written down, or tried again another time.
     ///
-    /// - Returns: pushes that are sent for good, and tokens that are dead; nil: not written.
-    mutating func settle(
-        _ index: Int, _ answer: Gorush.Answer, at now: Timestamp, steadily: Duration
-    ) async -> (sent: [Int64], dead: [(token: String, attemptedAt: Timestamp)])? {
-        let attempt = attempts[index]
-        let elapsed = steadily - startedSteadily
-        let next = steadyNow(steadily).advanced(by: BackOff.push.delay(afterFailures: 1, jitter: 0.5))
-        var update = OutboxUpdate()
-        var sent: [Int64] = []
-        var dead: [(token: String, attemptedAt: Timestamp)] = []
-        for push in attempt.pushes {
-            switch answer {
-            case .done(let outcomes) where outcomes[push.id] == true:
-                dead.append((push.push.deviceToken, attempt.at))
-                update.pushes.append(.init(id: push.id, .finish(.deadToken), reason: "Unregistered"))
-                update.tokens.append(
-                    .unregister(
-                        DeadToken(
-                            text: push.push.deviceToken, type: push.push.tokenType, attemptedAt: attempt.at, reason: "Unregistered",
-                            route: routes[attempt.route].route.name)))
-            case .done:
-                sent.append(push.id)
-                update.pushes.append(.init(id: push.id, .finish(.sent)))
-            case .busy, .nothing(mayHaveArrived: false): update.pushes.append(.init(id: push.id, .release(push.state)))
-            case .nothing: update.pushes.append(.init(id: push.id, .retry(at: next, isUnknown: true), reason: "no answer"))
-            }
-        }
+    /// - Returns: how pushes have ended; nil: nothing is written.
+    mutating func settle(_ index: Int, at now: Timestamp, steadily: Duration) async -> [(push: QueuedPush, outcome: PushOutcome)]? {
+        let (attempt, elapsed) = (attempts[index], steadily - startedSteadily)
+        let state = routes[attempt.route]
+        let context = Outbox.Context(
+            route: state.route.name,
+            rules: OutcomeRules(isSurge: state.isSurge(at: elapsed), successIsProof: state.isSync == true, now: now),
+            deliveredTopics: state.successIsProof ? state.topics.delivered : nil, savedTopics: state.topics.saved,
+            attemptedAt: attempt.at, steadyNow: steadyNow(steadily))
+        let outcomes = attempt.outcomes ?? []
         do {
-            let gone = try await store.update(update, at: now)
-            for changed in gone { directory.remove(registration: changed.registration, topics: changed.topics) }
+            let (decisions, unregistered, topics) = try await outbox.settle(outcomes, in: context) { 0.5 }
+            for changed in unregistered { directory.remove(registration: changed.registration, topics: changed.topics) }
+            if !topics.isEmpty { routes[attempt.route].handle(.topicsSaved(Set(topics)), at: elapsed) }
+            routes[attempt.route].handle(.ended(attempt.batch.count), at: elapsed)
+            attempts.remove(at: index)
+            return zip(outcomes, decisions).compactMap { attempt, decision in
+                if case .finish(let outcome) = decision.ending { (attempt.push, outcome) } else { nil }
+            }
         } catch {
             routes[attempt.route].handle(.storeFailed("\(error)"), at: elapsed)
             return nil
         }
-        let news: RouteNews = if case .done = answer { .works } else { .fails(trouble: "gorush", retryAfter: nil) }
-        routes[attempt.route].handle(.answered(news, Verdicts(), jitter: 0.5), at: elapsed)
-        routes[attempt.route].handle(.ended(1), at: elapsed)
-        attempts.remove(at: index)
-        return (sent, dead)
     }
 }

@@ -5,6 +5,7 @@ import PushProtocol
 import SQLiteStore
 import StatusCrypto
 import Store
+import Synchronization
 import TestSupport
 import Wire
 
@@ -22,25 +23,15 @@ struct Server {
         var failureCount = 0
     }
 
-    /// A request on its way to gorush and back.
-    struct Attempt {
-        enum Stage {
-            case leaving
-            case answered(Gorush.Answer)
-        }
-
-        var route: Int
-        var pushes: [QueuedPush]
-        var at: Timestamp
-        var stage = Stage.leaving
-    }
-
     static let decider = Decider(
         serverKey: Person.server.key.compressed, registrationPolicy: RegistrationPolicy(), isDryRun: false)
-    static let configuration = DeliveryConfiguration(endpoint: .init(url: "http://gorush"))
+    /// Fewer than the stage's: nobody wants to wait for it here.
     private static let maximumFailureCount = 5
+    /// Small, so that it is reached.
+    static let maximumQueueCount = 60
 
     let store: SQLiteStore
+    let configuration: DeliveryConfiguration
     let startedAt: Timestamp
     let startedSteadily: Duration
 
@@ -49,28 +40,39 @@ struct Server {
     private(set) var directory: TopicDirectory
     /// Hashes of what needs nothing more.
     private let known: KnownHashes
+    /// What was decided and is durable has been taken from it.
+    private var allowances = Allowances()
     var undecided: [Undecided] = []
     var replies: [PendingReply] = []
     /// Replies that are out, and not yet marked.
     var unmarked: [PendingReply] = []
+    let outbox: Outbox
     var routes: [RouteState]
+    /// By route.
+    var looks: [Int: Look] = [:]
     var attempts: [Attempt] = []
 
     /// Opens the database and takes up what is in it.
     init(path: String, letters: [Letter], seed: UInt64, at now: Timestamp, steadily: Duration) async throws {
         let store = try SQLiteStore(
-            path: path, identity: Person.server.key.compressed, random: SplitMix64(seed: seed),
+            path: path, identity: Person.server.key.compressed, random: SplitMix64(seed: seed), maximumQueueCount: Self.maximumQueueCount,
             logger: Logger(label: "simulation") { _ in SwiftLogNoOpLogHandler() })
         do {
-            self = try await Server(store: store, letters: letters, at: now, steadily: steadily)
+            var configuration = DeliveryConfiguration(endpoint: .init(url: "http://gorush"))
+            configuration.batchMode = seed % 2 == 0 ? .automatic : .batch
+            self = try await Server(store: store, configuration: configuration, letters: letters, at: now, steadily: steadily)
         } catch {
             await store.close()
             throw error
         }
     }
 
-    private init(store: SQLiteStore, letters: [Letter], at now: Timestamp, steadily: Duration) async throws {
+    private init(
+        store: SQLiteStore, configuration: DeliveryConfiguration, letters: [Letter], at now: Timestamp, steadily: Duration
+    ) async throws {
         self.store = store
+        self.configuration = configuration
+        outbox = Outbox(store: store)
         startedAt = now
         startedSteadily = steadily
         let directory = try await TopicDirectory(serverKey: Person.server.key, store: store)
@@ -81,9 +83,11 @@ struct Server {
         poll = TopicPoll(interval: .milliseconds(500), cacheShare: Network.cacheCapacity)
         history = History(
             pubsubTopic: Network.pubsubTopic, peerAddress: nil, wants: wants, isKnown: { hash in known.contains(hash) })
-        let routes = Self.configuration.allRoutes
-        self.routes = routes.map { RouteState(route: $0, configuration: Self.configuration, routesOfEndpoint: routes.count) }
-        _ = try await store.takeOverOutbox(routes: Self.configuration.assignments, latest: now.advanced(by: BackOff.longestOfPush))
+        let all = configuration.allRoutes
+        routes = all.map { RouteState(route: $0, configuration: configuration, routesOfEndpoint: all.count) }
+        _ = try await outbox.takeOver(routes: configuration.assignments, at: now)
+        let topics = try await outbox.deliveredTopics()
+        for index in routes.indices { routes[index].handle(.topicsSaved(topics[all[index].name] ?? []), at: .zero) }
         for row in try await store.undecided(in: 1...Int64.max, limit: .max) {
             undecided.append(Undecided(row: row.id, letter: Network.letter(row.envelope)))
         }
@@ -157,23 +161,21 @@ struct Server {
     // MARK: Deciding
 
     struct Decided {
-        /// Letters about which the decision is durable.
-        var letters: [Int] = []
-        /// All that were tried: the decision about others may turn out to be durable after a crash.
-        var attempted: [Undecided] = []
+        /// Messages about which the decision is durable.
+        var messages: [Undecided] = []
+        /// The decision about these may turn out to be durable after a crash.
+        var failed: [Undecided] = []
     }
 
-    /// Decides about the first so many, in one transaction.
-    ///
-    mutating func decide(_ count: Int, _ letters: [Letter], at now: Timestamp) async -> Decided {
-        let attempted = undecided.prefix(count)
-        let work = attempted.map { message -> OpenedEnvelope in
-            let letter = letters[message.letter]
-            return OpenedEnvelope(id: message.row, content: .message(letter.body, from: letter.origin))
-        }
+    /// Decides about the first so many, in one transaction, as `CommitStage` does.
+    mutating func decide(_ count: Int, _ letters: [Letter], at now: Timestamp, steadily: Duration) async -> Decided {
+        let work = undecided.prefix(count).map { opened($0, letters) }
         guard !work.isEmpty else { return Decided() }
-        let committed = await store.commit(work, at: now) {
-            Self.decider.questions(about: $0)
+        allowances.now = steadyNow(steadily)
+        let committed = await store.commit(work, at: now) { [allowances] messages in
+            var questions = Self.decider.questions(about: messages)
+            questions.allowances = allowances
+            return questions
         } deciding: {
             Self.decider.decide($0, at: now, in: &$1)
         }
@@ -183,24 +185,21 @@ struct Server {
             case .removed(let removed): directory.remove(registration: removed.registration, topics: removed.topics)
             }
         }
-        var decided: [Int] = []
-        var failed: [Undecided] = []
-        for (outcome, var message) in zip(committed.outcomes, undecided) {
+        var decided = Decided()
+        for (outcome, message) in zip(committed.outcomes, undecided) {
             switch outcome {
             case .success(let outcome):
-                // A query counts as decided when its answer is out.
-                decided.append(message.letter)
+                decided.messages.append(message)
                 if let reply = outcome.reply { replies.append(reply) }
+                for spending in outcome.spendings { allowances.spend(spending) }
             case .failure:
-                message.failureCount += 1
-                failed.append(message)
+                decided.failed.append(message)
             }
         }
         undecided.removeFirst(work.count)
-        for message in failed {
-            let letter = letters[message.letter]
-            let opened = OpenedEnvelope(id: message.row, content: .message(letter.body, from: letter.origin))
-            if message.failureCount >= Self.maximumFailureCount, let reply = Self.decider.internalError(for: opened) {
+        for var message in decided.failed {
+            message.failureCount += 1
+            if message.failureCount >= Self.maximumFailureCount, let reply = Self.decider.internalError(for: opened(message, letters)) {
                 replies.append(reply)
             } else {
                 undecided.append(message)
@@ -208,7 +207,12 @@ struct Server {
         }
         // It does not look at the time.
         for route in routes.indices { routes[route].handle(.woken, at: .zero) }
-        return Decided(letters: decided, attempted: Array(attempted))
+        return decided
+    }
+
+    private func opened(_ message: Undecided, _ letters: [Letter]) -> OpenedEnvelope {
+        let letter = letters[message.letter]
+        return OpenedEnvelope(id: message.row, content: .message(letter.body, from: letter.origin))
     }
 
     // MARK: Replying
@@ -244,8 +248,8 @@ struct Server {
 
 /// Hashes that both the poll and the history know.
 final class KnownHashes: Sendable {
-    private let hashes = Monitor<Set<Digest32>>([])
+    private let hashes = Mutex<Set<Digest32>>([])
 
-    func contains(_ hash: Digest32) -> Bool { hashes.read { $0.contains(hash) } }
-    func insert(_ new: [Digest32]) { hashes.update { $0.formUnion(new) } }
+    func contains(_ hash: Digest32) -> Bool { hashes.withLock { $0.contains(hash) } }
+    func insert(_ new: [Digest32]) { hashes.withLock { $0.formUnion(new) } }
 }

@@ -1,6 +1,7 @@
 import Envelope
 import Foundation
 import PushProtocol
+import SQLiteStore
 import StatusCrypto
 import Store
 import TestSupport
@@ -15,6 +16,7 @@ import Wire
 struct Simulation {
     private let seed: UInt64
     private var random: SplitMix64
+    private let events: Events
     private let folder: TemporaryFolder
     private let path: String
 
@@ -30,17 +32,19 @@ struct Simulation {
     private var people = Correspondence()
     private var book = Book()
     private var server: Server
+    /// Rows and live installations as the process found them.
+    private var found = Checks.Found()
 
     private var pollDue = Duration.zero
     private var historyDue: Duration? = .zero
     private var routeDue: [Duration]
     /// Which letter a row holds.
     private var letterOfRow: [Int64: Int] = [:]
-    /// Decisions that failed, and that a restart may find all the same.
-    private var uncertainDecisions: [(message: Server.Undecided, at: Timestamp)] = []
-    private var uncertainDeaths: [(token: String, attemptedAt: Timestamp)] = []
-    /// Refused with INTERNAL_ERROR, or decided.
-    private var handled: Set<Int> = []
+    /// What failed to be written, and may be durable all the same: a restart tells.
+    private var uncertainDecisions: [Server.Undecided] = []
+    private var uncertainEnds: [QueuedPush] = []
+    /// Letters whose senders heard INTERNAL_ERROR.
+    private var refused: Set<Int> = []
     /// What has happened, for whoever looks for the reason.
     private(set) var trace: [String] = []
 
@@ -49,6 +53,7 @@ struct Simulation {
     init(seed: UInt64) async throws {
         self.seed = seed
         random = SplitMix64(seed: seed)
+        events = Events(using: &random)
         folder = try TemporaryFolder()
         path = folder.path("push.sqlite")
         disk = try FaultyDisk(database: path)
@@ -66,11 +71,16 @@ struct Simulation {
 
     /// Lets so much happen, and then all become well; what must hold is looked at after each step.
     mutating func run(steps: Int) async throws {
-        for number in 0..<steps {
-            trace.append("\(number): ")
-            try await step()
+        do {
+            for number in 0..<steps {
+                trace.append("\(number): ")
+                try await step()
+            }
+            try await becomeWell()
+        } catch {
+            await server.store.close()
+            throw error
         }
-        try await becomeWell()
         await server.store.close()
     }
 
@@ -81,63 +91,79 @@ struct Simulation {
     // MARK: What happens
 
     private mutating func step() async throws {
-        switch pick(0..<100) {
-        case 0..<22: write()
-        case 22..<32: network.travel(using: &random)
-        case 32..<78: try await serverStep()
-        case 78..<88:
+        let event = events.next(using: &random)
+        switch event {
+        case .letter: publish(letter())
+        case .repetition: publish(people.letters.isEmpty ? nil : people.again(pick(0..<people.letters.count)))
+        case .flood:
+            let owner = owner()
+            for _ in 0..<pick(20..<60) { publish(people.push(to: owner, chat: Correspondence.chats[0])) }
+        case .hoard:
+            let ghostShare = pick(2..<6)
+            for number in 0..<pick(20..<90) { publish(people.hoard(isGhost: number % ghostShare == 0)) }
+        case .travel: network.travel(using: &random)
+        case .server: try await serverStep()
+        case .time:
             let duration = Duration.milliseconds(pick(1..<60) * pick(1..<60) * pick(1..<10))
             note("time +\(duration)")
             steadily += duration
-        case 88..<93: changeFaults()
-        case 93: setClock()
-        case 94..<96: failDisk()
-        case 96: mendDisk()
-        case 97..<99: try await restart()
-        default: try await prune()
+        case .networkFault: changeNetwork()
+        case .gorushFault: changeGorush()
+        case .deletion:
+            let installation = owner().installation(pick(0..<2))
+            if let token = book.phones[installation]?.deviceToken(of: installation) { gorush.kill(token: token) }
+        case .clock:
+            clockFault = [.zero, .seconds(20 * 3_600), .seconds(-20 * 3_600), .seconds(-5)][pick(0..<4)]
+            note("clock \(clockFault)")
+        case .diskFault: failDisk()
+        case .diskRepair: mendDisk()
+        case .crash: try await restart()
+        case .pruning:
+            _ = try? await server.store.prune(at: now)
+            try await check()
         }
         // A cut that was due at a later call has come.
         if isDiskFaulty, isCut { try await restart() }
     }
 
-    private mutating func write() {
+    private mutating func letter() -> Int? {
         let owner = owner()
-        let letter: Int
         switch pick(0..<12) {
-        case 0..<4: letter = people.register(owner, pick(0..<2), leaves: chance(5), muting: chance(2))
-        case 4..<9: letter = people.push(to: owner, chat: Correspondence.chats[pick(0..<2)])
-        case 9: letter = people.ask(about: owner)
-        case 10: letter = people.push(to: owner, chat: Correspondence.chats[0], guesses: true)
-        default:
-            guard let forged = people.forgeRegistration(owner, pick(0..<2), replays: chance(2)) else { return }
-            letter = forged
+        case 0..<4: return people.register(owner, pick(0..<2), leaves: chance(5), muting: chance(2))
+        case 4..<9: return people.push(to: owner, chat: Correspondence.chats[pick(0..<2)])
+        case 9: return people.ask(about: owner)
+        case 10: return people.push(to: owner, chat: Correspondence.chats[0], guesses: true)
+        default: return people.forgeRegistration(owner, pick(0..<2), replays: chance(2))
         }
+    }
+
+    private mutating func publish(_ letter: Int?) {
+        guard let letter else { return }
         note("letter \(letter)")
         network.publish(letter: letter, on: people.topic(of: letter), at: trueNow, twin: chance(6))
     }
 
-    private mutating func changeFaults() {
-        switch pick(0..<9) {
+    private mutating func changeNetwork() {
+        switch pick(0..<6) {
         case 0: network.faults.isAway.toggle()
         case 1: network.faults.losesAnswers.toggle()
         case 2: network.faults.losesStoreAnswers.toggle()
         case 3: network.faults.repeatsRows.toggle()
         case 4: network.faults.refusesPublishing.toggle()
-        case 5: network.restart()
-        case 6: gorush.faults.isAway.toggle()
-        case 7: gorush.faults.losesAnswers.toggle()
-        default:
-            let installation = owner().installation(pick(0..<2))
-            if let phone = book.phones[installation] {
-                gorush.kill(token: Correspondence.deviceToken(of: installation, version: phone.version))
-            }
+        default: network.restart()
         }
-        note("\(network.faults) \(gorush.faults)")
+        note("\(network.faults)")
     }
 
-    private mutating func setClock() {
-        clockFault = [.zero, .seconds(24 * 3_600), .seconds(-24 * 3_600), .seconds(-5)][pick(0..<4)]
-        note("clock \(clockFault)")
+    private mutating func changeGorush() {
+        switch pick(0..<5) {
+        case 0: gorush.faults.isAway.toggle()
+        case 1: gorush.faults.losesAnswers.toggle()
+        case 2: gorush.faults.isSlow.toggle()
+        case 3: gorush.faults.isNarrow.toggle()
+        default: gorush.faults.isBusy.toggle()
+        }
+        note("\(gorush.faults)")
     }
 
     private mutating func failDisk() {
@@ -163,11 +189,11 @@ struct Simulation {
         switch pick(0..<20) {
         case 0..<4: if pollDue <= steadily { await pollOnce() }
         case 4..<7: if let historyDue, historyDue <= steadily { await historyOnce() }
-        case 7..<11: try await decide(pick(1..<8))
+        case 7..<11: try await decide(chance(4) ? 100 : pick(1..<8))
         case 11..<13: try reply()
         case 13: await mark()
-        case 14..<16: await deliver(pick(0..<server.routes.count))
-        case 16..<18: try post()
+        case 14..<17: try await deliver(pick(0..<server.routes.count))
+        case 17..<19: try post()
         default: try await settle()
         }
     }
@@ -208,19 +234,11 @@ struct Simulation {
 
     private mutating func decide(_ count: Int) async throws {
         guard !server.undecided.isEmpty else { return }
-        let decided = await server.decide(count, people.letters, at: now)
-        note("decided \(decided.letters)")
-        // What failed before is overwritten by what has succeeded since.
-        if !decided.letters.isEmpty { uncertainDecisions = [] }
-        for letter in decided.letters { try noteDecision(letter, at: now) }
-        let certain = Set(decided.letters)
-        uncertainDecisions += decided.attempted.filter { !certain.contains($0.letter) }.map { ($0, now) }
+        let decided = await server.decide(count, people.letters, at: now, steadily: steadily)
+        note("decided \(decided.messages.map(\.letter))")
+        for message in decided.messages { try book.decided(message.letter, people.letters[message.letter], row: message.row) }
+        uncertainDecisions += decided.failed
         try await check()
-    }
-
-    private mutating func noteDecision(_ letter: Int, at time: Timestamp) throws {
-        try book.decided(letter, people.letters[letter], at: time)
-        handled.insert(letter)
     }
 
     private mutating func reply() throws {
@@ -229,14 +247,14 @@ struct Simulation {
         switch (people.letters[letter].body, reply.mark) {
         case (.query, _): break
         // It could not be stored, and its sender knows.
-        case (_, .decided): handled.insert(letter)
+        case (_, .decided): refused.insert(letter)
+        case (.registration, .replied): book.told(letter)
         case (.push, .replied):
             book.told(letter)
             let response = try PushNotificationResponse.decode(reply.payload)
             try expect(
                 response.reports.map(\.success) == book.reports[letter],
                 "a reply says what is so, and whether a push was filtered is not in it (I4): letter \(letter)")
-        case (.registration, .replied): break
         }
     }
 
@@ -245,42 +263,50 @@ struct Simulation {
         await server.mark(at: now)
     }
 
-    private mutating func deliver(_ route: Int) async {
+    private mutating func deliver(_ route: Int) async throws {
         guard routeDue[route] <= steadily else { return }
+        routeDue[route] = .zero
         switch await server.deliver(route, with: gorush, at: now, steadily: steadily, using: &random) {
-        case .busy: routeDue[route] = .zero
+        case .busy: break
         case .idle(let until): routeDue[route] = min(until, steadily + .seconds(1))
+        case .due(let pushes):
+            for push in pushes where !push.isOrphan {
+                let target = push.push.target
+                try expect(
+                    target.keyHash == Person.hoarder.keyHash || push.push.deviceToken == book.phones[target]?.deviceToken(of: target),
+                    "what is due goes to the device that is registered by now: push \(push.id)")
+            }
+        case .leased(let pushes):
+            note("leased \(pushes.map(\.id))")
+            for push in pushes {
+                try expect(book.isLive(push.push.target), "nothing goes out to who has unregistered: push \(push.id)")
+            }
         }
     }
 
     private mutating func post() throws {
-        guard let index = server.attempts.indices.first(where: { if case .leaving = server.attempts[$0].stage { true } else { false } })
-        else { return }
-        for push in server.post(index, to: &gorush) {
+        for push in try server.post(to: &gorush, steadily: steadily) {
             note("posted \(push.id)")
             try expect(!book.sent.contains(push.id), "nothing is posted again that is known to be sent (I2): push \(push.id)")
         }
     }
 
     private mutating func settle() async throws {
-        for index in server.attempts.indices {
-            guard case .answered(let answer) = server.attempts[index].stage else { continue }
-            let attempt = server.attempts[index]
-            if let settled = await server.settle(index, answer, at: now, steadily: steadily) {
-                note("sent \(settled.sent) dead \(settled.dead.count)")
-                book.sent.formUnion(settled.sent)
-                for death in settled.dead { book.died(death.token, attemptedAt: death.attemptedAt) }
-                uncertainDeaths = []
-            } else if case .done(let outcomes) = answer {
-                uncertainDeaths += attempt.pushes.filter { outcomes[$0.id] == true }.map { ($0.push.deviceToken, attempt.at) }
-            }
-            return try await check()
+        guard let index = server.attempts.firstIndex(where: { $0.outcomes != nil }) else { return }
+        let pushes = server.attempts[index].batch.flatMap(\.pushes)
+        if let ends = await server.settle(index, at: now, steadily: steadily) {
+            note("settled \(pushes.map(\.id)), ended \(ends.map(\.push.id))")
+            for (push, outcome) in ends { try noteEnd(push, outcome) }
+        } else {
+            uncertainEnds += pushes
         }
+        try await check()
     }
 
-    private mutating func prune() async throws {
-        _ = try? await server.store.prune(at: now)
-        try await check()
+    private mutating func noteEnd(_ push: QueuedPush, _ outcome: PushOutcome) throws {
+        try expect(
+            outcome != .deadToken || gorush.isDead(push.push.deviceToken), "nobody is unregistered whose app is there: push \(push.id)")
+        book.ended(push, as: outcome)
     }
 
     // MARK: Ends and starts
@@ -312,37 +338,23 @@ struct Simulation {
         historyDue = steadily
         routeDue = server.routes.map { _ in .zero }
 
-        try await adoptDecisions()
-        try await adoptDeaths()
+        try await adoptUncertain()
+        found = try await Checks.Found(server.store)
         try await check()
-        try await checkPromises()
+        try await Checks.promises(of: book, in: server.store)
     }
 
-    /// What failed may have become durable all the same; even what its sender was told to have failed.
-    private mutating func adoptDecisions() async throws {
-        let waiting = Set(server.undecided.map(\.row))
-        for (message, time) in uncertainDecisions where !waiting.contains(message.row) {
-            if case .query = people.letters[message.letter].body { continue }
-            if !handled.contains(message.letter) {
-                try noteDecision(message.letter, at: time)
-            } else if book.decisionCounts[message.letter] == nil {
-                var after = book
-                try after.decided(message.letter, people.letters[message.letter], at: time)
-                guard try await !agrees(with: book), try await agrees(with: after) else { continue }
-                book = after
-            }
+    /// What failed to be written may be durable all the same, even what a sender was told to have failed.
+    private mutating func adoptUncertain() async throws {
+        for message in uncertainDecisions where try await server.isAnswered(message.row) {
+            if book.decided.contains(message.letter) { continue }
+            try book.decided(message.letter, people.letters[message.letter], row: message.row)
+        }
+        for push in uncertainEnds {
+            if let outcome = try await server.end(of: push.id) { try noteEnd(push, outcome) }
         }
         uncertainDecisions = []
-    }
-
-    private mutating func adoptDeaths() async throws {
-        for death in uncertainDeaths {
-            var after = book
-            after.died(death.token, attemptedAt: death.attemptedAt)
-            guard try await !agrees(with: book), try await agrees(with: after) else { continue }
-            book = after
-        }
-        uncertainDeaths = []
+        uncertainEnds = []
     }
 
     // MARK: What must hold
@@ -350,36 +362,7 @@ struct Simulation {
     private mutating func check() async throws {
         // While the disk fails, so may a reader; what it would have seen is seen after the repair.
         guard !isDiskFaulty else { return }
-        let audit = Audit(try await server.store.auditFacts())
-        try expect(audit.balances, "the ledger balances (I5): \(audit.lines.filter { !$0.balances })")
-        try expect(try await agrees(with: book), "only their owners change registrations, and only forward (I3)")
-    }
-
-    private func agrees(with book: Book) async throws -> Bool {
-        var stored: [Installation: [UInt64]] = [:]
-        for owner in Person.owners {
-            for summary in try await server.store.registrationSummaries(of: owner.keyHash) {
-                stored[Installation(keyHash: owner.keyHash, installationID: summary.installationID)] = [
-                    summary.version, summary.isLive ? 1 : 0,
-                ]
-            }
-        }
-        return stored == book.phones.mapValues { [$0.version, $0.isLive ? 1 : 0] }
-    }
-
-    /// Whatever a sender was told of is in the outbox (I1).
-    private func checkPromises() async throws {
-        let promised = book.promised
-        let earliest = Timestamp(nanoseconds: 0).advanced(by: Limits.tripleLifetime)
-        let committed = await server.store.commit([()], at: earliest) { _ in
-            var questions = Questions()
-            questions.triples = promised
-            return questions
-        } deciding: {
-            $1.facts.recentTriples
-        }
-        let lost = promised.subtracting(try committed.outcomes[0].get())
-        try expect(lost.isEmpty, "what a sender was told of is in the outbox (I1): \(lost.count) are not")
+        try await Checks.all(of: book, in: server.store, since: found, for: steadily - server.startedSteadily)
     }
 
     /// Faults end, and time passes until nothing is left to do.
@@ -394,27 +377,35 @@ struct Simulation {
         noteHistory(.gap)
         var quietCount = 0
         for _ in 0..<2_000 {
+            let before = steadily
             if pollDue <= steadily { await pollOnce() }
             if let historyDue, historyDue <= steadily { await historyOnce() }
-            try await decide(100)
+            try await decide(500)
             while !server.replies.isEmpty { try reply() }
             await mark()
-            for route in server.routes.indices { await deliver(route) }
-            try post()
-            try await settle()
-            let isQuiet = try await server.undecided.isEmpty && server.attempts.isEmpty && server.store.queuedPushCount() == 0
+            for route in server.routes.indices {
+                try await deliver(route)
+                try await deliver(route)
+            }
+            while server.attempts.contains(where: { $0.outcomes == nil }) { try post() }
+            while !server.attempts.isEmpty { try await settle() }
+            let openCount = try await server.store.queuedPushCount()
+            let isQuiet = server.undecided.isEmpty && openCount == 0
             quietCount = isQuiet ? quietCount + 1 : 0
             // Some comparisons with the node's store.
-            if quietCount > 60 { break }
-            steadily += isQuiet ? .seconds(4) : .milliseconds(500)
+            if quietCount > 40 { break }
+            steadily = before + .seconds(5)
         }
         try await check()
-        try await checkPromises()
+        try await Checks.promises(of: book, in: server.store)
         try expect(server.undecided.isEmpty, "everything is decided in the end")
-        try expect(try await server.store.queuedPushCount() == 0, "each accepted push ends (I1)")
+        let openCount = try await server.store.queuedPushCount()
+        try expect(openCount == 0, "each accepted push ends (I1): \(openCount) are open")
         for (number, letter) in people.letters.enumerated() {
             if case .query = letter.body { continue }
-            try expect(handled.contains(number), "nothing is lost that the node's store has: letter \(number)")
+            try expect(
+                book.decided.contains(number) || refused.contains(number), "nothing is lost that the node's store has: letter \(number)")
+            try expect(book.answered.contains(number) || refused.contains(number), "each sender hears what became of it: letter \(number)")
         }
         for push in book.sent {
             try expect(gorush.deliveryCounts[push, default: 0] > 0, "what counts as sent has reached a phone: push \(push)")

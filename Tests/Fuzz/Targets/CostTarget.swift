@@ -41,20 +41,29 @@
         var instructionCount = 0
         /// Memory that was taken while the writer was busy, all in all: what copies or decodes a list takes memory for it.
         var allocatedByteCount = 0
+        /// Of that, to find what is known.
+        var lookUpByteCount = 0
+        var transactionCount = 0
         var storedByteCount = 0
+        /// Lists of one key, as they are stored.
+        var listByteCount = 0
 
         enum Bound: CaseIterable {
             case replies
             case instructions
             case memory
+            case lookUps
             case disk
+            case lists
 
             func value(_ cost: Cost) -> Int {
                 switch self {
                 case .replies: cost.replyByteCount
                 case .instructions: cost.instructionCount
                 case .memory: cost.allocatedByteCount
+                case .lookUps: cost.lookUpByteCount
                 case .disk: cost.storedByteCount
+                case .lists: cost.listByteCount
                 }
             }
 
@@ -66,8 +75,13 @@
                 case .instructions: 10_000 * cost.messageCount + 20 * cost.byteCount
                 // Lists are written twice, as they are and as fingerprints; answers are read, copied and written.
                 case .memory: 256 * 1_024 * cost.messageCount + 64 * cost.byteCount + 16 * cost.replyByteCount
+                // Each list once a transaction, however often it is asked about: some hundred bytes an entry.
+                case .lookUps:
+                    8 * Limits.maximumListByteCountPerKey * cost.keyCount * cost.transactionCount + 16 * 1_024 * cost.messageCount
+                        + 16 * cost.byteCount
                 // A row of a push is some hundred bytes, and three indexes know it.
                 case .disk: 64 * 1_024 + 4_096 * cost.messageCount + 8 * cost.byteCount
+                case .lists: Limits.maximumListByteCountPerKey
                 }
             }
         }
@@ -115,13 +129,15 @@
                     let count = 1 + next() % 128
                     let keys = (0..<count).map { Self.hash(of: $0 & 3) }
                     var query = PushNotificationQuery()
-                    query.publicKeys = keys.map(\.bytes)
+                    query.publicKeys = keys.map { $0.bytes }
                     (body, size) = (.query(QueryRules.keys(of: query)), query.encodedByteCount)
                 case 3:
                     let (who, count) = (next(), 4 * next())
+                    // To one installation, or to all of a key's in turn.
+                    let stride = count >> 2 & 1
                     var request = PushNotificationRequest()
                     request.messageID = [UInt8(truncatingIfNeeded: steps.count), 1]
-                    request.requests = (0..<count).map { _ in Self.notification(key: who & 3, installation: who >> 2 & 15) }
+                    request.requests = (0..<count).map { Self.notification(key: who & 3, installation: (who >> 2 + $0 * stride) & 15) }
                     (body, size) = (.push(request), request.encodedByteCount)
                 case 4:
                     steps.append(.again)
@@ -230,6 +246,12 @@
                         batch.append(OpenedEnvelope(id: rows.first.flatMap(\.self) ?? 0, content: .message(body, from: origin)))
                     }
                     cost.storedByteCount = 4_096 * (try database.count("PRAGMA page_count") - pageCount)
+                    cost.listByteCount = try database.count(
+                        """
+                        SELECT coalesce(max(byte_count), 0) FROM (
+                            SELECT sum(coalesce(length(allowed_keys), 0) + coalesce(length(chat_lists), 0)) AS byte_count
+                            FROM registration_lists JOIN registration ON registration.id = registration_lists.registration GROUP BY key_hash)
+                        """)
                     return .rollback
                 }
             }
@@ -245,6 +267,8 @@
             var questions = Self.decider.questions(about: messages)
             questions.allowances = allowances
             let known = try KnownFacts(transaction, answering: questions, at: now)
+            cost.lookUpByteCount += allocation_meter_total()
+            cost.transactionCount += 1
             var batch = DecidedBatch(facts: known.facts)
             let outcomes = messages.map { Self.decider.decide($0, at: now, in: &batch) }
             _ = try transaction.apply(batch, known: known, at: now)

@@ -1,4 +1,6 @@
 #if DEBUG || FUZZER
+    import SettingsSources
+
     @testable import Daemon
 
     extension FuzzTarget {
