@@ -115,7 +115,7 @@ struct Correspondence {
             content.accessToken = accessToken(of: installation)
             content.enabled = true
             content.apnTopic = isApple ? "org.example.messenger" : ""
-            content.grant = [UInt8](repeating: 5, count: 65)
+            content.grant = [UInt8](repeating: 1, count: 65)
             if muting { content.mutedChatList = [mutedChat] }
         }
         let digest = SHA256.hash(content.encoded())

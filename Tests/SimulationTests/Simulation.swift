@@ -185,17 +185,40 @@ struct Simulation {
 
     // MARK: What the server does
 
+    private var canPoll: Bool { pollDue <= steadily }
+    private var canAskHistory: Bool { historyDue.map { $0 <= steadily } ?? false }
+
+    /// One of the things that can be done now; what waits for a time waits.
     private mutating func serverStep() async throws {
-        switch pick(0..<20) {
-        case 0..<4: if pollDue <= steadily { await pollOnce() }
-        case 4..<7: if let historyDue, historyDue <= steadily { await historyOnce() }
-        case 7..<11: try await decide(chance(4) ? 100 : pick(1..<8))
-        case 11..<13: try reply()
-        case 13: await mark()
-        case 14..<17: try await deliver(pick(0..<server.routes.count))
-        case 17..<19: try post()
-        default: try await settle()
+        let isWaiting = (
+            decision: !server.undecided.isEmpty, reply: !server.replies.isEmpty, mark: !server.unmarked.isEmpty,
+            post: server.attempts.contains { $0.outcomes == nil }, settlement: server.attempts.contains { $0.outcomes != nil }
+        )
+        let routes = server.routes.indices.filter { routeDue[$0] <= steadily }
+        var steps: [ServerStep] = []
+        if canPoll { steps.append(.poll) }
+        if canAskHistory { steps.append(.history) }
+        if isWaiting.decision { steps += [.decide, .decide] }
+        if isWaiting.reply { steps += [.reply, .reply] }
+        if isWaiting.mark { steps.append(.mark) }
+        if isWaiting.post { steps += [.post, .post] }
+        if isWaiting.settlement { steps += [.settle, .settle] }
+        steps += routes.map { .deliver($0) }
+        guard !steps.isEmpty else { return }
+        switch steps[pick(0..<steps.count)] {
+        case .poll: await pollOnce()
+        case .history: await historyOnce()
+        case .decide: try await decide(chance(4) ? 100 : pick(1..<8))
+        case .reply: try reply()
+        case .mark: await mark()
+        case .deliver(let route): try await deliver(route)
+        case .post: try post()
+        case .settle: try await settle()
         }
+    }
+
+    private enum ServerStep {
+        case poll, history, decide, reply, mark, deliver(Int), post, settle
     }
 
     private mutating func pollOnce() async {
@@ -378,8 +401,8 @@ struct Simulation {
         var quietCount = 0
         for _ in 0..<2_000 {
             let before = steadily
-            if pollDue <= steadily { await pollOnce() }
-            if let historyDue, historyDue <= steadily { await historyOnce() }
+            for _ in 0..<100 where canPoll { await pollOnce() }
+            for _ in 0..<1_000 where canAskHistory { await historyOnce() }
             try await decide(500)
             while !server.replies.isEmpty { try reply() }
             await mark()
