@@ -153,7 +153,8 @@ let package = Package(
             "Bench",
             [
                 "Engine", "Delivery", "Transport", "SQLiteStore", "Store", "HTTPClient", "PushProtocol", "Envelope", "StatusCrypto", "Wire",
-                "TestSupport", "CSecp256k1", "CLibCrypto", logging,
+                "NextcloudProxy", "GatewayHTTP", "Notifications", "RSA", "WakuREST", "Relay", "TestSupport", "CSecp256k1", "CLibCrypto",
+                logging,
             ]),
 
         // Clock, stub gorush, vectors, keys: shared by all tests and the demo.
