@@ -78,7 +78,7 @@ final class PacedTransport: MessageTransport {
                 let due = min(workload.envelopes.count, Int((ContinuousClock.now - start) / interval) + 1)
                 if due > next {
                     let batch = Array(workload.envelopes[next..<due])
-                    group.addTask { try await receiver.receive(batch, origin: .live) }
+                    group.addTask { try await receiver.receiveWithPatience(batch) }
                     next = due
                 }
                 try await Task.sleep(for: Self.tick)

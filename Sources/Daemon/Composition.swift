@@ -43,7 +43,7 @@ struct Composition {
         let delivery = Self.delivery(basis, directory)
         let engine = Self.engine(basis, directory, transport, delivery)
         let troubles: @Sendable () async -> [String] = { transport.troubles + engine.troubles + (delivery?.troubles ?? []) }
-        let warnings: @Sendable () -> [String] = { transport.warnings + (delivery?.warnings ?? []) }
+        let warnings: @Sendable () -> [String] = { transport.warnings + engine.warnings + (delivery?.warnings ?? []) }
         let readiness = Readiness(
             relayCount: basis.relayAddresses.count, hasGateways: settings.gateways != nil, publicKey: basis.identity.publicKey,
             readyFile: readyFile, clock: ContinuousClock(), logger: logger, troubles: troubles)

@@ -5,10 +5,29 @@ import Foundation
 ///
 /// Only their numbers are kept here, as stretches of rows side by side: what waits is in the database, however long the node is away.
 final class Backlog: Sendable {
+    enum Order {
+        /// As it was sent.
+        case oldestFirst
+        /// Who still waits asked last.
+        case newestFirst
+    }
+
+    private let order: Order
     private let rows = Monitor(IndexSet())
 
+    init(order: Order = .oldestFirst) {
+        self.order = order
+    }
+
     func add(_ rows: [Int64]) {
+        guard !rows.isEmpty else { return }
         self.rows.update { for row in rows { $0.insert(Int(row)) } }
+    }
+
+    /// Takes rows out, as far as they are there.
+    func remove(_ rows: [Int64]) {
+        guard !rows.isEmpty else { return }
+        self.rows.update { for row in rows { $0.remove(Int(row)) } }
     }
 
     /// Takes rows out that are about to be taken up.
@@ -18,13 +37,20 @@ final class Backlog: Sendable {
 
     /// Waits until there are rows.
     ///
-    /// - Returns: the first stretch behind the row, or if there is none, of all; nil when the task was cancelled.
-    func next(after row: Int64) async -> ClosedRange<Int64>? {
-        await rows.wait { rows in
-            let next = rows.integerGreaterThan(Int(row)) ?? rows.first
-            return next.flatMap { rows.rangeView(of: $0...).first }.map { Int64($0.lowerBound)...Int64($0.upperBound - 1) }
+    /// - Returns: rows side by side, at most so many; nil when the task was cancelled.
+    func next(maximumCount: Int) async -> ClosedRange<Int64>? {
+        await rows.wait { [order] rows in
+            switch order {
+            case .oldestFirst:
+                rows.rangeView.first.map { Int64($0.lowerBound)...Int64(min($0.upperBound, $0.lowerBound + maximumCount) - 1) }
+            case .newestFirst:
+                rows.rangeView.last.map { Int64(max($0.lowerBound, $0.upperBound - maximumCount))...Int64($0.upperBound - 1) }
+            }
         }
     }
+
+    /// Rows that wait.
+    var count: Int { rows.read(\.count) }
 
     var isEmpty: Bool { rows.read(\.isEmpty) }
 

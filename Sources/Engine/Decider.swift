@@ -99,8 +99,9 @@ struct Decider: Sendable {
             batch.settle(id, as: .ignored(.invalid))
             return Outcome(ending: decision.ending)
         }
-        let reply = PendingReply(
+        var reply = PendingReply(
             id: id, type: .pushNotificationRegistrationResponse, payload: response.encoded(), origin: origin)
+        reply.installationID = installation?.installationID
         batch.settle(id, as: .answered(reply.stored))
         return Outcome(ending: decision.ending, reply: reply)
     }
@@ -155,9 +156,11 @@ struct Decider: Sendable {
             // What cannot be decrypted is discarded, whatever the store does.
             if case .undecryptable = registration.facts.content { return nil }
             let response = RegistrationRules.internalErrorResponse(requestID: registration.requestID)
-            return PendingReply(
+            var reply = PendingReply(
                 id: message.id, type: .pushNotificationRegistrationResponse, payload: response.encoded(), origin: origin,
                 mark: .decided)
+            reply.installationID = registration.installation?.installationID
+            return reply
         case .message(.push(let request), let origin):
             guard let response = PushRules.internalErrorResponse(to: request) else { return nil }
             return PendingReply(

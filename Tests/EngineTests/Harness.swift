@@ -52,10 +52,21 @@ final class Harness: Sendable {
         let store: any PushStore
         fileprivate let transport: TestTransport
 
-        /// Publishes on the network; returns when the server recorded it.
+        /// Publishes on the network, again as soon as there is room for it; returns when the server recorded it.
         func publish(_ envelope: WakuEnvelope) async throws {
+            while true {
+                do {
+                    return try await publishOnce(envelope)
+                } catch is Overload {
+                    await engine.waitForRoom()
+                    try Task.checkCancellation()
+                }
+            }
+        }
+
+        func publishOnce(_ envelope: WakuEnvelope, origin: EnvelopeOrigin = .live) async throws {
             guard let receiver = transport.receiver.value else { throw NotReceiving() }
-            try await receiver.receive([envelope], origin: .live)
+            try await receiver.receive([envelope], origin: origin)
         }
     }
 
@@ -64,8 +75,8 @@ final class Harness: Sendable {
     /// - Parameter prepare: called when the store is open and the server does not run yet.
     func withServer(
         policy: RegistrationPolicy = RegistrationPolicy(), isDryRun: Bool = false, publishing: FailingPublisher = FailingPublisher(),
-        echoesReplies: Bool = false, maximumIntakeCount: Int = 4_096, maximumReplyCount: Int = 4_096,
-        drainLimit: Duration = .seconds(10),
+        echoesReplies: Bool = false, maximumIntakeCount: Int = 4_096, maximumIntakeByteCount: Int = 32 << 20,
+        maximumReplyCount: Int = 4_096, drainLimit: Duration = .seconds(10),
         deriveTopicKey: @escaping @Sendable (TopicName) -> SymmetricKey = { $0.deriveSymmetricKey() },
         prepare: (any PushStore) async throws -> Void = { _ in },
         _ body: @escaping @Sendable (Running) async throws -> Void
@@ -76,7 +87,7 @@ final class Harness: Sendable {
         let engine = Engine(
             configuration: .init(
                 identity: identity, registrationPolicy: policy, isDryRun: isDryRun, workerCount: 2, echoesReplies: echoesReplies,
-                maximumIntakeCount: maximumIntakeCount, maximumReplyCount: maximumReplyCount, drainLimit: drainLimit,
+                maximumIntakeCount: maximumIntakeCount, maximumIntakeByteCount: maximumIntakeByteCount, maximumReplyCount: maximumReplyCount, drainLimit: drainLimit,
                 deriveTopicKey: deriveTopicKey),
             store: store, directory: try await TopicDirectory(serverKey: server, store: store), transport: transport, clock: clock,
             wallClock: WallClock { self.now.withLock { $0 } }, logger: logger,
@@ -176,7 +187,7 @@ final class FailingPublisher: Sendable {
     /// Nothing is published, nor refused, as long as it is not.
     let answers = Condition(true)
     private let willPublish: @Sendable () -> Void
-    private let remaining = Mutex((count: 0, error: TransportError.queueFull))
+    private let remaining = Mutex((count: 0, error: TransportError.quotaUsedUp))
     /// What was refused, in order.
     let refused = Recorder<WakuEnvelope>()
 
@@ -185,6 +196,9 @@ final class FailingPublisher: Sendable {
     func fail(_ count: Int, with error: TransportError = .refused(status: 500, text: "on purpose")) {
         remaining.withLock { $0 = (count, error) }
     }
+
+    /// Whether echoes may be said.
+    let echoes = Condition(true)
 
     func check(_ envelope: WakuEnvelope) async throws {
         guard await answers.wait(until: { $0 }) else { throw CancellationError() }
@@ -223,6 +237,7 @@ private final class TestTransport: MessageTransport {
     }
 
     var troubles: [String] { [] }
+    var canEcho: Bool { publishing.echoes.value }
 }
 
 /// The texts of what was logged.

@@ -23,7 +23,7 @@ import Wire
     /// Lets the time pass that a reply waits after each of so many refusals.
     private func passBackOffs(_ count: Int) async {
         for exponent in 0..<count {
-            let backOff = Duration.seconds(min(1 << min(exponent, 5), 30))
+            let backOff = min(.milliseconds(500) * (1 << min(exponent, 6)), .seconds(30))
             await harness.clock.sleepers(dueIn: backOff)
             // A second more: the pruning sleeps too, and in this step is never due after one of these times.
             harness.clock.advance(by: backOff + .seconds(1))
@@ -50,7 +50,7 @@ import Wire
         refusing.fail(.max)
         try await harness.withServer(publishing: refusing, drainLimit: .zero) { [harness, alice] server in
             try await server.publish(alice.envelope(alice.registration()))
-            await harness.clock.sleepers(dueIn: .seconds(1))
+            await harness.clock.sleepers(dueIn: .milliseconds(500))
         }
         #expect(harness.replyCount(to: alice) == 0)
         for _ in 1...2 {
@@ -74,7 +74,7 @@ import Wire
             query.publicKeys = [alice.keyHash.bytes]
             try await server.publish(
                 bob.toServer(query.encoded(), type: .pushNotificationQuery, topic: .partitioned(harness.server)))
-            await harness.clock.sleepers(dueIn: .seconds(1))
+            await harness.clock.sleepers(dueIn: .milliseconds(500))
         }
         try await harness.withServer { [harness, bob] _ in
             let response = try PushNotificationQueryResponse.decode(try await bob.reply(1, from: harness).payload)

@@ -24,13 +24,15 @@ final class CommitStage: Sendable {
         case published(ids: [Int64], PendingReply.Mark)
         /// The store could not take the message for too long, and there is nothing to answer.
         case refused(ids: [Int64])
+        /// The store could not take a registration for too long, and its answer is said instead of older ones, which are not.
+        case superseding(PendingReply, isSaid: Bool = false)
     }
 
     private let decider: Decider
     private let directory: TopicDirectory
     private let store: any PushStore
     private let storeHealth: StoreHealth
-    private let intake: ConcurrencyLimiter
+    private let intake: Intake
     private let metrics: EngineMetrics
     private let clock: any Clock<Duration>
     private let wallClock: WallClock
@@ -41,7 +43,7 @@ final class CommitStage: Sendable {
 
     /// - Parameter intake: left by messages as soon as their decision is written.
     init(
-        decider: Decider, directory: TopicDirectory, store: any PushStore, storeHealth: StoreHealth, intake: ConcurrencyLimiter,
+        decider: Decider, directory: TopicDirectory, store: any PushStore, storeHealth: StoreHealth, intake: Intake,
         metrics: EngineMetrics, clock: any Clock<Duration>, wallClock: WallClock, logger: Logger,
         onAcceptedPushes: @escaping @Sendable () -> Void,
         queue: BatchQueue<Work>, replies: ReplyStage
@@ -92,15 +94,18 @@ final class CommitStage: Sendable {
 
     private func commit(_ batch: ArraySlice<Work>, retries: inout DiscardingTaskGroup) async {
         let now = wallClock.now()
-        let committed = await store.commit(Array(batch), at: now) { [decider] work in
-            decider.questions(about: work.lazy.compactMap(\.message))
-        } deciding: { [decider] work, batch -> Decider.Outcome? in
-            switch work {
-            case .message(let message, _): return decider.decide(message, at: now, in: &batch)
-            case .published(let ids, .replied): batch.markReplied(ids)
-            case .published(let ids, .decided), .refused(let ids): for id in ids { batch.settle(id, as: .silent) }
+        let committed = await storeHealth.timing {
+            await store.commit(Array(batch), at: now) { [decider] work in
+                decider.questions(about: work.lazy.compactMap(\.message))
+            } deciding: { [decider] work, batch -> Decider.Outcome? in
+                switch work {
+                case .message(let message, _): return decider.decide(message, at: now, in: &batch)
+                case .published(let ids, .replied): batch.markReplied(ids)
+                case .published(let ids, .decided), .refused(let ids): for id in ids { batch.settle(id, as: .silent) }
+                case .superseding(let reply, _): batch.supersede(reply.stored, answering: reply.id)
+                }
+                return nil
             }
-            return nil
         }
         var written: [(work: Work, outcome: Decider.Outcome?)] = []
         var failed: [(work: Work, error: any Error)] = []
@@ -115,18 +120,18 @@ final class CommitStage: Sendable {
             storeHealth.failed()
             metrics.commitFailures.increment()
             logger.error("a transaction failed", metadata: ["messages": "\(failed.count)", "error": "\(error)"])
-        } else if written.contains(where: { $0.outcome?.ending != .queryAnswered }) {
+        } else if written.contains(where: { $0.work.alwaysWrites && $0.outcome?.ending != .queryAnswered }) {
             // An answered query writes nothing before its reply is out.
             storeHealth.succeeded()
         }
         if !written.isEmpty { metrics.commits.increment() }
-        follow(written, committed.topicChanges)
+        follow(written, committed)
         for (work, _) in failed { retry(work, in: &retries) }
     }
 
     /// Topics first, then the delivery, then the replies: a client may ask on its topic as soon as it has its answer.
-    private func follow(_ written: [(work: Work, outcome: Decider.Outcome?)], _ topicChanges: [TopicChange]) {
-        for change in topicChanges {
+    private func follow(_ written: [(work: Work, outcome: Decider.Outcome?)], _ committed: Committed<Decider.Outcome?>) {
+        for change in committed.topicChanges {
             switch change {
             case .added(let registration): directory.add(registration: registration.registration, topics: registration.topics)
             case .removed(let registration): directory.remove(registration: registration.registration, topics: registration.topics)
@@ -139,11 +144,13 @@ final class CommitStage: Sendable {
             metrics.accepted.increment(by: acceptedPushCount)
             onAcceptedPushes()
         }
-        for case let reply? in outcomes.map(\.reply) { replies.send(reply) }
+        replies.drop(committed.supersededReplies)
+        let superseded = Set(committed.supersededReplies)
+        replies.send(outcomes.compactMap(\.reply).filter { !superseded.contains($0.id) })
+        for case .superseding(let reply, isSaid: false) in written.map(\.work) { replies.send([reply]) }
         // Last: who waits until nothing is under way must not miss what follows.
-        let publishedCount = written.count { if case .published = $0.work { true } else { false } }
-        replies.room.release(publishedCount)
-        intake.release(written.count - publishedCount)
+        replies.marked(written.count { if case .published = $0.work { true } else { false } })
+        intake.leave(written.flatMap(\.work.intakeRows))
     }
 
     private func retry(_ work: Work, in group: inout DiscardingTaskGroup) {
@@ -158,10 +165,20 @@ final class CommitStage: Sendable {
         case .message(let message, _):
             metrics.count(.internalError)
             if let reply = decider.internalError(for: message) {
-                replies.send(reply)
-                intake.release()
+                guard reply.type != .pushNotificationRegistrationResponse else { return queue.send(.superseding(reply)) }
+                replies.send([reply])
+                intake.leave([message.id])
             } else {
                 queue.send(.refused(ids: [message.id] + message.segments))
+            }
+        case .superseding(let reply, let isSaid):
+            if !isSaid {
+                replies.send([reply])
+                intake.leave([reply.id])
+            }
+            group.addTask {
+                guard (try? await clock.sleep(for: Self.markRetryInterval)) != nil else { return }
+                queue.send(.superseding(reply, isSaid: true))
             }
         case .published, .refused:
             group.addTask {
@@ -175,6 +192,19 @@ final class CommitStage: Sendable {
 extension CommitStage.Work {
     fileprivate var message: OpenedEnvelope? {
         if case .message(let message, _) = self { message } else { nil }
+    }
+
+    /// Whether there is anything to write for certain.
+    fileprivate var alwaysWrites: Bool { if case .superseding = self { false } else { true } }
+
+    /// Rows that were under way until this is written.
+    fileprivate var intakeRows: [Int64] {
+        switch self {
+        case .message(let message, _): [message.id]
+        case .refused(let ids): ids
+        case .superseding(let reply, _): [reply.id]
+        case .published: []
+        }
     }
 
     /// The writer's time that it takes, roughly, as measured on a slow core: what is looked up and what is written.

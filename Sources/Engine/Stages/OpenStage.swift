@@ -25,7 +25,7 @@ final class OpenStage: Sendable {
 
     private let opener: Opener
     private let keys: TopicKeys
-    private let intake: ConcurrencyLimiter
+    private let intake: Intake
     private let backlog: Backlog
     private let metrics: EngineMetrics
     private let logger: Logger
@@ -42,7 +42,7 @@ final class OpenStage: Sendable {
     ///   - intake: which the messages of the queue have entered.
     ///   - backlog: of messages that have to be read again.
     init(
-        identity: PrivateKey, keys: TopicKeys, intake: ConcurrencyLimiter, backlog: Backlog, metrics: EngineMetrics,
+        identity: PrivateKey, keys: TopicKeys, intake: Intake, backlog: Backlog, metrics: EngineMetrics,
         logger: Logger, echo: EchoStage?, queue: BatchQueue<RecordedMessage>, output: BatchQueue<CommitStage.Work>
     ) {
         opener = Opener(identity: identity)
@@ -97,7 +97,7 @@ final class OpenStage: Sendable {
                 break
             case nil:
                 putBack(message)
-                intake.release()
+                intake.leave([message.id])
                 return nil
             }
         }
@@ -117,7 +117,7 @@ final class OpenStage: Sendable {
             metrics.laneOverflows.increment()
             return .dropped(keyless.message.id)
         }
-        intake.release()
+        intake.leave([keyless.message.id])
         lane.send(keyless)
         return nil
     }
@@ -128,8 +128,10 @@ final class OpenStage: Sendable {
         while let keyless = await lane.next(maximumCount: 1)?.first {
             do {
                 let opened = try await open(keyless)
-                intake.acquireAlways()
-                if let opened { send([opened]) }
+                if let opened {
+                    intake.enter([keyless.message])
+                    send([opened])
+                }
             } catch {
                 guard !Task.isCancelled else { return }
                 logger.error("the store failed; a message waits", metadata: ["error": "\(error)"])
@@ -163,7 +165,7 @@ final class OpenStage: Sendable {
             return opener.interpret(frame.data, of: message)
         case .incomplete(let evicted):
             giveUp(evicted)
-            intake.release()
+            intake.leave([message.id])
             return nil
         case .complete(let whole, let ids):
             var opened = opener.interpret(whole, of: message)
@@ -184,7 +186,7 @@ final class OpenStage: Sendable {
 
     private func giveUp(_ ids: [Int64]) {
         guard !ids.isEmpty else { return }
-        intake.acquireAlways(ids.count)
+        intake.enter(rows: ids)
         output.send(ids.map { .message(.dropped($0)) })
     }
 }
