@@ -64,6 +64,15 @@ let package = Package(
         .systemLibrary(name: "CLibCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(name: "CLibCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
 
+        // Version and commit of the programs; Scripts/release gives the latter in the environment.
+        .target(
+            name: "CBuildInfo",
+            cSettings: [.treatAllWarnings(as: .error)]
+                + ["BUILD_COMMIT", "BUILD_SWIFT"].compactMap { name in
+                    Context.environment[name].map { .define(name, to: "\"\($0)\"") }
+                }),
+        library("BuildInfo", ["CBuildInfo"]),
+
         // What every target that waits shares.
         library("Concurrency", [deque]),
         library("JSON"),
@@ -100,6 +109,9 @@ let package = Package(
             ["GatewayHTTP", "Notifications", "RSA", "JSON", "HTTPClient", "Concurrency", "Envelope", "StatusCrypto", logging]),
         gateway("SoftphonePNM", ["GatewayHTTP", "Notifications", "JSON", "StatusCrypto", logging]),
 
+        // Where settings come from: the file, the environment, flags. Tools beside a server find its files by it.
+        library("SettingsSources", [yams]),
+
         // The server.
         library(
             "Engine",
@@ -115,24 +127,27 @@ let package = Package(
             [
                 "Engine", "Delivery", "GatewayServer", "GatewayHTTP", "NextcloudProxy", "SoftphonePNM", "Notifications", "Relay",
                 "Transport", "MessageBus", "WakuREST", "SQLiteStore", "Store", "HTTPClient", "PushProtocol",
-                "Envelope", "KeyFiles", "StatusCrypto",
+                "Envelope", "KeyFiles", "StatusCrypto", "SettingsSources", "BuildInfo",
                 hummingbird, logging, metrics, serviceLifecycle, unixSignals, yams,
             ]),
 
         // The client side: the only public API.
         library("PushClient", ["WakuREST", "Concurrency", "HTTPClient", "Envelope", "StatusCrypto", "Wire", grdb]),
 
-        executable("pushserver", ["Daemon"]),
+        executable("pushserver", ["Daemon", "BuildInfo"]),
         executable(
             "pushctl",
-            ["PushClient", "SQLiteStore", "Store", "HTTPClient", "Envelope", "PushProtocol", "KeyFiles", "StatusCrypto", "Wire", logging]),
-        executable("pushbench", ["Bench"]),
+            [
+                "PushClient", "SettingsSources", "SQLiteStore", "Store", "HTTPClient", "Envelope", "PushProtocol", "KeyFiles", "RSA",
+                "StatusCrypto", "Wire", "BuildInfo", logging,
+            ]),
+        executable("pushbench", ["Bench", "BuildInfo"]),
 
         // The measuring stick (docs/BENCHMARKS.md): calls every layer, and the C libraries bare for comparison.
         library(
             "Bench",
             [
-                "Engine", "Delivery", "Transport", "SQLiteStore", "Store", "PushProtocol", "Envelope", "StatusCrypto", "Wire",
+                "Engine", "Delivery", "Transport", "SQLiteStore", "Store", "HTTPClient", "PushProtocol", "Envelope", "StatusCrypto", "Wire",
                 "TestSupport", "CSecp256k1", "CLibCrypto", logging,
             ]),
 
@@ -199,7 +214,7 @@ let package = Package(
             "Delivery",
             [
                 "Delivery", "Daemon", "Concurrency", "Engine", "Transport", "SQLiteStore", "Store", "Notifications", "PushProtocol",
-                "HTTPClient", "Envelope", "StatusCrypto", "Wire", grdb, logging, serviceLifecycle, yams,
+                "HTTPClient", "Envelope", "StatusCrypto", "Wire", "SettingsSources", grdb, logging, serviceLifecycle, yams,
             ]),
         tests(
             "Engine",
@@ -218,8 +233,9 @@ let package = Package(
         tests(
             "Daemon",
             [
-                "pushserver", "pushctl", "misbehavingrelay", "WakuREST", "HTTPClient", "SQLiteStore", "Store", "Envelope", "KeyFiles",
-                "StatusCrypto", "Wire", grdb, logging,
+                "pushserver", "pushctl", "pushbench", "Quickstart", "misbehavingrelay", "Daemon", "WakuREST", "HTTPClient", "SQLiteStore",
+                "Store", "Envelope",
+                "KeyFiles", "StatusCrypto", "Wire", grdb, logging, serviceLifecycle, yams,
             ]),
     ],
     cLanguageStandard: .c11

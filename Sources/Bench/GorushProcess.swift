@@ -11,10 +11,10 @@ final class GorushProcess: Sendable {
     let url: String
     private let process: ChildProcess
 
-    init(directory: String) async throws {
+    init(directory: String, arguments: [String] = []) async throws {
         let readyFile = directory + "/gorush.url"
         try? FileManager.default.removeItem(atPath: readyFile)
-        let process = try ChildProcess("stubgorush", ["--ready-file", readyFile])
+        let process = try ChildProcess("stubgorush", ["--ready-file", readyFile] + arguments)
         try await FolderWatch(directory).wait {
             guard process.isRunning else { throw DidNotStart() }
             return FileManager.default.fileExists(atPath: readyFile)

@@ -18,10 +18,12 @@ struct Composition {
     private struct Basis {
         let settings: Settings
         let files: ServerFiles
+        let serviceManager: ServiceManager?
+        let time: GuardedWallClock
         let logger: Logger
 
         var limits: ShutdownLimits { ShutdownLimits(gracePeriod: settings.shutdownGracePeriod) }
-        var identity: IdentityBody { IdentityBody(files.identity.publicKey) }
+        var identity: IdentityBody { IdentityBody(files.identity.publicKey, keyFile: settings.identityKeyFile) }
         /// Nobody listens on them beside a Waku node.
         var relayAddresses: [ListenAddress] { settings.transportKind == .embedded ? settings.embeddedListen : [] }
     }
@@ -32,21 +34,30 @@ struct Composition {
     private let relays: [ListeningService]
     /// nil: none.
     private let gateways: ListeningService?
+    private let writerWatch: WriterWatch
     private let readiness: Readiness
     private let engine: Engine
 
-    init(_ settings: Settings, _ files: ServerFiles, metrics: PrometheusRegistry, readyFile: ReadyFile?, logger: Logger) async throws {
-        let basis = Basis(settings: settings, files: files, logger: logger)
+    init(
+        _ settings: Settings, _ files: ServerFiles, metrics: PrometheusRegistry, readyFile: ReadyFile?, serviceManager: ServiceManager?,
+        logger: Logger
+    ) async throws {
+        let time = GuardedWallClock(.system, clock: ContinuousClock(), logger: logger)
+        let basis = Basis(settings: settings, files: files, serviceManager: serviceManager, time: time, logger: logger)
         let bus = Bus()
         let directory = try await TopicDirectory(serverKey: files.identity.publicKey, store: files.store)
         let transport = Self.transport(basis, bus)
         let delivery = Self.delivery(basis, directory)
         let engine = Self.engine(basis, directory, transport, delivery)
+        let writerWatch = WriterWatch(serviceManager: serviceManager, clock: ContinuousClock(), write: engine.probeStore)
         let troubles: @Sendable () async -> [String] = { transport.troubles + engine.troubles + (delivery?.troubles ?? []) }
-        let warnings: @Sendable () -> [String] = { transport.warnings + engine.warnings + (delivery?.warnings ?? []) }
+        let warnings: @Sendable () -> [String] = {
+            time.warnings + transport.warnings + engine.warnings + (delivery?.warnings ?? [Self.dryRunWarning])
+        }
         let readiness = Readiness(
             relayCount: basis.relayAddresses.count, hasGateways: settings.gateways != nil, publicKey: basis.identity.publicKey,
-            readyFile: readyFile, clock: ContinuousClock(), logger: logger, troubles: troubles)
+            readyFile: readyFile, serviceManager: serviceManager, clock: ContinuousClock(), logger: logger, troubles: troubles,
+            warnings: warnings)
         let gauges = Gauges(store: files.store, engine: engine, waku: transport as? WakuTransport)
         let metricsText: @Sendable () async -> String = {
             await gauges.refresh()
@@ -57,6 +68,7 @@ struct Composition {
         relays = Self.relays(basis, bus, readiness)
         gateways = Self.gateways(basis, delivery, readiness)
         self.delivery = delivery
+        self.writerWatch = writerWatch
         self.readiness = readiness
         self.engine = engine
         logger.notice("identity", metadata: ["publicKey": "\(basis.identity.publicKey)"])
@@ -66,13 +78,13 @@ struct Composition {
     ///
     /// It ends in reverse: the engine stops receiving and drains while the relays still hand out its replies; then the delivery finishes
     /// what it is posting, and no client of a relay can hold that up; the admin endpoints go last. The gateways end before the delivery,
-    /// whose answers they wait for.
+    /// whose answers they wait for. A writer that hangs holds up nobody's end but its watch's.
     var services: [ProcessLifetime.NamedService] {
-        var services: [ProcessLifetime.NamedService] = [("admin", admin)]
+        var services: [ProcessLifetime.NamedService] = [("writer watch", writerWatch), ("admin", admin)]
         services += relays.map { ("relay", $0) }
         if let delivery { services.append(("delivery", delivery)) }
         if let gateways { services.append(("gateways", gateways)) }
-        return services + [("readiness", readiness), ("engine", engine)]
+        return services + [("engine", engine), ("readiness", readiness)]
     }
 
     // MARK: Parts
@@ -83,12 +95,15 @@ struct Composition {
         case .embedded:
             return EmbeddedTransport(bus: bus, pubsubTopics: settings.pubsubTopics)
         case .waku:
-            let client = HTTPClient()
+            let client = HTTPClient(configuration: .init(certificateAuthorityFile: settings.wakuCertificateAuthorityFile))
             return WakuTransport(
-                nodes: settings.wakuURLs.map { WakuNode(url: $0, client: client) }, configuration: settings.waku,
-                checkpoints: basis.files.store, clock: ContinuousClock(), wallClock: .system, logger: basis.logger)
+                nodes: settings.wakuURLs.map { WakuNode(url: $0, client: client, headers: settings.wakuHeaders) },
+                configuration: settings.waku,
+                checkpoints: basis.files.store, clock: ContinuousClock(), wallClock: basis.time.clock, logger: basis.logger)
         }
     }
+
+    private static let dryRunWarning = "dry run: no gorush.url is set, and no push leaves this machine"
 
     private static func delivery(_ basis: Basis, _ directory: TopicDirectory) -> DeliveryLoop? {
         guard var configuration = basis.settings.delivery else {
@@ -98,7 +113,7 @@ struct Composition {
         configuration.drainLimit = basis.limits.gracePeriod
         let store = basis.files.store
         return DeliveryLoop(
-            store: store, configuration: configuration, clock: ContinuousClock(), wallClock: .system, logger: basis.logger,
+            store: store, configuration: configuration, clock: ContinuousClock(), wallClock: basis.time.clock, logger: basis.logger,
             onUnregistered: { await directory.remove($0, unlessLiveIn: store) })
     }
 
@@ -110,7 +125,7 @@ struct Composition {
                 identity: basis.files.identity, registrationPolicy: basis.settings.registrationPolicy, isDryRun: delivery == nil,
                 workerCount: ProcessInfo.processInfo.activeProcessorCount, echoesReplies: basis.settings.echoesReplies,
                 drainLimit: basis.limits.engine, transportLimit: basis.limits.transport),
-            store: basis.files.store, directory: directory, transport: transport, clock: ContinuousClock(), wallClock: .system,
+            store: basis.files.store, directory: directory, transport: transport, clock: ContinuousClock(), wallClock: basis.time.clock,
             logger: basis.logger, onAcceptedPushes: { delivery?.wake() })
     }
 
@@ -126,7 +141,7 @@ struct Composition {
     private static func gateways(_ basis: Basis, _ delivery: DeliveryLoop?, _ readiness: Readiness) -> ListeningService? {
         basis.settings.gateways.map { settings in
             let parts = GatewayParts(
-                store: basis.files.store, delivery: delivery, http: HTTPClient(), clock: ContinuousClock(), wallClock: .system,
+                store: basis.files.store, delivery: delivery, http: HTTPClient(), clock: ContinuousClock(), wallClock: basis.time.clock,
                 workerCount: ProcessInfo.processInfo.activeProcessorCount, logger: basis.logger)
             let server = settings.server(parts, onListening: { readiness.gatewaysListen(on: $0) })
             return ListeningService(server, setting: "gateways.listen", address: settings.listen)
@@ -142,7 +157,7 @@ struct Composition {
         var feedback: (@Sendable (GorushFailure) async -> Void)?
         if let delivery { feedback = { await delivery.feedback($0) } }
         let restoreDeadTokens: @Sendable ([Int64]?) async throws -> Int = { ids in
-            let restored = try await store.restoreDeadRegistrations(ids, at: WallClock.system.now())
+            let restored = try await store.restoreDeadRegistrations(ids, at: basis.time.clock.now())
             directory.add(restored)
             return restored.count
         }

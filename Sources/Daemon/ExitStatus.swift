@@ -1,9 +1,12 @@
 import KeyFiles
+import SQLiteStore
+import SettingsSources
 import Store
 
 /// Exit codes as in INTERFACE.md, "Exit codes"; the numbers are sysexits.h's.
 package enum ExitStatus {
     private static let failed: Int32 = 1
+    private static let unavailable: Int32 = 69
     private static let configuration: Int32 = 78
 
     package static func code(for error: any Error) -> Int32 {
@@ -11,6 +14,7 @@ package enum ExitStatus {
         case is SettingsError, is KeyFileError, is InstanceLockError, is DatabaseError, is AdminTokenError, is ReadyFileError,
             is ListenError:
             configuration
+        case is ProbeError: unavailable
         case let error as StoreError: error.isConfigurationFault ? configuration : failed
         default: failed
         }

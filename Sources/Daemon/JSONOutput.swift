@@ -1,5 +1,5 @@
 import Foundation
-package import KeyFiles
+import KeyFiles
 import StatusCrypto
 
 /// The JSON that leaves through commands, files and endpoints.
@@ -30,22 +30,41 @@ struct ReadyFileBody: Encodable {
 }
 
 /// What `pushserver identity` and `GET /identity` print.
-package struct IdentityBody: Encodable, Sendable {
+package struct IdentityBody: Sendable {
     package var publicKey: String
     package var compressedPublicKey: String
+    package var keyFile: String
 
-    /// Describes the key in the file, which is created if there is none.
-    package init(keyFile: String) throws(KeyFileError) {
-        self.init(try KeyFile(path: keyFile).loadOrCreate().publicKey)
+    /// Describes the key of a server with these settings.
+    ///
+    /// - Parameter creates: whether a key is made where there is none.
+    /// - Throws: `NoIdentityError` or `KeyFileError`.
+    package init(_ settings: Settings, creates: Bool) throws {
+        let file = KeyFile(path: settings.identityKeyFile)
+        guard let key = try creates ? file.loadOrCreate() : file.load() else { throw NoIdentityError(keyFile: file.path) }
+        self.init(key.publicKey, keyFile: file.path)
     }
 
-    init(_ key: PublicKey) {
+    init(_ key: PublicKey, keyFile: String) {
         publicKey = Hex.encode(key.uncompressed.bytes, prefix: "0x")
         compressedPublicKey = Hex.encode(key.compressed.bytes, prefix: "0x")
+        self.keyFile = keyFile
     }
 
     package var json: String {
-        // Two strings of hex digits: nothing in them needs escaping, and the order is the contract's.
-        "{\"publicKey\":\"\(publicKey)\",\"compressedPublicKey\":\"\(compressedPublicKey)\"}"
+        // Hex digits need no escaping; the order is the contract's.
+        "{\"publicKey\":\"\(publicKey)\",\"compressedPublicKey\":\"\(compressedPublicKey)\",\"keyFile\":\((try? keyFile.json()) ?? "null")}"
+    }
+}
+
+/// There is no key, and none is made in passing: every client would register with an address that nobody serves.
+package struct NoIdentityError: Error, CustomStringConvertible {
+    let keyFile: String
+
+    package var description: String {
+        """
+        there is no key file \(keyFile). The server makes its own at its first start; that of a service is found with its --config, by a user who \
+        may read it. --create makes one here
+        """
     }
 }

@@ -1,3 +1,4 @@
+import BuildInfo
 import CoreMetrics
 package import Logging
 
@@ -8,11 +9,14 @@ package enum Server {
     /// - Throws: `ReadyFileError`, `InstanceLockError`, `KeyFileError`, `DatabaseError` and `AdminTokenError` before anything started;
     ///   `ListenError`, or whatever else a service failed with, later.
     package static func run(_ settings: Settings, readyFile: String?, logger: Logger) async throws {
-        let lifetime = ProcessLifetime(limits: ShutdownLimits(gracePeriod: settings.shutdownGracePeriod), logger: logger)
+        let serviceManager = ServiceManager()
+        let lifetime = ProcessLifetime(
+            limits: ShutdownLimits(gracePeriod: settings.shutdownGracePeriod), serviceManager: serviceManager, logger: logger)
         logger.notice(
             "starting",
             metadata: [
-                "version": "\(Version.current)", "settings": "\(settings.origins.joined(separator: ", "))",
+                "version": "\(BuildInfo.version)", "commit": "\(BuildInfo.commit)",
+                "settings": "\(settings.origins.joined(separator: ", "))",
                 "storage": "\(settings.storagePath)", "transport": "\(settings.transportKind.rawValue)",
                 "pubsubTopics": "\(settings.pubsubTopics.joined(separator: ","))",
             ])
@@ -20,7 +24,8 @@ package enum Server {
         MetricsSystem.bootstrap(metrics)
         let readyFile = try readyFile.map { path throws(ReadyFileError) in try ReadyFile(path: path) }
         try await ServerFiles.withOpen(settings, logger: logger) { files in
-            let parts = try await Composition(settings, files, metrics: metrics, readyFile: readyFile, logger: logger)
+            let parts = try await Composition(
+                settings, files, metrics: metrics, readyFile: readyFile, serviceManager: serviceManager, logger: logger)
             try await lifetime.run(parts.services)
         }
         logger.notice("stopped")

@@ -1,7 +1,9 @@
+import Delivery
 import Glibc
 import KeyFiles
 import Logging
 import NextcloudProxy
+import PushProtocol
 import SQLiteStore
 import StatusCrypto
 import Store
@@ -30,7 +32,10 @@ struct ServerFiles: Sendable {
         let lock = try InstanceLock(database: settings.storagePath)
         defer { withExtendedLifetime(lock) {} }
         let identity = try KeyFile(path: settings.identityKeyFile).loadOrCreate()
-        try await SQLiteStore.withOpen(path: settings.storagePath, identity: identity.publicKey.compressed, logger: logger) { store in
+        let maximumQueueCount = settings.delivery?.maximumQueuedPushCount ?? PushProtocol.Limits.maximumQueuedPushCount
+        try await SQLiteStore.withOpen(
+            path: settings.storagePath, identity: identity.publicKey.compressed, maximumQueueCount: maximumQueueCount, logger: logger
+        ) { store in
             let token = try AdminToken(writingTo: settings.storagePath + ".admin-token")
             try await body(ServerFiles(identity: identity, store: store, adminToken: token))
         }
@@ -59,9 +64,9 @@ struct DatabaseError: Error, CustomStringConvertible {
 extension SQLiteStore {
     /// Opens the store for the body.
     fileprivate static func withOpen(
-        path: String, identity: FixedBytes<33>, logger: Logger, _ body: (SQLiteStore) async throws -> Void
+        path: String, identity: FixedBytes<33>, maximumQueueCount: Int, logger: Logger, _ body: (SQLiteStore) async throws -> Void
     ) async throws {
-        let store = try SQLiteStore(path: path, identity: identity, logger: logger)
+        let store = try SQLiteStore(path: path, identity: identity, maximumQueueCount: maximumQueueCount, logger: logger)
         let failure: (any Error)?
         do {
             try await body(store)

@@ -90,12 +90,14 @@ package struct DeliveryConfiguration: Sendable {
     package var timeout = Duration.seconds(60)
     /// For what gorush says of itself, of which nothing is worth waiting for.
     package var probeTimeout = Duration.seconds(5)
-    /// A route's requests that wait for an answer.
-    package var maximumRequestsInFlight = 32
+    /// A route's requests that wait for an answer, at most: how many they are is found out (``RequestWindow``).
+    package var maximumRequestsInFlight = 256
     /// A larger batch is not tried, whatever gorush says of itself; it may name a smaller one.
     package var maximumNotificationsPerRequest = 100
     /// Notifications that wait for an answer, of a route; a known queue of gorush lowers it.
     package var maximumNotificationsInFlight = 1_000
+    /// Pushes that may wait for a route; the rest is refused.
+    package var maximumQueuedPushCount = Limits.maximumQueuedPushCount
     /// After that time since it was accepted a push ends as expired.
     package var lifetime = Limits.pushLifetime
     /// The share of a route's verdicts within a minute that stops the deletion of dead device tokens, above 0 and up to 1.

@@ -69,7 +69,8 @@ package final class DeliveryLoop: Service {
     /// Sets the gauges of all routes. What cannot be read keeps its value.
     package func refreshMetrics() async {
         guard let counts = try? await outbox.queuedCounts() else { return }
-        for route in routes { route.refreshMetrics(queuedCount: counts[route.name] ?? 0) }
+        let refused = outbox.refusedCounts
+        for route in routes { route.refreshMetrics(queuedCount: counts[route.name] ?? 0, refusedCount: refused[route.name] ?? 0) }
     }
 
     // MARK: Life
@@ -110,6 +111,8 @@ package final class DeliveryLoop: Service {
         while true {
             do {
                 let leaseCount = try await outbox.takeOver(routes: configuration.assignments, at: wallClock.now())
+                let topics = try await outbox.deliveredTopics()
+                for route in routes { route.haveWorked(topics[route.name] ?? []) }
                 if leaseCount > 0 {
                     logger.notice(
                         "attempts were under way when the server stopped; they are made again", metadata: ["pushes": "\(leaseCount)"])

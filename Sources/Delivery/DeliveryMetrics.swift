@@ -5,8 +5,11 @@ import Store
 struct RouteMetrics: Sendable {
     private let route: String
     private let sent: Counter
+    /// By the label of the answer.
+    private let answers: [String: Counter]
     private let breaker: Meter
     private let inFlight: Meter
+    private let window: Meter
     private let queued: Meter
     private let surge: Meter
     private let credentials: Meter
@@ -15,20 +18,26 @@ struct RouteMetrics: Sendable {
         self.route = route
         sent = Self.finished(.sent, reason: nil, route: route)
         let dimensions = [("route", route)]
+        answers = Dictionary(
+            uniqueKeysWithValues: GorushAnswer.labels.map {
+                ($0, Counter(label: "pushserver_gorush_answers_total", dimensions: dimensions + [("answer", $0)]))
+            })
         breaker = Meter(label: "pushserver_route_breaker_open", dimensions: dimensions)
         inFlight = Meter(label: "pushserver_route_notifications_in_flight", dimensions: dimensions)
+        window = Meter(label: "pushserver_route_request_window", dimensions: dimensions)
         queued = Meter(label: "pushserver_route_pushes_queued", dimensions: dimensions)
         surge = Meter(label: "pushserver_route_dead_token_wave", dimensions: dimensions)
         credentials = Meter(label: "pushserver_route_credentials_refused", dimensions: dimensions)
     }
 
     func answered(_ answer: GorushAnswer) {
-        Counter(label: "pushserver_gorush_answers_total", dimensions: [("route", route), ("answer", answer.label)]).increment()
+        answers[answer.label]?.increment()
     }
 
     /// Counts what ended before it was posted.
     func count(_ plan: DeliveryPlan) {
         finished(.expired, reason: "lifetime", by: plan.expired.count)
+        finished(.withdrawn, reason: "unregistered", by: plan.withdrawn.count)
         for (_, obstacle) in plan.unsendable { finished(.refused, reason: obstacle.rawValue) }
     }
 
@@ -58,6 +67,7 @@ struct RouteMetrics: Sendable {
     func set(_ view: RouteView, queuedCount: Int) {
         breaker.set(view.isBreakerOpen ? 1 : 0)
         inFlight.set(view.notificationsInFlight)
+        window.set(view.requestWindow)
         queued.set(queuedCount)
         surge.set(view.isSurge ? 1 : 0)
         credentials.set(view.refusesCredentials ? 1 : 0)
@@ -77,6 +87,10 @@ struct RouteMetrics: Sendable {
 }
 
 extension GorushAnswer {
+    fileprivate static let labels = [
+        "accepted", "short", "over_limit", "refused", "too_large", "misconfigured", "wants_tls", "unavailable", "timed_out", "unknown",
+    ]
+
     fileprivate var label: String {
         switch self {
         case .accepted: "accepted"

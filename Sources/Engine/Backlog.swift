@@ -14,6 +14,8 @@ final class Backlog: Sendable {
 
     private let order: Order
     private let rows = Monitor(IndexSet())
+    /// Whether rows that were taken are being sent on.
+    private let isHandingOver = Monitor(false)
 
     init(order: Order = .oldestFirst) {
         self.order = order
@@ -31,8 +33,15 @@ final class Backlog: Sendable {
     }
 
     /// Takes rows out that are about to be taken up.
-    func remove(_ rows: ClosedRange<Int64>) {
-        self.rows.update { $0.remove(integersIn: Int(rows.lowerBound)...Int(rows.upperBound)) }
+    ///
+    /// - Returns: those that were still there.
+    func take(_ rows: ClosedRange<Int64>) -> IndexSet {
+        let range = Int(rows.lowerBound)...Int(rows.upperBound)
+        return self.rows.update { rows in
+            let taken = rows.intersection(IndexSet(integersIn: range))
+            rows.remove(integersIn: range)
+            return taken
+        }
     }
 
     /// Waits until there are rows.

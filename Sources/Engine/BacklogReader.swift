@@ -2,7 +2,7 @@ import Concurrency
 import Logging
 
 /// Takes the rows of a backlog up again, a page at a time, as there is room for them.
-struct BacklogReader<Item: Sendable>: Sendable {
+struct BacklogReader<Item: Sendable & Identifiable<Int64>>: Sendable {
     /// Rows that are read at once; some hold a megabyte.
     static var maximumPageCount: Int { 64 }
     /// Until a store is read again that could not be.
@@ -26,9 +26,9 @@ struct BacklogReader<Item: Sendable>: Sendable {
         {
             do {
                 let items = try await read(rows)
-                // First: once sent, they may come back.
-                backlog.remove(rows)
-                send(items)
+                // First: once sent, they may come back. What is gone was dropped while it was read.
+                let taken = backlog.take(rows)
+                send(items.filter { taken.contains(Int($0.id)) })
             } catch {
                 guard !Task.isCancelled else { return }
                 logger.error("reading the store failed; messages wait", metadata: ["error": "\(error)"])

@@ -18,25 +18,32 @@ struct Decider: Sendable {
         var ending: MessageOutcome
         var reply: PendingReply?
         var acceptedPushCount = 0
+        /// Of these, those that became one with others.
+        var coalescedPushCount = 0
+        /// What it takes from the allowances.
+        var spendings: [Allowances.Spending] = []
     }
 
-    /// What has to be known.
+    /// What has to be known, but for the allowances.
     func questions(about messages: some Sequence<OpenedEnvelope>) -> Questions {
         var questions = Questions()
+        questions.maximumStoredByteCount = registrationPolicy.maximumStoredByteCount
         for message in messages {
             switch message.content {
             case .dropped:
                 break
             case .message(.registration(let registration), _):
                 if let installation = registration.installation { questions.registrations.insert(installation) }
-            case .message(.query(let keyHashes), _):
+            case .message(.query(let keyHashes), let origin):
                 questions.queries.append(keyHashes)
+                questions.queryIDs.insert(origin.messageID)
             case .message(.push(let request), let origin):
                 questions.requests.insert(origin.messageID)
                 for notification in request.requests.prefix(Limits.maximumNotificationsPerRequest) {
                     guard let installation = notification.installation else { continue }
                     questions.targets[installation, default: []].formUnion(notification.listEntries)
-                    questions.triples.insert(PushTriple.digest(messageID: request.messageID, installation: installation))
+                    let triple = PushTriple.digest(messageID: request.messageID, installation: installation)
+                    if questions.triples.insert(triple).inserted { questions.pushCounts[installation, default: 0] += 1 }
                 }
             }
         }
@@ -80,30 +87,34 @@ struct Decider: Sendable {
         let decision = RegistrationRules.decide(
             facts,
             stored: installation.flatMap { batch.facts.versions[$0] },
-            liveInstallationCount: installation.map { batch.facts.liveInstallationCount(besides: $0) } ?? 0,
+            key: installation.map { batch.facts.key(beside: $0) } ?? RegisteringKey(),
             policy: registrationPolicy)
+        var outcome = Outcome(ending: decision.ending)
         if case .message(let content) = facts.content, let installation {
             switch decision {
             case .register:
                 batch.register(
                     Registration(keyHash: registration.keyHash, content: content, plaintextDigest: facts.plaintextDigest),
                     topics: registration.topics)
+                batch.spend(.registration(registration.keyHash))
+                outcome.spendings = [.registration(registration.keyHash)]
             case .unregister:
                 batch.unregister(
                     installation, version: content.version, plaintextDigest: facts.plaintextDigest, topics: registration.topics)
-            case .discard, .refuse, .unchanged:
+            case .discard, .refuse, .limit, .unchanged:
                 break
             }
         }
         guard let response = RegistrationRules.response(to: decision, requestID: registration.requestID) else {
             batch.settle(id, as: .ignored(.invalid))
-            return Outcome(ending: decision.ending)
+            return outcome
         }
         var reply = PendingReply(
             id: id, type: .pushNotificationRegistrationResponse, payload: response.encoded(), origin: origin)
         reply.installationID = installation?.installationID
         batch.settle(id, as: .answered(reply.stored))
-        return Outcome(ending: decision.ending, reply: reply)
+        outcome.reply = reply
+        return outcome
     }
 
     /// PROTOCOL.md §8. Not frozen: the message stays undecided until its reply is out, and after a crash it is answered from what is
@@ -111,14 +122,21 @@ struct Decider: Sendable {
     private func answer(
         _ keyHashes: [Digest64], of id: Int64, from origin: OpenedEnvelope.Origin, in batch: inout DecidedBatch
     ) -> Outcome {
-        let infos = QueryRules.infos(on: keyHashes, in: batch.facts.queryable, serverPublicKey: serverKey)
-        guard let response = QueryRules.response(infos, messageID: origin.messageID) else {
+        guard batch.facts.allowances.mayAnswer(id, to: origin.messageID) else {
             batch.settle(id, as: .silent)
-            return Outcome(ending: .queryUnknown)
+            return Outcome(ending: .queryRepeated)
+        }
+        let answer = QueryRules.answer(
+            on: keyHashes, in: batch.facts.queryable, within: batch.facts.allowances, serverPublicKey: serverKey)
+        guard let response = QueryRules.response(answer.infos, messageID: origin.messageID) else {
+            batch.settle(id, as: .silent)
+            return Outcome(ending: answer.isCut ? .queryLimited : .queryUnknown)
         }
         let reply = PendingReply(
             id: id, type: .pushNotificationQueryResponse, payload: response.encoded(), origin: origin, mark: .decided)
-        return Outcome(ending: .queryAnswered, reply: reply)
+        let spending = Allowances.Spending.answer(message: id, question: origin.messageID, byteCounts: answer.byteCounts)
+        batch.spend(spending)
+        return Outcome(ending: .queryAnswered, reply: reply, spendings: [spending])
     }
 
     /// PROTOCOL.md §9.
@@ -133,12 +151,28 @@ struct Decider: Sendable {
             batch.settle(id, as: .ignored(.invalid))
             return Outcome(ending: .pushRequestWithoutID)
         }
-        for push in decision.pushes { batch.enqueue(push, message: id, isDiscarded: isDryRun) }
+        var outcome = Outcome(ending: .pushRequest, acceptedPushCount: decision.pushes.count)
+        for push in decision.pushes { enqueue(push, of: id, in: &batch, &outcome) }
         batch.count(merged: decision.mergedCount, filtered: decision.filteredCount)
         var reply = PendingReply(id: id, type: .pushNotificationResponse, payload: decision.response.encoded(), origin: origin)
         reply.statusMessageID = origin.messageID
         batch.settle(id, as: .answered(reply.stored))
-        return Outcome(ending: .pushRequest, reply: reply, acceptedPushCount: decision.pushes.count)
+        outcome.reply = reply
+        return outcome
+    }
+
+    /// Within the bucket of its target a push goes out at once. What is beyond becomes one push of its type, which goes out when the next
+    /// credit falls due: nobody's phone is rung without end, and the sender learns nothing of it (PROTOCOL.md §9).
+    private func enqueue(_ push: AcceptedPush, of id: Int64, in batch: inout DecidedBatch, _ outcome: inout Outcome) {
+        guard !isDryRun else { return batch.enqueue(push, message: id, isDiscarded: true) }
+        let isCrowded = batch.facts.allowances.pushCount(to: push.target) == 0
+        if isCrowded, batch.coalesce(push) {
+            outcome.coalescedPushCount += 1
+            return
+        }
+        batch.enqueue(push, message: id, due: isCrowded ? batch.facts.allowances.nextPush(to: push.target) : nil)
+        batch.spend(.push(push.target))
+        outcome.spendings.append(.push(push.target))
     }
 
     /// The answer to a message that the store could not take for too long; nil where there is none to give.
@@ -195,6 +229,10 @@ extension RegistrationDecision {
         case .refuse(.versionMismatch): .registrationVersionMismatch
         case .refuse(.unsupportedTokenType): .registrationUnsupportedTokenType
         case .refuse: .registrationMalformed
+        case .limit(.lists): .registrationOverLists
+        case .limit(.installations): .registrationOverInstallations
+        case .limit(.rate): .registrationOverRate
+        case .limit(.storage): .registrationOverStorage
         }
     }
 }

@@ -83,7 +83,7 @@ package final class Engine: Service, EnvelopeReceiver {
     private let metrics = EngineMetrics()
     private let storeHealth: StoreHealth
     private let intake: Intake
-    private let time: ElapsedTime
+    private let time: SteadyTime
     /// When messages were refused last, and why.
     private let lastOverload = Mutex<(time: Duration, reason: Overload)?>(nil)
     /// What a crash left undecided, or what could not be looked up.
@@ -114,7 +114,7 @@ package final class Engine: Service, EnvelopeReceiver {
         self.wallClock = wallClock
         self.logger = logger
 
-        time = ElapsedTime(clock: clock)
+        time = SteadyTime(clock: clock, start: wallClock.now())
         storeHealth = StoreHealth(time: time, logger: logger)
         intake = Intake(limits: .init(count: configuration.maximumIntakeCount, byteCount: configuration.maximumIntakeByteCount))
         topicKeys = TopicKeys(store: store, derive: configuration.deriveTopicKey)
@@ -133,7 +133,7 @@ package final class Engine: Service, EnvelopeReceiver {
                 serverKey: configuration.identity.publicKey.compressed, registrationPolicy: configuration.registrationPolicy,
                 isDryRun: configuration.isDryRun),
             directory: directory, store: store, storeHealth: storeHealth, intake: intake, metrics: metrics, clock: clock,
-            wallClock: wallClock, logger: logger, onAcceptedPushes: onAcceptedPushes, queue: deciding, replies: replyStage)
+            wallClock: wallClock, time: time, logger: logger, onAcceptedPushes: onAcceptedPushes, queue: deciding, replies: replyStage)
     }
 
     /// Receives until the service group shuts down, and works off what a crash left beside that; then drains.
@@ -235,7 +235,7 @@ package final class Engine: Service, EnvelopeReceiver {
             return try intake.admit(payloads: envelopes.map(\.message.payload.count), origin: origin)
         } catch {
             metrics.count(error, shed: envelopes.count)
-            if error != .history { lastOverload.withLock { [time] in $0 = (time.now, error) } }
+            if error != .history { lastOverload.withLock { [time] in $0 = (time.elapsed(), error) } }
             throw error
         }
     }
@@ -271,15 +271,20 @@ package final class Engine: Service, EnvelopeReceiver {
     /// Entries of the topic directory, two for each registration.
     package var queryTopicCount: Int { directory.queryTopicCount }
 
+    /// Writes something of no meaning, in its turn: as long as it waits for the writer counts for ``troubles``.
+    package func probeStore() async throws {
+        try await storeHealth.timing { try await store.probe() }
+    }
+
     /// What keeps the engine from accepting messages; empty when it works.
     package var troubles: [String] {
         (storeHealth.isFailing ? ["the store could not be written"] : [])
-            + (storeHealth.isBehind ? ["the store is behind: a write has taken more than \(StoreHealth.longestWrite)"] : [])
+            + (storeHealth.isBehind ? ["the store's writer hangs: a write takes more than \(StoreHealth.longestWrite.components.seconds) s"] : [])
     }
 
     /// What an operator may want to know while it works. To refuse what is too much is to work.
     package var warnings: [String] {
-        guard let (time, reason) = lastOverload.withLock(\.self), self.time.now - time < Self.overloadMemory else { return [] }
+        guard let (time, reason) = lastOverload.withLock(\.self), self.time.elapsed() - time < Self.overloadMemory else { return [] }
         return ["messages were refused in the last minute: \(reason) (\(reason.rawValue))"]
     }
 

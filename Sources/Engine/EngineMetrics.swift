@@ -10,8 +10,16 @@ enum MessageOutcome: String, CaseIterable, Sendable {
     case registrationMalformed = "registration_malformed"
     case registrationUnsupportedTokenType = "registration_unsupported_token_type"
     case registrationUndecryptable = "registration_undecryptable"
+    case registrationOverLists = "registration_over_lists"
+    case registrationOverInstallations = "registration_over_installations"
+    case registrationOverRate = "registration_over_rate"
+    case registrationOverStorage = "registration_over_storage"
     case queryAnswered = "query_answered"
     case queryUnknown = "query_unknown"
+    /// The same question was answered a moment ago, often enough.
+    case queryRepeated = "query_repeated"
+    /// So much was told of the keys lately that nothing is left to tell.
+    case queryLimited = "query_limited"
     case pushRequest = "push_request"
     case pushRequestWithoutID = "push_request_without_id"
     case notForUs = "not_for_us"
@@ -28,6 +36,7 @@ struct EngineMetrics: Sendable {
     let recorded = Counter(label: "pushserver_envelopes_recorded_total")
     let duplicates = Counter(label: "pushserver_envelopes_duplicate_total")
     let accepted = Counter(label: "pushserver_pushes_accepted_total")
+    let coalesced = Counter(label: "pushserver_pushes_coalesced_total")
     let repliesPublished = Counter(label: "pushserver_replies_published_total")
     /// Registration answers that were not sent because a newer one of the same client was decided.
     let repliesSuperseded = Counter(label: "pushserver_replies_superseded_total")

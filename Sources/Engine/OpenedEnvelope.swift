@@ -6,7 +6,7 @@ import Transport
 import Wire
 
 /// An envelope in the journal.
-struct RecordedMessage: Sendable {
+struct RecordedMessage: Sendable, Identifiable {
     /// Row in the store.
     var id: Int64
     var receivedAt: Timestamp

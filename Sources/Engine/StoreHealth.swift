@@ -1,4 +1,5 @@
-import Concurrency
+import CoreMetrics
+import Envelope
 import Logging
 import Store
 import Synchronization
@@ -12,14 +13,15 @@ final class StoreHealth: Sendable {
     static let longestWrite = Duration.seconds(5)
 
     private let logger: Logger
-    private let time: ElapsedTime
+    private let time: SteadyTime
     /// When the writes began that are not over, by number.
     private let writes = Mutex((last: 0, starts: [Int: Duration]()))
+    private let failureCount = Counter(label: "pushserver_store_write_failures_total")
     private let failing = Atomic<Bool>(false)
     private let failures: AsyncStream<Void>
     private let failure: AsyncStream<Void>.Continuation
 
-    init(time: ElapsedTime, logger: Logger) {
+    init(time: SteadyTime, logger: Logger) {
         self.time = time
         self.logger = logger
         (failures, failure) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
@@ -30,22 +32,23 @@ final class StoreHealth: Sendable {
     /// Whether the writer's oldest job has waited for too long.
     var isBehind: Bool {
         let oldest = writes.withLock { $0.starts.values.min() }
-        return oldest.map { time.now - $0 > Self.longestWrite } ?? false
+        return oldest.map { time.elapsed() - $0 > Self.longestWrite } ?? false
     }
 
     /// To be called for what was really written: a transaction without a change succeeds on a full disk, too.
     func succeeded() {
         guard isFailing, failing.exchange(false, ordering: .relaxed) else { return }
-        logger.notice("the store can be written again")
+        logger.warning("the store can be written again")
     }
 
-    func failed() {
-        failing.store(true, ordering: .relaxed)
+    func failed(_ error: any Error) {
+        failureCount.increment()
+        if !failing.exchange(true, ordering: .relaxed) { logger.error("the store cannot be written", metadata: ["error": "\(error)"]) }
         failure.yield()
     }
 
     func timing<Result>(_ write: () async throws -> Result) async rethrows -> Result {
-        let now = time.now
+        let now = time.elapsed()
         let number = writes.withLock { writes in
             writes.last += 1
             writes.starts[writes.last] = now
@@ -61,7 +64,7 @@ final class StoreHealth: Sendable {
             succeeded()
             return result
         } catch {
-            failed()
+            failed(error)
             throw error
         }
     }

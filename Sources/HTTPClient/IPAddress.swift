@@ -44,8 +44,8 @@ package struct IPAddress: Hashable, Sendable {
         bytes.count == 4 ? self : IPAddress(Array(bytes[..<8]) + Array(repeating: 0, count: 8))
     }
 
-    /// Whether the whole Internet means the same host by it: neither this host nor a private, shared, link-local, multicast, documentation or
-    /// reserved address (the IANA registries of special-purpose addresses).
+    /// Whether the whole Internet means the same host by it: neither this host nor a private, shared, link-local, multicast, documentation
+    /// or reserved address (the IANA registries of special-purpose addresses).
     package var isPublic: Bool {
         if bytes.count == 16 {
             // 6to4 and NAT64 carry an IPv4 address, which is then the one that is reached.

@@ -4,6 +4,15 @@ package enum Limits {
 
     /// A person has a handful of devices. What is beyond it is an attempt to fill the disk and every answer to a query of the key.
     package static let maximumInstallationsPerKey = 64
+    /// With the tombstones of installations that have left. Somebody who reinstalls each month leaves so many in twenty years.
+    package static let maximumRowsPerKey = 256
+    /// Tombstones of installations that were never registered: they keep out what arrives late and out of order, which is a handful. Those
+    /// of real registrations stay, for they stop replays.
+    package static let maximumUnknownTombstonesPerKey = 16
+    /// Registrations of a key at once. Reference clients register at each change of contacts or mutes, and many changes come together.
+    package static let registrationCapacity = 60
+    /// Until one registration more is taken: 120 an hour.
+    package static let registrationInterval = Duration.seconds(30)
     /// Reference clients use a UUID (36 bytes); room for other schemes, yet short enough for an index (PROTOCOL.md §7 row 4).
     package static let maximumInstallationIDByteCount = 128
     /// FCM tokens are some 160 bytes, but no upper bound is promised (PROTOCOL.md §7 row 9).
@@ -12,8 +21,13 @@ package enum Limits {
     package static let apnDeviceTokenDigitCounts = 64...200
     /// A bundle id in reverse-DNS form; a DNS name has at most 253 bytes. It ends in a header that gorush sends.
     package static let maximumAPNTopicByteCount = 255
-    /// In each of a registration's lists. A message of 1 MiB holds some 16,000 hashes of 64 bytes: more entries can only be junk.
-    package static let maximumListEntryCount = 20_000
+    /// In each of a registration's lists. Somebody with 2,000 contacts needs half of it.
+    package static let maximumListEntryCount = 4_000
+    /// In all lists of an installation, as they are stored. The reference's client takes 66 bytes a contact or chat: 2,000 contacts and as
+    /// many chats fit. What is stored here is what a question of 300 bytes is answered.
+    package static let maximumListByteCount = 256 << 10
+    /// In all lists of a key: two such devices, or seven with 500 contacts each and their chats.
+    package static let maximumListByteCountPerKey = 512 << 10
 
     // MARK: Queries
 
@@ -22,6 +36,20 @@ package enum Limits {
     /// A question of some kilobytes must not buy an answer of gigabytes: what does not fit one message is left out, and can be asked for
     /// alone. The figure is the payload of the largest message that is not segmented (PROTOCOL.md §5.1).
     package static let maximumAnswerByteCount = 786_432
+    /// What an answer tells of a key beyond it is charged to the key: without large lists twelve devices fit, so that nobody can keep others
+    /// from being answered by asking too.
+    package static let freeAnswerByteCount = 4_096
+    /// What can be told of a key at once, beyond what is free: 60 people may ask in one moment for somebody with 2,000 contacts.
+    package static let answerByteCapacity = 8 << 20
+    /// Until a byte more can be told of a key: 64 KiB a second, which is 40,000 such answers a day. Each of 2,000 contacts asks for some.
+    package static let answerByteInterval = Duration.nanoseconds(1_000_000_000 / (64 << 10))
+    /// How often the same question is answered in `answerInterval`. Not once: reference clients ask again after WRONG_TOKEN, or when an
+    /// answer was lost, and it is the same to the bit then.
+    package static let maximumAnswerCount = 3
+    package static let answerInterval = Duration.seconds(10)
+    /// The longest reply that goes out before long ones, and that is said again: the answer to a query for a person with some devices takes
+    /// 2 KB, a report on a thousand pushes 64 KB. To say those again costs more than it is worth to the few who listen late.
+    package static let maximumShortReplyByteCount = 4_096
     /// How old a query that was caught up may be and still be answered: clients take late answers (PROTOCOL.md §8).
     package static let maximumQueryAge = Duration.seconds(24 * 60 * 60)
 
@@ -34,8 +62,15 @@ package enum Limits {
     package static let tripleLifetime = Duration.seconds(10 * 60)
     /// The longest chat id or ciphertext. Apple and Google take payloads of 4 KB, in which it stands in hex: what is longer is not kept.
     package static let maximumPushContentByteCount = 2_048
+    /// Pushes to an installation at once. Who sends is never limited: the keys of senders cost nothing. 40 pushes a device and day are much.
+    package static let pushCapacity = 30
+    /// Until one push more goes to the installation by itself. Twelve a minute, for hours, is more than anybody reads.
+    package static let pushInterval = Duration.seconds(5)
     /// After a day a "new message" wakes nobody for a good reason; the push expires.
     package static let pushLifetime = Duration.seconds(24 * 60 * 60)
+    /// Pushes that may wait for a route, by default: about a gigabyte. 100,000 devices with 40 pushes a day fill it when gorush is away for
+    /// six hours; 25,000 never do.
+    package static let maximumQueuedPushCount = 1_000_000
 
     // MARK: Records
 

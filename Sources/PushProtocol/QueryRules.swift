@@ -11,27 +11,47 @@ package enum QueryRules {
             .filter { seen.insert($0).inserted }
     }
 
-    /// What is told about the keys that are asked for, as far as it fits into one answer.
+    /// What is told about the keys that are asked for.
+    package struct Answer: Sendable, Equatable {
+        package fileprivate(set) var infos: [PushNotificationQueryInfo] = []
+        /// What of it is charged to each key: the bytes beyond `Limits.freeAnswerByteCount`.
+        package fileprivate(set) var byteCounts: [Digest64: Int] = [:]
+        /// Whether something was left out because too much was told of its key lately.
+        package fileprivate(set) var isCut = false
+    }
+
+    /// Tells about the keys that are asked for, as far as it fits into one answer and into what may still be told of each key.
     ///
     /// - Parameters:
     ///   - registrations: the live ones of each key; their order does not matter.
+    ///   - allowances: what may still be told of each key.
     ///   - serverPublicKey: ours, compressed; the reference leaves it out.
-    package static func infos(
-        on keyHashes: [Digest64], in registrations: [Digest64: [QueryableRegistration]], serverPublicKey: FixedBytes<33>
-    ) -> [PushNotificationQueryInfo] {
-        var infos: [PushNotificationQueryInfo] = []
+    package static func answer(
+        on keyHashes: [Digest64], in registrations: [Digest64: [QueryableRegistration]], within allowances: Allowances,
+        serverPublicKey: FixedBytes<33>
+    ) -> Answer {
+        var answer = Answer()
         var byteCount = 0
         for keyHash in keyHashes where byteCount <= Limits.maximumAnswerByteCount {
             let known = registrations[keyHash, default: []]
                 .sorted { $0.installationID.utf8.lexicographicallyPrecedes($1.installationID.utf8) }
+            let allowed = allowances.answerByteCount(of: keyHash)
+            var toldByteCount = 0
             for registration in known {
                 let info = info(for: registration, keyHash: keyHash, serverPublicKey: serverPublicKey)
-                byteCount += info.encodedByteCount
-                guard infos.isEmpty || byteCount <= Limits.maximumAnswerByteCount else { break }
-                infos.append(info)
+                let infoByteCount = info.encodedByteCount
+                guard toldByteCount + infoByteCount <= allowed else {
+                    answer.isCut = true
+                    continue
+                }
+                byteCount += infoByteCount
+                guard answer.infos.isEmpty || byteCount <= Limits.maximumAnswerByteCount else { break }
+                answer.infos.append(info)
+                toldByteCount += infoByteCount
             }
+            if toldByteCount > Limits.freeAnswerByteCount { answer.byteCounts[keyHash] = toldByteCount - Limits.freeAnswerByteCount }
         }
-        return infos
+        return answer
     }
 
     /// What is told about one stored registration: with any restriction to contacts only the encrypted tokens, never the plain one.

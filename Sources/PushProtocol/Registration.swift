@@ -26,7 +26,7 @@ package struct Installation: Hashable, Sendable {
 /// A registration that was accepted, as it is stored.
 package struct Registration: Sendable, Equatable {
     package var keyHash: Digest64
-    /// As the client sent it; all its rules hold.
+    /// As the client sent it, and all its rules hold; for Firebase without the bundle id, which only Apple's devices have.
     package var content: PushNotificationRegistration
     /// SHA-256 of the plaintext: tells a retransmission from a conflict (PROTOCOL.md §7 row 5).
     package var plaintextDigest: Digest32
@@ -35,6 +35,7 @@ package struct Registration: Sendable, Equatable {
         self.keyHash = keyHash
         self.content = content
         self.plaintextDigest = plaintextDigest
+        if content.tokenType == .firebase { self.content.apnTopic = "" }
     }
 
     package var installation: Installation {

@@ -36,10 +36,44 @@ package struct RegistrationFacts: Sendable, Equatable {
 package struct RegistrationPolicy: Sendable, Equatable {
     /// Whether the stored version with an identical plaintext is a success that changes nothing, instead of VERSION_MISMATCH.
     package var acceptRetransmission: Bool
+    /// The bundle ids of the apps that are served; nil: all.
+    package var apnTopics: Set<String>?
+    /// What may be stored before keys that were never registered are turned away, in bytes; nil: as much as the disk holds.
+    package var maximumStoredByteCount: Int?
 
-    package init(acceptRetransmission: Bool = true) {
+    package init(
+        acceptRetransmission: Bool = true, apnTopics: Set<String>? = nil, maximumStoredByteCount: Int? = nil
+    ) {
         self.acceptRetransmission = acceptRetransmission
+        self.apnTopics = apnTopics
+        self.maximumStoredByteCount = maximumStoredByteCount
     }
+
+    fileprivate func serves(_ apnTopic: String) -> Bool { apnTopics?.contains(apnTopic) ?? true }
+}
+
+/// The key of who registers: what is stored under it beside the installation that it is about, and what it may still store.
+package struct RegisteringKey: Sendable, Equatable {
+    package var liveInstallationCount: Int
+    /// Bytes of the lists of those.
+    package var listByteCount: Int
+    /// Tombstones too.
+    package var rowCount: Int
+    /// Whether anything was ever registered under it, this installation included.
+    package var isKnown: Bool
+    /// Whether it has not registered too often lately.
+    package var mayRegister = true
+    /// Whether so much is stored that only known keys may store more.
+    package var isStorageFull = false
+
+    package init(liveInstallationCount: Int = 0, listByteCount: Int = 0, rowCount: Int = 0, isKnown: Bool = false) {
+        self.liveInstallationCount = liveInstallationCount
+        self.listByteCount = listByteCount
+        self.rowCount = rowCount
+        self.isKnown = isKnown
+    }
+
+    fileprivate var mayStore: Bool { isKnown || !isStorageFull }
 }
 
 package enum RegistrationDecision: Sendable, Equatable {
@@ -47,6 +81,8 @@ package enum RegistrationDecision: Sendable, Equatable {
     case discard
     /// No change; the reply says why.
     case refuse(RegistrationError)
+    /// No change: it is more than a key may have.
+    case limit(RegistrationLimit)
     /// Success without a change: a retransmission.
     case unchanged
     /// Success: everything but key hash, installation id, version and digest is forgotten; that tombstone stays even if there was nothing.
@@ -55,15 +91,34 @@ package enum RegistrationDecision: Sendable, Equatable {
     case register
 }
 
+/// A limit that keeps strangers from filling the server.
+package enum RegistrationLimit: Sendable, Equatable {
+    /// Entries or bytes of lists.
+    case lists
+    /// Live installations, or rows in all.
+    case installations
+    /// Registrations of the key.
+    case rate
+    /// Bytes on the disk, for keys that are new.
+    case storage
+
+    package var error: RegistrationError {
+        switch self {
+        case .lists, .installations: .malformedMessage
+        case .rate, .storage: .internalError
+        }
+    }
+}
+
 /// PROTOCOL.md §7.
 package enum RegistrationRules {
     /// Decides by the table of PROTOCOL.md §7, column "we do": the first check that fails decides. Row 12, storage, is the caller's.
     ///
     /// - Parameters:
     ///   - stored: what is stored of `facts.installation(keyHash:)`, tombstones too.
-    ///   - liveInstallationCount: registered installations of the sender's key, not counting this one.
+    ///   - key: what is stored of the sender's key beside it.
     package static func decide(
-        _ facts: RegistrationFacts, stored: StoredVersion?, liveInstallationCount: Int, policy: RegistrationPolicy
+        _ facts: RegistrationFacts, stored: StoredVersion?, key: RegisteringKey, policy: RegistrationPolicy
     ) -> RegistrationDecision {
         let message: PushNotificationRegistration
         switch facts.content {
@@ -85,7 +140,7 @@ package enum RegistrationRules {
         }
 
         // Row 6: nothing else matters to one who leaves.
-        if message.unregister { return .unregister }
+        if message.unregister { return stored != nil || key.mayStore ? .unregister : .limit(.storage) }
 
         // Row 7.
         guard AccessToken.isWellFormed(message.accessToken) else { return .refuse(.malformedMessage) }
@@ -96,18 +151,20 @@ package enum RegistrationRules {
         // Row 9.
         guard hasUsableDeviceToken(message) else { return .refuse(.malformedMessage) }
 
+        // Row 9a: what one key can store, and every answer about it holds, stays bounded.
+        guard hasBoundedLists(message, beside: key) else { return .limit(.lists) }
+        guard key.liveInstallationCount < Limits.maximumInstallationsPerKey, stored != nil || key.rowCount < Limits.maximumRowsPerKey
+        else { return .limit(.installations) }
+
+        // Row 9b: neither may one key keep the writer busy, nor may new ones fill the disk.
+        guard key.mayRegister else { return .limit(.rate) }
+        guard key.mayStore else { return .limit(.storage) }
+
         // Row 10.
         guard message.tokenType == .apn || message.tokenType == .firebase else { return .refuse(.unsupportedTokenType) }
 
-        // Row 11: gorush needs the bundle id for APNs.
-        guard message.tokenType != .apn || (1...Limits.maximumAPNTopicByteCount).contains(message.apnTopic.utf8.count) else {
-            return .refuse(.malformedMessage)
-        }
-
-        // Our limits: what is stored of a key stays bounded.
-        guard listsAreBounded(message), liveInstallationCount < Limits.maximumInstallationsPerKey else {
-            return .refuse(.malformedMessage)
-        }
+        // Row 11: gorush needs the bundle id for APNs. For Firebase nobody looks at it: reference clients send it all the same.
+        guard message.tokenType != .apn || isUsable(message.apnTopic, by: policy) else { return .refuse(.malformedMessage) }
         return .register
     }
 
@@ -119,6 +176,7 @@ package enum RegistrationRules {
         switch decision {
         case .discard: nil
         case .refuse(let error): refusal(error, requestID: requestID)
+        case .limit(let limit): refusal(limit.error, requestID: requestID)
         case .unchanged, .unregister, .register: success(requestID: requestID)
         }
     }
@@ -142,8 +200,16 @@ package enum RegistrationRules {
         return (1...Limits.maximumDeviceTokenByteCount).contains(token.count)
     }
 
-    private static func listsAreBounded(_ message: PushNotificationRegistration) -> Bool {
-        message.lists.allSatisfy { $0.count <= Limits.maximumListEntryCount }
+    private static func hasBoundedLists(_ message: PushNotificationRegistration, beside key: RegisteringKey) -> Bool {
+        guard message.lists.allSatisfy({ $0.count <= Limits.maximumListEntryCount }) else { return false }
+        let byteCount = message.listByteCount
+        // Who has no list is never kept out by those of other devices, which may have been stored when more was allowed.
+        return byteCount == 0
+            || byteCount <= Limits.maximumListByteCount && byteCount + key.listByteCount <= Limits.maximumListByteCountPerKey
+    }
+
+    private static func isUsable(_ apnTopic: String, by policy: RegistrationPolicy) -> Bool {
+        (1...Limits.maximumAPNTopicByteCount).contains(apnTopic.utf8.count) && policy.serves(apnTopic)
     }
 
     private static func success(requestID: Digest64) -> PushNotificationRegistrationResponse {
@@ -163,4 +229,14 @@ package enum RegistrationRules {
 
 extension PushNotificationRegistration {
     package var lists: [[[UInt8]]] { [allowedKeyList, blockedChatList, allowedMentionsChatList, mutedChatList] }
+
+    /// What the lists take, as they are stored and sent.
+    package var listByteCount: Int {
+        var lists = PushNotificationRegistration()
+        lists.allowedKeyList = allowedKeyList
+        lists.blockedChatList = blockedChatList
+        lists.allowedMentionsChatList = allowedMentionsChatList
+        lists.mutedChatList = mutedChatList
+        return lists.encodedByteCount
+    }
 }

@@ -1,6 +1,7 @@
 import Dispatch
 import GRDB
 package import Logging
+import PushProtocol
 package import StatusCrypto
 package import Store
 
@@ -11,6 +12,7 @@ package import Store
 package final class SQLiteStore: PushStore {
     let pool: DatabasePool
     let queue: WriteQueue
+    let outbox: OutboxMemory
     /// nil when opened for reading only.
     private let checkpointer: Checkpointer?
     private let logger: Logger
@@ -23,8 +25,10 @@ package final class SQLiteStore: PushStore {
     ///   - identity: the server's compressed public key. The database of another one is refused.
     ///   - readOnly: for tools beside a running server. Nothing is made or migrated.
     ///   - random: for the secrets of a database that is made.
+    ///   - maximumQueueCount: pushes that may wait for a route.
     package init(
-        path: String, identity: FixedBytes<33>, readOnly: Bool = false, random: any RandomNumberGenerator = SecureRandom(), logger: Logger
+        path: String, identity: FixedBytes<33>, readOnly: Bool = false, random: any RandomNumberGenerator = SecureRandom(),
+        maximumQueueCount: Int = Limits.maximumQueuedPushCount, logger: Logger
     ) throws(StoreError) {
         var random = random
         let schema = Schema(identity: identity, newListKey: random.fixedBytes())
@@ -47,7 +51,8 @@ package final class SQLiteStore: PushStore {
             checkpointer = try readOnly ? nil : Checkpointer(path: path, busyMode: configuration.busyMode, logger: logger)
             // By the writer: it alone deletes the log when it is the last to be closed.
             let fingerprints = try pool.writeWithoutTransaction { try schema.fingerprints($0) }
-            queue = WriteQueue(pool: pool, fingerprints: fingerprints, checkpointer: checkpointer)
+            outbox = OutboxMemory(maximumQueueCount: maximumQueueCount)
+            queue = WriteQueue(pool: pool, fingerprints: fingerprints, outbox: outbox, checkpointer: checkpointer)
         } catch {
             throw StoreError(error)
         }

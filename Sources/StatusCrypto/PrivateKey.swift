@@ -42,7 +42,8 @@ package final class PrivateKey: Sendable {
         var signature = secp256k1_ecdsa_recoverable_signature()
         var recoveryID: Int32 = 0
         var compact = FixedBytes<64>()
-        // Fails only for an invalid scalar, which the initialiser excludes, or when the nonce function gives up, which RFC 6979's never does.
+        // Fails only for an invalid scalar, which the initialiser excludes, or when the nonce function gives up, which RFC 6979's never
+        // does.
         let isSigned = scalar.withExposedBytes { scalar in
             unsafe digest.span.withUnsafePointer { digest in
                 unsafe scalar.withUnsafePointer { scalar in

@@ -24,13 +24,14 @@ package struct Audit: Sendable, Equatable {
             "received = duplicate + invalid + ignored + processed + undecided", ledger(.received),
             ledger(.duplicate, .invalid, .ignored, .processed) + facts.undecidedCount)
         add(
-            "accepted = merged + sent + expired + dead + refused + discarded + withdrawn + open", ledger(.accepted),
-            ledger(.merged, .sent, .expired, .dead, .refused, .discarded, .withdrawn) + facts.openCount)
+            "accepted = merged + coalesced + sent + expired + dead + refused + discarded + withdrawn + open", ledger(.accepted),
+            ledger(.merged, .coalesced, .sent, .expired, .dead, .refused, .discarded, .withdrawn) + facts.openCount)
         for milestone in [Milestone.invalid, .ignored, .processed, .sent, .expired, .dead, .refused, .discarded, .withdrawn] {
             add("\(milestone): counted = rows + pruned", ledger(milestone), rows(milestone))
         }
         add("messages ever recorded = received - duplicate", ledger(.received) - ledger(.duplicate), facts.messageRowsEver)
-        add("pushes ever queued = accepted - merged", ledger(.accepted) - ledger(.merged), facts.pushRowsEver)
+        add(
+            "pushes ever queued = accepted - merged - coalesced", ledger(.accepted) - ledger(.merged, .coalesced), facts.pushRowsEver)
         add("rows in a state that does not exist", 0, facts.damagedRowCount)
         add("ended pushes that still hold secrets", 0, facts.leakyRowCount)
     }

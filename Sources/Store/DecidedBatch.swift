@@ -1,3 +1,4 @@
+package import Envelope
 package import PushProtocol
 package import StatusCrypto
 import Wire
@@ -5,7 +6,8 @@ import Wire
 /// What was decided about a batch of messages, to be written in one transaction.
 package struct DecidedBatch: Sendable {
     package enum RegistrationChange: Sendable {
-        case register(Registration, topics: QueryTopics)
+        /// - Parameter endsPushes: it was unregistered in between.
+        case register(Registration, topics: QueryTopics, endsPushes: Bool = false)
         case unregister(Installation, version: UInt64, plaintextDigest: Digest32, topics: QueryTopics)
     }
 
@@ -13,8 +15,17 @@ package struct DecidedBatch: Sendable {
         package var push: AcceptedPush
         /// The row of its request.
         package var message: Int64
-        /// Final from the start: it is remembered, and none of its secrets is written.
-        package var isDiscarded: Bool
+        /// When it is due, by the steady time; nil: at once.
+        package var due: Timestamp?
+        /// How it has ended already: it is remembered, and none of its secrets is written. nil: it is open.
+        package var outcome: PushOutcome?
+
+        package init(push: AcceptedPush, message: Int64, due: Timestamp? = nil, outcome: PushOutcome? = nil) {
+            self.push = push
+            self.message = message
+            self.due = due
+            self.outcome = outcome
+        }
     }
 
     /// What is known, as the decisions so far leave it: a message sees what an earlier one of the batch has done.
@@ -26,12 +37,17 @@ package struct DecidedBatch: Sendable {
     /// One for each installation, the last: what it replaces within the batch was never there.
     package private(set) var registrations: [RegistrationChange] = []
     package private(set) var pushes: [Push] = []
+    /// What pushes in the outbox are to tell, with those that became one with them.
+    package private(set) var coalesced: [PushSlot: HeldPush] = [:]
+    /// Accepted, and became one with another push.
+    package private(set) var coalescedCount = 0
     /// Accepted, for a push that is in the outbox already.
     package private(set) var mergedCount = 0
     /// Reported as success, and not to be sent.
     package private(set) var filteredCount = 0
 
     private var registrationIndexes: [Installation: Int] = [:]
+    private var pushIndexes: [Installation: [Int]] = [:]
 
     package init(facts: Facts) {
         self.facts = facts
@@ -43,6 +59,11 @@ package struct DecidedBatch: Sendable {
         guard case .answered(let reply) = settlement else { return }
         if let request = reply.statusMessageID { facts.responses[request] = reply.payload }
         if reply.type == .pushNotificationRegistrationResponse { supersede(reply, answering: message) }
+    }
+
+    /// Takes from what may still be done. Only for this batch: what is decided in the end, whoever keeps the allowances has to note.
+    package mutating func spend(_ spending: Allowances.Spending) {
+        facts.allowances.spend(spending)
     }
 
     /// Notes that replies are out. Twice does no harm; nor does it to a message that still waits for its decision, and goes on waiting.
@@ -68,15 +89,38 @@ package struct DecidedBatch: Sendable {
     /// registered. With the last installation of a key its topic keys go too.
     package mutating func unregister(_ installation: Installation, version: UInt64, plaintextDigest: Digest32, topics: QueryTopics) {
         facts.unregister(installation, version: version, plaintextDigest: plaintextDigest)
+        for index in pushIndexes[installation, default: []] where pushes[index].outcome == nil { pushes[index].outcome = .withdrawn }
         set(.unregister(installation, version: version, plaintextDigest: plaintextDigest, topics: topics), of: installation)
     }
 
-    /// Puts a push into the outbox, due at once.
+    /// Puts a push into the outbox.
     ///
-    /// - Parameter message: the row of the push request.
-    package mutating func enqueue(_ push: AcceptedPush, message: Int64, isDiscarded: Bool = false) {
+    /// - Parameters:
+    ///   - message: the row of the push request.
+    ///   - due: by the steady time; nil: at once.
+    package mutating func enqueue(_ push: AcceptedPush, message: Int64, due: Timestamp? = nil, isDiscarded: Bool = false) {
         facts.recentTriples.insert(push.triple)
-        pushes.append(Push(push: push, message: message, isDiscarded: isDiscarded))
+        pushIndexes[push.target, default: []].append(pushes.count)
+        pushes.append(Push(push: push, message: message, due: due, outcome: isDiscarded ? .discarded : nil))
+    }
+
+    /// Makes a push one with one of its target and type that waits for a credit.
+    ///
+    /// - Returns: false if none waits.
+    package mutating func coalesce(_ push: AcceptedPush) -> Bool {
+        let waiting = pushIndexes[push.target, default: []].last {
+            pushes[$0].due != nil && pushes[$0].outcome == nil && pushes[$0].push.slot == push.slot
+        }
+        if let waiting {
+            pushes[waiting].push.content = pushes[waiting].push.content.coalesced(with: push.content)
+        } else if let held = facts.coalesce(push) {
+            coalesced[push.slot] = held
+        } else {
+            return false
+        }
+        facts.recentTriples.insert(push.triple)
+        coalescedCount += 1
+        return true
     }
 
     /// Counts what became of a request's notifications beside the pushes that enter the outbox.
@@ -87,10 +131,22 @@ package struct DecidedBatch: Sendable {
 
     private mutating func set(_ change: RegistrationChange, of installation: Installation) {
         if let index = registrationIndexes[installation] {
-            registrations[index] = change
+            registrations[index] = change.following(registrations[index])
         } else {
             registrationIndexes[installation] = registrations.count
             registrations.append(change)
+        }
+    }
+}
+
+extension DecidedBatch.RegistrationChange {
+    /// The change with what an earlier one of the same installation leaves behind.
+    fileprivate func following(_ earlier: Self) -> Self {
+        switch (self, earlier) {
+        case (.register(let registration, let topics, _), .unregister), (.register(let registration, let topics, _), .register(_, _, true)):
+            .register(registration, topics: topics, endsPushes: true)
+        default:
+            self
         }
     }
 }

@@ -8,12 +8,14 @@ package enum Milestone: String, Sendable, CaseIterable {
     case ignored
     case processed
 
-    // Pushes reported as success and not filtered: accepted = merged + sent + expired + dead + refused + discarded +
+    // Pushes reported as success and not filtered: accepted = merged + coalesced + sent + expired + dead + refused + discarded +
     // withdrawn, and those that are open.
 
     case accepted
     /// The triple was in the outbox already.
     case merged
+    /// More than its target gets one by one: it became one with a push that waits for that.
+    case coalesced
     case sent
     case expired
     case dead

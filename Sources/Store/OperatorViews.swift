@@ -29,10 +29,13 @@ package struct RegistrationCounts: Sendable, Equatable {
     package var live: [TokenType: Int]
     /// Unregistered: of these only the version is kept.
     package var tombstones: Int
+    /// Devices of the Nextcloud push proxy.
+    package var nextcloud: Int
 
-    package init(live: [TokenType: Int] = [:], tombstones: Int = 0) {
+    package init(live: [TokenType: Int] = [:], tombstones: Int = 0, nextcloud: Int = 0) {
         self.live = live
         self.tombstones = tombstones
+        self.nextcloud = nextcloud
     }
 }
 

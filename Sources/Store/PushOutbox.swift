@@ -14,7 +14,8 @@ package protocol PushOutbox: Sendable {
     /// - Returns: how many leases there were.
     func takeOverOutbox(routes: Set<RouteAssignment>, latest: Timestamp) async throws -> Int
 
-    /// Pushes of a route whose next attempt is due: new ones first, then the longest due. Those that are leased are not among them.
+    /// Pushes of a route whose next attempt is due: new ones first, one a target before the second of any, then the longest due; of the
+    /// latter at least a quarter. Those that are leased are not among them. Each has the token that its device has registered by now.
     ///
     /// - Parameter route: the empty one is the queue in which pushes are put as long as there are no routes.
     func duePushes(route: String, at now: Timestamp, limit: Int) async throws -> [QueuedPush]
@@ -45,6 +46,12 @@ package protocol PushOutbox: Sendable {
     /// The pushes that went out under a name, as long as no newer attempt took another.
     func attemptedPushes(_ notification: NotificationID) async throws -> [AttemptedPush]
 
+    /// The bundle ids that a push was ever delivered to, by route; '' for Android.
+    func deliveredTopics() async throws -> [String: Set<String>]
+
+    /// How many pushes found as many waiting as may, and were refused, by route, since the store was opened.
+    var refusedPushCounts: [String: Int] { get }
+
     /// How many pushes are open.
     func queuedPushCount() async throws -> Int
 
@@ -63,7 +70,7 @@ package enum PushOutcome: Int64, Sendable, CaseIterable {
     case refused = 4
     /// Accepted in dry run: never sent.
     case discarded = 5
-    /// Taken back by a gateway before it was sent: whoever asked for it has been told that it failed.
+    /// Taken back before it was sent: its device unregistered, or a gateway has told whoever asked for it that it failed.
     case withdrawn = 8
 
     package var milestone: Milestone {
@@ -90,6 +97,20 @@ package enum OpenPushState: Int64, Sendable, CaseIterable {
 /// Names one attempt towards gorush, which repeats it in its logs and its feedback. Random: a forged feedback must not hit.
 package typealias NotificationID = FixedBytes<16>
 
+/// The registration that a push goes to, as it was when the push was read.
+package struct TargetRegistration: Sendable, Equatable {
+    package var row: Int64
+    package var version: UInt64
+    /// When Apple or Google last took a push for its token and bundle id, to the day; nil: never.
+    package var deliveredAt: Timestamp?
+
+    package init(row: Int64, version: UInt64, deliveredAt: Timestamp? = nil) {
+        self.row = row
+        self.version = version
+        self.deliveredAt = deliveredAt
+    }
+}
+
 /// A push that waits in the outbox.
 package struct QueuedPush: Sendable, Equatable {
     package var id: Int64
@@ -102,10 +123,14 @@ package struct QueuedPush: Sendable, Equatable {
     package var attempts: Int
     /// What a gateway wants the phone to get; nil for a push of 71. Then only token, type and topic of `push` mean something.
     package var notification: GatewayNotification?
+    /// Whose token it has; nil: there was none when it was accepted, it is a gateway's, or an older release accepted it.
+    package var registration: TargetRegistration?
+    /// The registration it was accepted for has ended, or is of another app now.
+    package var isOrphan: Bool
 
     package init(
         id: Int64, message: Int64, push: AcceptedPush, acceptedAt: Timestamp, state: OpenPushState = .queued, attempts: Int = 0,
-        notification: GatewayNotification? = nil
+        notification: GatewayNotification? = nil, registration: TargetRegistration? = nil, isOrphan: Bool = false
     ) {
         self.id = id
         self.message = message
@@ -114,19 +139,23 @@ package struct QueuedPush: Sendable, Equatable {
         self.state = state
         self.attempts = attempts
         self.notification = notification
+        self.registration = registration
+        self.isOrphan = isOrphan
     }
 }
 
 /// What a verdict that comes later needs of a push that was attempted.
 package struct AttemptedPush: Sendable, Equatable {
     package var tokenType: TokenType
+    package var apnTopic: String
     package var route: String
     package var attemptedAt: Timestamp
     /// The token that was tried; nil if the registration is gone or was changed since the push was accepted.
     package var deviceToken: String?
 
-    package init(tokenType: TokenType, route: String, attemptedAt: Timestamp, deviceToken: String?) {
+    package init(tokenType: TokenType, apnTopic: String, route: String, attemptedAt: Timestamp, deviceToken: String?) {
         self.tokenType = tokenType
+        self.apnTopic = apnTopic
         self.route = route
         self.attemptedAt = attemptedAt
         self.deviceToken = deviceToken

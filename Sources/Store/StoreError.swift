@@ -16,6 +16,10 @@ package enum StoreError: Error, Hashable, Sendable {
     case damaged
     /// The message was decided before: what came with the second decision is rolled back.
     case alreadyDecided
+    /// The push has ended before: nothing of the update is written.
+    case alreadyEnded
+    /// As many pushes wait for that route as may.
+    case queueFull
     /// The store was closed.
     case closed
 
@@ -23,7 +27,7 @@ package enum StoreError: Error, Hashable, Sendable {
     package var isConfigurationFault: Bool {
         switch self {
         case .notADatabase, .otherIdentity, .unknownSchema, .notSetUp, .inaccessible: true
-        case .failed, .damaged, .alreadyDecided, .closed: false
+        case .failed, .damaged, .alreadyDecided, .alreadyEnded, .queueFull, .closed: false
         }
     }
 }
@@ -39,6 +43,8 @@ extension StoreError: CustomStringConvertible {
         case .failed(let code, let text): "the database failed: \(text) (\(code))"
         case .damaged: "a stored value is damaged"
         case .alreadyDecided: "the message was decided before"
+        case .alreadyEnded: "the push has ended before"
+        case .queueFull: "as many pushes wait as may"
         case .closed: "the store is closed"
         }
     }

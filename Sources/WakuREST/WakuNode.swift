@@ -19,18 +19,23 @@ package struct WakuNode: Sendable {
     package let name: String
     private let url: String
     private let client: HTTPClient
+    private let headers: [(name: String, value: String)]
     private let commandTimeout: Duration
     private let readTimeout: Duration
 
-    /// - Parameter url: `http://host:port`, with or without a slash at its end.
+    /// - Parameters:
+    ///   - url: `http://host:port`, with or without a slash at its end.
+    ///   - headers: for a proxy in front of it, sent with each request.
     package init(
-        url: String, client: HTTPClient, commandTimeout: Duration = Self.commandTimeout, readTimeout: Duration = Self.readTimeout
+        url: String, client: HTTPClient, headers: [(name: String, value: String)] = [], commandTimeout: Duration = Self.commandTimeout,
+        readTimeout: Duration = Self.readTimeout
     ) {
         self.url = url.hasSuffix("/") ? String(url.dropLast()) : url
         let place = self.url.split(separator: "://", maxSplits: 1).last ?? ""
         let authority = place.prefix { $0 != "/" }
         name = String(place[(authority.lastIndex(of: "@").map { place.index(after: $0) } ?? place.startIndex)...])
         self.client = client
+        self.headers = headers
         self.commandTimeout = commandTimeout
         self.readTimeout = readTimeout
     }
@@ -126,7 +131,7 @@ package struct WakuNode: Sendable {
         maximumByteCount: Int = Self.maximumAnswerByteCount
     ) async throws(NodeError) -> [UInt8] {
         let request = HTTPRequest(
-            method: method, url: url + path, headers: body == nil ? [] : [("Content-Type", "application/json")],
+            method: method, url: url + path, headers: headers + (body == nil ? [] : [("Content-Type", "application/json")]),
             body: body.map { Array($0.utf8) }, timeout: timeout ?? commandTimeout, maximumResponseBodyByteCount: maximumByteCount)
         let response: HTTPResponse
         do {

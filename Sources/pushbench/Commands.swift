@@ -1,5 +1,6 @@
 import ArgumentParser
 import Bench
+import Foundation
 
 struct EngineCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -45,4 +46,18 @@ struct TopicFilterCommand: AsyncParsableCommand {
     @OptionGroup var shared: SharedOptions
 
     func run() async throws { try await shared.measure { TopicFilterBenchmark.measure($0) } }
+}
+
+struct DeliveryCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "delivery",
+        abstract: "From a full queue to gorush: the stub in both modes and, where GORUSH_URL names one, a real gorush.")
+
+    @OptionGroup var shared: SharedOptions
+
+    func run() async throws {
+        try await shared.measure {
+            try await DeliveryBenchmark.measure($0, gorushURL: ProcessInfo.processInfo.environment["GORUSH_URL"])
+        }
+    }
 }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Bench
+import BuildInfo
 import Foundation
 
 @main
@@ -7,7 +8,8 @@ struct PushBench: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "pushbench",
         abstract: "Measure the server against the bare cryptography a message needs (docs/BENCHMARKS.md).",
-        subcommands: [EngineCommand.self, ScaleCommand.self, LatencyCommand.self, TopicFilterCommand.self])
+        version: BuildInfo.description,
+        subcommands: [EngineCommand.self, ScaleCommand.self, LatencyCommand.self, TopicFilterCommand.self, DeliveryCommand.self])
 }
 
 /// Options of every benchmark.

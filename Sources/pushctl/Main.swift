@@ -1,4 +1,5 @@
 import ArgumentParser
+import BuildInfo
 
 /// Runs a command and turns its end into an exit code; `Failure` has the codes.
 @main
@@ -28,12 +29,16 @@ struct Pushctl: ParsableCommand {
             Exit codes: 0 done; 1 failed, or refused by the server; 64 wrong usage; 69 the node cannot be used; 78 configuration error.
             Data goes to standard output, everything else to standard error.
             """,
+        version: BuildInfo.description,
         subcommands: [
             Register.self, Unregister.self, Advertise.self, Query.self, Push.self, Watch.self, Keys.self, Doctor.self,
         ],
         groupedSubcommands: [
+            CommandGroup(name: "Gateways:", subcommands: [NextcloudCommand.self, SoftphoneCommand.self]),
             CommandGroup(
                 name: "Operating a server:",
-                subcommands: [AuditCommand.self, RegistrationsCommand.self, DeadTokensCommand.self, BackupCommand.self])
+                subcommands: [
+                    AuditCommand.self, RegistrationsCommand.self, DeadTokensCommand.self, BackupCommand.self, RestoreCommand.self,
+                ]),
         ])
 }

@@ -1,11 +1,11 @@
 import ArgumentParser
-import Daemon
+import BuildInfo
 
 @main
 struct PushServerCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "pushserver",
         abstract: "A push notification server for Status-style messengers (71/STATUS-PUSH-NOTIFICATION-SERVER).",
-        version: Version.current,
+        version: BuildInfo.description,
         subcommands: [ServeCommand.self, CheckConfigCommand.self, IdentityCommand.self, RelayCommand.self])
 }

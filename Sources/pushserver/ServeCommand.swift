@@ -1,5 +1,6 @@
 import ArgumentParser
 import Daemon
+import Foundation
 
 struct ServeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -26,9 +27,20 @@ struct CheckConfigCommand: AsyncParsableCommand {
 
     @OptionGroup var options: ConfigurationOptions
 
+    @Flag(help: "Ask node and gorush too, and exit with 69 if one of them cannot be used. Nothing is pushed.")
+    var probe = false
+
     func run() async throws {
         try await exitingWithStatus {
-            print(try options.settings().effectiveYAML)
+            let settings = try options.settings()
+            print(settings.effectiveYAML)
+            for recommendation in settings.recommendations {
+                FileHandle.standardError.write(Data("recommended: \(recommendation)\n".utf8))
+            }
+            guard probe else { return }
+            let result = await Probe(settings)
+            FileHandle.standardError.write(Data(result.lines.map { $0 + "\n" }.joined().utf8))
+            try result.check()
         }
     }
 }
@@ -36,13 +48,21 @@ struct CheckConfigCommand: AsyncParsableCommand {
 struct IdentityCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "identity",
-        abstract: "Print the server's public key as JSON. Creates the key file if there is none.")
+        abstract: "Print the server's public key, which is its address, as JSON.",
+        discussion: "Without a key file it exits with 1 and says where it looked; the server makes the file at its first start.")
 
     @OptionGroup var options: ConfigurationOptions
 
+    @Flag(help: "Make the key file if there is none.")
+    var create = false
+
+    @Flag(help: "Print the public key alone.")
+    var plain = false
+
     func run() async throws {
         try await exitingWithStatus {
-            print(try IdentityBody(keyFile: try options.settings().identityKeyFile).json)
+            let identity = try IdentityBody(options.settings(), creates: create)
+            print(plain ? identity.publicKey : identity.json)
         }
     }
 }

@@ -18,6 +18,12 @@ struct StubGorushCommand: AsyncParsableCommand {
     @Flag(help: "Answer like a gorush with core.sync: failures are told at once.")
     var sync = false
 
+    @Flag(help: "Print nothing.")
+    var quiet = false
+
+    @Flag(help: "Print the data for the app's code, too.")
+    var data = false
+
     @Option(help: "Write the URL to this file once it answers.", completion: .file())
     var readyFile: String?
 
@@ -31,7 +37,7 @@ struct StubGorushCommand: AsyncParsableCommand {
             tasks.addTask { try await group.run() }
             tasks.addTask {
                 if let readyFile { try Data((await stub.url + "\n").utf8).write(to: URL(filePath: readyFile), options: .atomic) }
-                try await printNotifications(of: stub)
+                try await quiet ? gracefulShutdown() : printNotifications(of: stub)
             }
             try await tasks.next()
             tasks.cancelAll()
@@ -42,18 +48,19 @@ struct StubGorushCommand: AsyncParsableCommand {
         var count = 0
         while !Task.isCancelled {
             let new = await stub.notifications.next(after: count)
-            FileHandle.standardOutput.write(Data(new.map { $0.line + "\n" }.joined().utf8))
+            FileHandle.standardOutput.write(Data(new.map { $0.line(withData: data) + "\n" }.joined().utf8))
             count += new.count
         }
     }
 }
 
 extension StubNotification {
-    fileprivate var line: String {
+    fileprivate func line(withData: Bool) -> String {
         let tokens = tokens.map { "\"\($0)\"" }.joined(separator: ",")
+        let data = withData ? (try? JSONEncoder().encode(data)).map { ",\"data\":" + String(decoding: $0, as: UTF8.self) } : nil
         return """
             {"platform":\(platform),"tokens":[\(tokens)],"topic":"\(topic ?? "")","message":"\(message ?? "")",\
-            "arrived":\(arrivedAt.timeIntervalSince1970)}
+            "arrived":\(arrivedAt.timeIntervalSince1970)\(data ?? "")}
             """
     }
 }

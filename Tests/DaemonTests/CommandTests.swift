@@ -5,26 +5,48 @@ import Testing
 /// The face that scripts rely on: commands, exit codes, files (INTERFACE.md).
 @Suite(.fewAtATime)
 struct CommandTests {
-    @Test func `identity creates a key file for its owner alone, and prints the same key again`() async throws {
+    @Test func `identity makes a key file only when it is told to, for its owner alone, and prints the same key again`() async throws {
         let folder = try TemporaryFolder()
-        let arguments = ["identity", "--set", "identity.keyFile=\(folder.path("sub/identity.key"))"]
-        let first = try await ChildProcess.run("pushserver", arguments)
+        let path = folder.path("sub/identity.key")
+        func identity(_ flags: String...) async throws -> ChildProcess.Ended {
+            try await ChildProcess.run("pushserver", ["identity", "--set", "identity.keyFile=\(path)"] + flags)
+        }
+        for flags in [[], ["--plain"]] {
+            let nobody = try await ChildProcess.run("pushserver", ["identity", "--set", "identity.keyFile=\(path)"] + flags)
+            #expect(nobody.exitCode == 1 && nobody.output.isEmpty && nobody.error.contains("there is no key file \(path)"))
+            #expect(!FileManager.default.fileExists(atPath: folder.path("sub")))
+        }
+        let first = try await identity("--create")
         #expect(first.exitCode == 0)
         let body = try JSONDecoder().decode([String: String].self, from: Data(first.output.utf8))
         #expect(body["publicKey"]?.hasPrefix("0x04") == true && body["publicKey"]?.count == 132)
         #expect(body["compressedPublicKey"]?.count == 68)
-        let mode = try FileManager.default.attributesOfItem(atPath: folder.path("sub/identity.key"))[.posixPermissions] as? Int
+        #expect(body["keyFile"] == path)
+        // In this order: scripts cut it at the quotes.
+        #expect(first.output.split(separator: "\"").dropFirst().first == "publicKey")
+        let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
         #expect(mode == 0o600)
-        #expect(try await ChildProcess.run("pushserver", arguments).output == first.output)
+        #expect(try await identity().output == first.output)
+        #expect(try await identity("--create").output == first.output)
+        #expect(try await identity("--plain").output == body["publicKey"])
     }
 
     /// Foundation's functions for paths have traps for short ones.
     @Test func `a key file may be a letter in the working directory`() async throws {
         let folder = try TemporaryFolder()
-        let script = "cd '\(folder.path("."))' && exec '\(ChildProcess.path(of: "pushserver"))' identity --set identity.keyFile=k"
+        let program = ChildProcess.path(of: "pushserver")
+        let script = "cd '\(folder.path("."))' && exec '\(program)' identity --create --set identity.keyFile=k"
         let result = try await ChildProcess.run("/bin/sh", ["-c", script])
         #expect(result.exitCode == 0, "\(result.error)")
         #expect(FileManager.default.fileExists(atPath: folder.path("k")))
+    }
+
+    @Test(arguments: ["pushserver", "pushctl", "pushbench"]) func `each program tells its version, commit and Swift`(program: String)
+        async throws
+    {
+        let result = try await ChildProcess.run(program, ["--version"])
+        #expect(result.exitCode == 0)
+        #expect(result.output.wholeMatch(of: /0\.1\.0 \(commit \S+, Swift \S+\)/) != nil, "\(result.output)")
     }
 
     @Test(arguments: [
@@ -75,6 +97,14 @@ struct CommandTests {
         #expect(!result.output.contains("secret") && result.output.contains("host/gorush"))
         try folder.write(result.output, to: "b.yaml")
         #expect(try await ChildProcess.run("pushserver", ["check-config", "--config", folder.path("b.yaml")]).output == result.output)
+    }
+
+    @Test(arguments: [("log.level=info", true), ("registration.apnTopics=org.example.app", false)])
+    func `it is recommended to name the apps that are served`(setting: String, isRecommended: Bool) async throws {
+        let arguments = ["check-config", "--set", "gorush.timeout=5s", "--set", "gorush.url=http://127.0.0.1:8088", "--set", setting]
+        let result = try await ChildProcess.run("pushserver", arguments)
+        #expect(result.exitCode == 0)
+        #expect(result.error.contains("recommended: registration.apnTopics") == isRecommended)
     }
 
     @Test func `the documented configuration is the default one`() async throws {

@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 import Wire
 
-private let killCount = ProcessInfo.processInfo.environment["CRASH_TEST_KILLS"].flatMap { Int($0) } ?? 16
+private let killCount = ProcessInfo.processInfo.environment["CRASH_TEST_KILLS"].flatMap { Int($0) } ?? 8
 
 /// SIGKILL at random points under load (RELIABILITY.md T1): what was acknowledged holds, whatever crashes.
 ///

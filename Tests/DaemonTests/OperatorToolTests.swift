@@ -33,9 +33,9 @@ struct OperatorToolTests {
     @Test func `registrations are counted, or shown for one key, and no token is ever`() async throws {
         try await withServerWorld { world async throws in
             let counts = try await world.pushctl("registrations", "--json").decoded(as: [String: Int].self)
-            #expect(counts == ["apn": 1, "firebase": 0, "unregistered": 1])
+            #expect(counts == ["apn": 1, "firebase": 0, "nextcloud": 0, "unregistered": 1])
             let readable = try await world.pushctl("registrations")
-            #expect(readable.output.split(separator: "\n").count == 3 && readable.output.contains("unregistered  1"))
+            #expect(readable.output.split(separator: "\n").count == 4 && readable.output.contains("unregistered  1"))
 
             let hash = Hex.encode(world.alice.keyHash.bytes)
             for name in [hash, "0x" + hash, Hex.encode(world.alice.key.publicKey.uncompressed.bytes, prefix: "0x")] {
@@ -108,8 +108,125 @@ struct OperatorToolTests {
         #expect(audit.exitCode == 0)
         let server = try await ServerProcess.start(in: other)
         let counts = try await ChildProcess.run("pushctl", ["registrations", "--json", "--database", path])
-        #expect(try counts.decoded(as: [String: Int].self) == ["apn": 1, "firebase": 0, "unregistered": 1])
+        #expect(try counts.decoded(as: [String: Int].self) == ["apn": 1, "firebase": 0, "nextcloud": 0, "unregistered": 1])
         #expect(await server.terminate() == 0)
+    }
+
+    @Test func `tools find the database by the server's configuration`() async throws {
+        try await withServerWorld { world async throws in
+            try world.folder.write("storage: { path: \(world.database.path) }\ngorush: { unknown: 1 }\n", to: "pushserver.yaml")
+            let configuration = world.folder.path("pushserver.yaml")
+            let copy = world.folder.path("copy.sqlite")
+            for command in [["audit"], ["registrations"], ["dead-tokens"], ["backup", copy]] {
+                let ended = try await ChildProcess.run("pushctl", command + ["--config", configuration])
+                #expect(ended.exitCode == 0, "\(ended.error)")
+                let named = try await ChildProcess.run("pushctl", ["audit"], environment: ["PUSHSERVER_CONFIG": configuration])
+                #expect(named.exitCode == 0, "\(named.error)")
+            }
+            let missing = try await ChildProcess.run("pushctl", ["audit", "--config", world.folder.path("nowhere.yaml")])
+            #expect(missing.exitCode == 78 && missing.error.contains("nowhere.yaml"))
+        }
+    }
+
+    @Test func `a backup that was made under load is restored, and what waited is tried again or old news`() async throws {
+        try await withStubGorush { gorush in
+            gorush.breakDown(.hang)
+            let folder = try TemporaryFolder()
+            let settings = ["gorush.url": await gorush.url, "gorush.timeout": "600s"]
+            let server = try await ServerProcess.start(in: folder, settings: settings)
+            let world = try ServerWorld(server, in: folder, gorush)
+            #expect(try await world.register(world.alice, version: 1) == nil)
+            let backup = folder.path("backup.sqlite")
+            for _ in 1...5 { #expect(try await world.request() == nil) }
+            async let made = world.pushctl("backup", backup)
+            for _ in 1...20 { #expect(try await world.request() == nil) }
+            #expect(try await made.exitCode == 0)
+            await server.kill()
+            let copy = ServerDatabase(path: backup)
+            let openCount = try copy.count("push WHERE finished_at IS NULL")
+            #expect(openCount >= 5)
+            try copy.execute("UPDATE push SET accepted_at = accepted_at - 3601000000000 WHERE id <= 2")
+
+            let other = try TemporaryFolder()
+            let place = other.path("push.sqlite")
+            func restore() async throws -> ChildProcess.Ended {
+                try await ChildProcess.run(
+                    "pushctl", ["restore", backup, "--database", place, "--json"],
+                    environment: ["PUSHSERVER_IDENTITY_KEY_FILE": other.path("identity.key")])
+            }
+            let withoutKey = try await restore()
+            #expect(withoutKey.exitCode == 78 && withoutKey.error.contains("There is no key file \(other.path("identity.key"))"))
+            try other.write(String(repeating: "7", count: 64), to: "identity.key")
+            let wrongKey = try await restore()
+            #expect(wrongKey.exitCode == 78 && wrongKey.error.contains("belongs to another identity"), "\(wrongKey.error)")
+            try FileManager.default.removeItem(atPath: other.path("identity.key"))
+            try FileManager.default.copyItem(atPath: folder.path("identity.key"), toPath: other.path("identity.key"))
+            let restored = try await restore()
+            #expect(restored.exitCode == 0, "\(restored.error)")
+            let counts = try restored.decoded(as: Restored.self)
+            #expect(counts.registrations == 1 && counts.expiredPushes == 2 && counts.uncertainPushes == openCount - 2)
+            #expect(try FileManager.default.contentsOfDirectory(atPath: other.path("")).sorted() == ["identity.key", "push.sqlite"])
+            let mode = try FileManager.default.attributesOfItem(atPath: place)[.posixPermissions] as? Int
+            #expect(mode == 0o600)
+            let again = try await restore()
+            #expect(again.exitCode == 78 && again.error.contains("move \(place)"))
+
+            gorush.breakDown(nil)
+            let next = try await ServerProcess.start(in: other, settings: settings)
+            try await ServerDatabase(path: place).wait(for: "push WHERE finished_at IS NULL") { $0 == 0 }
+            #expect(await next.terminate() == 0)
+            #expect(try ServerDatabase(path: place).count("push WHERE reason = 'restored'") == 2)
+            let audit = try await ChildProcess.run("pushctl", ["audit", "--database", place])
+            #expect(audit.exitCode == 0, "\(audit.output)")
+        }
+    }
+
+    @Test func `nothing is restored over a server that has not yet written`() async throws {
+        let (folder, other) = (try TemporaryFolder(), try TemporaryFolder())
+        #expect(await (try ServerProcess.start(in: folder)).terminate() == 0)
+        try FileManager.default.copyItem(atPath: folder.path("identity.key"), toPath: other.path("identity.key"))
+        try other.write("", to: "push.sqlite")
+        // As a server does that has just been started.
+        let descriptor = unsafe open(other.path("push.sqlite"), O_RDWR | O_CLOEXEC)
+        defer { close(descriptor) }
+        try #require(flock(descriptor, LOCK_EX | LOCK_NB) == 0)
+        let ended = try await ChildProcess.run(
+            "pushctl", ["restore", folder.path("push.sqlite"), "--database", other.path("push.sqlite")],
+            environment: ["PUSHSERVER_IDENTITY_KEY_FILE": other.path("identity.key")])
+        #expect(ended.exitCode == 78 && ended.error.contains("another server runs on the database"), "\(ended.error)")
+        #expect(try Data(contentsOf: URL(filePath: other.path("push.sqlite"))).isEmpty)
+    }
+
+    @Test func `the doctor tells by the admin endpoints whether what is accepted is delivered`() async throws {
+        try await withServerWorld { world async throws in
+            let key = world.server.addresses.publicKey
+            let admin = ["--admin", "http://\(world.server.addresses.admin)"]
+            func doctor(_ more: [String]) async throws -> ChildProcess.Ended {
+                let arguments = ["doctor", "--server", key, "--node", "http://\(world.server.addresses.relays[0])"]
+                return try await ChildProcess.run("pushctl", arguments + more, environment: [:])
+            }
+            let healthy = try await doctor(admin)
+            #expect(healthy.exitCode == 0 && healthy.output.contains("ok      delivery"), "\(healthy.output)\(healthy.error)")
+            // The stub is in async mode, which loses pushes.
+            #expect(healthy.output.contains("warning             delivery ios: core.sync is false"))
+            let unchecked = try await doctor([])
+            #expect(unchecked.exitCode == 0 && unchecked.output.contains("accepted, delivery not checked"))
+            let nobody = try await doctor(["--admin", "http://127.0.0.1:1"])
+            #expect(nobody.exitCode == 1 && nobody.error.contains("http://127.0.0.1:1"))
+            let stranger = try await ServerProcess.start(in: TemporaryFolder())
+            let wrong = try await doctor(["--admin", "http://\(stranger.addresses.admin)"])
+            #expect(wrong.exitCode == 1 && wrong.error.contains("another server's"))
+            #expect(await stranger.terminate() == 0)
+
+            world.gorush.breakDown(.answer(status: 503))
+            #expect(try await world.request() == nil)
+            #expect(await world.server.log.wait { $0.contains("] pushes are not delivered ") })
+            let broken = try await doctor(admin + ["--json"])
+            #expect(broken.exitCode == 1 && broken.error.contains("The server is not ready: delivery ios: "), "\(broken.error)")
+            #expect(broken.output.contains(#""isDeliveryChecked" : true"#) && broken.output.contains(#""isHealthy" : false"#))
+            world.gorush.breakDown(nil)
+            #expect(await world.server.log.wait { $0.hasSuffix("] ready again") })
+        }
     }
 
     @Test(arguments: [["audit"], ["registrations"], ["dead-tokens"], ["backup", "copy"]])
@@ -146,9 +263,12 @@ struct OperatorToolTests {
             // While it runs: the log of what is not yet in the database is as long as before, and the server goes on.
             // Replies that are out and not yet marked.
             try await world.database.wait(for: "unfinished_message") { $0 == 0 }
+            // It writes now and then by itself.
+            world.server.signal(SIGSTOP)
             let log = try Data(contentsOf: URL(filePath: database + "-wal"))
             try await look()
             #expect(try Data(contentsOf: URL(filePath: database + "-wal")) == log)
+            world.server.signal(SIGCONT)
             #expect(try await world.register(world.alice, version: 2) == nil)
             #expect(await world.server.terminate() == 0)
             let file = try Data(contentsOf: URL(filePath: database))
@@ -162,6 +282,12 @@ struct OperatorToolTests {
         var expected: Int64
         var found: Int64
         var balances: Bool
+    }
+
+    private struct Restored: Decodable {
+        var registrations: Int
+        var uncertainPushes: Int
+        var expiredPushes: Int
     }
 
     private struct Summary: Decodable {

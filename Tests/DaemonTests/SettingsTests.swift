@@ -38,6 +38,12 @@ struct SettingsTests {
             yaml: "transport: { waku: { concurrentPosts: 0 } }\n",
             problem: "transport.waku.concurrentPosts: expected a whole number from 1 to 64, found 0 (FILE, line 1)"),
         Case(
+            yaml: "registration: { apnTopics: [] }\n",
+            problem: "registration.apnTopics: expected at least one bundle id, or none of the setting to serve every app"),
+        Case(
+            yaml: "storage: { maximumBytes: 10GB }\n",
+            problem: "storage.maximumBytes: expected a whole number from 1048576 to 9223372036854775807, found 10GB (FILE, line 1)"),
+        Case(
             yaml: "admin: { listen: '127.0.0.1:99999' }\n",
             problem:
                 "admin.listen: expected HOST:PORT, like 127.0.0.1:8645; port 0 means any free port, found 127.0.0.1:99999 (FILE, line 1)"),
@@ -89,6 +95,44 @@ struct SettingsTests {
         #expect(result.exitCode == 78)
         #expect(result.error.split(separator: "\n").count == 4, "\(result.error)")
         #expect(!result.error.contains("hush"))
+    }
+
+    @Test func `a secret may be in a private file instead, and is not shown`() async throws {
+        let folder = try TemporaryFolder()
+        try folder.write("Authorization: Bearer hush\nX-Other: hush\n", to: "headers")
+        try folder.write("hush-hush\n", to: "secret")
+        let settings = [
+            "gorush.url=https://host", "gorush.headersFile=\(folder.path("headers"))", "gorush.feedbackSecretFile=\(folder.path("secret"))",
+            "transport.waku.headersFile=\(folder.path("headers"))",
+        ]
+        let result = try await ChildProcess.run("pushserver", ["check-config"] + settings.flatMap { ["--set", $0] })
+        #expect(result.exitCode == 0 && !result.output.contains("hush"), "\(result.error)")
+        #expect(result.output.contains("headersFile: \(folder.path("headers"))"))
+    }
+
+    @Test(
+        arguments: [
+            ("text", 0o600, "", "gorush.headersFile: expected a list of headers like"),
+            ("", 0o600, "", "gorush.headersFile: expected a list of headers like"),
+            ("A: b", 0o644, "", "FILE: others than its owner may read or change it"),
+            ("A: b", 0o600, "C: d", "gorush.headersFile: of no use beside gorush.headers; leave one of the two out"),
+            (nil, 0o600, "", "gorush.headersFile: FILE is not there"),
+        ] as [(String?, Int, String, String)])
+    func `a file of headers that cannot be used is a problem`(content: String?, mode: Int, beside: String, problem: String) async throws {
+        let folder = try TemporaryFolder()
+        if let content { try folder.write(content, to: "headers", mode: mode) }
+        let settings = ["gorush.headersFile=\(folder.path("headers"))"] + (beside.isEmpty ? [] : ["gorush.headers=\(beside)"])
+        let result = try await ChildProcess.run("pushserver", ["check-config"] + settings.flatMap { ["--set", $0] })
+        #expect(result.exitCode == 78)
+        #expect(result.error.contains(problem.replacing("FILE", with: folder.path("headers"))), "\(result.error)")
+    }
+
+    @Test func `a secret that gorush could not send is refused in a file, too`() async throws {
+        let folder = try TemporaryFolder()
+        try folder.write("with:colon", to: "secret")
+        let result = try await checkConfig("--set", "gorush.feedbackSecretFile=\(folder.path("secret"))")
+        #expect(result.exitCode == 78 && result.error.contains("gorush.feedbackSecretFile: expected one line with a text without colons"))
+        #expect(!result.error.contains("with:colon"))
     }
 
     @Test func `a variable and a flag with a mistake are told by their names`() async throws {

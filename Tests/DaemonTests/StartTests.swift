@@ -111,9 +111,29 @@ struct StartTests {
         let result = try await serve(
             in: folder, configuration: folder.path("pushserver.yaml"), environment: ["PUSHSERVER_GORUSH_FEEDBACK_SECRET": "hush"])
         let line = try #require(result.error.split(separator: "\n").first)
-        #expect(line.contains("] starting") && line.contains("version=0.1.0"), "\(line)")
+        #expect(line.contains("] starting commit=") && line.contains(" version=0.1.0"), "\(line)")
         #expect(line.contains("\(folder.path("pushserver.yaml")), PUSHSERVER_GORUSH_FEEDBACK_SECRET, flag admin.listen"), "\(line)")
         #expect(!result.error.contains("hush"))
+    }
+
+    @Test func `a line for people has the message first, and then the fields`() async throws {
+        let server = try await ServerProcess.start(in: TemporaryFolder())
+        #expect(await server.terminate() == 0)
+        let line = try #require(server.log.all.first { $0.contains("starting") })
+        let pattern = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z notice \[Daemon\] starting commit=\S+ pubsubTopics=\/waku\/2\/rs\/16\/32 .*/
+        #expect(line.wholeMatch(of: pattern) != nil, "\(line)")
+        // A value with blanks is seen to be one.
+        #expect(line.contains(#" settings="flag admin.listen, "#), "\(line)")
+    }
+
+    @Test func `a line for machines is JSON, and names the module`() async throws {
+        let server = try ServerProcess.launch(in: TemporaryFolder(), settings: ["log.format": "json"])
+        #expect(await server.log.wait { $0.contains(#""message":"ready""#) })
+        #expect(await server.terminate() == 0)
+        let lines = try server.log.all.map { try JSONDecoder().decode([String: String].self, from: Data($0.utf8)) }
+        let start = try #require(lines.first { $0["message"] == "starting" })
+        #expect(start["module"] == "Daemon" && start["level"] == "notice" && start["version"] == "0.1.0")
+        #expect(lines.contains { $0["module"] == "Relay" || $0["module"] == "Hummingbird" || $0["module"] == "HummingbirdCore" })
     }
 
     // MARK: Helpers

@@ -72,6 +72,23 @@ import Testing
         }
     }
 
+    @Test func `One target's hundred pushes hold up nobody else's one`() async throws {
+        try await withStubGorush { stub in
+            let world = try World()
+            let flood = (0..<100).map { number in
+                var push = androidPush(number)
+                push.target = androidPush(0).target
+                return push
+            }
+            try await world.withStore { store in try await world.accept(flood + [androidPush(200)], in: store) }
+            try await world.withDelivery(to: await stub.url, { $0.maximumRequestsInFlight = 1 }) { running in
+                try await running.pass { try await running.isAllDone() }
+            }
+            let place = stub.notifications.all.firstIndex { $0.tokens == [androidToken(200)] }
+            #expect(place == 1)
+        }
+    }
+
     @Test func `Only so many requests are in flight`() async throws {
         try await withStubGorush { stub in
             let world = try World()

@@ -1,6 +1,7 @@
 import Daemon
 import Foundation
 import PushProtocol
+import SettingsSources
 import Store
 import TestSupport
 import Testing

@@ -67,7 +67,7 @@ import Wire
 
     @Test func `the store is behind when its oldest write is, and only then`() async throws {
         let clock = ManualClock()
-        let health = StoreHealth(time: ElapsedTime(clock: clock), logger: quietLogger)
+        let health = StoreHealth(time: SteadyTime(clock: clock, start: Timestamp(nanoseconds: 0)), logger: quietLogger)
         await health.timing {
             clock.advance(by: .seconds(4))
             await health.timing {

@@ -23,9 +23,10 @@ struct DeciderTests {
 
     // MARK: Messages
 
-    private func message(_ id: Int64, _ body: OpenedEnvelope.Body, segments: [Int64] = []) -> OpenedEnvelope {
+    private func message(_ id: Int64, _ body: OpenedEnvelope.Body, statusID: Int64? = nil, segments: [Int64] = []) -> OpenedEnvelope {
         let origin = OpenedEnvelope.Origin(
-            sender: sender.publicKey, messageID: Digest32(repeating: UInt8(truncatingIfNeeded: id)), pubsubTopic: "/waku/2/rs/16/32")
+            sender: sender.publicKey, messageID: Digest32(repeating: UInt8(truncatingIfNeeded: statusID ?? id)),
+            pubsubTopic: "/waku/2/rs/16/32")
         return OpenedEnvelope(id: id, segments: segments, content: .message(body, from: origin))
     }
 
@@ -51,7 +52,10 @@ struct DeciderTests {
                     topics: QueryTopics(plain: 1, prefixed: 2))))
     }
 
-    private func push(_ id: Int64, messageID: UInt8 = 1, installations: [String] = ["phone"], author: [UInt8] = []) -> OpenedEnvelope {
+    private func push(
+        _ id: Int64, messageID: UInt8 = 1, installations: [String] = ["phone"], author: [UInt8] = [],
+        _ change: (inout PushNotification) -> Void = { _ in }
+    ) -> OpenedEnvelope {
         var request = PushNotificationRequest()
         request.messageID = [messageID]
         request.requests = installations.map { installation in
@@ -61,18 +65,31 @@ struct DeciderTests {
             notification.installationID = installation
             notification.type = .message
             notification.author = author
+            change(&notification)
             return notification
         }
         return message(id, .push(request))
     }
 
+    private var target: PushTarget {
+        var target = PushTarget()
+        target.accessToken = Self.accessToken
+        target.enabled = true
+        target.tokenType = .firebase
+        target.deviceToken = "device token"
+        return target
+    }
+
     private static let accessToken = "00000000-0000-4000-8000-000000000000"
 
     private func decide(
-        _ messages: [OpenedEnvelope], by decider: Decider? = nil, knowing learn: (inout Facts) -> Void = { _ in }
+        _ messages: [OpenedEnvelope], by decider: Decider? = nil, knowing learn: (inout Facts) -> Void = { _ in },
+        allowing spend: (inout Allowances) -> Void = { _ in }
     ) -> (batch: DecidedBatch, outcomes: [Decider.Outcome]) {
         let decider = decider ?? self.decider
-        var facts = Facts(answering: decider.questions(about: messages))
+        var questions = decider.questions(about: messages)
+        spend(&questions.allowances)
+        var facts = Facts(answering: questions)
         learn(&facts)
         var batch = DecidedBatch(facts: facts)
         let outcomes = messages.map { decider.decide($0, at: now, in: &batch) }
@@ -119,8 +136,8 @@ struct DeciderTests {
         let leaving = registration(2, version: 1, installation: "1") { $0.unregister = true }
         let (batch, outcomes) = decide([
             registration(1, version: 1), leaving, registration(3, version: 1), push(4, installations: ["1"]),
-        ]) { $0.liveInstallations[keyHash] = Set(others) }
-        #expect(outcomes.map(\.ending) == [.registrationMalformed, .unregistered, .registered, .pushRequest])
+        ]) { $0.installations[keyHash] = Dictionary(others.map { ($0, .live(listByteCount: 0)) }) { first, _ in first } }
+        #expect(outcomes.map(\.ending) == [.registrationOverInstallations, .unregistered, .registered, .pushRequest])
         #expect(batch.pushes.isEmpty)
     }
 
@@ -137,10 +154,123 @@ struct DeciderTests {
         #expect(batch.settlements.last?.settlement == .ignored(.notForUs))
     }
 
+    @Test func `The same question is answered three times, and one whose answer did not go out once more`() {
+        let questions = (1...4).map { message($0, .query([keyHash]), statusID: 1) }
+        let other = message(5, .query([keyHash]))
+        let (_, outcomes) = decide(questions + [questions[0], other]) { $0.queryable = [keyHash: [QueryableRegistration()]] }
+        #expect(
+            outcomes.map(\.ending) == [
+                .queryAnswered, .queryAnswered, .queryAnswered, .queryRepeated, .queryAnswered, .queryAnswered,
+            ])
+        let spent = outcomes.flatMap(\.spendings)
+        #expect(spent.first == .answer(message: 1, question: Digest32(repeating: 1), byteCounts: [:]))
+        #expect(spent.count == 5)
+    }
+
+    @Test func `What a batch tells of a key is charged before the next message of it is answered`() {
+        var large = QueryableRegistration()
+        large.allowedKeyList = [[UInt8](repeating: 1, count: 256 << 10)]
+        let (batch, outcomes) = decide((1...40).map { message($0, .query([keyHash])) }) { $0.queryable = [keyHash: [large]] }
+        let endings = outcomes.map(\.ending)
+        let answerCount = endings.count { $0 == .queryAnswered }
+        #expect(answerCount == Limits.answerByteCapacity / (256 << 10))
+        #expect(endings.dropFirst(answerCount).allSatisfy { $0 == .queryLimited })
+        #expect(batch.settlements.count == 40 - answerCount)
+    }
+
+    @Test func `A key that registers too often hears INTERNAL_ERROR, and what is refused costs it nothing`() throws {
+        let refused = (1...50).map { registration($0, version: 0) }
+        let taken = (51...110).map { registration($0, version: UInt64($0)) }
+        let (batch, outcomes) = decide(refused + taken + [registration(111, version: 111)])
+        #expect(outcomes.dropLast().suffix(60).allSatisfy { $0.ending == .registered && $0.spendings == [.registration(keyHash)] })
+        #expect(outcomes[110].ending == .registrationOverRate)
+        let response = try PushNotificationRegistrationResponse.decode(#require(outcomes[110].reply).payload)
+        #expect(response.error == .internalError && !response.success)
+        guard case .register(let stored, _, _) = batch.registrations.last else {
+            Issue.record("nothing was registered")
+            return
+        }
+        #expect(stored.content.version == 110)
+    }
+
+    @Test func `Within a batch, lists of a key add up, and nothing but an unregistration makes nobody known`() {
+        let large = (1...3).map { number in
+            registration(Int64(number), version: 1, installation: "\(number)") {
+                $0.mutedChatList = Array(repeating: [UInt8](repeating: 1, count: 64), count: 3_900)
+            }
+        }
+        #expect(decide(large).outcomes.map(\.ending) == [.registered, .registered, .registrationOverLists])
+        let leaving = registration(1, version: 1) { $0.unregister = true }
+        let (_, outcomes) = decide([leaving, registration(2, version: 2, installation: "other")]) { $0.isStorageFull = true }
+        #expect(outcomes.map(\.ending) == [.registrationOverStorage, .registrationOverStorage])
+    }
+
+    // MARK: A target's bucket
+
+    /// So many requests for one device, each of another message and chat.
+    private func pushes(_ rows: ClosedRange<Int64>, type: PushNotificationType = .message, chat: [UInt8]? = nil) -> [OpenedEnvelope] {
+        rows.map { row in
+            push(row, messageID: UInt8(row)) { notification in
+                notification.type = type
+                notification.chatID = chat ?? [UInt8(row)]
+                notification.message = [UInt8(row)]
+            }
+        }
+    }
+
+    @Test func `Pushes beyond a target's bucket become one of each type, due with the next credits, and no sender is told`() throws {
+        let later = PushNotificationType(rawValue: 99)
+        let requests = pushes(2...101) + pushes(102...110, type: .requestToJoinCommunity, chat: [7]) + pushes(111...120, type: later)
+        let (batch, outcomes) = decide([registration(1, version: 1)] + requests)
+        #expect(batch.pushes.prefix(30).allSatisfy { $0.due == nil })
+        #expect(batch.pushes.dropFirst(30).map(\.due) == [5, 10].map { Timestamp(nanoseconds: $0 * 1_000_000_000) })
+        // The chats of the first differ, those of the other do not.
+        #expect(batch.pushes.dropFirst(30).map(\.push.content) == [.init(chatID: [], message: []), .init(chatID: [7], message: [110])])
+        #expect(batch.coalescedCount == 119 - 32)
+        #expect(outcomes.reduce(0) { $0 + $1.coalescedPushCount } == 119 - 32)
+        #expect(outcomes.dropFirst().flatMap(\.spendings).count == 32)
+        let replies = try outcomes.dropFirst().map { try PushNotificationResponse.decode(#require($0.reply).payload) }
+        #expect(replies.allSatisfy { $0.reports == replies[0].reports && $0.reports.map(\.success) == [true] })
+    }
+
+    @Test(arguments: [([5], [5], [9]), ([6], [], [])] as [([UInt8], [UInt8], [UInt8])])
+    func `A push that waits in the outbox takes in what is beyond the bucket`(chat: [UInt8], told: [UInt8], message: [UInt8]) {
+        let installation = Installation(keyHash: keyHash, installationID: "phone")
+        let (batch, _) = decide(pushes(9...9, chat: [5])) { facts in
+            facts.targets[installation] = target
+            facts.heldPushes[PushSlot(target: installation, type: .message)] = HeldPush(row: 3, content: .init(chatID: chat, message: [1]))
+        } allowing: { allowances in
+            for _ in 1...Limits.pushCapacity { allowances.spend(.push(installation)) }
+        }
+        #expect(batch.pushes.isEmpty && batch.coalescedCount == 1)
+        #expect(batch.coalesced.values.map { $0 } == [HeldPush(row: 3, content: .init(chatID: told, message: message))])
+    }
+
+    @Test func `What is filtered, has a wrong token, or was accepted before takes no credit`() {
+        let requests =
+            pushes(2...60, chat: [1]) + (61...120).map { row in push(row, messageID: UInt8(row)) { $0.accessToken = "wrong" } }
+            + (121...180).map { push($0, messageID: 200) }
+        let (batch, outcomes) = decide([registration(1, version: 1) { $0.mutedChatList = [[1]] }] + requests)
+        #expect(batch.filteredCount == 59 && batch.mergedCount == 59)
+        #expect(batch.pushes.count == 1 && batch.coalescedCount == 0)
+        #expect(outcomes.dropFirst().flatMap(\.spendings).count == 1)
+    }
+
+    @Test func `Pushes of the batch end with their registration`() {
+        let leaving = registration(3, version: 2) { $0.unregister = true }
+        let (left, _) = decide(
+            [registration(1, version: 1), push(2, messageID: 2), leaving, registration(4, version: 3), push(5, messageID: 5)])
+        #expect(left.pushes.map(\.outcome) == [.withdrawn, nil])
+        guard case .register(_, _, endsPushes: true) = left.registrations.first else {
+            Issue.record("what waits in the outbox would go on")
+            return
+        }
+    }
+
     @Test func `In dry run pushes are discarded`() {
         let dryRun = Decider(serverKey: decider.serverKey, registrationPolicy: decider.registrationPolicy, isDryRun: true)
         let (batch, _) = decide([registration(1, version: 1), push(2)], by: dryRun)
-        #expect(batch.pushes.map(\.isDiscarded) == [true])
+        #expect(batch.pushes.map(\.outcome) == [.discarded])
     }
 
     @Test func `Each thing is asked once, and only what will be looked at`() {

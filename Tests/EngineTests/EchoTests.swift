@@ -72,6 +72,30 @@ import Wire
         #expect(harness.replyCount(to: alice) == 2)
     }
 
+    @Test(arguments: [(40, 3), (80, 1)])
+    func `an answer above 4 KB is said once`(contactCount: Int, replyCount: Int) async throws {
+        let harness = try Harness()
+        let (alice, bob) = (ProtocolClient(server: harness.server), ProtocolClient(server: harness.server))
+        var registration = alice.registration()
+        registration.allowedKeyList = Array(repeating: [UInt8](repeating: 1, count: 64), count: contactCount)
+        let envelopes = [
+            try alice.envelope(registration), try bob.envelope(queryFor: [alice.keyHash], onTopicOf: alice.keyHash),
+        ]
+        try await harness.withServer(echoesReplies: true) { server in
+            try await server.publish(envelopes[0])
+            _ = try await alice.reply(1, from: harness)
+            try await server.publish(envelopes[1])
+            _ = try await bob.reply(1, from: harness)
+            await server.engine.waitUntilIdle()
+            for _ in 1...18 {
+                await harness.clock.sleepers(dueIn: .milliseconds(250))
+                harness.clock.advance(by: .milliseconds(250))
+            }
+            await harness.clock.sleepers(dueIn: .milliseconds(250))
+        }
+        #expect(harness.replyCount(to: bob) == replyCount)
+    }
+
     @Test func `another key's registration changes nothing`() async throws {
         let harness = try Harness()
         let alice = ProtocolClient(server: harness.server)

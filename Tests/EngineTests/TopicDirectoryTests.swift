@@ -22,7 +22,8 @@ import Wire
             let later = harness.wallTime.advanced(by: .seconds(1))
             var update = OutboxUpdate()
             update.tokens = [
-                .unregister(DeadToken(text: content.deviceToken, type: .apn, attemptedAt: later, reason: "", route: ""))
+                .unregister(
+                    DeadToken(text: content.deviceToken, type: .apn, apnTopic: content.apnTopic, attemptedAt: later, reason: "", route: ""))
             ]
             let gone = try await store.update(update, at: later)
             #expect(gone.count == 1)

@@ -1,7 +1,8 @@
 #if FUZZER
     import Foundation
 
-    // libFuzzer searches, guided by the code that an input reaches; a broken promise is a trap, and its input a file. `Scripts/fuzz` builds this.
+    // libFuzzer searches, guided by the code that an input reaches; a broken promise is a trap, and its input a file. `Scripts/fuzz` builds
+    // this.
 
     @_extern(c, "LLVMFuzzerRunDriver") private func runDriver(
         _ count: UnsafeMutablePointer<CInt>, _ arguments: UnsafeMutablePointer<UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>>,

@@ -304,8 +304,9 @@ struct CommandTests {
 
     @Test("a command that ends at once ends as it should each time, whether it got as far as the node or not")
     func ending() async throws {
-        for _ in 0..<100 { #expect(try await run(["doctor"]).exitCode == 64) }
-        for _ in 0..<20 { #expect(try await run(["doctor", "--server", server, "--node", "http://127.0.0.1:1"]).exitCode == 69) }
+        // It crashed in two runs of three when it ended while libcurl's thread was being started: twenty miss that once in 10^10 times.
+        for _ in 0..<20 { #expect(try await run(["doctor"]).exitCode == 64) }
+        for _ in 0..<5 { #expect(try await run(["doctor", "--server", server, "--node", "http://127.0.0.1:1"]).exitCode == 69) }
     }
 
     @Test("a node that is not there is 69, and names the address")

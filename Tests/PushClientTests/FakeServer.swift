@@ -166,7 +166,7 @@ final class FakeServer: MessageNode {
         let decision = state.withLock { state in
             if !state.refusals.isEmpty { return RegistrationDecision.refuse(state.refusals.removeFirst()) }
             let decision = RegistrationRules.decide(
-                facts, stored: state.versions[installation], liveInstallationCount: 0, policy: RegistrationPolicy())
+                facts, stored: state.versions[installation], key: RegisteringKey(), policy: RegistrationPolicy())
             if decision == .register { state.registrations[installation] = message }
             if decision == .unregister { state.registrations[installation] = nil }
             if decision == .register || decision == .unregister {

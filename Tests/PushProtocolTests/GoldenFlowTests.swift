@@ -77,12 +77,13 @@ private struct ServerInMemory {
 
         let installation = try #require(facts.installation(keyHash: client.hash))
         let decision = RegistrationRules.decide(
-            facts, stored: versions[installation], liveInstallationCount: registrations.keys.filter { $0 != installation }.count,
+            facts, stored: versions[installation],
+            key: RegisteringKey(liveInstallationCount: registrations.keys.count { $0 != installation }),
             policy: RegistrationPolicy(acceptRetransmission: false))
         switch decision {
         case .register: registrations[installation] = message
         case .unregister: registrations[installation] = nil
-        case .discard, .refuse, .unchanged: break
+        case .discard, .refuse, .limit, .unchanged: break
         }
         if decision == .register || decision == .unregister {
             versions[installation] = StoredVersion(
@@ -94,8 +95,8 @@ private struct ServerInMemory {
     func query(_ step: GoldenFlow.Step) throws -> PushNotificationQueryResponse? {
         let queryable = Dictionary(grouping: registrations, by: \.key.keyHash).mapValues { $0.map { QueryableRegistration($0.value) } }
         let keys = QueryRules.keys(of: try PushNotificationQuery.decode(step.in.decoded.payload.bytes))
-        let infos = QueryRules.infos(on: keys, in: queryable, serverPublicKey: publicKey.compressed)
-        return QueryRules.response(infos, messageID: try #require(Digest32(step.in.decoded.messageID.bytes)))
+        let answer = QueryRules.answer(on: keys, in: queryable, within: Allowances(), serverPublicKey: publicKey.compressed)
+        return QueryRules.response(answer.infos, messageID: try #require(Digest32(step.in.decoded.messageID.bytes)))
     }
 
     mutating func push(_ step: GoldenFlow.Step) throws -> (PushNotificationResponse, [Push]) {

@@ -1,3 +1,4 @@
+import Envelope
 import PushProtocol
 import StatusCrypto
 import TestSupport
@@ -56,7 +57,9 @@ import Wire
         let known = [
             first: ["b", "a", "ab"].map { id in registration { $0.installationID = id } }, second: [registration()],
         ]
-        let infos = QueryRules.infos(on: [second, Digest64(repeating: 3), first], in: known, serverPublicKey: serverPublicKey)
+        let infos = QueryRules.answer(
+            on: [second, Digest64(repeating: 3), first], in: known, within: Allowances(), serverPublicKey: serverPublicKey
+        ).infos
         #expect(infos.map(\.installationID) == [Fixture.installationID, "a", "ab", "b"])
         #expect(infos.map(\.publicKey) == [second.bytes, first.bytes, first.bytes, first.bytes])
     }
@@ -68,12 +71,41 @@ import Wire
             large.allowedKeyList = [[UInt8](repeating: 1, count: byteCount)]
             var known: [Digest64: [QueryableRegistration]] = [:]
             for key in keys { known[key] = [large] }
-            return QueryRules.infos(on: keys, in: known, serverPublicKey: serverPublicKey)
+            return QueryRules.answer(on: keys, in: known, within: Allowances(), serverPublicKey: serverPublicKey).infos
         }
         let halves = infos(keys, byteCount: Limits.maximumAnswerByteCount / 2 - 1_000)
         #expect(halves.map(\.publicKey) == [keys[0].bytes, keys[1].bytes])
         let wholes = infos(keys, byteCount: Limits.maximumAnswerByteCount)
         #expect(wholes.map(\.publicKey) == [keys[0].bytes])
+    }
+
+    @Test func `of each key, what is above 4 KB is charged, and nothing is told that is not left`() {
+        let (small, large) = (Digest64(repeating: 1), Digest64(repeating: 2))
+        let list = Array(repeating: [UInt8](repeating: 1, count: 64), count: 2_000)
+        let known = [
+            small: (1...12).map { number in registration { $0.installationID = "\(number)" } },
+            large: [registration { $0.allowedKeyList = list }, registration { $0.installationID = "without a list" }],
+        ]
+        func answer(_ allowances: Allowances) -> QueryRules.Answer {
+            QueryRules.answer(on: [small, large], in: known, within: allowances, serverPublicKey: serverPublicKey)
+        }
+        var allowances = Allowances()
+        let byteCount = answer(allowances).infos.suffix(2).reduce(0) { $0 + $1.encodedByteCount }
+        #expect(answer(allowances).byteCounts == [large: byteCount - Limits.freeAnswerByteCount])
+        #expect(answer(allowances).infos.count == 14 && !answer(allowances).isCut)
+
+        var answerCount = 0
+        while !answer(allowances).isCut {
+            allowances.spend(
+                .answer(message: Int64(answerCount), question: Digest32(), byteCounts: answer(allowances).byteCounts))
+            answerCount += 1
+        }
+        // As many as may ask in one moment; then still all that is small, of both keys.
+        #expect(answerCount == Limits.answerByteCapacity / (byteCount - Limits.freeAnswerByteCount))
+        #expect(answer(allowances).infos.count == 13)
+        #expect(answer(allowances).byteCounts.isEmpty)
+        allowances.now = allowances.now.advanced(by: Limits.answerByteInterval * byteCount)
+        #expect(answer(allowances).infos.count == 14)
     }
 
     @Test func `an info carries installation, key hash, grant, version and the server's key`() {

@@ -10,10 +10,11 @@ import Wire
 
     private func decide(
         _ message: PushNotificationRegistration, grantIsValid: Bool = true, digest: Digest32 = Digest32(repeating: 1),
-        stored: StoredVersion? = nil, others: Int = 0, policy: RegistrationPolicy = RegistrationPolicy(acceptRetransmission: false)
+        stored: StoredVersion? = nil, key: RegisteringKey = RegisteringKey(),
+        policy: RegistrationPolicy = RegistrationPolicy(acceptRetransmission: false)
     ) -> RegistrationDecision {
         let facts = RegistrationFacts(content: .message(message), grantIsValid: grantIsValid, plaintextDigest: digest)
-        return RegistrationRules.decide(facts, stored: stored, liveInstallationCount: others, policy: policy)
+        return RegistrationRules.decide(facts, stored: stored, key: key, policy: policy)
     }
 
     private func stored(_ version: UInt64, digest: Digest32 = Digest32(repeating: 1), isRegistered: Bool = true) -> StoredVersion {
@@ -31,7 +32,7 @@ import Wire
         content: RegistrationFacts.Content, expected: RegistrationDecision
     ) {
         let facts = RegistrationFacts(content: content, grantIsValid: true, plaintextDigest: Digest32())
-        #expect(RegistrationRules.decide(facts, stored: nil, liveInstallationCount: 0, policy: RegistrationPolicy()) == expected)
+        #expect(RegistrationRules.decide(facts, stored: nil, key: RegisteringKey(), policy: RegistrationPolicy()) == expected)
         #expect(facts.installation(keyHash: Fixture.keyHash) == nil)
     }
 
@@ -109,7 +110,7 @@ import Wire
         message.installationID = Fixture.installationID
         message.unregister = true
         #expect(decide(message, grantIsValid: false) == .unregister)
-        #expect(decide(message, grantIsValid: false, others: 1_000) == .unregister)
+        #expect(decide(message, grantIsValid: false, key: RegisteringKey(liveInstallationCount: 1_000)) == .unregister)
     }
 
     @Test(arguments: [
@@ -187,30 +188,101 @@ import Wire
         #expect(decide(message) == (isUsable ? .register : .refuse(.malformedMessage)))
     }
 
-    @Test(arguments: [(63, RegistrationDecision.register), (64, .refuse(.malformedMessage))])
-    func `a key has at most 64 installations, this one included`(others: Int, expected: RegistrationDecision) {
-        #expect(decide(Fixture.registration(), others: others) == expected)
-        #expect(decide(Fixture.registration(), stored: stored(4), others: others) == expected)
+    @Test func `row 11: only the apps that are named are served, if any are`() {
+        let policy = RegistrationPolicy(apnTopics: ["im.status.ethereum", "org.example"])
+        #expect(decide(Fixture.registration(), policy: policy) == .register)
+        #expect(decide(Fixture.registration { $0.apnTopic = "org.example.other" }, policy: policy) == .refuse(.malformedMessage))
+        let firebase = Fixture.registration {
+            $0.tokenType = .firebase
+            $0.apnTopic = "org.example.other"
+        }
+        #expect(decide(firebase, policy: policy) == .register)
     }
 
-    @Test(
-        "A list has at most 20,000 entries",
-        arguments: [
-            { $0.allowedKeyList = $1 }, { $0.blockedChatList = $1 }, { $0.allowedMentionsChatList = $1 }, { $0.mutedChatList = $1 },
-        ] as [@Sendable (inout PushNotificationRegistration, [[UInt8]]) -> Void])
-    func lists(set: @Sendable (inout PushNotificationRegistration, [[UInt8]]) -> Void) {
-        #expect(decide(Fixture.registration { set(&$0, Array(repeating: [1], count: 20_000)) }) == .register)
-        #expect(decide(Fixture.registration { set(&$0, Array(repeating: [1], count: 20_001)) }) == .refuse(.malformedMessage))
+    @Test(arguments: [0, 255, 256, 34_000])
+    func `row 11: what Firebase's devices say of a bundle id is never stored, however long`(byteCount: Int) {
+        let content = Fixture.registration {
+            $0.tokenType = .firebase
+            $0.apnTopic = String(repeating: "t", count: byteCount)
+        }
+        #expect(decide(content) == .register)
+        let stored = Registration(keyHash: Fixture.keyHash, content: content, plaintextDigest: Digest32())
+        #expect(stored.content.apnTopic.isEmpty)
+    }
+
+    @Test(arguments: [(63, RegistrationDecision.register), (64, .limit(.installations))])
+    func `row 9a: a key has at most 64 installations, this one included`(others: Int, expected: RegistrationDecision) {
+        let key = RegisteringKey(liveInstallationCount: others)
+        #expect(decide(Fixture.registration(), key: key) == expected)
+        #expect(decide(Fixture.registration(), stored: stored(4), key: key) == expected)
+    }
+
+    @Test func `row 9a: a key has at most 256 rows, with those of installations that left`() {
+        #expect(decide(Fixture.registration(), key: RegisteringKey(rowCount: 255)) == .register)
+        #expect(decide(Fixture.registration(), key: RegisteringKey(rowCount: 256)) == .limit(.installations))
+        #expect(decide(Fixture.registration(), stored: stored(4), key: RegisteringKey(rowCount: 256)) == .register)
+    }
+
+    @Test func `row 9b: who has registered too often waits, and may leave at any time`() {
+        var key = RegisteringKey(isKnown: true)
+        key.mayRegister = false
+        #expect(decide(Fixture.registration(), key: key) == .limit(.rate))
+        #expect(decide(Fixture.registration { $0.unregister = true }, key: key) == .unregister)
+        // What is there already takes nothing.
+        let same = Fixture.registration { $0.version = 5 }
+        #expect(decide(same, stored: stored(5), key: key, policy: RegistrationPolicy()) == .unchanged)
+    }
+
+    @Test(arguments: [false, true])
+    func `row 9b: when the storage is full, only known keys store more`(isKnown: Bool) {
+        var key = RegisteringKey(isKnown: isKnown)
+        key.isStorageFull = true
+        let leaving = Fixture.registration { $0.unregister = true }
+        #expect(decide(Fixture.registration(), key: key) == (isKnown ? .register : .limit(.storage)))
+        #expect(decide(leaving, key: key) == (isKnown ? .unregister : .limit(.storage)))
+        #expect(decide(leaving, stored: stored(4), key: key) == .unregister)
+    }
+
+    private static let lists: [@Sendable (inout PushNotificationRegistration, [[UInt8]]) -> Void] = [
+        { $0.allowedKeyList = $1 }, { $0.blockedChatList = $1 }, { $0.allowedMentionsChatList = $1 }, { $0.mutedChatList = $1 },
+    ]
+
+    @Test(arguments: lists)
+    func `row 9a: a list has at most 4,000 entries`(set: @Sendable (inout PushNotificationRegistration, [[UInt8]]) -> Void) {
+        #expect(decide(Fixture.registration { set(&$0, Array(repeating: [1], count: 4_000)) }) == .register)
+        #expect(decide(Fixture.registration { set(&$0, Array(repeating: [1], count: 4_001)) }) == .limit(.lists))
+    }
+
+    /// An entry of 64 bytes takes 66, as in the reference's lists.
+    @Test(arguments: lists)
+    func `row 9a: the lists of an installation have at most 256 KiB, those of a key 512`(
+        set: @Sendable (inout PushNotificationRegistration, [[UInt8]]) -> Void
+    ) {
+        func registration(_ count: Int) -> PushNotificationRegistration {
+            Fixture.registration { set(&$0, Array(repeating: [UInt8](repeating: 1, count: 64), count: count)) }
+        }
+        #expect(registration(1_201).listByteCount == 79_266)
+        #expect(decide(registration(1_201)) == .register)
+        #expect(decide(registration(3_971)) == .register)
+        #expect(decide(registration(3_972)) == .limit(.lists))
+        func beside(_ byteCount: Int) -> RegisteringKey { RegisteringKey(liveInstallationCount: 1, listByteCount: byteCount) }
+        #expect(decide(registration(1), key: beside(512 * 1_024 - 66)) == .register)
+        #expect(decide(registration(1), key: beside(512 * 1_024 - 65)) == .limit(.lists))
+        #expect(decide(registration(0), key: beside(1 << 30)) == .register)
     }
 
     /// Breaks every row from the last to the first: at each step the row broken last, the earliest, must decide.
     @Test func `the first check that fails decides`() {
         let conflict = stored(9)
-        var message = Fixture.registration { $0.blockedChatList = Array(repeating: [], count: 20_001) }
+        var message = Fixture.registration { $0.apnTopic = "" }
         #expect(decide(message) == .refuse(.malformedMessage))
         message.tokenType = TokenType(rawValue: 7)
-        message.apnTopic = ""
         #expect(decide(message) == .refuse(.unsupportedTokenType))
+        var busy = RegisteringKey()
+        busy.mayRegister = false
+        #expect(decide(message, key: busy) == .limit(.rate))
+        message.blockedChatList = Array(repeating: [], count: 4_001)
+        #expect(decide(message, key: busy) == .limit(.lists))
         message.deviceToken = ""
         #expect(decide(message) == .refuse(.malformedMessage))
         #expect(decide(message, stored: conflict) == .refuse(.versionMismatch))
@@ -225,7 +297,9 @@ import Wire
     @Test(arguments: [
         (RegistrationDecision.register, true, RegistrationError.unknown), (.unregister, true, .unknown), (.unchanged, true, .unknown),
         (.refuse(.malformedMessage), false, .malformedMessage), (.refuse(.versionMismatch), false, .versionMismatch),
-        (.refuse(.unsupportedTokenType), false, .unsupportedTokenType),
+        (.refuse(.unsupportedTokenType), false, .unsupportedTokenType), (.limit(.lists), false, .malformedMessage),
+        (.limit(.installations), false, .malformedMessage), (.limit(.rate), false, .internalError),
+        (.limit(.storage), false, .internalError),
     ])
     func `a reply says what was decided and names the request`(
         decision: RegistrationDecision, success: Bool, error: RegistrationError

@@ -165,11 +165,15 @@ extension PushStore {
 
     /// Ends all registrations with a device token.
     func unregister(
-        token: String, type: TokenType = .apn, attemptedAt: Timestamp, at now: Timestamp
+        token: String, type: TokenType = .apn, apnTopic: String = "im.status.ethereum", tried: TargetRegistration? = nil,
+        attemptedAt: Timestamp, at now: Timestamp
     ) async throws -> [ChangedRegistration] {
         var update = OutboxUpdate()
         update.tokens = [
-            .unregister(DeadToken(text: token, type: type, attemptedAt: attemptedAt, reason: "Unregistered", route: "ios"))
+            .unregister(
+                DeadToken(
+                    text: token, type: type, apnTopic: apnTopic, tried: tried, attemptedAt: attemptedAt, reason: "Unregistered",
+                    route: "ios"))
         ]
         return try await self.update(update, at: now)
     }

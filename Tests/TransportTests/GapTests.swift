@@ -100,6 +100,40 @@ struct GapTests {
         }
     }
 
+    @Test func `a second reader at the node is told, until it is gone for a while`() async throws {
+        try await world.withNode(.init(pubsubTopics: [TestNode.topic])) { node async throws in
+            let transport = world.transport(node.url)
+            try await world.whileRunning(transport) { () async throws in
+                try await world.send([1])
+                await world.pass(WakuWorld.interval)
+                #expect(transport.warnings == [])
+                try await world.send([2])
+                #expect(try await node.wakuNode.takeMessages(on: TestNode.topic)?.count == 1)
+                await world.pass(.seconds(60), dueIn: WakuWorld.idle)
+                await world.pass(WakuWorld.interval)
+                #expect(world.receiver.numbers == [1, 2])
+                #expect(transport.troubles == [])
+                #expect(transport.warnings.count == 1 && transport.warnings[0].contains("something else reads from this node"))
+                for _ in 1...10 { await world.pass(.seconds(60), dueIn: WakuWorld.idle) }
+                #expect(transport.warnings == [])
+            }
+        }
+    }
+
+    @Test(arguments: [false, true]) func `a shard on which nobody speaks is told after an hour`(hasSpoken: Bool) async throws {
+        try await whileReceiving { transport async throws in
+            if hasSpoken { try await world.send([1], contentTopic: "/foreign/1/a/b") }
+            await world.pass(WakuWorld.interval)
+            for _ in 1...60 { await world.pass(.seconds(60), dueIn: WakuWorld.idle) }
+            #expect(transport.troubles == [])
+            let words = hasSpoken ? "no message for 60 minutes" : "no message yet, in 60 minutes: do the clients speak on another shard?"
+            #expect(transport.warnings == ["\(TestNode.topic): \(words)"])
+            try await world.send([2], contentTopic: "/foreign/1/a/b")
+            await world.pass(WakuWorld.interval)
+            #expect(transport.warnings == [])
+        }
+    }
+
     @Test func `duplicates and another order change nothing`() async throws {
         world.control.faults.copies = 10
         world.control.faults.isReversed = true

@@ -90,6 +90,7 @@ struct TopicPollTests {
         poll.note(.accepted)
         #expect(poll.action.delay == .milliseconds(500))
         #expect(poll.note(.missed).overflowCount == 50)
+        #expect(!poll.action.hasOtherReader)
         #expect(poll.action.work == .take)
         #expect(poll.action.delay == .zero)
         poll.note(.took(batch(49)))
@@ -105,7 +106,9 @@ struct TopicPollTests {
         poll.note(.took(batch(20)))
         poll.note(.accepted)
         #expect(poll.note(.missed).overflowCount == 39)
+        #expect(poll.action.hasOtherReader)
         poll.note(.took(batch(20)))
+        #expect(!poll.action.hasOtherReader)
         #expect(poll.action.reception == nil)
     }
 

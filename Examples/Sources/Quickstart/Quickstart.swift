@@ -1,14 +1,25 @@
+import Foundation
 import PushClient
 
 /// Two people and a push server: Alice's phone registers, Bob finds it and has it notified.
 ///
 ///     pushserver serve &
-///     Quickstart "$(pushserver identity | cut -d '"' -f 4)"
+///     Quickstart "$(pushserver identity --plain)"
 ///
 /// `swift build` of the repository builds it too; this folder is how the package of an app looks.
 @main
 struct Quickstart {
-    static func main() async throws {
+    static func main() async {
+        do {
+            try await run()
+        } catch {
+            // What went wrong, in a sentence: a wrong key, a node that is not there, a server that says no.
+            FileHandle.standardError.write(Data("Quickstart: \(error)\n".utf8))
+            exit(1)
+        }
+    }
+
+    private static func run() async throws {
         guard let key = CommandLine.arguments.dropFirst().first else {
             print("usage: Quickstart SERVER-KEY [NODE-URL]")
             return

@@ -6,7 +6,6 @@ import HummingbirdCore
 import Logging
 import NIOCore
 import ServiceLifecycle
-import StatusCrypto
 
 /// The operator's HTTP face: health, metrics, identity (INTERFACE.md, "Admin HTTP"). On loopback by default.
 struct AdminServer: Service {
@@ -32,20 +31,25 @@ struct AdminServer: Service {
         var allowedHosts: [String]
     }
 
-    /// Scrapers and health checks are few; more connections than this are nobody's intention.
-    private static let maximumConnectionCount = 64
+    /// Scrapers and health checks are few: so many connections are nobody's intention. Far more than a scraper that leaks some would
+    /// open within ``idleTimeout``, for what finds no room is a health check that fails.
+    private static let maximumConnectionCount = 1_024
+    /// A connection on which nothing has come for so long is closed, and leaves its room to others.
+    private static let idleTimeout = TimeAmount.seconds(30)
     /// An entry of gorush's log is some hundred bytes.
     private static let maximumBodyByteCount = 64 << 10
     private static let feedbackSecretHeader = HTTPField.Name("X-Feedback-Secret") ?? .authorization
 
     private let address: ListenAddress
     private let content: Content
+    private let feedbackSecret: FeedbackSecret
     private let logger: Logger
     private let onListening: @Sendable (ListenAddress) async -> Void
 
     init(address: ListenAddress, content: Content, logger: Logger, onListening: @escaping @Sendable (ListenAddress) async -> Void) {
         self.address = address
         self.content = content
+        feedbackSecret = FeedbackSecret(content.feedbackSecret, logger: logger)
         self.logger = logger
         self.onListening = onListening
     }
@@ -54,6 +58,7 @@ struct AdminServer: Service {
         let host = address.host
         let application = Application(
             router: router(),
+            server: .http1(configuration: .init(idleTimeout: Self.idleTimeout)),
             configuration: ApplicationConfiguration(
                 address: .hostname(host, port: address.port),
                 availableConnectionsDelegate: MaximumAvailableConnections(Self.maximumConnectionCount)),
@@ -83,7 +88,12 @@ struct AdminServer: Service {
             Self.respond(.ok, content.identityJSON, type: "application/json")
         }
         if content.feedback != nil {
-            router.post("gorush/feedback") { [content] request, _ in try await Self.takeFeedback(request, content) }
+            router.post("gorush/feedback") { [content, feedbackSecret] request, _ in
+                guard feedbackSecret.isShown(by: request.headers[values: Self.feedbackSecretHeader].first) else {
+                    return Self.respond(.unauthorized, "", type: "text/plain")
+                }
+                return try await Self.takeFeedback(request, content)
+            }
         }
         router.post("dead-tokens/restore") { [content] request, _ in try await Self.restore(request, content) }
         return router
@@ -91,10 +101,6 @@ struct AdminServer: Service {
 
     /// gorush asks once and takes nothing but 200 for an answer (GORUSH.md §8).
     private static func takeFeedback(_ request: Request, _ content: Content) async throws -> Response {
-        if let secret = content.feedbackSecret {
-            let shown = request.headers[values: feedbackSecretHeader].first ?? ""
-            guard ConstantTime.equal(Array(shown.utf8), Array(secret.utf8)) else { return respond(.unauthorized, "", type: "text/plain") }
-        }
         let body = try await request.body.collect(upTo: maximumBodyByteCount)
         guard let failure = GorushFailure(feedback: Array(body.readableBytesView)) else {
             return respond(.badRequest, "not an entry of gorush's log", type: "text/plain")

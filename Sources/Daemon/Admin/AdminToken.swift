@@ -1,4 +1,4 @@
-import Foundation
+import KeyFiles
 import StatusCrypto
 
 /// What a tool shows to change a running server's state: a random word in a file beside the database that only its owner can read.
@@ -11,8 +11,11 @@ struct AdminToken: Sendable {
     init(writingTo path: String) throws(AdminTokenError) {
         var random = SecureRandom()
         text = Hex.encode(random.bytes(32))
-        let written = FileManager.default.createFile(atPath: path, contents: Data(text.utf8), attributes: [.posixPermissions: 0o600])
-        guard written else { throw AdminTokenError(description: "the admin token cannot be written to \(path)") }
+        do {
+            try PrivateFile(path: path).write(text, replaces: true)
+        } catch {
+            throw AdminTokenError(description: "the admin token cannot be written to \(path): \(error)")
+        }
     }
 
     /// - Parameter authorization: the header of a request.

@@ -1,7 +1,7 @@
 import Foundation
 import Logging
 
-/// One JSON object a line on standard error: `time`, `level`, `label`, `message`, and the metadata under its own keys.
+/// One JSON object a line on standard error: `time`, `level`, `label`, `module`, `message`, and the metadata under its own keys.
 struct JSONLogHandler: LogHandler {
     let label: String
     var logLevel: Logger.Level = .info
@@ -25,6 +25,7 @@ struct JSONLogHandler: LogHandler {
         line["time"] = Date.now.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
         line["level"] = event.level.rawValue
         line["label"] = label
+        line["module"] = event.source
         line["message"] = event.message.description
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]

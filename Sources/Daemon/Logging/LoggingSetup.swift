@@ -9,7 +9,7 @@ package enum LoggingSetup {
         LoggingSystem.bootstrap { label in
             var handler: any LogHandler =
                 switch format {
-                case .text: StreamLogHandler.standardError(label: label)
+                case .text: TextLogHandler()
                 case .json: JSONLogHandler(label: label)
                 }
             handler.logLevel = level

@@ -13,9 +13,10 @@ final class ProcessLifetime: Sendable {
     typealias NamedService = (name: String, service: any Service)
 
     /// For the last line of a log that nobody reads.
-    private static let lastLineLimit = DispatchTimeInterval.seconds(1)
+    private static let lastLineLimit = Duration.seconds(1)
 
     private let limits: ShutdownLimits
+    private let serviceManager: ServiceManager?
     private let logger: Logger
     private let isEnding = Atomic(false)
     private let shutdown = Notify()
@@ -24,8 +25,9 @@ final class ProcessLifetime: Sendable {
     private let signals = Mutex<[any DispatchSourceSignal]>([])
 
     /// From here on signals are caught: one that comes before ``run(_:)`` is not forgotten.
-    init(limits: ShutdownLimits, logger: Logger) {
+    init(limits: ShutdownLimits, serviceManager: ServiceManager? = nil, logger: Logger) {
         self.limits = limits
+        self.serviceManager = serviceManager
         self.logger = logger
         let isCaught = DispatchGroup()
         signals.withLock { signals in
@@ -76,6 +78,7 @@ final class ProcessLifetime: Sendable {
         } else if isEnding.exchange(true, ordering: .relaxed) {
             Self.endAtOnce(by: signal)
         } else {
+            serviceManager?.tell(.stopping(atMost: limits.process + Self.lastLineLimit), .status("draining"))
             log(.notice, "draining; a second signal ends the process at once", ["gracePeriod": "\(limits.gracePeriod.settingText)"])
             after(limits.gracePeriod) { $0.log(.warning, "the grace period is over: what is under way is given up") }
             after(limits.process) { $0.end() }
@@ -89,7 +92,7 @@ final class ProcessLifetime: Sendable {
 
     private func end() {
         let line = log(.error, "something hangs: the process ends all the same; what was accepted is in the database")
-        _ = line.wait(timeout: .now() + Self.lastLineLimit)
+        _ = line.wait(timeout: .now() + Self.lastLineLimit / .seconds(1))
         _exit(0)
     }
 

@@ -22,6 +22,8 @@ extension Settings {
             "gorush.maximumRequestsInFlight", default: delivery.maximumRequestsInFlight, in: 1...256)
         delivery.maximumNotificationsInFlight = reader.integer(
             "gorush.maximumNotificationsInFlight", default: delivery.maximumNotificationsInFlight, in: 1...100_000)
+        delivery.maximumQueuedPushCount = reader.integer(
+            "gorush.maximumQueuedPushes", default: delivery.maximumQueuedPushCount, in: 1_000...100_000_000)
         delivery.deadTokenWaveShare = reader.share("gorush.deadTokenWaveShare", default: delivery.deadTokenWaveShare)
         // gorush drops a header whose value has a colon, without a word (GORUSH.md §8).
         let feedbackSecret = reader.secret("gorush.feedbackSecret", expected: "a text without colons, which gorush could not send") {

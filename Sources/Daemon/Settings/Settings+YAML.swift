@@ -1,3 +1,5 @@
+import SettingsSources
+
 extension Settings {
     /// The settings in the order in which they are read, as YAML that reads back to the same configuration.
     static func yaml(_ settings: [SettingsReader.Effective]) -> String {

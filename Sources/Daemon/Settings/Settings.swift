@@ -2,6 +2,7 @@ package import Delivery
 import Foundation
 package import Logging
 package import PushProtocol
+package import SettingsSources
 package import Transport
 
 /// The validated configuration. `Config/pushserver.yaml` documents every key.
@@ -26,6 +27,10 @@ package struct Settings: Sendable {
     package var embeddedListen: [ListenAddress]
     /// The URL of each node, at least one.
     package var wakuURLs: [String]
+    /// For a proxy in front of the nodes.
+    package var wakuHeaders: [(name: String, value: String)]
+    /// PEM; nil: the certificates that the system trusts.
+    package var wakuCertificateAuthorityFile: String?
     package var waku: WakuTransport.Configuration
     /// nil: dry run, no push leaves the machine.
     package var delivery: DeliveryConfiguration?
@@ -55,27 +60,18 @@ package struct Settings: Sendable {
     package static func load(
         file: String?, flags: [String: String], environment: [String: String] = ProcessInfo.processInfo.environment
     ) throws(SettingsError) -> Settings {
-        let path = file ?? environment[SettingsSource.configurationFileVariable]
-        var yaml: String?
-        if let path {
-            do {
-                yaml = try String(contentsOf: URL(filePath: path), encoding: .utf8)
-            } catch {
-                throw SettingsError(problems: ["configuration file \(path): \(error.localizedDescription)"])
-            }
-        }
-        let source = SettingsSource(
-            yaml: yaml, fileName: path ?? "the configuration file", environment: environment, flags: flags)
+        let source = try SettingsSource(file: file, environment: environment, flags: flags)
         return try Settings(source, environment: environment)
     }
 
     /// - Throws: `SettingsError` with every problem at once.
     package init(_ source: SettingsSource, environment: [String: String]) throws(SettingsError) {
         var reader = SettingsReader(source)
-        let folder = Self.stateFolder(environment)
+        let paths = ServerPaths(environment: environment)
 
-        identityKeyFile = reader.string("identity.keyFile", default: folder + "/identity.key")
-        storagePath = reader.string("storage.path", default: folder + "/pushserver.sqlite")
+        identityKeyFile = reader.string(ServerPaths.keyFileSetting, default: paths.keyFile)
+        storagePath = reader.string(ServerPaths.databaseSetting, default: paths.database)
+        let maximumStoredByteCount = reader.optionalInteger("storage.maximumBytes", in: (1 << 20)...Int.max)
 
         transportKind = reader.choice("transport.kind", default: .embedded)
         pubsubTopics = reader.list(
@@ -91,6 +87,8 @@ package struct Settings: Sendable {
         waku.usesHistory = reader.bool("transport.waku.history", default: waku.usesHistory)
         waku.storePeerAddress = reader.multiaddress("transport.waku.storePeer")
         waku.confirmsPublishing = reader.bool("transport.waku.confirmPublishing", default: waku.confirmsPublishing)
+        wakuHeaders = reader.headers("transport.waku.headers")
+        wakuCertificateAuthorityFile = reader.existingFile("transport.waku.certificateAuthorityFile")
         waku.concurrentPostCount = reader.optionalInteger("transport.waku.concurrentPosts", in: 1...64)
 
         (delivery, feedbackSecret) = Self.gorush(&reader)
@@ -100,7 +98,10 @@ package struct Settings: Sendable {
         }
 
         registrationPolicy = RegistrationPolicy(
-            acceptRetransmission: reader.bool("registration.acceptRetransmission", default: true))
+            acceptRetransmission: reader.bool("registration.acceptRetransmission", default: true), apnTopics: Self.apnTopics(&reader),
+            maximumStoredByteCount: maximumStoredByteCount)
+        // Apple must take them: one that it refuses is no stranger's invention.
+        delivery?.knownTopics = registrationPolicy.apnTopics ?? []
 
         adminListen = reader.address("admin.listen", default: ListenAddress(host: "127.0.0.1", port: 8646))
         adminAllowedHosts = reader.list(
@@ -131,6 +132,23 @@ package struct Settings: Sendable {
         return urls
     }
 
+    /// nil: every app is served.
+    private static func apnTopics(_ reader: inout SettingsReader) -> Set<String>? {
+        let key = "registration.apnTopics"
+        let topics = reader.optional(key) { reader in
+            reader.list(
+                key, default: [], expected: "a list of bundle ids", isSet: true, parse: { $0.isEmpty ? nil : $0 }, show: { $0 })
+        }
+        if topics?.isEmpty == true { reader.note("\(key): expected at least one bundle id, or none of the setting to serve every app") }
+        return topics.map { Set($0) }
+    }
+
+    /// What is allowed, and better set otherwise.
+    package var recommendations: [String] {
+        guard delivery != nil, registrationPolicy.apnTopics == nil else { return [] }
+        return ["registration.apnTopics: name the bundle ids of your apps; without it strangers may have pushes sent to any app of anybody"]
+    }
+
     private static func notePortsInUseTwice(_ addresses: [(key: String, address: ListenAddress)], _ reader: inout SettingsReader) {
         for (index, one) in addresses.enumerated() {
             for other in addresses[..<index] where one.address.collides(with: other.address) {
@@ -143,12 +161,6 @@ package struct Settings: Sendable {
         text.isEmpty || text.contains(where: { $0 == "/" || $0 == ":" || $0 == "*" || $0.isWhitespace }) ? nil : text.lowercased()
     }
 
-    /// systemd names a folder for the state of a service; a user has one by the XDG rules.
-    private static func stateFolder(_ environment: [String: String]) -> String {
-        if let folder = environment["STATE_DIRECTORY"], !folder.isEmpty { return folder }
-        return (environment["HOME"] ?? ".") + "/.local/state/pushserver"
-    }
-
     /// Static shards only: `/waku/2/rs/CLUSTER/SHARD`, both 16 bits (WAKU_REST.md §2.5).
     private static func parsePubsubTopic(_ text: String) -> String? {
         let parts = text.split(separator: "/", omittingEmptySubsequences: false)
@@ -157,11 +169,4 @@ package struct Settings: Sendable {
         else { return nil }
         return text
     }
-}
-
-/// Everything that is wrong with a configuration, at once.
-package struct SettingsError: Error, CustomStringConvertible {
-    package var problems: [String]
-
-    package var description: String { problems.joined(separator: "\n") }
 }

@@ -1,4 +1,6 @@
 import Foundation
+import KeyFiles
+import SettingsSources
 
 /// Reads settings by key and type, and notes everything that is wrong instead of stopping at the first problem.
 ///
@@ -81,28 +83,54 @@ struct SettingsReader {
         source.find(key) != nil
     }
 
-    /// Like a text, and not shown.
+    /// Like a text, and not shown: the setting, or the only line of the file that `KEYFile` names.
     mutating func secret(
         _ key: String, expected: String = "a text", _ isAllowed: (String) -> Bool = { !$0.isEmpty }
     ) -> String? {
-        optionalText(key) { reader in
+        let text = optionalText(key) { reader in
             reader.value(key, "", expected: expected, isSecret: true) {
                 isAllowed($0) ? $0 : nil
             } show: { _ in
                 "REDACTED"
             }
         }
+        guard let lines = privateLines(insteadOf: key) else { return text }
+        guard lines.count == 1, isAllowed(lines[0]) else {
+            note("\(key)File: expected one line with \(expected) in the file")
+            return nil
+        }
+        return lines[0]
     }
 
-    /// HTTP headers, `Name: value` each; values are not shown.
+    /// HTTP headers, `Name: value` each; values are not shown. The setting, or the lines of the file that `KEYFile` names.
     mutating func headers(_ key: String) -> [(name: String, value: String)] {
-        list(key, default: [], expected: "a list of headers like \"Authorization: Bearer x\"", isSecret: true) {
-            text -> (name: String, value: String)? in
-            guard let colon = text.firstIndex(of: ":"), colon != text.startIndex else { return nil }
-            return (String(text[..<colon]), text[text.index(after: colon)...].trimmingCharacters(in: .whitespaces))
-        } show: {
-            "\($0.name): REDACTED"
+        let expected = "a list of headers like \"Authorization: Bearer x\""
+        let headers = list(key, default: [], expected: expected, isSecret: true, parse: Self.parseHeader) { "\($0.name): REDACTED" }
+        guard let lines = privateLines(insteadOf: key) else { return headers }
+        let parsed = lines.compactMap(Self.parseHeader)
+        if parsed.isEmpty || parsed.count != lines.count { note("\(key)File: expected \(expected) in the file, one a line") }
+        return parsed
+    }
+
+    private static func parseHeader(_ text: String) -> (name: String, value: String)? {
+        guard let colon = text.firstIndex(of: ":"), colon != text.startIndex else { return nil }
+        return (String(text[..<colon]), text[text.index(after: colon)...].trimmingCharacters(in: .whitespaces))
+    }
+
+    /// The lines of the file that holds a secret in the place of a setting: mode 0600, or a credential of systemd.
+    ///
+    /// - Returns: nil when there is none, or it cannot be used.
+    private mutating func privateLines(insteadOf key: String) -> [String]? {
+        let fileKey = key + "File"
+        guard let path = optionalString(fileKey) else { return nil }
+        if isSet(key) { note("\(fileKey): of no use beside \(key); leave one of the two out") }
+        do {
+            if let text = try PrivateFile(path: path).read() { return text.split(whereSeparator: \.isNewline).map(String.init) }
+            note("\(fileKey): \(path) is not there")
+        } catch {
+            note("\(fileKey): \(path): \(error)")
         }
+        return nil
     }
 
     /// Where a node of the Waku network is found, like `/dns4/…/tcp/30303/p2p/16Uiu2…`; nil when it is not set.

@@ -13,8 +13,8 @@ enum GorushAnswer: Sendable, Equatable {
     case overLimit(Int)
     /// Nothing was sent and the same batch will be refused again.
     ///
-    /// In gorush's own words: what something in front of it refuses may be well another time. Nil: it could not even be written as JSON.
-    case refused(message: String?)
+    /// In gorush's own words: what something in front of it refuses may be well another time.
+    case refused(message: String)
     /// Nothing was sent: the body is larger than something in front of gorush lets through.
     case tooLarge
     /// Nothing was sent: wrong URL, missing credentials or an untrusted certificate, or something that is no gorush. `status` is nil if
@@ -60,11 +60,22 @@ enum GorushAnswer: Sendable, Equatable {
     }
 
     private static func taken(_ body: [UInt8], expectedCount: Int) -> GorushAnswer {
+        if let count = countOfPlainSuccess(body) {
+            return count >= expectedCount ? .accepted(failures: []) : .short(expected: expectedCount, counted: count)
+        }
         guard let accepted = try? JSONDecoder().decode(AcceptedBody.self, from: Data(body)), accepted.success == "ok" else {
             return .unknown
         }
         guard accepted.counts >= expectedCount else { return .short(expected: expectedCount, counted: accepted.counts) }
         return .accepted(failures: accepted.logs ?? [])
+    }
+
+    /// What gorush counted, if the answer is the usual one to the byte: to read it as JSON takes a tenth of the time of a push.
+    private static func countOfPlainSuccess(_ body: [UInt8]) -> Int? {
+        let (beginning, end) = (#"{"counts":"#.utf8, #","logs":[],"success":"ok"}"#.utf8)
+        let digits = body.dropFirst(beginning.count).dropLast(end.count)
+        guard (1...5).contains(digits.count), body.starts(with: beginning), body.suffix(end.count).elementsEqual(end) else { return nil }
+        return Int(String(decoding: digits, as: UTF8.self)).flatMap { $0 >= 0 ? $0 : nil }
     }
 
     /// What it answers to an empty list, which is how it is known for a gorush that takes pushes from us.

@@ -25,7 +25,7 @@ struct GorushClient: Sendable {
     /// - Parameter notifications: at most gorush's `core.max_notification`; a larger batch is refused whole.
     func post(_ notifications: [GorushNotification], timeout: Duration) async -> GorushAnswer {
         guard !notifications.isEmpty else { return .accepted(failures: []) }
-        guard let body = try? GorushNotification.body(notifications) else { return .refused(message: nil) }
+        let body = GorushNotification.body(notifications)
         do throws(HTTPError) {
             return GorushAnswer(
                 try await http.send(push(body, timeout: timeout)), expectedCount: notifications.reduce(0) { $0 + $1.expectedCount })

@@ -1,5 +1,3 @@
-import FoundationEssentials
-
 /// A platform as gorush numbers it.
 package enum GorushPlatform: Int, Sendable {
     case ios = 1
@@ -44,19 +42,14 @@ struct GorushNotification: Sendable, Equatable {
     var expectedCount: Int { tokens.count }
 
     /// The body of a POST: JSON in UTF-8, the keys in alphabetical order.
-    static func body(_ notifications: [GorushNotification]) throws -> [UInt8] {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        return try [UInt8](encoder.encode(["notifications": notifications]))
-    }
-}
-
-extension GorushNotification: Encodable {
-    func encode(to encoder: any Encoder) throws {
-        try JSON.object(members).encode(to: encoder)
+    static func body(_ notifications: [GorushNotification]) -> [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(1_024 * notifications.count)
+        JSON.object(["notifications": .list(notifications.map { .object($0.members) })]).write(to: &bytes)
+        return bytes
     }
 
-    private var members: [String: JSON] {
+    var members: [String: JSON] {
         var members = template.fields
         if let identifier { members["notif_id"] = .text(identifier) }
         members["tokens"] = .list(tokens.map(JSON.text))

@@ -14,6 +14,14 @@ enum DeliveryOutcome: Sendable, Equatable {
     case notSent(reason: String)
 }
 
+/// What is known of the place a push goes to. Anybody can register a token or a bundle id that never existed.
+struct TargetHistory: Sendable, Equatable {
+    /// Apple or Google has taken a push for that token and bundle id before.
+    var tokenHasWorked: Bool
+    /// Apple or Google has taken a push of that route for that bundle id before.
+    var topicHasWorked: Bool
+}
+
 extension DeliveryOutcome {
     /// Whether what follows depends on what was said of the token before.
     var isAmbiguous: Bool {
@@ -31,6 +39,11 @@ extension DeliveryOutcome {
             }
         case .sent, .unknown, .timedOut, .notSent: false
         }
+    }
+
+    /// Whether the device or its bundle id was refused.
+    var isRefusal: Bool {
+        if case .failed(let failure) = self, failure.kind == .topic { true } else { turnsDown }
     }
 
     /// Whether somebody has judged the push at all.

@@ -44,13 +44,23 @@ struct Outbox: Sendable {
         }
     }
 
-    /// Ends what cannot be sent, and marks the rest as under way, in one transaction.
-    func lease(_ plan: DeliveryPlan, at now: Timestamp) async throws {
+    /// Ends what cannot be sent, puts off what has to wait, and marks the rest as under way, in one transaction.
+    ///
+    /// - Parameter next: when one that has to wait is looked at again, by the steady time; another time for each.
+    /// - Returns: false if one of them has ended since it was read: then nothing of it is done.
+    func lease(_ plan: DeliveryPlan, at now: Timestamp, waitingUntil next: () -> Timestamp) async throws -> Bool {
         var update = OutboxUpdate()
+        update.pushes += plan.withdrawn.map { .init(id: $0.id, .finish(.withdrawn), reason: "unregistered") }
+        update.pushes += plan.held.map { .init(id: $0.id, .postpone(until: next()), reason: Probation.reason) }
         update.pushes += plan.expired.map { .init(id: $0.id, .finish(.expired), reason: "lifetime") }
         update.pushes += plan.unsendable.map { push, obstacle in .init(id: push.id, .finish(.refused), reason: obstacle.rawValue) }
         update.pushes += plan.attempts.map { push, notification in .init(id: push, .lease(notification)) }
-        _ = try await store.update(update, at: now)
+        do {
+            _ = try await store.update(update, at: now)
+            return true
+        } catch StoreError.alreadyEnded {
+            return false
+        }
     }
 
     // MARK: After an attempt
@@ -59,13 +69,17 @@ struct Outbox: Sendable {
         var push: QueuedPush
         var outcome: DeliveryOutcome
 
-        fileprivate var token: Digest32 { Outbox.digest(push.push.deviceToken, push.push.tokenType) }
+        fileprivate var token: TriedToken { TriedToken(push) }
     }
 
     /// What attempts have in common.
     struct Context: Sendable {
         var route: String
         var rules: OutcomeRules
+        /// Bundle ids that a push of the route was delivered to; nil: gorush does not tell.
+        var deliveredTopics: Set<String>?
+        /// Of these, what is written down.
+        var savedTopics: Set<String>
         /// When they were made.
         var attemptedAt: Timestamp
         /// By the steady time, by which delays are kept.
@@ -75,23 +89,24 @@ struct Outbox: Sendable {
     /// Decides what follows from attempts against what is known of their tokens, and writes it in one transaction.
     ///
     /// - Parameter jitter: a number from 0 to 1, another one for each push.
-    /// - Returns: what was decided, and the registrations that went with their tokens.
+    /// - Returns: what was decided, the registrations that went with their tokens, and the bundle ids that are written down now.
     func settle(
         _ attempts: [Attempt], in context: Context, jitter: () -> Double
-    ) async throws -> (decisions: [PushDecision], unregistered: [ChangedRegistration]) {
-        let suspicions = try await store.suspicions(against: attempts.filter(\.outcome.isAmbiguous).map(\.token))
+    ) async throws -> (decisions: [PushDecision], unregistered: [ChangedRegistration], savedTopics: [String]) {
+        let suspicions = try await store.suspicions(against: attempts.filter(\.outcome.isAmbiguous).map(\.token.digest))
         let decided = attempts.map { attempt in
-            let suspectedAt = attempt.outcome.isAmbiguous ? suspicions[attempt.token] : nil
+            let suspectedAt = attempt.outcome.isAmbiguous ? suspicions[attempt.token.digest] : nil
             var decision = context.rules.decide(
-                attempt.outcome, attempts: attempt.push.attempts + 1, hasCiphertext: !attempt.push.push.message.isEmpty,
+                attempt.outcome, on: context.history(of: attempt.token), attempts: attempt.push.attempts + 1,
+                hasCiphertext: !attempt.push.push.message.isEmpty,
                 suspectedAt: suspectedAt, jitter: jitter())
             if attempt.push.notification?.isTriedOnce ?? false {
                 decision = decision.ofOnlyAttempt(attempt.outcome, isSurge: context.rules.isSurge)
             }
-            return (push: attempt.push, decision: decision)
+            return (push: attempt.push, token: attempt.token, decision: decision)
         }
         var update = OutboxUpdate()
-        for (push, decision) in decided {
+        for (push, token, decision) in decided {
             let change: OutboxUpdate.PushChange =
                 switch decision.ending {
                 case .finish(let outcome): .finish(outcome)
@@ -100,24 +115,27 @@ struct Outbox: Sendable {
                 }
             update.pushes.append(
                 .init(id: push.id, change, reason: decision.reason, dropsCiphertext: decision.dropsCiphertext))
-            update.tokens += Self.changes(by: decision, of: push.push.deviceToken, push.push.tokenType, in: context)
+            update.tokens += token.changes(by: decision, in: context)
+            if case .finish(.sent) = decision.ending, context.rules.successIsProof, !context.savedTopics.contains(token.apnTopic) {
+                update.deliveredTopics.append((context.route, token.apnTopic))
+            }
         }
         let unregistered = try await store.update(update, at: context.rules.now)
-        return (decided.map(\.decision), unregistered)
+        return (decided.map(\.decision), unregistered, update.deliveredTopics.map(\.apnTopic))
     }
 
     /// Writes what a verdict means that comes after its push has ended: the device hears of it, the push does not.
     ///
     /// - Returns: the registrations that went with the token.
     func settleFeedback(
-        _ failure: Failure, on token: String, _ type: TokenType, in context: Context
+        _ failure: Failure, on token: TriedToken, in context: Context
     ) async throws -> [ChangedRegistration] {
-        let digest = Self.digest(token, type)
-        let suspicions = try await store.suspicions(against: [digest])
+        let suspicions = try await store.suspicions(against: [token.digest])
         let decision = context.rules.decide(
-            .failed(failure), attempts: 1, hasCiphertext: false, suspectedAt: suspicions[digest], jitter: 0)
+            .failed(failure), on: context.history(of: token), attempts: 1, hasCiphertext: false, suspectedAt: suspicions[token.digest],
+            jitter: 0)
         var update = OutboxUpdate()
-        update.tokens = Self.changes(by: decision, of: token, type, in: context)
+        update.tokens = token.changes(by: decision, in: context)
         return try await store.update(update, at: context.rules.now)
     }
 
@@ -131,32 +149,22 @@ struct Outbox: Sendable {
         try await store.attemptedPushes(notification)
     }
 
+    /// The bundle ids that a push was ever delivered to, by route.
+    func deliveredTopics() async throws -> [String: Set<String>] {
+        try await store.deliveredTopics()
+    }
+
+    /// How many pushes found as many waiting as may, by route, since the store was opened.
+    var refusedCounts: [String: Int] { store.refusedPushCounts }
+
     /// How many pushes wait, by route.
     func queuedCounts() async throws -> [String: Int] {
         try await store.queuedPushCounts()
     }
+}
 
-    // MARK: Device tokens
-
-    /// Under which a device token is suspected.
-    private static func digest(_ token: String, _ type: TokenType) -> Digest32 {
-        SHA256.hash(Array("\(type.rawValue) \(token)".utf8))
-    }
-
-    private static func changes(
-        by decision: PushDecision, of token: String, _ type: TokenType, in context: Context
-    ) -> [OutboxUpdate.TokenChange] {
-        switch decision.token {
-        case .none: []
-        case .suspect: [.suspect(digest(token, type))]
-        case .clearSuspicion: [.clearSuspicion(digest(token, type))]
-        case .unregister:
-            [
-                .clearSuspicion(digest(token, type)),
-                .unregister(
-                    DeadToken(
-                        text: token, type: type, attemptedAt: context.attemptedAt, reason: decision.reason ?? "", route: context.route)),
-            ]
-        }
+extension Outbox.Context {
+    fileprivate func history(of token: TriedToken) -> TargetHistory {
+        TargetHistory(tokenHasWorked: token.hasWorked, topicHasWorked: deliveredTopics?.contains(token.apnTopic) ?? true)
     }
 }

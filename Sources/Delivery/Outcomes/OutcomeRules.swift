@@ -16,7 +16,8 @@ struct PushDecision: Sendable, Equatable {
         case none
         case unregister
         case suspect
-        case clearSuspicion
+        /// A push has arrived.
+        case works
     }
 
     var ending: Ending
@@ -31,6 +32,10 @@ struct OutcomeRules: Sendable {
     /// environments (GORUSH.md §0 fact 9) has been right in between.
     static let confirmationInterval = Duration.seconds(600)
 
+    /// What never worked is tried so often. An honest device works at its first or second attempt; with the patient delays ten of them take
+    /// about an hour, in which an operator has noticed that nothing works.
+    static let maximumAttemptsOfUnproven = 10
+
     /// Verdicts on the route's devices are not to be believed now.
     var isSurge: Bool
     /// Whether a success is one of Apple's or Google's, not just of gorush's queue.
@@ -39,19 +44,27 @@ struct OutcomeRules: Sendable {
     var now: Timestamp
 
     /// - Parameters:
+    ///   - target: what was known of it before.
     ///   - attempts: made so far, this one included.
     ///   - suspectedAt: since when the token is suspected; asked for an outcome that ``DeliveryOutcome/isAmbiguous`` only.
     ///   - jitter: from 0 to 1, of the delay before the next attempt.
     func decide(
-        _ outcome: DeliveryOutcome, attempts: Int, hasCiphertext: Bool, suspectedAt: Timestamp?, jitter: Double
+        _ outcome: DeliveryOutcome, on target: TargetHistory, attempts: Int, hasCiphertext: Bool, suspectedAt: Timestamp?, jitter: Double
     ) -> PushDecision {
         func retry(_ backOff: BackOff, _ reason: String, isUnknown: Bool = false) -> PushDecision {
             let delay = backOff.delay(afterFailures: attempts, jitter: jitter)
             return PushDecision(ending: .retry(after: delay, isUnknown: isUnknown), reason: reason)
         }
+        /// Waits for somebody to put something right, unless it is likely that nothing was ever right.
+        func wait(_ reason: String, hasWorked: Bool) -> PushDecision {
+            guard hasWorked || attempts < Self.maximumAttemptsOfUnproven else {
+                return PushDecision(ending: .finish(.expired), reason: reason)
+            }
+            return retry(.patient, reason)
+        }
         switch outcome {
         case .sent:
-            return PushDecision(ending: .finish(.sent), token: successIsProof ? .clearSuspicion : .none)
+            return PushDecision(ending: .finish(.sent), token: successIsProof ? .works : .none)
         case .unknown(let reason):
             return retry(.push, reason, isUnknown: true)
         case .timedOut(let count) where count + 1 >= TimeOuts.maximumCount:
@@ -62,27 +75,32 @@ struct OutcomeRules: Sendable {
         case .notSent(let reason):
             return PushDecision(ending: .release, reason: reason)
         case .refused(let reason):
-            return isSurge ? retry(.patient, reason) : PushDecision(ending: .finish(.refused), reason: reason)
+            return isSurge ? wait(reason, hasWorked: target.tokenHasWorked) : PushDecision(ending: .finish(.refused), reason: reason)
         case .failed(let failure):
             let reason = failure.reason
             switch failure.kind {
             case .transient:
                 return retry(reason == "TooManyRequests" ? .patient : .push, reason)
-            case .credentials, .topic, .operatorFault:
+            case .credentials, .operatorFault:
                 return retry(.patient, reason)
+            case .topic:
+                return wait(reason, hasWorked: target.topicHasWorked)
             case .tooLong where hasCiphertext:
                 return PushDecision(ending: .retry(after: .zero, isUnknown: false), reason: reason, dropsCiphertext: true)
+            case .wrongEnvironment where !target.topicHasWorked:
+                // Nothing tells whether it is the device, or all of that bundle id.
+                return wait(reason, hasWorked: false)
             case .deadToken where !isSurge, .wrongEnvironment where !isSurge && isConfirmed(suspectedAt):
                 return PushDecision(ending: .finish(.deadToken), reason: reason, token: .unregister)
             case .wrongEnvironment where !isSurge:
-                var decision = retry(.push, reason)
+                var decision = retry(target.tokenHasWorked ? .push : .patient, reason)
                 decision.token = .suspect
                 return decision
             case .tooLong where !isSurge, .ourFault where !isSurge:
                 return PushDecision(ending: .finish(.refused), reason: reason)
             case .deadToken, .wrongEnvironment, .tooLong, .ourFault:
                 // Whatever is final may be a mistake of ours or gorush's operator.
-                return retry(.patient, reason)
+                return wait(reason, hasWorked: target.tokenHasWorked)
             }
         }
     }

@@ -10,22 +10,25 @@ struct Verdicts: Sendable, Equatable {
     var refusedTopics: [String: String] = [:]
     /// Bundle ids that a push was delivered to; "" for Android.
     var deliveredTopics: Set<String> = []
+    /// Why a device was turned down.
+    var refusal: String?
 
     init() {}
 
     /// - Parameter successIsProof: whether a success is one of Apple's or Google's, not just of gorush's queue.
     init(_ outcomes: some Sequence<(QueuedPush, DeliveryOutcome)>, successIsProof: Bool) {
         for (push, outcome) in outcomes {
-            if outcome.isVerdict {
-                devices.append(.init(device: push.push.deviceToken.hashValue, isTurnedDown: outcome.turnsDown, isProof: successIsProof))
-            }
+            let token = TriedToken(push)
+            if outcome.isVerdict { devices.append(.init(token, isTurnedDown: outcome.turnsDown, isProof: successIsProof)) }
             switch outcome {
             case .sent where successIsProof:
-                deliveredTopics.insert(push.push.apnTopic)
+                deliveredTopics.insert(token.apnTopic)
             case .failed(let failure) where failure.kind == .credentials:
                 credentialFault = failure.words
             case .failed(let failure) where failure.kind == .topic:
-                refusedTopics[push.push.apnTopic] = failure.reason
+                refusedTopics[token.apnTopic] = failure.reason
+            case .failed(let failure) where outcome.turnsDown:
+                refusal = failure.reason
             default: break
             }
         }

@@ -15,6 +15,10 @@ struct DeliveryItem: Sendable {
 struct DeliveryPlan: Sendable {
     var expired: [QueuedPush] = []
     var unsendable: [(push: QueuedPush, obstacle: UnsendablePush)] = []
+    /// Their device has unregistered since, or is another app's.
+    var withdrawn: [QueuedPush] = []
+    /// Not admitted now.
+    var held: [QueuedPush] = []
     /// Each one is a request.
     var batches: [[DeliveryItem]] = []
 
@@ -33,20 +37,27 @@ struct BatchPlanner: Sendable {
     /// - Parameters:
     ///   - batch: notifications in a request; nil: one, with one token.
     ///   - now: of the wall clock.
+    ///   - admit: which of those that could be posted are to be; asked once.
     func plan(
-        _ due: [QueuedPush], batch: Int?, at now: Timestamp, using random: inout some RandomNumberGenerator
+        _ due: [QueuedPush], batch: Int?, at now: Timestamp, using random: inout some RandomNumberGenerator,
+        admitting admit: ([QueuedPush]) -> Set<Int64>
     ) -> DeliveryPlan {
         var plan = DeliveryPlan()
         var live: [QueuedPush] = []
         for push in due {
             if push.acceptedAt.advanced(by: lifetime) <= now {
                 plan.expired.append(push)
+            } else if push.isOrphan {
+                plan.withdrawn.append(push)
             } else if let obstacle = UnsendablePush(push.push) {
                 plan.unsendable.append((push, obstacle))
             } else {
                 live.append(push)
             }
         }
+        let admitted = admit(live)
+        plan.held = live.filter { !admitted.contains($0.id) }
+        live.removeAll { !admitted.contains($0.id) }
         var items = live.compactMap { push -> DeliveryItem? in
             guard let notification = push.notification else { return nil }
             let identifier = NotificationID(at: now, using: &random)

@@ -1,39 +1,39 @@
 /// Notices when an implausible share of a route's devices is turned down for good: then it is a credential, an environment or a format
 /// that is wrong, not the devices (GORUSH.md §6).
 ///
-/// It judges by a sample: the newest verdict on each of the last hundred devices. Anybody can register tokens that never worked, so a
-/// device that has taken a push before weighs more, and without such devices nobody is alarmed. Times are those of a monotonic clock,
-/// from its start.
+/// It judges by a sample: the newest verdict on each of the last hundred devices that have taken a push before. Anybody can register
+/// tokens that never worked, so these count for nothing. Times are those of a monotonic clock, from its start.
 struct InvalidTokenSurge: Sendable {
     static let sampleCount = 100
+    /// A smaller sample is judged as if it had so many: with the default share ten devices are a surge, and what two or three old phones
+    /// make is none.
+    static let minimumSampleCount = 33
     /// What is older tells nothing of today. Pushes that wait for a surge to end are tried again well within that time.
     static let window = Duration.seconds(900)
-    /// The weight of a device that has taken a push before: ten of them weigh as much as thirty that are new.
-    static let workedWeight = 3
 
     /// What gorush said of a push.
     struct Verdict: Sendable, Equatable {
-        /// Made of the device token.
+        /// Made of the device token and the bundle id.
         var device: Int
         /// It can never be delivered.
         var isTurnedDown: Bool
         /// The success is one of Apple's or Google's, not just of gorush's queue.
         var isProof = true
+        /// It has taken a push before, as the store knows.
+        var hasWorked = false
     }
 
     private struct Entry {
         var device: Int
         var isTurnedDown: Bool
-        var hasWorked: Bool
         var time: Duration
-
-        var weight: Int { hasWorked ? InvalidTokenSurge.workedWeight : 1 }
     }
 
     /// The share of the sample that makes a surge, above 0 and up to 1.
     let share: Double
 
     private var sample: [Entry] = []
+    /// In this process; the store knows it of registrations, and of no others.
     private var worked = RecentDevices()
     private var hasBegun = false
 
@@ -43,12 +43,13 @@ struct InvalidTokenSurge: Sendable {
 
     mutating func record(_ verdicts: [Verdict], at now: Duration) {
         for verdict in verdicts {
-            sample.removeAll { $0.device == verdict.device }
-            let hasWorked = worked.contains(verdict.device)
-            sample.append(Entry(device: verdict.device, isTurnedDown: verdict.isTurnedDown, hasWorked: hasWorked, time: now))
-            if sample.count > Self.sampleCount { sample.removeFirst() }
+            let hasWorked = verdict.hasWorked || worked.contains(verdict.device)
             if !verdict.isTurnedDown, verdict.isProof { worked.insert(verdict.device) }
-            hasBegun = isImplausible(weights(at: now))
+            guard hasWorked || !verdict.isTurnedDown else { continue }
+            sample.removeAll { $0.device == verdict.device }
+            sample.append(Entry(device: verdict.device, isTurnedDown: verdict.isTurnedDown, time: now))
+            if sample.count > Self.sampleCount { sample.removeFirst() }
+            hasBegun = isImplausible(at: now)
         }
     }
 
@@ -61,36 +62,27 @@ struct InvalidTokenSurge: Sendable {
 
     /// Whether verdicts are not to be believed now.
     func isOn(at now: Duration) -> Bool {
-        hasBegun && isImplausible(weights(at: now))
+        hasBegun && isImplausible(at: now)
     }
 
-    private func isImplausible(_ weights: Weights) -> Bool {
+    private func isImplausible(at now: Duration) -> Bool {
+        var (count, turnedDownCount) = (0, 0)
+        for entry in sample where now - entry.time < Self.window {
+            count += 1
+            if entry.isTurnedDown { turnedDownCount += 1 }
+        }
         // It ends when it has become half as bad, so that it does not come and go with each device.
         let factor = hasBegun ? 0.5 : 1
-        return weights.turnedDown > 0 && Double(weights.turnedDown) >= factor * share * Double(max(weights.total, Self.sampleCount))
+        return turnedDownCount > 0 && Double(turnedDownCount) >= factor * share * Double(max(count, Self.minimumSampleCount))
     }
+}
 
-    /// Whether it is one of devices that are known to have worked: strangers cannot have made that.
-    func isOfWorkingDevices(at now: Duration) -> Bool {
-        guard isOn(at: now) else { return false }
-        let weights = weights(at: now)
-        return 2 * weights.turnedDownThatWorked >= weights.turnedDown
-    }
-
-    private struct Weights {
-        var total = 0
-        var turnedDown = 0
-        var turnedDownThatWorked = 0
-    }
-
-    private func weights(at now: Duration) -> Weights {
-        sample.reduce(into: Weights()) { weights, entry in
-            guard now - entry.time < Self.window else { return }
-            weights.total += entry.weight
-            guard entry.isTurnedDown else { return }
-            weights.turnedDown += entry.weight
-            if entry.hasWorked { weights.turnedDownThatWorked += entry.weight }
-        }
+extension InvalidTokenSurge.Verdict {
+    init(_ token: TriedToken, isTurnedDown: Bool, isProof: Bool) {
+        var hasher = Hasher()
+        hasher.combine(token.text)
+        hasher.combine(token.apnTopic)
+        self.init(device: hasher.finalize(), isTurnedDown: isTurnedDown, isProof: isProof, hasWorked: token.hasWorked)
     }
 }
 

@@ -26,6 +26,8 @@ final class Route: Sendable {
     /// As it was last logged.
     private let logged: Mutex<RouteView>
     private let changed = Notify()
+    /// Pushes that found no place in the queue, as they were last counted.
+    private let refused = Atomic<Int>(0)
     private let dependencies: Dependencies
     private let planner: BatchPlanner
     private let http: HTTPClient
@@ -60,6 +62,9 @@ final class Route: Sendable {
 
     /// There may be something to do.
     func wake() { tell(.woken) }
+
+    /// These bundle ids have worked in an earlier process.
+    func haveWorked(_ topics: Set<String>) { note(.topicsSaved(topics)) }
 
     /// Begins nothing new; ``run()`` returns when what is under way has ended.
     func stop() { tell(.stopping) }
@@ -123,13 +128,16 @@ final class Route: Sendable {
     }
 
     private func hasten() async throws {
-        try await dependencies.outbox.hasten(route: name, reasons: FailureTaxonomy.reasons(of: .credentials), at: dependencies.time.now)
+        let reasons = FailureTaxonomy.reasons(of: .credentials) + [Probation.reason]
+        try await dependencies.outbox.hasten(route: name, reasons: reasons, at: dependencies.time.now)
     }
 
     /// Ends what gorush has taken and not taken back; all of it if `end` is nil.
     private func conclude(until end: Duration?) async {
         for entry in state.withLock({ $0.handedOver.ended(at: end) }) {
-            await settle(entry.pushes.map { Outbox.Attempt(push: $0, outcome: .sent) }, attemptedAt: entry.attemptedAt)
+            if end != nil { note(.concluded(Verdicts(entry.pushes.map { ($0, .sent) }, successIsProof: true))) }
+            await settle(
+                entry.pushes.map { Outbox.Attempt(push: $0, outcome: .sent) }, attemptedAt: entry.attemptedAt, isConcluded: end != nil)
         }
     }
 
@@ -145,10 +153,17 @@ final class Route: Sendable {
         guard state.withLock({ $0.requestRoom(at: elapsed) >= requestCount }) else { return note(.woken) }
         let now = dependencies.wallClock.now()
         var random = dependencies.random
-        let plan = planner.plan(due, batch: batch, at: now, using: &random)
-        try await outbox.lease(plan, at: now)
+        let plan = planner.plan(due, batch: batch, at: now, using: &random) { pushes in
+            state.withLock { $0.admitted(pushes, at: elapsed) }
+        }
+        let isLeased = try await outbox.lease(plan, at: now) { time.now.advanced(by: Probation.patience * jitter()) }
+        guard isLeased else {
+            state.withLock { $0.record(plan.batches.joined().flatMap(\.pushes).map { ($0, .notSent(reason: "")) }) }
+            return note(.woken)
+        }
         metrics.count(plan)
-        dependencies.firstAttempts.note(plan.expired.map { ($0, .expired) } + plan.unsendable.map { ($0.push, .refused) })
+        dependencies.firstAttempts.note(
+            plan.expired.map { ($0, .expired) } + plan.unsendable.map { ($0.push, .refused) } + plan.withdrawn.map { ($0, .withdrawn) })
         note(.posting(plan.batches.map(\.count)))
         for batch in plan.batches {
             group.addTask {
@@ -161,18 +176,20 @@ final class Route: Sendable {
     private func post(_ batch: [DeliveryItem], attemptedAt: Timestamp) async {
         let pushes = batch.flatMap(\.pushes)
         let first = dependencies.configuration.timeout
+        let start = dependencies.time.elapsed()
         let answer = await gorush.post(
             batch.map(\.notification), timeout: state.withLock { $0.timeOuts.limit(for: pushes, first: first) })
         metrics.answered(answer)
         let (reading, successIsProof, awaitsFeedback) = state.withLock { state in
             let retriesItself = state.instance?.retriesItself ?? false
             let reading = AnswerReading(answer, batch: batch, retriesItself: retriesItself, timeOuts: state.timeOuts)
-            if case .outcomes(let outcomes, _) = reading { state.recordTimeOuts(zip(pushes, outcomes)) }
+            if case .outcomes(let outcomes, _) = reading { state.record(zip(pushes, outcomes)) }
             return (reading, state.successIsProof, state.awaitsFeedback)
         }
         switch reading {
         case .outcomes(let outcomes, let news):
-            note(.answered(news, Verdicts(zip(pushes, outcomes), successIsProof: successIsProof), jitter: jitter()))
+            let verdicts = Verdicts(zip(pushes, outcomes), successIsProof: successIsProof)
+            note(.answered(news, verdicts, jitter: jitter(), latency: dependencies.time.elapsed() - start))
             if awaitsFeedback, outcomes.allSatisfy({ $0 == .sent }) {
                 keep(batch, attemptedAt: attemptedAt)
             } else {
@@ -184,6 +201,7 @@ final class Route: Sendable {
             note(.limited(limit))
             logger.notice("gorush takes fewer notifications at a time", metadata: ["limit": "\(limit)"])
             let attempts = pushes.map { Outbox.Attempt(push: $0, outcome: .notSent(reason: "over limit")) }
+            state.withLock { $0.record(attempts.map { ($0.push, $0.outcome) }) }
             await settle(attempts, attemptedAt: attemptedAt)
         }
     }
@@ -198,11 +216,15 @@ final class Route: Sendable {
     }
 
     /// Writes the outcome. What gorush said must not be forgotten: a database that fails is tried until it takes it.
-    private func settle(_ attempts: [Outbox.Attempt], attemptedAt: Timestamp) async {
+    ///
+    /// - Parameter isConcluded: gorush's feedback has had its time, and said nothing.
+    private func settle(_ attempts: [Outbox.Attempt], attemptedAt: Timestamp, isConcluded: Bool = false) async {
         while true {
             do {
-                let (decisions, unregistered) = try await dependencies.outbox.settle(
-                    attempts, in: context(attemptedAt: attemptedAt, successIsProof: state.withLock { $0.isSync == true }), jitter: jitter)
+                let successIsProof = isConcluded || state.withLock { $0.isSync == true }
+                let (decisions, unregistered, savedTopics) = try await dependencies.outbox.settle(
+                    attempts, in: context(attemptedAt: attemptedAt, successIsProof: successIsProof), jitter: jitter)
+                if !savedTopics.isEmpty { note(.topicsSaved(Set(savedTopics))) }
                 metrics.count(decisions)
                 dependencies.firstAttempts.note(
                     zip(attempts, decisions).compactMap { attempt, decision in
@@ -236,20 +258,22 @@ final class Route: Sendable {
         let failure = FailureTaxonomy.classify(failure.error)
         metrics.feedback(failure)
         var verdicts = Verdicts()
-        verdicts.devices = [.init(device: token.hashValue, isTurnedDown: DeliveryOutcome.failed(failure).turnsDown, isProof: false)]
+        let token = TriedToken(token, push.tokenType, apnTopic: push.apnTopic)
+        verdicts.devices = [.init(token, isTurnedDown: DeliveryOutcome.failed(failure).turnsDown, isProof: false)]
         verdicts.credentialFault = failure.words
         tell(.reported(verdicts))
         let unregistered = try await dependencies.outbox.settleFeedback(
-            failure, on: token, push.tokenType, in: context(attemptedAt: push.attemptedAt, successIsProof: false))
+            failure, on: token, in: context(attemptedAt: push.attemptedAt, successIsProof: false))
         if !unregistered.isEmpty { await dependencies.onUnregistered(unregistered) }
     }
 
     private func context(attemptedAt: Timestamp, successIsProof: Bool) -> Outbox.Context {
         let elapsed = dependencies.time.elapsed()
-        let isSurge = state.withLock { $0.isSurge(at: elapsed) }
+        let (isSurge, topics, tellsSuccesses) = state.withLock { ($0.isSurge(at: elapsed), $0.topics, $0.successIsProof) }
         return Outbox.Context(
             route: name, rules: OutcomeRules(isSurge: isSurge, successIsProof: successIsProof, now: dependencies.wallClock.now()),
-            attemptedAt: attemptedAt, steadyNow: dependencies.time.now)
+            deliveredTopics: tellsSuccesses ? topics.delivered : nil, savedTopics: topics.saved, attemptedAt: attemptedAt,
+            steadyNow: dependencies.time.now)
     }
 
     private func jitter() -> Double {
@@ -267,8 +291,15 @@ final class Route: Sendable {
     /// Until when nothing happens if nobody calls, by the clock, since the delivery was made; nil while something is under way.
     func idleUntil(at now: Duration) -> Duration? { state.withLock { $0.idleUntil(at: now) } }
 
-    /// Sets the gauges.
-    func refreshMetrics(queuedCount: Int) { metrics.set(view, queuedCount: queuedCount) }
+    /// Sets the gauges, and counts pushes that found no place in the queue.
+    ///
+    /// - Parameter refusedCount: of these, since the store was opened.
+    func refreshMetrics(queuedCount: Int, refusedCount: Int) {
+        metrics.set(view, queuedCount: queuedCount)
+        let newCount = refusedCount - refused.exchange(refusedCount, ordering: .relaxed)
+        metrics.finished(.refused, reason: "queue full", by: newCount)
+        if newCount > 0 { logger.warning("as many pushes wait as may, and new ones are refused", metadata: ["pushes": "\(newCount)"]) }
+    }
 
     /// Tells what has changed since it was last told.
     private func log(at now: Duration) {

@@ -1,5 +1,7 @@
 import Concurrency
+import PushProtocol
 import Store
+import Wire
 
 /// A route as a value: what happened to it goes in (``handle(_:at:)``), what is to be done comes out (``next(at:)``).
 ///
@@ -17,8 +19,8 @@ struct RouteState: Sendable {
         case nothingDue(until: Duration?)
         /// The outbox could not be read or written.
         case storeFailed(String)
-        /// gorush answered, or did not. The jitter, from 0 to 1, is for the time after which it is tried again.
-        case answered(RouteNews, Verdicts, jitter: Double)
+        /// gorush answered after that time, or did not. The jitter, from 0 to 1, is for the time after which it is tried again.
+        case answered(RouteNews, Verdicts, jitter: Double, latency: Duration = .zero)
         /// gorush takes no more notifications in a request than so many.
         case limited(Int)
         /// What became of a request with so many notifications is written down.
@@ -29,6 +31,10 @@ struct RouteState: Sendable {
         case reported(Verdicts)
         /// gorush said how many notifications wait in it; nil: it does not say.
         case backlogKnown(Int?)
+        /// A push was delivered to these bundle ids, which is written down.
+        case topicsSaved(Set<String>)
+        /// gorush's feedback has had its time and said nothing of these.
+        case concluded(Verdicts)
     }
 
     enum Action: Sendable, Equatable {
@@ -38,7 +44,7 @@ struct RouteState: Sendable {
         case expire
         /// Post what is due: so many requests, with up to so many notifications each; nil: one, with one token.
         case look(requests: Int, batch: Int?)
-        /// What waited for the end of a fault is due now.
+        /// What waited for a first success is due now.
         case hasten
         /// End what gorush has taken and not taken back in time.
         case conclude
@@ -84,7 +90,10 @@ struct RouteState: Sendable {
     private(set) var breaker = Breaker()
     private var surge: InvalidTokenSurge
     private var credentialFault = CredentialFault()
-    private var topicFaults: TopicFaults
+    private(set) var topics: TopicFaults
+    private var probation = Probation()
+    /// Why a push was turned down last, as long as none was ever delivered.
+    private var refusal: String?
     private var mustHasten = false
     private(set) var timeOuts = TimeOuts()
     var handedOver = HandedOver()
@@ -92,6 +101,7 @@ struct RouteState: Sendable {
     /// Whether there has ever been a push.
     private var hasPushes = false { didSet { if !oldValue { readInstance() } } }
     private var requestsInFlight = 0
+    private(set) var window: RequestWindow
     private(set) var notificationsInFlight = 0
 
     private var probing = Probing.waiting(until: .zero)
@@ -115,8 +125,9 @@ struct RouteState: Sendable {
         self.configuration = configuration
         self.routesOfEndpoint = routesOfEndpoint
         surge = InvalidTokenSurge(share: configuration.deadTokenWaveShare)
-        topicFaults = TopicFaults(known: configuration.knownTopics(of: route))
+        topics = TopicFaults(configured: configuration.knownTopics(of: route))
         maximumNotificationCount = configuration.maximumNotificationsPerRequest
+        window = RequestWindow(maximumCount: configuration.maximumRequestsInFlight)
     }
 
     // MARK: What is to be done
@@ -185,7 +196,7 @@ struct RouteState: Sendable {
         }
         guard notificationsInFlight < maximumInFlight else { return 0 }
         let notifications = max(1, (maximumInFlight - notificationsInFlight) / (batchCount ?? 1))
-        let requests = max(0, configuration.maximumRequestsInFlight - requestsInFlight)
+        let requests = max(0, window.count - requestsInFlight)
         return min(requests, notifications, breaker.permits(at: now))
     }
 
@@ -205,8 +216,10 @@ struct RouteState: Sendable {
         return max(1, workers - (routesOfEndpoint - 1) * max(1, workers / (2 * routesOfEndpoint)))
     }
 
-    /// Workers that gorush needs for all that its routes may have under way, and spare ones.
-    private var wantedWorkerCount: Int { routesOfEndpoint * configuration.maximumRequestsInFlight * 5 / 4 }
+    /// Workers that gorush needs for what its routes have under way at first, and spare ones.
+    private var wantedWorkerCount: Int {
+        routesOfEndpoint * min(RequestWindow.initialCount, configuration.maximumRequestsInFlight) * 5 / 4
+    }
 
     /// Whether gorush answers when Apple or Google has; nil: it does not say.
     var isSync: Bool? { instance?.core.sync }
@@ -217,6 +230,19 @@ struct RouteState: Sendable {
     /// Whether a success is one of Apple's or Google's, as far as is known.
     var successIsProof: Bool { isSync != false }
 
+    /// Which pushes may be attempted now: attempts with bundle ids that may be invented are counted.
+    mutating func admitted(_ pushes: [QueuedPush], at now: Duration) -> Set<Int64> {
+        Set(pushes.filter { admits($0, at: now) }.map(\.id))
+    }
+
+    private mutating func admits(_ push: QueuedPush, at now: Duration) -> Bool {
+        // A gateway's bundle ids are its operator's. Where gorush does not tell of successes, nothing is posted twice either.
+        guard push.push.tokenType == .apn, push.notification == nil, successIsProof, !topics.isKnown(push.push.apnTopic) else {
+            return true
+        }
+        return probation.take(push, at: now)
+    }
+
     /// Whether verdicts on devices are not to be believed.
     func isSurge(at now: Duration) -> Bool { surge.isOn(at: now) }
 
@@ -224,12 +250,13 @@ struct RouteState: Sendable {
 
     /// Why pushes are not delivered, in words for an operator; the route itself first.
     func troubles(at now: Duration) -> [String] {
-        var troubles = [trouble ?? probeTrouble].compactMap(\.self)
+        // Anybody can register a device of a platform that is not served here: that is a warning.
+        var troubles = [isDisabled ? probeTrouble : trouble ?? probeTrouble].compactMap(\.self)
         if let words = credentialFault.words(at: now) {
             troubles.append("\(route.platform == .ios ? "Apple" : "Google") refuses gorush's credentials: \(words)")
         }
-        troubles += topicFaults.troubles(at: now)
-        if surge.isOfWorkingDevices(at: now) { troubles.append("so many pushes are turned down that it cannot be the devices") }
+        troubles += topics.troubles(at: now)
+        if surge.isOn(at: now) { troubles.append("so many pushes are turned down that it cannot be the devices") }
         return troubles
     }
 
@@ -243,11 +270,16 @@ struct RouteState: Sendable {
 
     /// What will lose pushes though all seems well.
     func warnings(at now: Duration) -> [String] {
-        var warnings = instanceWarnings
-        if surge.isOn(at: now), !surge.isOfWorkingDevices(at: now) {
-            warnings.append("so many new device tokens are turned down that none is unregistered now")
+        guard let refusal, topics.delivered.isEmpty, successIsProof else { return instanceWarnings }
+        return instanceWarnings + ["no push was ever delivered here, and what was tried is turned down: \(refusal)"]
+    }
+
+    /// Whether gorush says that it does not serve the platform.
+    private var isDisabled: Bool {
+        switch route.platform {
+        case .ios: instance?.ios?.enabled == false
+        case .android: instance?.android?.enabled == false
         }
-        return warnings
     }
 
     /// Until when nothing happens unless an event comes; nil while something is under way.
@@ -276,6 +308,7 @@ struct RouteState: Sendable {
                 notificationsInFlight += count
                 backlog.posted(count)
             }
+            window.posted(underWay: requestsInFlight)
         case .nothingDue(let until):
             storeTrouble = nil
             // Unless it was woken since it looked.
@@ -292,12 +325,14 @@ struct RouteState: Sendable {
             storeRetry = now + Self.storeRetryInterval
             nextExpiry = .zero
             queue = .mayHaveMore
-        case .answered(.works, let verdicts, _):
+        case .answered(.works, let verdicts, _, let latency):
             judge(verdicts, at: now)
+            window.answered(in: latency)
             carefulNotificationCount = 2 * min(carefulNotificationCount, .max / 2)
             works(at: now)
-        case .answered(.fails(let trouble, let retryAfter), let verdicts, let jitter):
+        case .answered(.fails(let trouble, let retryAfter), let verdicts, let jitter, _):
             judge(verdicts, at: now)
+            window.failed()
             carefulNotificationCount = max(1, maximumNotificationCount / 10)
             breaker.fail(at: now, retryAfter: retryAfter, jitter: jitter)
             self.trouble = trouble
@@ -315,20 +350,27 @@ struct RouteState: Sendable {
             if isSync != true { judge(verdicts, at: now) }
         case .backlogKnown(let count):
             backlog.answered(count, at: now)
+        case .topicsSaved(let saved):
+            topics.saved(saved)
+        case .concluded(let verdicts):
+            surge.record(verdicts.devices, at: now)
+            for topic in verdicts.deliveredTopics { _ = topics.delivered(topic) }
         }
     }
 
     private mutating func judge(_ verdicts: Verdicts, at now: Duration) {
         surge.record(verdicts.devices, at: now)
-        for (topic, reason) in verdicts.refusedTopics { topicFaults.refused(topic, reason: reason, at: now) }
-        for topic in verdicts.deliveredTopics { topicFaults.delivered(topic) }
+        for (topic, reason) in verdicts.refusedTopics { topics.refused(topic, reason: reason, at: now) }
+        for topic in verdicts.deliveredTopics where topics.delivered(topic) { mustHasten = true }
+        refusal = verdicts.refusal ?? refusal
         if let words = verdicts.credentialFault { credentialFault.refused(words, at: now) }
         if !verdicts.deliveredTopics.isEmpty, credentialFault.succeeded(at: now) { mustHasten = true }
     }
 
     /// What became of pushes that were posted, before anything else is made of it.
-    mutating func recordTimeOuts(_ outcomes: some Sequence<(QueuedPush, DeliveryOutcome)>) {
+    mutating func record(_ outcomes: some Sequence<(QueuedPush, DeliveryOutcome)>) {
         timeOuts.record(outcomes)
+        for (push, outcome) in outcomes { probation.ended(push, isRefused: outcome.isRefusal) }
     }
 
     private mutating func works(at now: Duration) {

@@ -11,6 +11,8 @@ struct RouteView: Sendable, Equatable {
     /// Apple or Google refuses gorush.
     let refusesCredentials: Bool
     let notificationsInFlight: Int
+    /// Requests that may be under way.
+    let requestWindow: Int
 
     init(_ state: RouteState, at now: Duration) {
         deliveryTroubles = state.troubles(at: now)
@@ -20,6 +22,7 @@ struct RouteView: Sendable, Equatable {
         refusesCredentials = state.refusesCredentials(at: now)
         isBreakerOpen = state.breaker.state != .closed
         notificationsInFlight = state.notificationsInFlight
+        requestWindow = state.window.count
     }
 
     /// Why pushes are not delivered; empty when they are.

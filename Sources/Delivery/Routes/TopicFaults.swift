@@ -1,4 +1,5 @@
-/// Bundle ids that Apple refuses though it should know them. What strangers register as one is none of an operator's.
+/// Bundle ids that Apple takes, and those that it refuses though it should know them. What strangers register as one is none of an
+/// operator's.
 ///
 /// Times are those of a monotonic clock, from its start.
 struct TopicFaults: Sendable {
@@ -7,21 +8,35 @@ struct TopicFaults: Sendable {
     /// Apps that deliver through one route are a handful.
     private static let maximumTopicCount = 1_000
 
-    /// Those that pushes were delivered to, or that the configuration names.
-    private var known: Set<String>
+    /// Those that the configuration names.
+    private let configured: Set<String>
+    /// Those that a push was ever delivered to.
+    private(set) var delivered: Set<String> = []
+    /// Of these, what is known to be written down.
+    private(set) var saved: Set<String> = []
     private var faults: [String: (reason: String, time: Duration)] = [:]
 
-    init(known: Set<String>) {
-        self.known = known
+    init(configured: Set<String>) {
+        self.configured = configured
     }
+
+    /// Whether it exists for certain.
+    func isKnown(_ topic: String) -> Bool { configured.contains(topic) || delivered.contains(topic) }
 
     mutating func refused(_ topic: String, reason: String, at now: Duration) {
-        if known.contains(topic) { faults[topic] = (reason, now) }
+        if isKnown(topic) { faults[topic] = (reason, now) }
     }
 
-    mutating func delivered(_ topic: String) {
-        if known.count < Self.maximumTopicCount { known.insert(topic) }
+    /// - Returns: whether it is the first time.
+    mutating func delivered(_ topic: String) -> Bool {
         faults[topic] = nil
+        return delivered.count < Self.maximumTopicCount && delivered.insert(topic).inserted
+    }
+
+    /// Those are written down, from now on or from an earlier process.
+    mutating func saved(_ topics: some Sequence<String>) {
+        saved.formUnion(topics)
+        delivered.formUnion(saved)
     }
 
     /// In words for an operator.

@@ -30,7 +30,7 @@ final class EchoStage: Sendable {
         newest.withLock { $0.note(row, from: sender) }
     }
 
-    /// The reply has just been published.
+    /// The reply has just been published. A long one is not said again: who asks for it by a few bytes would get it three times.
     func add(_ reply: PendingReply) {
         guard reply.isShort else { return }
         let isTaken = wheel.withLock { $0.add(reply, byteCount: reply.payload.count) }

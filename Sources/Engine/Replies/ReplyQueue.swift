@@ -1,5 +1,6 @@
 import Concurrency
 import Envelope
+import PushProtocol
 
 /// Decides which reply is published next: a value, told what came of it.
 ///
@@ -49,7 +50,10 @@ struct ReplyQueue: Sendable {
     private var resting: [Int64: (end: Duration, failure: Failure)] = [:]
     private var echoes: [PendingReply] = []
     private var waitingByteCount = 0
+    /// Their payloads.
     private var underWay: [Int64: Int] = [:]
+    /// Rows of `underWay` that are not to be tried again.
+    private var dropped: Set<Int64> = []
     private var echoesUnderWayCount = 0
     /// Replies that are out while that is not written yet.
     private var unmarkedCount = 0
@@ -97,9 +101,9 @@ struct ReplyQueue: Sendable {
         return Self.maximumEchoCount / 4
     }
 
-    /// Drops replies that are not to be published any more, as far as they wait here.
+    /// Drops replies that are not to be published any more. One that is being published is not tried again.
     mutating func drop(_ ids: [Int64]) {
-        for id in ids { remove(id) }
+        for id in ids where remove(id) == nil && underWay[id] != nil { dropped.insert(id) }
     }
 
     // MARK: Turns
@@ -129,17 +133,17 @@ struct ReplyQueue: Sendable {
     var nextTime: Duration? {
         guard !waiting.isEmpty || !echoes.isEmpty else { return nil }
         let rest = resting.values.map(\.end).min()
-        if let probeTime { return short.isEmpty && long.isEmpty ? rest.map { max($0, probeTime) } : probeTime }
-        // What the budget suffices for is taken by whoever is free.
-        let times = [
-            rest, short.isEmpty ? nil : budget.time(for: .short), long.isEmpty ? nil : budget.time(for: .long),
-            echoes.isEmpty ? nil : budget.time(for: .echo),
-        ]
-        return times.compactMap(\.self).min()
+        // What the budget suffices for is taken by whoever is free, unless all that it has to wait for is the time to try the network.
+        let ready = [short.isEmpty ? nil : budget.time(for: .short) ?? probeTime, long.isEmpty ? nil : budget.time(for: .long) ?? probeTime]
+        let echo = isHeldUp || echoes.isEmpty ? nil : budget.time(for: .echo)
+        return (ready + [rest, echo]).compactMap(\.self).min().map { max($0, probeTime ?? $0) }
     }
 
     mutating func published(_ turn: Turn) {
-        if leave(turn) { unmarkedCount += 1 }
+        if leave(turn) {
+            unmarkedCount += 1
+            dropped.remove(turn.reply.id)
+        }
         (failureCount, probeTime) = (0, nil)
         for (id, rest) in resting where rest.failure == .network {
             resting[id] = nil
@@ -155,7 +159,7 @@ struct ReplyQueue: Sendable {
             failureCount += 1
             probeTime = now + Self.backOff.bound(afterFailures: failureCount)
         }
-        guard leave(turn) else { return [] }
+        guard leave(turn), dropped.remove(turn.reply.id) == nil else { return [] }
         var turn = turn
         turn.failureCount += 1
         guard !isDraining else { return [turn.reply] + (isHeldUp ? giveUp() : []) }
@@ -286,11 +290,7 @@ private struct ByteBudget: Sendable {
 }
 
 extension PendingReply {
-    /// The longest that is said again, and that goes out before what is long: the answer to a query for a person with some devices takes
-    /// 2 KB, a report on a thousand pushes 64 KB.
-    static let maximumShortByteCount = 4_096
-
-    var isShort: Bool { payload.count <= Self.maximumShortByteCount }
+    var isShort: Bool { payload.count <= Limits.maximumShortReplyByteCount }
 }
 
 extension [Int64] {

@@ -32,7 +32,7 @@ final class ReplyStage: Sendable {
     private let sealer: ReplySealer
     private let transport: any MessageTransport
     private let metrics: EngineMetrics
-    private let time: ElapsedTime
+    private let time: SteadyTime
     private let wallClock: WallClock
     private let logger: Logger
     /// nil when replies are said once.
@@ -40,7 +40,7 @@ final class ReplyStage: Sendable {
     private let output: BatchQueue<CommitStage.Work>
 
     init(
-        identity: PrivateKey, transport: any MessageTransport, limits: ReplyQueue.Limits, metrics: EngineMetrics, time: ElapsedTime,
+        identity: PrivateKey, transport: any MessageTransport, limits: ReplyQueue.Limits, metrics: EngineMetrics, time: SteadyTime,
         wallClock: WallClock, logger: Logger, echo: EchoStage?, output: BatchQueue<CommitStage.Work>
     ) {
         queue = Monitor(ReplyQueue(limits: limits))
@@ -127,7 +127,7 @@ final class ReplyStage: Sendable {
     private func nextTurn() async -> ReplyQueue.Turn? {
         let turn = await queue.wait { queue -> ReplyQueue.Turn?? in
             if self.isFinished.load(ordering: .acquiring) { return .some(nil) }
-            return queue.next(at: self.time.now).map { .some($0) }
+            return queue.next(at: self.time.elapsed()).map { .some($0) }
         }
         return turn ?? nil
     }
@@ -141,7 +141,7 @@ final class ReplyStage: Sendable {
                 await group.next()
                 group.cancelAll()
             }
-            if time.now >= due { await pass(due) }
+            if time.elapsed() >= due { await pass(due) }
         }
     }
 
@@ -190,7 +190,7 @@ final class ReplyStage: Sendable {
         let failure: ReplyQueue.Failure = (error as? TransportError)?.isPassing == false ? .own : .network
         let (wasHeldUp, isHeldUp, evicted) = queue.update { [turn] queue in
             let wasHeldUp = queue.isHeldUp
-            let evicted = queue.failed(turn, failure, at: self.time.now)
+            let evicted = queue.failed(turn, failure, at: self.time.elapsed())
             return (wasHeldUp, queue.isHeldUp, evicted)
         }
         backlogs.add(evicted)

@@ -4,6 +4,7 @@ import Envelope
 import Logging
 import PushProtocol
 import Store
+import Synchronization
 import Wire
 
 /// The writer: one task, one transaction for all that has gathered.
@@ -36,15 +37,18 @@ final class CommitStage: Sendable {
     private let metrics: EngineMetrics
     private let clock: any Clock<Duration>
     private let wallClock: WallClock
+    private let time: SteadyTime
     private let logger: Logger
     private let onAcceptedPushes: @Sendable () -> Void
     private let queue: BatchQueue<Work>
     private let replies: ReplyStage
+    /// What was decided and is durable has been taken from it.
+    private let allowances = Mutex(Allowances())
 
     /// - Parameter intake: left by messages as soon as their decision is written.
     init(
         decider: Decider, directory: TopicDirectory, store: any PushStore, storeHealth: StoreHealth, intake: Intake,
-        metrics: EngineMetrics, clock: any Clock<Duration>, wallClock: WallClock, logger: Logger,
+        metrics: EngineMetrics, clock: any Clock<Duration>, wallClock: WallClock, time: SteadyTime, logger: Logger,
         onAcceptedPushes: @escaping @Sendable () -> Void,
         queue: BatchQueue<Work>, replies: ReplyStage
     ) {
@@ -56,6 +60,7 @@ final class CommitStage: Sendable {
         self.metrics = metrics
         self.clock = clock
         self.wallClock = wallClock
+        self.time = time
         self.logger = logger
         self.onAcceptedPushes = onAcceptedPushes
         self.queue = queue
@@ -94,9 +99,10 @@ final class CommitStage: Sendable {
 
     private func commit(_ batch: ArraySlice<Work>, retries: inout DiscardingTaskGroup) async {
         let now = wallClock.now()
+        allowances.withLock { $0.now = time.now }
         let committed = await storeHealth.timing {
-            await store.commit(Array(batch), at: now) { [decider] work in
-                decider.questions(about: work.lazy.compactMap(\.message))
+            await store.commit(Array(batch), at: now) { work in
+                self.questions(about: work)
             } deciding: { [decider] work, batch -> Decider.Outcome? in
                 switch work {
                 case .message(let message, _): return decider.decide(message, at: now, in: &batch)
@@ -117,7 +123,7 @@ final class CommitStage: Sendable {
             }
         }
         if let error = failed.first?.error {
-            storeHealth.failed()
+            storeHealth.failed(error)
             metrics.commitFailures.increment()
             logger.error("a transaction failed", metadata: ["messages": "\(failed.count)", "error": "\(error)"])
         } else if written.contains(where: { $0.work.alwaysWrites && $0.outcome?.ending != .queryAnswered }) {
@@ -127,6 +133,16 @@ final class CommitStage: Sendable {
         if !written.isEmpty { metrics.commits.increment() }
         follow(written, committed)
         for (work, _) in failed { retry(work, in: &retries) }
+    }
+
+    private func questions(about work: [Work]) -> Questions {
+        var questions = decider.questions(about: work.lazy.compactMap(\.message))
+        questions.allowances = allowances.withLock {
+            $0.restricted(
+                toTargets: questions.targets.keys, registeringKeys: questions.registrations.lazy.map(\.keyHash),
+                questions: questions.queryIDs, of: questions.queries.joined())
+        }
+        return questions
     }
 
     /// Topics first, then the delivery, then the replies: a client may ask on its topic as soon as it has its answer.
@@ -139,6 +155,10 @@ final class CommitStage: Sendable {
         }
         let outcomes = written.compactMap(\.outcome)
         for outcome in outcomes { metrics.count(outcome.ending) }
+        allowances.withLock { allowances in
+            for spending in outcomes.lazy.flatMap(\.spendings) { allowances.spend(spending) }
+        }
+        metrics.coalesced.increment(by: outcomes.reduce(0) { $0 + $1.coalescedPushCount })
         let acceptedPushCount = outcomes.reduce(0) { $0 + $1.acceptedPushCount }
         if acceptedPushCount > 0 {
             metrics.accepted.increment(by: acceptedPushCount)

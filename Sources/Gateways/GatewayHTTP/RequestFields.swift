@@ -1,6 +1,7 @@
 import JSON
 
-/// The parameters of a request, which clients put into the query, a form or a JSON body (GATEWAY_PROTOCOLS.md §2.1). Unknown ones are no error.
+/// The parameters of a request, which clients put into the query, a form or a JSON body (GATEWAY_PROTOCOLS.md §2.1). Unknown ones are no
+/// error.
 package struct RequestFields: Sendable {
     package enum Failure: Error {
         /// Neither a form nor a JSON object, or something else by its type.

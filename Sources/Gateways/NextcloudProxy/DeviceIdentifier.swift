@@ -1,7 +1,8 @@
 import FoundationEssentials
 package import StatusCrypto
 
-/// Names a device for its server and this proxy: the SHA-512 of the account and the app password, base64 on the wire (GATEWAY_PROTOCOLS.md §1).
+/// Names a device for its server and this proxy: the SHA-512 of the account and the app password, base64 on the wire
+/// (GATEWAY_PROTOCOLS.md §1).
 package struct DeviceIdentifier: Hashable, Sendable {
     package let digest: Digest64
 

@@ -30,7 +30,8 @@ struct DeviceRequest: Sendable {
         signature = base64(texts["deviceIdentifierSignature"] ?? "") ?? []
     }
 
-    /// Whether the user's key has signed the identifier. The identifier is itself a digest: it is not hashed again (GATEWAY_PROTOCOLS.md §1).
+    /// Whether the user's key has signed the identifier. The identifier is itself a digest: it is not hashed again
+    /// (GATEWAY_PROTOCOLS.md §1).
     var isSigned: Bool { userKey.isValidSignature(signature, ofDigest: identifier.digest) }
 
     /// Old clients send `(null)` for what they do not have.

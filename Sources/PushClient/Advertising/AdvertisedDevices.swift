@@ -4,8 +4,8 @@ import Wire
 
 /// What a person's advertisements say, taken in one after the other.
 ///
-/// The newest one of each installation counts, whole: a server that it does not name is not used any more. Anybody can repeat an old one, so
-/// not the time decides which is the newest but the versions, which the person signed; only of two with the same versions the later one.
+/// The newest one of each installation counts, whole: a server that it does not name is not used any more. Anybody can repeat an old one,
+/// so not the time decides which is the newest but the versions, which the person signed; only of two with the same versions the later one.
 struct AdvertisedDevices: Equatable, Sendable {
     private struct Installation: Equatable {
         var devices: [DeviceInfo] = []
@@ -23,8 +23,8 @@ struct AdvertisedDevices: Equatable, Sendable {
         self.person = person
     }
 
-    /// The installations of the person, the one that advertised last first. A device advertises twice a day as long as it is in use, so that
-    /// is as much as can be known of when it was active.
+    /// The installations of the person, the one that advertised last first. A device advertises twice a day as long as it is in use, so
+    /// that is as much as can be known of when it was active.
     var installationIDs: [String] {
         installations.sorted { ($1.value.lastSentAt, $0.key) < ($0.value.lastSentAt, $1.key) }.map(\.key)
     }

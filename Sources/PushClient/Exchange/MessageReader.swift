@@ -33,8 +33,8 @@ package struct MessageReader: Sendable {
     }
 
     /// - Parameter now: when the envelope was received.
-    /// - Returns: the message that it holds, or that it completes; nil if it was read before, is encrypted otherwise, is of another version,
-    ///   has an unsigned frame, is one of several segments, or is no message.
+    /// - Returns: the message that it holds, or that it completes; nil if it was read before, is encrypted otherwise, is of another
+    ///   version, has an unsigned frame, is one of several segments, or is no message.
     package mutating func read(_ envelope: WakuEnvelope, now: Timestamp) -> OpenedMessage? {
         guard isNew(envelope), envelope.message.version == RFC26.messageVersion,
             let frame = try? open(envelope.message.payload),

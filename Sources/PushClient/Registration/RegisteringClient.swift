@@ -79,9 +79,9 @@ public actor RegisteringClient {
 
     /// From now on these servers, and no others, are to know this device. Servers of before that are not named are told to forget it.
     ///
-    /// The access token is renewed when a contact is missing that was there before, and when the device is now for contacts only. If nothing
-    /// changes, nothing is sent, except to servers that do not know all yet. Each of those is tried once, by this call or by ``run()`` if that
-    /// is at it.
+    /// The access token is renewed when a contact is missing that was there before, and when the device is now for contacts only. If
+    /// nothing changes, nothing is sent, except to servers that do not know all yet. Each of those is tried once, by this call or by
+    /// ``run()`` if that is at it.
     /// - Returns: how it stands then.
     /// - Throws: ``PushClientError/stateUnusable(reason:)``; what servers and node do is in the statuses and the ``events``.
     @discardableResult

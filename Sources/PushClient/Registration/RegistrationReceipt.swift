@@ -30,8 +30,8 @@ extension RegistrationRefusal: CustomStringConvertible {
         switch self {
         case .malformedMessage:
             """
-            The server calls the registration malformed (MALFORMED_MESSAGE). Check that the access token is a UUID, that an APN device token \
-            has 64 to 200 hex digits and comes with its topic, and that the installation id has 1 to 128 bytes.
+            The server calls the registration malformed (MALFORMED_MESSAGE). Check that the access token is a UUID, that an APN device \
+            token has 64 to 200 hex digits and comes with its topic, and that the installation id has 1 to 128 bytes.
             """
         case .versionMismatch:
             """

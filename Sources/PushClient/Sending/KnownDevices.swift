@@ -9,7 +9,8 @@ package struct KnownDevices: Codable, Equatable, Sendable {
     /// After that a person with no known device, or with a new one, is looked up again. Looking costs seconds.
     package static let minimumAge = Duration.seconds(10 * 60)
 
-    /// At most one for each installation and server. The installation that was active last is the first; then comes what was registered last.
+    /// At most one for each installation and server. The installation that was active last is the first; then comes what was registered
+    /// last.
     package private(set) var devices: [DeviceInfo]
     /// When servers or advertisements were asked last.
     package let learnedAt: Timestamp

@@ -1,8 +1,8 @@
 import Envelope
 
 extension SendingClient {
-    /// Reads what people advertise, first in the node's store and then live, until the task is cancelled. For contacts with whom messages are
-    /// exchanged: their devices are then known before a push is due.
+    /// Reads what people advertise, first in the node's store and then live, until the task is cancelled. For contacts with whom messages
+    /// are exchanged: their devices are then known before a push is due.
     ///
     /// - Parameters:
     ///   - people: by their chat keys, or their keys of anonymous mode. The node is asked for ten of them at a time.

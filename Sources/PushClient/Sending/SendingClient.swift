@@ -43,13 +43,14 @@ public actor SendingClient {
 
     /// The devices of a person: as known, as the person advertises them, or as servers tell.
     ///
-    /// What was learned in the last day is taken as it is. Otherwise the node's store is looked through for the person's advertisements, and
-    /// if they leave a token open, every server that knows the person is asked.
+    /// What was learned in the last day is taken as it is. Otherwise the node's store is looked through for the person's advertisements,
+    /// and if they leave a token open, every server that knows the person is asked.
     /// - Parameters:
     ///   - person: the chat key, or the key of anonymous mode.
     ///   - refreshes: whether to look even if something is known.
-    /// - Returns: one for each installation and server, those without a token that this client may use too; empty if nothing is to be found.
-    ///   The installation that was active last is the first, as far as advertisements tell; the others follow, the newest registration first.
+    /// - Returns: one for each installation and server, those without a token that this client may use too; empty if nothing is to be
+    ///   found. The installation that was active last is the first, as far as advertisements tell; the others follow, the newest
+    ///   registration first.
     /// - Throws: ``PushClientError``; that no server answers is no error.
     public func devices(of person: IdentityKey, refreshes: Bool = false) async throws(PushClientError) -> [DeviceInfo] {
         let known = try await known(person)

@@ -30,6 +30,9 @@ struct Schema {
             try fillFingerprints(database)
         }
         migrator.registerMigration("gateways") { try $0.execute(sql: Self.gateways) }
+        migrator.registerMigration("pushes-by-target") { try $0.execute(sql: Self.pushesByTarget) }
+        migrator.registerMigration("tombstones") { try $0.execute(sql: Self.tombstones) }
+        migrator.registerMigration("deliveries") { try $0.execute(sql: Self.deliveries) }
         migrator.registerMigration("superseded-replies") { try $0.execute(sql: Self.supersededReplies) }
         return migrator
     }
@@ -101,6 +104,20 @@ struct Schema {
         CREATE INDEX unfinished_message_by_recipient ON unfinished_message (recipient_prefix) WHERE recipient_prefix IS NOT NULL;
         """
 
+    /// What has worked is told from what strangers invent.
+    private static let deliveries = """
+        -- When Apple or Google last took a push for the token and the bundle id, to the day; NULL: never.
+        ALTER TABLE registration ADD COLUMN delivered_at INTEGER;
+        -- The registration it goes to, by its row; NULL: a gateway's push, or one of an older release.
+        ALTER TABLE push ADD COLUMN registration INTEGER;
+        -- Bundle ids that a push was ever delivered to, by route; '' for Android.
+        CREATE TABLE delivered_topic (
+            route TEXT NOT NULL,
+            apn_topic TEXT NOT NULL,
+            PRIMARY KEY (route, apn_topic)
+        ) STRICT, WITHOUT ROWID;
+        """
+
     private static let gateways = """
         -- What a gateway wants a phone to get, in JSON; NULL: a push of 71, or one that has ended.
         ALTER TABLE push ADD COLUMN notification BLOB;
@@ -126,6 +143,16 @@ struct Schema {
         CREATE INDEX nextcloud_device_by_token ON nextcloud_device (substr(token, 1, 16)) WHERE removed_at IS NULL;
         CREATE INDEX nextcloud_device_by_voip_token ON nextcloud_device (substr(voip_token, 1, 16)) WHERE voip_token IS NOT NULL;
         CREATE INDEX nextcloud_device_removed ON nextcloud_device (removed_at) WHERE removed_at IS NOT NULL;
+        """
+
+    private static let pushesByTarget = """
+        -- Open pushes of an installation: they follow its registration.
+        CREATE INDEX push_by_target ON push (substr(key_hash, 1, 8), installation_id) WHERE finished_at IS NULL;
+        """
+
+    private static let tombstones = """
+        -- Of a tombstone: whether there was ever a registration; those of before are taken to have had one.
+        ALTER TABLE registration ADD COLUMN was_registered INTEGER NOT NULL DEFAULT 1;
         """
 
     private static let firstRelease = """

@@ -25,13 +25,15 @@ final class WriteQueue: Sendable {
 
     private let pool: DatabasePool
     private let fingerprints: ListFingerprints
+    private let outbox: OutboxMemory
     private let checkpointer: Checkpointer?
     private let state = Mutex(State())
     private let commits = Atomic<Int>(0)
 
-    init(pool: DatabasePool, fingerprints: ListFingerprints, checkpointer: Checkpointer?) {
+    init(pool: DatabasePool, fingerprints: ListFingerprints, outbox: OutboxMemory, checkpointer: Checkpointer?) {
         self.pool = pool
         self.fingerprints = fingerprints
+        self.outbox = outbox
         self.checkpointer = checkpointer
     }
 
@@ -122,9 +124,10 @@ final class WriteQueue: Sendable {
 
     private func commit(_ jobs: [Job], to database: Database) {
         var completions: [@Sendable () -> Void] = []
+        let changes = OutboxChanges(outbox)
         do {
             try database.inTransaction(.immediate) {
-                let transaction = WriteTransaction(database: database, fingerprints: fingerprints)
+                let transaction = WriteTransaction(database: database, fingerprints: fingerprints, outbox: changes)
                 for job in jobs { completions.append(try job.run(transaction)) }
                 try transaction.ledger.write(to: database)
                 return .commit
@@ -139,6 +142,7 @@ final class WriteQueue: Sendable {
             return
         }
         commits.add(1, ordering: .relaxed)
+        changes.keep()
         for completion in completions { completion() }
         checkpointer?.afterCommit(database)
     }

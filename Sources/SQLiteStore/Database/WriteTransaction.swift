@@ -6,6 +6,7 @@ import Store
 struct WriteTransaction {
     let database: Database
     let fingerprints: ListFingerprints
+    let outbox: OutboxChanges
     /// What the ledger gains by it.
     let ledger = LedgerChanges()
     let routes = RouteNames()

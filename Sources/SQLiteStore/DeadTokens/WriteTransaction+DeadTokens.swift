@@ -17,6 +17,10 @@ extension WriteTransaction {
         case .clearSuspicion(let token):
             try database.run("DELETE FROM suspect_token WHERE token_digest = ?", token)
             return []
+        case .delivered(let target):
+            try database.run(
+                "UPDATE registration SET delivered_at = ? WHERE id = ? AND is_live = 1 AND version = ?", now, target.row, target.version)
+            return []
         case .unregister(let token):
             try removeNextcloudDevices(token, at: now)
             return try unregister(token, at: now)
@@ -33,9 +37,10 @@ extension WriteTransaction {
             FROM registration JOIN query_topic ON query_topic.registration = registration.id
             LEFT JOIN registration_lists ON registration_lists.registration = registration.id
             WHERE substr(device_token, 1, 16) = substr(?1, 1, 16) AND is_live = 1
-                AND +device_token = ?1 AND token_type = ?2 AND updated_at < ?3
+                AND +device_token = ?1 AND token_type = ?2 AND (apn_topic = ?3 OR token_type <> \(TokenType.apn.rawValue))
+                AND CASE registration.id WHEN ?4 THEN version = ?5 ELSE updated_at < ?6 END
             """,
-            token.text, token.type, token.attemptedAt
+            token.text, token.type, token.apnTopic, token.tried?.row, token.tried?.version, token.attemptedAt
         ) { row in
             let changed = ChangedRegistration(registration: try row.next(), topics: try row.nextTopics())
             let (keyHash, digest): (Digest64, Digest32) = (try row.next(), try row.next())

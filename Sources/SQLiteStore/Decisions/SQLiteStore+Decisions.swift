@@ -36,6 +36,7 @@ extension SQLiteStore {
 struct KnownFacts {
     private(set) var facts: Facts
     private var installations: [Installation: StoredInstallation] = [:]
+    private var targets: [Installation: PushTargetRow] = [:]
 
     init(_ transaction: WriteTransaction, answering questions: Questions, at now: Timestamp) throws {
         facts = Facts(answering: questions)
@@ -44,15 +45,21 @@ struct KnownFacts {
             let stored = try database.stored(installation)
             installations[installation] = stored
             facts.versions[installation] = stored?.version
-            if facts.liveInstallations[installation.keyHash] == nil {
-                facts.liveInstallations[installation.keyHash] = Set(try database.liveInstallations(of: installation.keyHash))
+            if facts.installations[installation.keyHash] == nil {
+                facts.installations[installation.keyHash] = try database.installations(of: installation.keyHash)
             }
         }
+        if !questions.registrations.isEmpty { facts.isStorageFull = try database.isFull(above: questions.maximumStoredByteCount) }
         for (installation, entries) in questions.targets {
-            facts.targets[installation] = try transaction.pushTarget(installation, asking: entries)
+            guard let (row, target) = try transaction.pushTarget(installation, asking: entries) else { continue }
+            facts.targets[installation] = target
+            targets[installation] = row
         }
         let oldest = now.advanced(by: .zero - Limits.tripleLifetime)
         for triple in questions.triples where try database.isQueued(triple, since: oldest) { facts.recentTriples.insert(triple) }
+        for target in questions.crowdedTargets {
+            facts.heldPushes.merge(try database.heldPushes(to: target, at: questions.allowances.now)) { first, _ in first }
+        }
         for request in questions.requests { facts.responses[request] = try database.response(to: request) }
         for query in questions.queries { try read(query, from: database) }
     }
@@ -62,14 +69,29 @@ struct KnownFacts {
         facts.questions.registrations.contains(installation) ? installations[installation] : try database.stored(installation)
     }
 
+    /// The registration that a push is for; looked up if nobody asked, or there was none yet.
+    func target(_ installation: Installation, in database: Database) throws -> PushTargetRow? {
+        try targets[installation] ?? database.targetRow(of: installation)
+    }
+
     /// Reads on until one answer is full.
     private mutating func read(_ query: [Digest64], from database: Database) throws {
         var byteCount = 0
         for keyHash in query {
             guard byteCount <= Limits.maximumAnswerByteCount else { return }
-            let registrations = try facts.queryable[keyHash] ?? database.queryableRegistrations(of: keyHash)
+            let registrations = try facts.queryable[keyHash] ?? queryable(keyHash, from: database)
             facts.queryable[keyHash] = registrations
             for registration in registrations { byteCount += registration.listByteCount }
+        }
+    }
+
+    /// Reads no list before it is known that it may be told: a stranger asks as often as he likes.
+    private func queryable(_ keyHash: Digest64, from database: Database) throws -> [QueryableRegistration] {
+        var allowed = min(facts.questions.allowances.answerByteCount(of: keyHash), Limits.maximumAnswerByteCount)
+        return try database.allowedKeyByteCounts(of: keyHash).compactMap { row, byteCount in
+            guard byteCount <= allowed else { return nil }
+            allowed -= byteCount
+            return try database.queryableRegistration(row)
         }
     }
 }
@@ -84,7 +106,8 @@ extension WriteTransaction {
         var topicChanges: [TopicChange] = []
         for change in batch.registrations {
             switch change {
-            case .register(let registration, let topics):
+            case .register(let registration, let topics, let endsPushes):
+                if endsPushes { try withdrawPushes(to: registration.installation, at: now) }
                 let stored = try known.stored(registration.installation, in: database)
                 let row = try register(registration, replacing: stored, topics: topics, at: now)
                 topicChanges.append(.added(ChangedRegistration(registration: row, topics: topics)))
@@ -96,7 +119,10 @@ extension WriteTransaction {
                 }
             }
         }
-        for push in batch.pushes { try enqueue(push.push, message: push.message, at: now, isDiscarded: push.isDiscarded) }
+        for push in batch.pushes { try enqueue(push, target: known.target(push.push.target, in: database), at: now) }
+        for held in batch.coalesced.values { try rewrite(held) }
+        count(.accepted, by: batch.coalescedCount)
+        count(.coalesced, by: batch.coalescedCount)
         count(.accepted, by: batch.mergedCount)
         count(.merged, by: batch.mergedCount)
         count(.filtered, by: batch.filteredCount)

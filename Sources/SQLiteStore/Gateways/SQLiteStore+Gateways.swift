@@ -43,9 +43,14 @@ extension WriteTransaction {
         let topic = notification.topic ?? ""
         // No registration has a key hash of zeros.
         let owner = Digest64(accepted.owner) ?? Digest64()
+        let route = try route(of: tokenType, apnTopic: topic)
+        // A gateway can say so.
+        guard try content == nil || takePlace(in: route, isProven: false, at: now) else { throw StoreError.queueFull }
+        let target = Installation(keyHash: owner, installationID: notification.token)
+        let turn = content == nil ? 0 : outbox.turn(for: target, in: route)
         let id = try database.first(
             Self.insertNotification, content == nil ? PushOutcome.discarded.rawValue : OpenPushState.queued.rawValue,
-            try route(of: tokenType, apnTopic: topic), now, content == nil ? now : nil, accepted.digest.prefix, accepted.digest, owner,
+            route, now, turn, content == nil ? now : nil, accepted.digest.prefix, accepted.digest, owner,
             tokenType, topic, content == nil ? "" : notification.token, content
         ) { try $0.next(Int64.self) }
         if content == nil { count(.discarded) }
@@ -57,7 +62,7 @@ extension WriteTransaction {
         INSERT INTO push (
             message, state, route, accepted_at, next_attempt_at, finished_at, attempts, triple_prefix, triple,
             key_hash, installation_id, token_type, type, apn_topic, device_token, chat_id, ciphertext, notification)
-        VALUES (0, ?, ?, ?, 0, ?, 0, ?, ?, ?, '', ?, 0, ?, ?, x'', x'', ?) RETURNING id
+        VALUES (0, ?, ?, ?, ?, ?, 0, ?, ?, ?, '', ?, 0, ?, ?, x'', x'', ?) RETURNING id
         """
 }
 

@@ -76,8 +76,9 @@ extension WriteTransaction {
             """
             UPDATE nextcloud_device SET voip_token = NULL
             WHERE voip_token IS NOT NULL AND substr(voip_token, 1, 16) = substr(?1, 1, 16) AND +voip_token = ?1 AND updated_at < ?2
+                AND voip_topic = ?3
             """,
-            token.text, token.attemptedAt)
+            token.text, token.attemptedAt, token.apnTopic)
         let hour = now.advanced(by: .seconds(-3_600))
         let deaths = try database.count("SELECT count(*) FROM nextcloud_device WHERE removed_at > ? AND is_dead = 1", hour)
         try database.run(
@@ -85,9 +86,10 @@ extension WriteTransaction {
             UPDATE nextcloud_device SET removed_at = ?1, is_dead = 1, token = '', voip_token = NULL WHERE id IN (
                 SELECT id FROM nextcloud_device
                 WHERE substr(token, 1, 16) = substr(?2, 1, 16) AND removed_at IS NULL AND +token = ?2 AND platform = ?3 AND updated_at < ?4
-                LIMIT ?5)
+                    AND (topic = ?5 OR platform <> 'ios')
+                LIMIT ?6)
             """,
-            now, token.text, platform.rawValue, token.attemptedAt, max(0, Self.maximumDeathsPerHour - deaths))
+            now, token.text, platform.rawValue, token.attemptedAt, token.apnTopic, max(0, Self.maximumDeathsPerHour - deaths))
     }
 
     /// - Returns: how many are forgotten.

@@ -11,6 +11,7 @@ extension SQLiteStore {
                 let (isLive, type, count): (Bool, TokenType?, Int) = (try row.next(), try row.next(), try row.next())
                 if isLive { counts.live[type ?? .unknown] = count } else { counts.tombstones += count }
             }
+            counts.nextcloud = try database.count("SELECT count(*) FROM nextcloud_device WHERE removed_at IS NULL")
             return counts
         }
     }

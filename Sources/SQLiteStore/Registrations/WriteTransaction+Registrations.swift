@@ -19,15 +19,16 @@ extension WriteTransaction {
             INSERT OR REPLACE INTO registration (
                 id, key_prefix, is_live, version, updated_at, key_hash, installation_prefix, installation_id, plaintext_digest,
                 token_type, enabled, allow_from_contacts_only, block_mentions,
-                access_token, device_token, apn_topic, grant_signature, blocked_chats, muted_chats, allowed_mentions_chats)
-            VALUES (?, ?, 1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                access_token, device_token, apn_topic, grant_signature, blocked_chats, muted_chats, allowed_mentions_chats,
+                delivered_at)
+            VALUES (?, ?, 1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             """,
             stored?.row, registration.keyHash.prefix, content.version, now,
             registration.keyHash, registration.installation.prefix, content.installationID, registration.plaintextDigest,
             content.tokenType, content.enabled, content.allowFromContactsOnly, content.blockMentions,
             content.accessToken, content.deviceToken, content.apnTopic, content.grant,
             fingerprints.column(for: content.blockedChatList), fingerprints.column(for: content.mutedChatList),
-            fingerprints.column(for: content.allowedMentionsChatList))
+            fingerprints.column(for: content.allowedMentionsChatList), try stored.flatMap { try delivery(of: content, registeredAs: $0) })
         let id = database.lastInsertedRowID
         try database.run(
             "INSERT OR REPLACE INTO query_topic (registration, plain, prefixed) VALUES (?, ?, ?)", id, topics.plain, topics.prefixed)
@@ -42,6 +43,18 @@ extension WriteTransaction {
         return id
     }
 
+    /// When a push was last delivered to a registration that another one replaces; nil if that has another token or bundle id.
+    private func delivery(of content: PushNotificationRegistration, registeredAs stored: StoredInstallation) throws -> Timestamp? {
+        let delivery: Timestamp?? = try database.first(
+            """
+            SELECT delivered_at FROM registration
+            WHERE id = ? AND is_live = 1 AND device_token = ? AND token_type = ? AND apn_topic = ?
+            """,
+            stored.row, content.deviceToken, content.tokenType, content.apnTopic
+        ) { try $0.next() }
+        return delivery ?? nil
+    }
+
     /// Leaves a tombstone, also where nothing was registered. With the last installation of a key its topic keys go too.
     ///
     /// - Parameter stored: what is there in this transaction.
@@ -49,16 +62,19 @@ extension WriteTransaction {
         _ installation: Installation, replacing stored: StoredInstallation?, version: UInt64, plaintextDigest: Digest32,
         at now: Timestamp
     ) throws {
+        if stored == nil { try makeRoomForUnknownTombstone(of: installation.keyHash) }
         // A new row under the old number: what is not named here is gone.
         try database.run(
             """
             INSERT OR REPLACE INTO registration (
-                id, key_prefix, is_live, version, updated_at, key_hash, installation_prefix, installation_id, plaintext_digest)
-            VALUES (?, ?, 0, ?, ?, ?, ?, ?, ?)
+                id, key_prefix, is_live, version, updated_at, key_hash, installation_prefix, installation_id, plaintext_digest,
+                was_registered)
+            VALUES (?, ?, 0, ?, ?, ?, ?, ?, ?, ?)
             """,
             stored?.row, installation.keyHash.prefix, version, now, installation.keyHash, installation.prefix,
-            installation.installationID, plaintextDigest)
+            installation.installationID, plaintextDigest, stored?.wasRegistered ?? false)
         guard let stored, stored.version.isRegistered else { return }
+        try withdrawPushes(to: installation, at: now)
         try database.run("DELETE FROM registration_lists WHERE registration = ?", stored.row)
         try database.run("DELETE FROM query_topic WHERE registration = ?", stored.row)
         let keyHash = installation.keyHash
@@ -69,13 +85,26 @@ extension WriteTransaction {
 }
 
 extension WriteTransaction {
+    /// Forgets the oldest tombstones of what was never registered, so that there is room for one more.
+    private func makeRoomForUnknownTombstone(of keyHash: Digest64) throws {
+        try database.run(
+            """
+            DELETE FROM registration WHERE id IN (
+                SELECT id FROM registration WHERE key_prefix = ? AND is_live = 0 AND key_hash = ? AND was_registered = 0
+                ORDER BY updated_at DESC, id DESC LIMIT -1 OFFSET ?
+            )
+            """,
+            keyHash.prefix, keyHash, Limits.maximumUnknownTombstonesPerKey - 1)
+    }
+
     /// What a push request needs of a registration; nil when there is none, or a tombstone. Reads none of its lists.
     ///
     /// - Parameter entries: the chats and authors that may stand in its lists.
-    func pushTarget(_ installation: Installation, asking entries: Set<[UInt8]>) throws -> PushTarget? {
+    func pushTarget(_ installation: Installation, asking entries: Set<[UInt8]>) throws -> (row: PushTargetRow, target: PushTarget)? {
         try database.first(
             Self.selectTarget, installation.keyHash.prefix, installation.prefix, installation.installationID, installation.keyHash
         ) { row in
+            let targetRow = PushTargetRow(row: try row.next(), hasWorked: try row.next())
             var target = PushTarget()
             target.accessToken = try row.next()
             target.enabled = try row.next()
@@ -86,16 +115,23 @@ extension WriteTransaction {
             target.blockedChatList = fingerprints.entries(entries, in: try row.next())
             target.mutedChatList = fingerprints.entries(entries, in: try row.next())
             target.allowedMentionsChatList = fingerprints.entries(entries, in: try row.next())
-            return target
+            return (targetRow, target)
         }
     }
 
     /// Made once: putting it together for each call costs as much as running it.
     private static let selectTarget = """
-        SELECT access_token, enabled, token_type, device_token, apn_topic, block_mentions,
+        SELECT id, delivered_at IS NOT NULL, access_token, enabled, token_type, device_token, apn_topic, block_mentions,
             blocked_chats, muted_chats, allowed_mentions_chats
         FROM registration WHERE \(Database.isInstallation) AND is_live = 1
         """
+}
+
+/// The registration that a push is for.
+struct PushTargetRow: Sendable, Equatable {
+    var row: Int64
+    /// A push was delivered to it before.
+    var hasWorked: Bool
 }
 
 /// What is there of an installation, tombstones too.
@@ -103,6 +139,8 @@ struct StoredInstallation: Sendable, Equatable {
     /// The number of its row: the same for ever.
     var row: Int64
     var version: StoredVersion
+    /// False for the tombstone of what was never registered.
+    var wasRegistered = true
 }
 
 extension Database {
@@ -113,18 +151,37 @@ extension Database {
         ) { row in
             StoredInstallation(
                 row: try row.next(),
-                version: StoredVersion(version: try row.next(), plaintextDigest: try row.next(), isRegistered: try row.next()))
+                version: StoredVersion(version: try row.next(), plaintextDigest: try row.next(), isRegistered: try row.next()),
+                wasRegistered: try row.next())
         }
     }
 
-    /// The registered installations of a key.
-    func liveInstallations(of keyHash: Digest64) throws -> [Installation] {
-        try all(Self.selectLive, keyHash.prefix, keyHash) { Installation(keyHash: keyHash, installationID: try $0.next()) }
+    func targetRow(of installation: Installation) throws -> PushTargetRow? {
+        try first(
+            "SELECT id, delivered_at IS NOT NULL FROM registration WHERE \(Self.isInstallation) AND is_live = 1",
+            installation.keyHash.prefix, installation.prefix, installation.installationID, installation.keyHash
+        ) { PushTargetRow(row: try $0.next(), hasWorked: try $0.next()) }
     }
 
-    /// The registrations of a key that a query is told of.
-    func queryableRegistrations(of keyHash: Digest64) throws -> [QueryableRegistration] {
-        try all(Self.selectQueryable, keyHash.prefix, keyHash) { row in
+    /// All installations of a key.
+    func installations(of keyHash: Digest64) throws -> [Installation: StoredShape] {
+        let installations = try all(Self.selectShapes, keyHash.prefix, keyHash) { row in
+            let installation = Installation(keyHash: keyHash, installationID: try row.next())
+            let (isLive, wasRegistered, byteCount): (Bool, Bool, Int) = (try row.next(), try row.next(), try row.next())
+            let shape: StoredShape = isLive ? .live(listByteCount: byteCount) : wasRegistered ? .left : .neverRegistered
+            return (installation, shape)
+        }
+        return Dictionary(installations) { first, _ in first }
+    }
+
+    /// The registrations of a key that a query is told of, and how long the list is that each would be told with. Reads none of them.
+    func allowedKeyByteCounts(of keyHash: Digest64) throws -> [(row: Int64, byteCount: Int)] {
+        try all(Self.selectAllowedKeyByteCounts, keyHash.prefix, keyHash) { (row: try $0.next(), byteCount: try $0.next()) }
+    }
+
+    /// What a query is told of a registration.
+    func queryableRegistration(_ row: Int64) throws -> QueryableRegistration? {
+        try first(Self.selectQueryable, row) { row in
             var registration = QueryableRegistration()
             registration.installationID = try row.next()
             registration.accessToken = try row.next()
@@ -144,12 +201,23 @@ extension Database {
 
     // Made once: putting a text together for each call costs as much as a small statement.
 
-    private static let selectVersion = "SELECT id, version, plaintext_digest, is_live FROM registration WHERE \(isInstallation)"
-    private static let selectLive = "SELECT installation_id FROM registration WHERE \(isLiveOfKey)"
+    private static let selectVersion =
+        "SELECT id, version, plaintext_digest, is_live, was_registered FROM registration WHERE \(isInstallation)"
+    // SQLite knows the length of a blob without reading it (https://www.sqlite.org/opcode.html, Column).
+    private static let selectShapes = """
+        SELECT installation_id, is_live, was_registered, coalesce(length(allowed_keys), 0) + coalesce(length(chat_lists), 0)
+        FROM registration LEFT JOIN registration_lists ON registration_lists.registration = registration.id
+        WHERE key_prefix = ? AND is_live IN (0, 1) AND key_hash = ?
+        """
+    private static let selectAllowedKeyByteCounts = """
+        SELECT id, coalesce(length(allowed_keys), 0)
+        FROM registration LEFT JOIN registration_lists ON registration_lists.registration = registration.id
+        WHERE \(isLiveOfKey) ORDER BY id
+        """
     private static let selectQueryable = """
         SELECT installation_id, access_token, grant_signature, version, allow_from_contacts_only, allowed_keys
         FROM registration LEFT JOIN registration_lists ON registration_lists.registration = registration.id
-        WHERE \(isLiveOfKey)
+        WHERE id = ?
         """
 }
 

@@ -23,9 +23,9 @@ package final class ServerProcess: Sendable {
 
     /// Starts a server and returns when it is ready.
     package static func start(
-        in folder: TemporaryFolder, settings: [String: String] = [:], configuration: String? = nil
+        in folder: TemporaryFolder, settings: [String: String] = [:], configuration: String? = nil, environment: [String: String] = [:]
     ) async throws -> ServerProcess {
-        try await ServerProcess(launch(in: folder, settings: settings, configuration: configuration))
+        try await ServerProcess(launch(in: folder, settings: settings, configuration: configuration, environment: environment))
     }
 
     /// Starts a server in a folder, at which it can be started again.
@@ -33,8 +33,11 @@ package final class ServerProcess: Sendable {
     /// - Parameters:
     ///   - settings: in addition to the ones every test wants: files in the folder, two relays and the admin on free ports.
     ///   - configuration: YAML of the file, for what is no single setting.
+    ///   - environment: in addition to that of the tests.
+    ///   - shell: what the shell does first in whose place the server then is.
     package static func launch(
-        in folder: TemporaryFolder, settings: [String: String] = [:], configuration: String? = nil
+        in folder: TemporaryFolder, settings: [String: String] = [:], configuration: String? = nil, environment: [String: String] = [:],
+        shell: String? = nil
     ) throws -> Launched<Addresses> {
         var all = [
             "identity.keyFile": folder.path("identity.key"),
@@ -51,7 +54,9 @@ package final class ServerProcess: Sendable {
             try Data(configuration.utf8).write(to: URL(filePath: file))
             arguments += ["--config", file]
         }
-        return try Launched(arguments + all.sorted { $0.key < $1.key }.flatMap { ["--set", "\($0)=\($1)"] }, in: folder)
+        return try Launched(
+            arguments + all.sorted { $0.key < $1.key }.flatMap { ["--set", "\($0)=\($1)"] }, in: folder, environment: environment,
+            shell: shell)
     }
 
     /// - Returns: when it is ready.
@@ -88,9 +93,16 @@ package final class Launched<ReadyFile: Decodable & Sendable>: Sendable {
     package var log: Lines { process.standardError }
 
     /// - Parameter arguments: what the program needs beside `--ready-file`.
-    package init(program: String = "pushserver", _ arguments: [String], in folder: TemporaryFolder) throws {
+    package init(
+        program: String = "pushserver", _ arguments: [String], in folder: TemporaryFolder, environment: [String: String] = [:],
+        shell: String? = nil
+    ) throws {
         readyFile = folder.path("\(program).json")
-        process = try ChildProcess(program, arguments + ["--ready-file", readyFile])
+        let all = arguments + ["--ready-file", readyFile]
+        process = try ChildProcess(
+            shell == nil ? program : "/bin/sh",
+            shell.map { ["-c", "\($0); exec \"$0\" \"$@\"", ChildProcess.path(of: program)] + all } ?? all,
+            environment: ProcessInfo.processInfo.environment.merging(environment) { $1 })
         self.folder = folder
     }
 
@@ -100,6 +112,8 @@ package final class Launched<ReadyFile: Decodable & Sendable>: Sendable {
         guard await log.wait(for: { $0.hasSuffix("] ready") }) else { throw StartFailure(log: log.all) }
         return try JSONDecoder().decode(ReadyFile.self, from: Data(contentsOf: URL(filePath: readyFile)))
     }
+
+    package func signal(_ number: Int32) { process.signal(number) }
 
     package func terminate() async -> Int32 {
         process.signal(SIGTERM)

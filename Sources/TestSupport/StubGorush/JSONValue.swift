@@ -1,7 +1,7 @@
 import Foundation
 
 /// Any JSON, for comparing.
-package indirect enum JSONValue: Sendable, Equatable, Decodable {
+package indirect enum JSONValue: Sendable, Equatable, Codable {
     case null
     case bool(Bool)
     case number(Double)
@@ -23,6 +23,18 @@ package indirect enum JSONValue: Sendable, Equatable, Decodable {
             self = .array(value)
         } else {
             self = .object(try container.decode([String: JSONValue].self))
+        }
+    }
+
+    package func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        switch self {
+        case .null: try container.encodeNil()
+        case .bool(let value): try container.encode(value)
+        case .number(let value): try container.encode(value)
+        case .string(let value): try container.encode(value)
+        case .array(let values): try container.encode(values)
+        case .object(let members): try container.encode(members)
         }
     }
 }

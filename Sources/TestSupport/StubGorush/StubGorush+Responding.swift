@@ -72,8 +72,10 @@ extension StubGorush {
         for index in taken.indices { taken[index].arrivedAt = arrivedAt }
         notifications.append(contentsOf: taken)
         let logs = taken.flatMap { notification in
-            notification.tokens.compactMap { token in
-                failures[token].map {
+            notification.tokens.compactMap { token -> String? in
+                let topic = notification.topic
+                let targets = [Target(token: token, topic: topic), Target(token: token), Target(token: nil, topic: topic)]
+                return targets.lazy.compactMap { failures[$0] }.first.map {
                     StubGorushAnswer.failure(notification, token: token, error: $0, hidesTokens: configuration.hidesTokens)
                 }
             }

@@ -69,7 +69,7 @@ package final class StubGorush: Service, Sendable {
     struct State {
         var configuration: Configuration
         var script: [(misbehaviour: Misbehaviour, takesBatch: Bool)] = []
-        var failures: [String: String] = [:]
+        var failures: [Target: String] = [:]
         var outage: (misbehaviour: Misbehaviour, platforms: Set<Int>)?
         var poison: Set<String> = []
     }
@@ -98,8 +98,20 @@ package final class StubGorush: Service, Sendable {
     }
 
     /// From now on pushes to this token fail for that reason: `Unregistered`, … (GORUSH.md §6). Nil: they succeed again.
-    package func fail(token: String, with error: String?) {
-        state.withLock { $0.failures[token] = error }
+    ///
+    /// - Parameter topic: the bundle id with which they do; nil: any.
+    package func fail(token: String, topic: String? = nil, with error: String?) {
+        state.withLock { $0.failures[Target(token: token, topic: topic)] = error }
+    }
+
+    /// From now on pushes for this bundle id fail, whatever the token.
+    package func fail(topic: String, with error: String?) {
+        state.withLock { $0.failures[Target(token: nil, topic: topic)] = error }
+    }
+
+    struct Target: Hashable {
+        var token: String?
+        var topic: String?
     }
 
     /// From now on posts with a notification for these platforms get this, and nothing of them is sent on. Nil: they are answered again.

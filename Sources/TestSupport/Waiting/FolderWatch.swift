@@ -35,8 +35,8 @@ package final class FolderWatch: Sendable {
         inotify_rm_watch(descriptor, 1)
     }
 
-    /// Returns when it is so, asking at once, after each change in the folder, and some time after each change, less and less often; or when
-    /// the task is cancelled, then with a `CancellationError`.
+    /// Returns when it is so, asking at once, after each change in the folder, and some time after each change, less and less often; or
+    /// when the task is cancelled, then with a `CancellationError`.
     ///
     /// A database shows what was written once it is synced, and that is no change of its files.
     package func wait(until isSo: () async throws -> Bool) async throws {

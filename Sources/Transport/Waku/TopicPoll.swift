@@ -65,6 +65,8 @@ struct TopicPoll {
         var reception: Reception?
         /// Set when the node proved to keep less than was said: a batch of this size is taken for an overflow from now on.
         var overflowCount: Int?
+        /// Set when the node did not give what it had, although no cache was ever full.
+        var hasOtherReader = false
     }
 
     enum Event {
@@ -120,6 +122,7 @@ struct TopicPoll {
     mutating func note(_ event: Event) -> Action {
         action.reception = nil
         action.overflowCount = nil
+        action.hasOtherReader = false
         switch event {
         case .took(let batch):
             let cause = interruption ?? (batch.count >= overflowCount ? .overflow : nil)
@@ -151,7 +154,8 @@ struct TopicPoll {
             next(.take, after: .zero)
         case .missed:
             // The node keeps less than the operator says; some versions ignore what they are told (nwaku #3444).
-            if largestBatchCount >= Self.smallestCacheCapacity { overflowCount = min(overflowCount, largestBatchCount) }
+            action.hasOtherReader = largestBatchCount < Self.smallestCacheCapacity
+            if !action.hasOtherReader { overflowCount = min(overflowCount, largestBatchCount) }
             action.overflowCount = overflowCount
             action.delay = .zero
         case .failed(let reason):

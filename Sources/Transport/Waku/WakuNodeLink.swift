@@ -63,7 +63,9 @@ final class WakuNodeLink: Sendable {
                 base.logger.notice(
                     "messages may have been missed", metadata: ["node": "\(node.name)", "topic": "\(topic)", "cause": "\(cause)"])
             }
-            if let count = action.overflowCount {
+            if action.hasOtherReader {
+                status.lostMessages(of: topic, at: base.wallClock.now())
+            } else if let count = action.overflowCount {
                 base.logger.warning(
                     """
                     the node's store had messages that its cache did not give; is transport.waku.cacheCapacity what the node has? \
@@ -103,7 +105,7 @@ final class WakuNodeLink: Sendable {
         }
         base.metrics.count(.taken)
         base.metrics.countFetched(envelopes.count, from: .relay)
-        status.polled(topic, at: base.wallClock.now())
+        status.polled(topic, messageCount: envelopes.count, at: base.wallClock.now())
         let readable = envelopes.filter { LiveBatch.isReadable($0) || !receiver.wants(contentTopic: $0.message.contentTopic) }
         // Foreign messages too: reading them once more from the store to learn their hashes would cost more than computing them.
         let hashes = readable.map(\.hash)

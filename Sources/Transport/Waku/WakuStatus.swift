@@ -9,7 +9,18 @@ final class WakuStatus: Sendable {
         var troubles: [String: String]
         var polls: [String: Timestamp] = [:]
         var checkpoints: [String: Timestamp] = [:]
+        /// When the topic's newest message was taken from the node; at first, when it was first polled.
+        var messages: [String: Timestamp] = [:]
+        /// Topics of which a message was ever taken.
+        var spokenOn: Set<String> = []
+        /// When the node's store last had messages of the topic that the node did not give, though no cache can have been full.
+        var losses: [String: Timestamp] = [:]
     }
+
+    /// A shard on which nobody says anything for so long is hardly in use: the server's own replies are messages on it.
+    static let silenceLimit = Duration.seconds(3_600)
+    /// The store is compared each minute, so who takes messages away is noticed again and again.
+    static let lossLifetime = Duration.seconds(600)
 
     private let state: Mutex<State>
     private let logger: Logger
@@ -33,7 +44,40 @@ final class WakuStatus: Sendable {
     /// Up to when everything is known to have been received.
     var oldestCheckpoint: Timestamp? { state.withLock { $0.checkpoints.values.min() } }
 
-    func polled(_ topic: String, at now: Timestamp) { state.withLock { $0.polls[topic] = now } }
+    /// What does not keep the node from being usable, and is hardly as it should be.
+    func warnings(at now: Timestamp) -> [String] {
+        state.withLock { state in
+            let silent = state.messages.filter { $0.value <= now.advanced(by: .zero - Self.silenceLimit) }.map { topic, since in
+                let minutes = (now.nanoseconds - since.nanoseconds) / 60_000_000_000
+                return state.spokenOn.contains(topic)
+                    ? "\(topic): no message for \(minutes) minutes"
+                    : "\(topic): no message yet, in \(minutes) minutes: do the clients speak on another shard?"
+            }
+            let lost = state.losses.filter { $0.value > now.advanced(by: .zero - Self.lossLifetime) }.map { topic, _ in
+                "\(topic): \(Self.otherReader)"
+            }
+            return silent.sorted() + lost.sorted()
+        }
+    }
+
+    func polled(_ topic: String, messageCount: Int, at now: Timestamp) {
+        state.withLock { state in
+            state.polls[topic] = now
+            if messageCount > 0 { state.spokenOn.insert(topic) }
+            if messageCount > 0 || state.messages[topic] == nil { state.messages[topic] = now }
+        }
+    }
+
+    func lostMessages(of topic: String, at now: Timestamp) {
+        let previous = state.withLock { $0.losses.updateValue(now, forKey: topic) }
+        guard previous.map({ $0 < now.advanced(by: .zero - Self.lossLifetime) }) ?? true else { return }
+        logger.warning("messages were missed without a sign", metadata: ["topic": "\(topic)", "cause": "\(Self.otherReader)"])
+    }
+
+    private static let otherReader = """
+        the node's store has messages that the node did not give, though its cache cannot have been full: something else reads from this node, \
+        which has to be this server's alone, or it was restarted just now
+        """
 
     func saved(_ checkpoint: Timestamp, of topic: String) { state.withLock { $0.checkpoints[topic] = checkpoint } }
 
@@ -48,7 +92,8 @@ final class WakuStatus: Sendable {
         if let trouble {
             logger.warning("trouble with the node", metadata: ["subject": "\(subject)", "trouble": "\(trouble)"])
         } else {
-            logger.notice("the node is usable", metadata: ["subject": "\(subject)"])
+            // As loud as the trouble was.
+            logger.warning("the node is usable", metadata: ["subject": "\(subject)"])
         }
     }
 }

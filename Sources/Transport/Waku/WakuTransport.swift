@@ -71,7 +71,10 @@ package final class WakuTransport: MessageTransport {
     // MARK: What an operator may know
 
     package var troubles: [String] { isUsable ? [] : nodeTroubles }
-    package var warnings: [String] { (isUsable ? nodeTroubles : []) + quotaWarnings }
+    package var warnings: [String] {
+        let now = base.wallClock.now()
+        return (isUsable ? nodeTroubles : []) + said { $0.status.warnings(at: now) } + quotaWarnings
+    }
 
     package var canEcho: Bool { lanes.read(\.withoutQuota).isEmpty }
 
@@ -85,8 +88,10 @@ package final class WakuTransport: MessageTransport {
     /// Whether one node at least has all that the server needs.
     private var isUsable: Bool { links.contains(where: \.status.troubles.isEmpty) }
 
-    private var nodeTroubles: [String] {
-        links.flatMap { link in link.status.troubles.map { links.count == 1 ? $0 : "node \(link.node.name): \($0)" } }
+    private var nodeTroubles: [String] { said(\.status.troubles) }
+
+    private func said(_ what: (WakuNodeLink) -> [String]) -> [String] {
+        links.flatMap { link in what(link).map { links.count == 1 ? $0 : "node \(link.node.name): \($0)" } }
     }
 
     /// Sets the metrics that age, each by the node that is best off: to be called before they are read.

@@ -6,10 +6,10 @@ struct Push: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Has somebody's devices notified.",
         discussion: """
-            With --server that server alone is asked: to notify the device of --access-token, or else all that it knows of. Without, the person's \
-            advertisement is looked for and all servers are asked, as an app does it: at most three devices, one server each, another one if \
-            that is silent; with --state what was learned in the last day is used again. A server that accepted a push has it delivered, unless the receiver filters it, which is not told. Exit code 0 if \
-            the push was accepted for every device.
+            With --server that server alone is asked: to notify the device of --access-token, or else all that it knows of. Without, the \
+            person's advertisement is looked for and all servers are asked, as an app does it: at most three devices, one server each, \
+            another one if that is silent; with --state what was learned in the last day is used again. A server that accepted a push has \
+            it delivered, unless the receiver filters it, which is not told. Exit code 0 if the push was accepted for every device.
             """)
 
     enum Kind: String, CaseIterable, ExpressibleByArgument {

@@ -5,8 +5,8 @@ struct Query: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Asks for somebody's devices and their access tokens.",
         discussion: """
-            Asks the server that is named, or else every server that knows the person. Under a new key each time, so that nobody can tell who \
-            asks. With a key of one's own, tokens are decrypted that were encrypted for it as a contact's.
+            Asks the server that is named, or else every server that knows the person. Under a new key each time, so that nobody can tell \
+            who asks. With a key of one's own, tokens are decrypted that were encrypted for it as a contact's.
             """)
 
     /// A server that knows nobody by that key says nothing (PROTOCOL.md §8).

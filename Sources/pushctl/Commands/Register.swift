@@ -6,8 +6,9 @@ struct Register: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Registers a device with servers, or replaces its registration.",
         discussion: """
-            As an app does it: each time with a higher version, and with the access token of before, unless a contact is missing or the device \
-            is now for contacts only: then with a new one. With --version or --access-token exactly that is sent once, and nothing remembered.
+            As an app does it: each time with a higher version, and with the access token of before, unless a contact is missing or the \
+            device is now for contacts only: then with a new one. With --version or --access-token exactly that is sent once, and nothing \
+            remembered.
             """)
 
     enum TokenType: String, CaseIterable, ExpressibleByArgument {

@@ -4,6 +4,7 @@ import Foundation
 import HTTPClient
 import PushProtocol
 import SQLiteStore
+import SettingsSources
 import StatusCrypto
 import Store
 
@@ -84,7 +85,7 @@ struct DeadTokensCommand: ParsableCommand {
         }
 
         func run() async throws {
-            let tokenFile = database.path + ".admin-token"
+            let tokenFile = try database.paths().database + ".admin-token"
             guard let token = try? String(contentsOf: URL(filePath: tokenFile), encoding: .utf8) else {
                 throw Failure.configuration("\(tokenFile) cannot be read. The server writes it at its start, for its own user.")
             }

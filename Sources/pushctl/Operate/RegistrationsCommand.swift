@@ -20,6 +20,7 @@ struct RegistrationsCommand: AsyncParsableCommand {
         var apn: Int
         var firebase: Int
         var unregistered: Int
+        var nextcloud: Int
     }
 
     private struct Summary: Encodable {
@@ -52,9 +53,13 @@ struct RegistrationsCommand: AsyncParsableCommand {
 
     private func printCounts() async throws {
         let counts = try await database.withStore { try await $0.registrationCounts() }
-        let result = Counts(apn: counts.live[.apn] ?? 0, firebase: counts.live[.firebase] ?? 0, unregistered: counts.tombstones)
+        let result = Counts(
+            apn: counts.live[.apn] ?? 0, firebase: counts.live[.firebase] ?? 0, unregistered: counts.tombstones, nextcloud: counts.nextcloud)
         try output.print(result) {
-            ["apn           \(result.apn)", "firebase      \(result.firebase)", "unregistered  \(result.unregistered)"]
+            [
+                "apn           \(result.apn)", "firebase      \(result.firebase)", "unregistered  \(result.unregistered)",
+                "nextcloud     \(result.nextcloud)",
+            ]
         }
     }
 }

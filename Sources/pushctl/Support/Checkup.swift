@@ -9,6 +9,8 @@ struct Checkup {
         case query
         case push
         case unregister
+        /// From the outbox through gorush to Apple and Google, by what the server's admin endpoints say.
+        case delivery
     }
 
     /// What went wrong in a step.
@@ -42,7 +44,8 @@ struct Checkup {
     let node: Node
     let device: Device
     private let identity = Identity.generate()
-    private let installationID = "pushctl doctor"
+    /// A UUID: the reference's servers refuse any other.
+    private var installationID: String { identity.derivedInstallationID }
 
     init(server: PushServer, node: Node, device: Device) {
         self.server = server
@@ -123,8 +126,8 @@ extension Checkup.Step {
         case (.register, .error(.noAnswer)):
             """
             Nothing came back, so one of these is wrong: the server is not running (look at its /health/ready); it is another server's key \
-            (compare with `pushserver identity`); server and node do not meet: another shard, or no peers in between; or answers do not get \
-            into the store of this node (its clock may be off by more than 20 seconds).
+            (compare with `pushserver identity`); server and node do not meet: another shard, or no peers in between; or answers do not \
+            get into the store of this node (its clock may be off by more than 20 seconds).
             """
         case (.query, .error(.noAnswer)):
             "It registered a device, but does not answer on the device's query topic: it may not have subscribed in time. Look at its log."
@@ -134,6 +137,8 @@ extension Checkup.Step {
             "The version is the time in milliseconds: is this machine's clock right?"
         case (_, .error(.registrationRefused(.internalError))):
             "The server cannot write to its database: look at its /health/ready, its log and its disk."
+        case (.delivery, _):
+            "What is accepted waits in the server until this is put right; docs/OPERATE.md tells what each of these means."
         case (.push, .wrong):
             "The server contradicts what it said before. Look at its log."
         case (.query, .wrong):

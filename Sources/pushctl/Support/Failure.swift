@@ -19,8 +19,8 @@ struct Failure: Error {
 extension Failure {
     /// Why a node does not take a message, the likeliest first.
     static let unpublished = """
-        Has the node peers on this shard? A node on its own, or just started, has none: try again in a minute. Is it subscribed to the shard \
-        (--shard, go-waku: --pubsub-topic), and does it take messages of this size (nwaku: --max-msg-size=1024KiB)?
+        Has the node peers on this shard? A node on its own, or just started, has none: try again in a minute. Is it subscribed to the \
+        shard (--shard, go-waku: --pubsub-topic), and does it take messages of this size (nwaku: --max-msg-size=1024KiB)?
         """
 
     /// - Parameter silence: what it may mean if the server does not answer.

@@ -9,7 +9,8 @@ struct StateOptions: ParsableArguments {
             valueName: "file"))
     var state: String?
 
-    /// Opens the file that is named, or else the one beside the key file. A key that comes from the environment has none: then nothing is kept.
+    /// Opens the file that is named, or else the one beside the key file. A key that comes from the environment has none: then nothing is
+    /// kept.
     func open(beside key: KeyOptions) throws(Failure) -> ClientState {
         try open(Setting(state, option: "--state", variable: "PUSHCTL_STATE")?.text ?? key.filePath.map { $0 + ".state" })
     }

@@ -20,11 +20,32 @@ import Wire
         let common = #""data":{"chat_id":"0x01","installation_ids":["i","j"],"message":"0x02"}"#
         let rest = #""message":"You have a new message","notif_id":"n""#
         #expect(
-            String(decoding: try GorushNotification.body([ios, android]), as: UTF8.self) == #"""
+            String(decoding: GorushNotification.body([ios, android]), as: UTF8.self) == #"""
                 {"notifications":[{"collapse_id":"c",\#(common),"expiration":1800000000,\#(rest),\#
                 "platform":1,"tokens":["a","b"],"topic":"im.status.ethereum"},\#
                 {"android":{"notification":{"tag":"c"},"ttl":"60s"},\#(common),\#(rest),"platform":2,"tokens":["a","b"]}]}
                 """#)
+    }
+
+    @Test func `Whatever is in a text, a reader of the body gets it back`() throws {
+        let texts = [
+            (0..<0x80).map { String(Unicode.Scalar($0)) }.joined(), "\u{0}\u{7f}\u{80}\u{7ff}\u{800}\u{2028}\u{fffd}\u{10ffff}", "\"\\/",
+            "",
+        ]
+        for text in texts {
+            let body = GorushNotification.body([
+                .ios(tokens: [text], topic: text), .android(tokens: [text, text]),
+            ])
+            let read = try #require(try JSONSerialization.jsonObject(with: Data(body)) as? [String: [[String: Any]]])["notifications"]
+            #expect(read?.map { $0["tokens"] as? [String] } == [[text], [text, text]])
+            #expect(read?[0]["topic"] as? String == text)
+        }
+        var fields = NotificationTemplate()
+        fields.fields = ["a": .number(.min), "b": .flag(true), "c": .list([.flag(false), .object([:]), .list([])])]
+        var notification = GorushNotification.ios()
+        notification.template = fields
+        let text = String(decoding: GorushNotification.body([notification]), as: UTF8.self)
+        #expect(text.hasPrefix(#"{"notifications":[{"a":-9223372036854775808,"b":true,"c":[false,{},[]],"#))
     }
 
     @Test func `The pushes of the main flow are posted as the reference posts them`() throws {

@@ -40,7 +40,7 @@ import Yams
     func `A route that meets such a gorush has nothing to warn of`(platform: GorushPlatform) throws {
         let instance = try #require(GorushInstance(yaml: Array(try text().utf8)))
         #expect(instance.core.sync == true)
-        let inFlight = DeliveryConfiguration(endpoint: .init(url: "")).maximumRequestsInFlight
+        let inFlight = RequestWindow.initialCount
         #expect(instance.warnings(for: .init(platform: platform, workerCount: 2 * inFlight * 5 / 4)) == [])
         #expect(instance.maximumNotificationCount == DeliveryConfiguration(endpoint: .init(url: "")).maximumNotificationsPerRequest)
     }

@@ -12,10 +12,11 @@ import Testing
 
     private func decide(
         _ outcome: DeliveryOutcome, attempts: Int = 1, isSurge: Bool = false, successIsProof: Bool = true, hasCiphertext: Bool = true,
-        suspectedFor: Duration? = nil
+        suspectedFor: Duration? = nil, tokenHasWorked: Bool = true, topicHasWorked: Bool = true
     ) -> PushDecision {
         OutcomeRules(isSurge: isSurge, successIsProof: successIsProof, now: now).decide(
-            outcome, attempts: attempts, hasCiphertext: hasCiphertext,
+            outcome, on: TargetHistory(tokenHasWorked: tokenHasWorked, topicHasWorked: topicHasWorked), attempts: attempts,
+            hasCiphertext: hasCiphertext,
             suspectedAt: suspectedFor.map { now.advanced(by: .zero - $0) }, jitter: 1)
     }
 
@@ -50,8 +51,41 @@ import Testing
         let later = decide(failed(.wrongEnvironment), suspectedFor: OutcomeRules.confirmationInterval)
         #expect(later.token == .unregister && later.ending == .finish(.deadToken))
         // Only Apple or Google can have lifted it.
-        #expect(decide(.sent).token == .clearSuspicion)
+        #expect(decide(.sent).token == .works)
         #expect(decide(.sent, successIsProof: false).token == .none)
+    }
+
+    @Test func `With a bundle id that never worked, an ambiguous verdict says nothing of the device`() {
+        let decision = decide(failed(.wrongEnvironment), suspectedFor: .seconds(9_999), topicHasWorked: false)
+        #expect(decision == PushDecision(ending: .retry(after: BackOff.patient.first, isUnknown: false), reason: "r"))
+        // Apple or Google speaks of that device alone.
+        #expect(decide(failed(.deadToken), topicHasWorked: false).token == .unregister)
+    }
+
+    @Test(
+        "What never worked is given up after ten attempts",
+        arguments: [
+            (FailureKind.deadToken, true), (.wrongEnvironment, true), (.ourFault, true), (.topic, false), (.wrongEnvironment, false),
+        ])
+    func givenUp(kind: FailureKind, isSurge: Bool) {
+        for (attempts, ending) in [
+            (9, PushDecision.Ending.retry(after: BackOff.patient.longest, isUnknown: false)), (10, .finish(.expired)),
+        ] {
+            let decision = decide(
+                failed(kind), attempts: attempts, isSurge: isSurge, tokenHasWorked: false, topicHasWorked: isSurge)
+            #expect(decision == PushDecision(ending: ending, reason: "r"))
+        }
+        // What worked once waits for its operator.
+        #expect(decide(failed(kind), attempts: 10, isSurge: isSurge).ending != .finish(.expired))
+    }
+
+    @Test(arguments: [FailureKind.transient, .credentials, .operatorFault])
+    func `What strangers cannot cause ends no push, however new its device`(kind: FailureKind) {
+        let decision = decide(failed(kind), attempts: 99, tokenHasWorked: false, topicHasWorked: false)
+        guard case .retry = decision.ending else {
+            Issue.record("\(decision)")
+            return
+        }
     }
 
     @Test("In a surge nothing is final but a success", arguments: [FailureKind.deadToken, .wrongEnvironment, .ourFault])
@@ -72,7 +106,8 @@ import Testing
         #expect(decide(failed(.transient), attempts: 3).ending == .retry(after: .seconds(8), isUnknown: false))
         #expect(decide(failed(.operatorFault), attempts: 9).ending == .retry(after: .seconds(600), isUnknown: false))
         let decision = OutcomeRules(isSurge: false, successIsProof: true, now: now).decide(
-            .unknown(reason: "x"), attempts: 2, hasCiphertext: true, suspectedAt: nil, jitter: 0.25)
+            .unknown(reason: "x"), on: TargetHistory(tokenHasWorked: true, topicHasWorked: true), attempts: 2, hasCiphertext: true,
+            suspectedAt: nil, jitter: 0.25)
         #expect(decision.ending == .retry(after: .seconds(1), isUnknown: true))
     }
 }

@@ -1,22 +1,20 @@
 import TestSupport
 import Testing
+import Wire
 
 @testable import Delivery
 
 @Suite(.safetyNet) struct InvalidTokenSurgeTests {
     private var surge = InvalidTokenSurge(share: 0.3)
 
-    private mutating func judge(_ devices: Range<Int>, areTurnedDown: Bool, at time: Duration = .zero) {
-        surge.record(devices.map { .init(device: $0, isTurnedDown: areTurnedDown) }, at: time)
+    private mutating func judge(_ devices: Range<Int>, areTurnedDown: Bool, at time: Duration = .zero, haveWorked: Bool = true) {
+        surge.record(devices.map { .init(device: $0, isTurnedDown: areTurnedDown, hasWorked: haveWorked) }, at: time)
     }
 
     @Test(
-        "Thirty of the last hundred devices make one, in whatever order they come",
-        arguments: [(0, 29, false), (0, 30, true), (70, 30, true), (71, 29, false), (1_000, 29, false), (1_000, 30, true)])
+        "Thirty of the last hundred devices make one, in whatever order they come; of fewer, ten",
+        arguments: [(0, 9, false), (0, 10, true), (20, 9, false), (70, 30, true), (71, 29, false), (1_000, 29, false), (1_000, 30, true)])
     mutating func share(working: Int, dead: Int, isOn: Bool) {
-        judge(0..<dead, areTurnedDown: true)
-        #expect(surge.isOn(at: .zero) == (dead >= 30))
-        surge = InvalidTokenSurge(share: 0.3)
         judge(dead..<dead + working, areTurnedDown: false)
         judge(0..<dead, areTurnedDown: true)
         #expect(surge.isOn(at: .zero) == isOn)
@@ -27,35 +25,39 @@ import Testing
         #expect(!surge.isOn(at: .seconds(3_600)))
     }
 
-    @Test mutating func `Fifteen dead devices of a hundred make none, also when they come first`() {
-        judge(0..<15, areTurnedDown: true)
-        #expect(!surge.isOn(at: .zero))
-        judge(15..<100, areTurnedDown: false)
-        #expect(!surge.isOn(at: .zero))
+    @Test mutating func `Tokens that never worked count for nothing, however many and however often`() {
+        for second in 0..<100 { judge(0..<100, areTurnedDown: true, at: .seconds(second), haveWorked: false) }
+        #expect(!surge.isOn(at: .seconds(99)))
+        // Nor do they hide what happens to others.
+        judge(100..<110, areTurnedDown: true)
+        #expect(surge.isOn(at: .zero))
     }
 
-    @Test mutating func `Ten devices that have worked before are enough`() {
-        judge(0..<10, areTurnedDown: false)
-        judge(0..<9, areTurnedDown: true, at: .seconds(1))
+    @Test mutating func `What has taken a push in this process has worked`() {
+        judge(0..<10, areTurnedDown: false, haveWorked: false)
+        judge(0..<9, areTurnedDown: true, at: .seconds(1), haveWorked: false)
         #expect(!surge.isOn(at: .seconds(1)))
-        judge(9..<10, areTurnedDown: true, at: .seconds(1))
-        #expect(surge.isOn(at: .seconds(1)) && surge.isOfWorkingDevices(at: .seconds(1)))
+        judge(9..<10, areTurnedDown: true, at: .seconds(1), haveWorked: false)
+        #expect(surge.isOn(at: .seconds(1)))
     }
 
-    @Test mutating func `Tokens that never worked make one that is nobody's alarm`() {
-        judge(0..<100, areTurnedDown: true)
-        #expect(surge.isOn(at: .zero) && !surge.isOfWorkingDevices(at: .zero))
+    @Test func `A token is another device with another bundle id`() {
+        let tokens = ["app", "invented"].map { TriedToken("a1", .apn, apnTopic: $0) } + [TriedToken("a1", .firebase, apnTopic: "app")]
+        let devices = tokens.map { InvalidTokenSurge.Verdict($0, isTurnedDown: true, isProof: true).device }
+        #expect(devices[0] != devices[1])
+        #expect(Set(tokens.map(\.digest)).count == 3)
+        #expect(TriedToken("a1", .firebase, apnTopic: "x").digest == tokens[2].digest)
     }
 
     @Test mutating func `What gorush only put into its queue has not worked`() {
         surge.record((0..<10).map { .init(device: $0, isTurnedDown: false, isProof: false) }, at: .zero)
-        judge(0..<10, areTurnedDown: true)
+        judge(0..<10, areTurnedDown: true, haveWorked: false)
         #expect(!surge.isOn(at: .zero))
     }
 
     @Test mutating func `Verdicts of more than a quarter of an hour ago do not count`() {
-        judge(0..<29, areTurnedDown: true)
-        judge(29..<30, areTurnedDown: true, at: InvalidTokenSurge.window)
+        judge(0..<9, areTurnedDown: true)
+        judge(9..<10, areTurnedDown: true, at: InvalidTokenSurge.window)
         #expect(!surge.isOn(at: InvalidTokenSurge.window))
         judge(0..<30, areTurnedDown: true, at: InvalidTokenSurge.window)
         #expect(surge.isOn(at: InvalidTokenSurge.window))
@@ -86,9 +88,9 @@ import Testing
         judge(0..<1, areTurnedDown: true)
         #expect(!surge.isOn(at: .zero))
         // What has made none yet is kept.
-        judge(1..<29, areTurnedDown: true)
+        judge(1..<9, areTurnedDown: true)
         surge.end()
-        judge(29..<30, areTurnedDown: true)
+        judge(9..<10, areTurnedDown: true)
         #expect(surge.isOn(at: .zero))
     }
 }

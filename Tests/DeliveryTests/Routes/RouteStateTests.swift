@@ -210,7 +210,8 @@ import Testing
         route.handle(.ended(1), at: .seconds(4))
         #expect(RouteView(route, at: .seconds(4)).troubles == [])
         #expect(route.next(at: .seconds(4)) == .probe)
-        #expect(route.next(at: .seconds(4)) == .look(requests: 32, batch: nil))
+        // Half as many as before.
+        #expect(route.next(at: .seconds(4)) == .look(requests: 16, batch: nil))
     }
 
     @Test func `A success of a request that went out before a failure ends no trouble`() {
@@ -320,7 +321,7 @@ import Testing
 
     @Test(
         "While one route has all that it may under way, each of the others finds workers free",
-        arguments: [(96, 2, 72), (32, 2, 24), (2, 2, 1), (1, 2, 1), (8, 3, 6), (32, 1, 32)])
+        arguments: [(40, 2, 30), (32, 2, 24), (2, 2, 1), (1, 2, 1), (8, 3, 6), (32, 1, 32)])
     func workers(count: Int, routes: Int, share: Int) {
         var route = started(instance("core: {sync: true, worker_num: \(count)}"), routesOfEndpoint: routes) {
             $0.maximumRequestsInFlight = 256
@@ -407,24 +408,86 @@ import Testing
     // MARK: Surges and credentials
 
     /// Verdicts on so many devices, numbered.
-    private func verdicts(_ devices: Range<Int>, areTurnedDown: Bool) -> Verdicts {
+    private func verdicts(_ devices: Range<Int>, areTurnedDown: Bool, haveWorked: Bool = true) -> Verdicts {
         var verdicts = Verdicts()
-        verdicts.devices = devices.map { .init(device: $0, isTurnedDown: areTurnedDown) }
+        verdicts.devices = devices.map { .init(device: $0, isTurnedDown: areTurnedDown, hasWorked: haveWorked) }
         return verdicts
     }
 
     @Test func `Verdicts that cannot be the devices' are not believed, and an operator hears of it`() {
         for haveWorked in [true, false] {
             var route = started()
-            if haveWorked { route.handle(.answered(.works, verdicts(0..<30, areTurnedDown: false), jitter: 1), at: .zero) }
-            route.handle(.answered(.works, verdicts(0..<30, areTurnedDown: true), jitter: 1), at: .zero)
-            #expect(route.isSurge(at: .zero))
+            let news = verdicts(0..<30, areTurnedDown: true, haveWorked: haveWorked)
+            route.handle(.answered(.works, news, jitter: 1), at: .zero)
             // Strangers can register tokens that never work: that is no reason to call the server sick.
-            let view = RouteView(route, at: .zero)
-            #expect(view.troubles == (haveWorked ? ["so many pushes are turned down that it cannot be the devices"] : []))
-            #expect(view.warnings.count == (haveWorked ? 0 : 1))
+            #expect(route.isSurge(at: .zero) == haveWorked)
+            #expect(
+                RouteView(route, at: .zero).troubles
+                    == (haveWorked ? ["so many pushes are turned down that it cannot be the devices"] : []))
             #expect(!route.isSurge(at: InvalidTokenSurge.window))
         }
+    }
+
+    @Test func `An operator is warned when nothing was ever delivered, and what is tried is turned down`() {
+        for core in ["sync: true", "sync: false"] {
+            var route = started(instance("core: {\(core)}"))
+            let before = RouteView(route, at: .zero).warnings.count
+            var refusal = Verdicts()
+            refusal.refusal = "BadDeviceToken"
+            route.handle(.answered(.works, refusal, jitter: 1), at: .zero)
+            // Without word of successes there is nothing to tell.
+            #expect(RouteView(route, at: .zero).warnings.count - before == (core == "sync: true" ? 1 : 0))
+            route.handle(.answered(.works, delivered(), jitter: 1), at: .zero)
+            #expect(RouteView(route, at: .zero).warnings.count == before)
+        }
+    }
+
+    @Test func `A device of a platform that gorush does not serve is a warning, for anybody can register one`() {
+        for isDisabled in [true, false] {
+            var route = started(instance("core: {sync: true}\nandroid: {enabled: \(!isDisabled)}"))
+            route.handle(.posting([1]), at: .zero)
+            route.handle(answered(Self.fails), at: .zero)
+            let view = RouteView(route, at: .zero)
+            #expect(view.troubles == (isDisabled ? [] : ["gone"]))
+            #expect(view.warnings.contains { $0.contains("android.enabled") } == isDisabled)
+        }
+    }
+
+    // MARK: Bundle ids that may be invented
+
+    @Test func `Attempts with bundle ids that never worked are few, until one works or is known`() {
+        let pushes = queued((0..<200).map { iosPush($0, topic: "invented-\($0)") })
+        var route = started()
+        func admittedCount(at now: Duration) -> Int { route.admitted(pushes, at: now).count }
+        #expect(admittedCount(at: .zero) == Probation.burst)
+        #expect(admittedCount(at: .zero) == 0)
+        // What says nothing of the bundle id costs nothing of the budget.
+        route.record(pushes.prefix(Probation.burst).map { ($0, .notSent(reason: "")) })
+        #expect(admittedCount(at: .zero) == Probation.burst)
+        route.record(pushes.prefix(Probation.burst).map { ($0, .failed(Failure(kind: .topic, reason: "TopicDisallowed"))) })
+        #expect(admittedCount(at: .seconds(9)) == 0)
+        #expect(admittedCount(at: .seconds(10)) == 1)
+        #expect(admittedCount(at: .seconds(3_600)) == Probation.burst)
+
+        let honest = queued((0..<200).map { iosPush($0, topic: "app") })
+        #expect(route.admitted(honest, at: .seconds(3_600)).isEmpty)
+        route.handle(.answered(.works, delivered(), jitter: 1), at: .seconds(3_600))
+        #expect(route.admitted(honest, at: .seconds(3_600)).count == 200)
+        var configured = started { $0.knownTopics = ["app"] }
+        #expect(configured.admitted(honest, at: .zero).count == 200)
+        var asynchronous = started(instance("core: {sync: false}"))
+        #expect(asynchronous.admitted(honest, at: .zero).count == 200)
+        #expect(configured.admitted(queued((0..<200).map { androidPush($0) }), at: .zero).count == 200)
+    }
+
+    @Test func `With the first push that a bundle id takes, what waits for that is looked at`() {
+        var route = started()
+        #expect(route.next(at: .zero) == .look(requests: 32, batch: nil))
+        route.handle(.answered(.works, delivered(), jitter: 1), at: .zero)
+        #expect(route.next(at: .zero) == .hasten)
+        #expect(route.next(at: .zero) == .look(requests: 32, batch: nil))
+        route.handle(.answered(.works, delivered(), jitter: 1), at: .zero)
+        #expect(route.next(at: .zero) == .look(requests: 32, batch: nil))
     }
 
     @Test func `A surge ends when nothing waits for its end any more`() {
@@ -469,6 +532,7 @@ import Testing
             #expect(route.next(at: .zero) == .expire)
             #expect(route.next(at: .zero) == .look(requests: 32, batch: nil))
             route.handle(.nothingDue(until: .seconds(60)), at: .zero)
+            route.handle(.topicsSaved(["app"]), at: .seconds(1))
             route.handle(.answered(.works, delivered(), jitter: 1), at: .seconds(1))
             route.handle(.answered(.works, refused("InvalidProviderToken"), jitter: 1), at: .seconds(1))
             #expect(RouteView(route, at: .seconds(1)).troubles == [])

@@ -38,6 +38,73 @@ struct DeadTokenTests {
     }
 
     @Test(arguments: StoreUnderTest.all)
+    func `A dead token takes no registration with another bundle id, which for Android means nothing`(kind: StoreUnderTest) async throws {
+        for type in [TokenType.apn, .firebase] {
+            try await kind.withStore { store in
+                var victim = registration()
+                victim.content.tokenType = type
+                try await store.register(victim)
+                let gone = try await store.unregister(token: "device token 1", type: type, apnTopic: "other", attemptedAt: later, at: later)
+                #expect(gone.isEmpty == (type == .apn))
+            }
+        }
+    }
+
+    @Test(arguments: StoreUnderTest.all)
+    func `The registration that was tried goes only with the version that it had, whatever the clock says`(
+        kind: StoreUnderTest
+    ) async throws {
+        try await kind.withStore { store in
+            let row = try await store.register(registration())
+            // Registered anew after the attempt, by a clock that was put back.
+            var renewed = registration(version: 2)
+            renewed.content.deviceToken = "device token 1"
+            try await store.register(renewed, at: start.advanced(by: .seconds(-60)))
+            let tried = TargetRegistration(row: row, version: 1)
+            #expect(try await store.unregister(token: "device token 1", tried: tried, attemptedAt: later, at: later) == [])
+            let again = TargetRegistration(row: row, version: 2)
+            let gone = try await store.unregister(
+                token: "device token 1", tried: again, attemptedAt: start.advanced(by: .seconds(-90)), at: later)
+            #expect(gone.map(\.registration) == [row])
+        }
+    }
+
+    @Test(arguments: StoreUnderTest.all)
+    func `A registration remembers that a push was delivered, as long as its token and bundle id stay`(kind: StoreUnderTest) async throws {
+        try await kind.withStore { store in
+            func deliveredAt() async throws -> Timestamp? {
+                try await store.enqueue([push()])
+                let due = try await store.duePushes(route: "", at: later, limit: 99)
+                #expect(due.allSatisfy { $0.registration != nil })
+                return due.last?.registration?.deliveredAt
+            }
+            func delivered(version: UInt64) async throws {
+                var update = OutboxUpdate()
+                update.tokens = [.delivered(TargetRegistration(row: 1, version: version))]
+                update.deliveredTopics = [("ios", "topic"), ("ios", "topic")]
+                _ = try await store.update(update, at: start)
+            }
+            func register(_ version: UInt64, token: String = "token", topic: String = "topic") async throws {
+                var registration = registration(version: version)
+                registration.content.deviceToken = token
+                registration.content.apnTopic = topic
+                try await store.register(registration)
+            }
+            try await register(1)
+            #expect(try await deliveredAt() == nil)
+            try await delivered(version: 2)
+            #expect(try await deliveredAt() == nil)
+            try await delivered(version: 1)
+            #expect(try await deliveredAt() == start)
+            #expect(try await store.deliveredTopics() == ["ios": ["topic"]])
+            try await register(2)
+            #expect(try await deliveredAt() == start)
+            try await register(3, token: "another")
+            #expect(try await deliveredAt() == nil)
+        }
+    }
+
+    @Test(arguments: StoreUnderTest.all)
     func `What went with its token comes back whole`(kind: StoreUnderTest) async throws {
         try await kind.withStore { store in
             let row = try await store.register(registration())

@@ -20,7 +20,7 @@ struct DecisionTests {
                 questions.queries = [[hash(1)]]
             }
             #expect(facts.versions == [:] && facts.targets == [:] && facts.recentTriples == [] && facts.responses == [:])
-            #expect(facts.liveInstallationCount(besides: installation(2)) == 0)
+            #expect(facts.key(beside: installation(2)).liveInstallationCount == 0)
             #expect(facts.queryable == [hash(1): []])
         }
     }
@@ -50,8 +50,8 @@ struct DecisionTests {
             #expect(seen.map { $0.targets[installation(1)]?.accessToken } == [1, 2, 2, 2].map { "access token \($0)" })
             #expect(seen.map { $0.targets[installation(2)] == nil } == [true, true, false, true])
             #expect(seen.map { $0.queryable[hash(1)]?.count } == [1, 1, 2, 1])
-            #expect(seen.map { $0.liveInstallationCount(besides: installation(2)) } == [1, 1, 1, 1])
-            #expect(seen.map { $0.liveInstallationCount(besides: installation(1)) } == [0, 0, 1, 0])
+            #expect(seen.map { $0.key(beside: installation(2)).liveInstallationCount } == [1, 1, 1, 1])
+            #expect(seen.map { $0.key(beside: installation(1)).liveInstallationCount } == [0, 0, 1, 0])
             // Nobody needs to hear of what was written but of the last.
             #expect(committed.topicChanges == [.added(ChangedRegistration(registration: 1, topics: topics))])
             let stored = try await store.facts { $0 = questions }
@@ -103,7 +103,7 @@ struct DecisionTests {
             } deciding: { number, batch -> Int in
                 batch.settle(Int64(number), as: .silent)
                 batch.register(registration(installation(number)), topics: topics)
-                return batch.facts.liveInstallationCount(besides: installation(number))
+                return batch.facts.key(beside: installation(number)).liveInstallationCount
             }
             let outcomes = committed.outcomes.map { try? $0.get() }
             #expect(outcomes == [0, 1, 2, nil, nil, 3, 4, 5, 6])
@@ -161,6 +161,29 @@ struct DecisionTests {
             // Another query has an answer of its own.
             let facts = try await store.facts { $0.queries = [keys, [keys[1], keys[2]], [keys[3]]] }
             #expect(Set(facts.queryable.keys) == Set(keys))
+        }
+    }
+
+    /// Sixteen registrations of 7.8 MB took a second of the writer for each question, however small the answer was to be.
+    @Test(arguments: StoreUnderTest.all)
+    func `Of a key no list is read that nobody may be told`(kind: StoreUnderTest) async throws {
+        try await kind.withStore { store in
+            for number in 1...3 {
+                var large = registration(installation(number))
+                large.content.allowedKeyList = number == 2 ? [] : [[UInt8](repeating: 1, count: 100_000)]
+                try await store.register(large)
+            }
+            func installations(spending byteCount: Int) async throws -> [String] {
+                let facts = try await store.facts { questions in
+                    questions.queries = [[hash(1)]]
+                    questions.allowances.spend(.answer(message: 1, question: hash(1), byteCounts: [hash(1): byteCount]))
+                }
+                return facts.queryable[hash(1), default: []].map(\.installationID).sorted()
+            }
+            let all = [1, 2, 3].map { installation($0).installationID }
+            #expect(try await installations(spending: 0) == all)
+            #expect(try await installations(spending: Limits.answerByteCapacity - 150_000) == Array(all[0...1]))
+            #expect(try await installations(spending: Limits.answerByteCapacity) == [all[1]])
         }
     }
 }

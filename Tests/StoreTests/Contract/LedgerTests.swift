@@ -17,8 +17,8 @@ struct LedgerTests {
             let facts = try await store.auditFacts()
             #expect(
                 facts.counts == [
-                    .received: 8, .duplicate: 2, .invalid: 1, .ignored: 1, .processed: 2, .accepted: 13, .merged: 3, .filtered: 2, .sent: 2,
-                    .expired: 1, .dead: 1, .refused: 1, .discarded: 1, .uncertain: 1,
+                    .received: 8, .duplicate: 2, .invalid: 1, .ignored: 1, .processed: 2, .accepted: 15, .merged: 3, .filtered: 2, .sent: 2,
+                    .expired: 1, .dead: 1, .refused: 1, .discarded: 1, .uncertain: 1, .coalesced: 1, .withdrawn: 1,
                 ])
             #expect(facts.undecidedCount == 2)
             #expect(facts.openCount == 4)
@@ -31,7 +31,7 @@ struct LedgerTests {
         try await kind.withStore { store in
             try await store.fillLedger()
             let pruned = try await store.prune(at: start.advanced(by: Limits.decidedMessageLifetime + .seconds(1)))
-            #expect(pruned == Pruned(messageCount: 4, pushCount: 5))
+            #expect(pruned == Pruned(messageCount: 4, pushCount: 6))
             let facts = try await store.auditFacts()
             #expect(facts.prunedCounts[.sent] == 2 && facts.prunedCounts[.processed] == 2)
             #expect(facts.rowCounts == [.discarded: 1])  // the newest
@@ -53,6 +53,9 @@ extension PushStore {
             batch.settle(3, as: .silent)
             batch.settle(4, as: .answered(reply()))
             for number in 1...9 { batch.enqueue(push(number), message: 4) }
+            // One that waits for a credit takes another in.
+            batch.enqueue(push(11), message: 4, due: start)
+            _ = batch.coalesce(push(11))
             batch.enqueue(push(10), message: 4, isDiscarded: true)
             batch.count(merged: 3, filtered: 2)
         }
@@ -63,5 +66,6 @@ extension PushStore {
         try await lease([6, 7, 8])
         try await change([6], to: .retry(at: start, isUnknown: true))
         try await change([7], to: .release(.queued))
+        try await change([10], to: .finish(.withdrawn))
     }
 }

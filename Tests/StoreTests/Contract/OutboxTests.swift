@@ -33,6 +33,90 @@ struct OutboxTests {
     }
 
     @Test(arguments: StoreUnderTest.all)
+    func `A push takes the token that its device has by then, and is nobody's once that has unregistered or changed its app`(
+        kind: StoreUnderTest
+    ) async throws {
+        try await kind.withStore { store in
+            func register(_ version: UInt64, token: String, topic: String = "topic") async throws {
+                var registration = registration(version: version)
+                registration.content.deviceToken = token
+                registration.content.apnTopic = topic
+                try await store.register(registration)
+            }
+            func due() async throws -> QueuedPush? { try await store.duePushes(route: "", at: start, limit: 1).first }
+            try await register(1, token: "old")
+            try await store.enqueue([push()])
+            try await register(2, token: "new")
+            #expect(try await due()?.push.deviceToken == "new")
+            #expect(try await due()?.registration == TargetRegistration(row: 1, version: 2))
+            try await register(3, token: "new", topic: "other")
+            #expect(try await due()?.isOrphan == true)
+            try await register(4, token: "new")
+            #expect(try await due()?.isOrphan == false)
+            // As one that was under way when its device unregistered.
+            try await store.lease([1])
+            try await store.unregister(version: 5)
+            try await store.change([1], to: .retry(at: start, isUnknown: false))
+            #expect(try await due()?.isOrphan ?? true)
+        }
+    }
+
+    private func waiting(_ number: Int, for target: Int) -> AcceptedPush {
+        var push = StoreTests.push(number)
+        push.target = installation(target)
+        return push
+    }
+
+    @Test(arguments: StoreUnderTest.all)
+    func `However many pushes wait for one target, another one's is among the next`(kind: StoreUnderTest) async throws {
+        try await kind.withStore { store in
+            func goOut(_ count: Int) async throws -> [Int64] {
+                let due = try await store.duePushes(route: "", at: start, limit: count).map(\.id)
+                try await store.change(due, to: .finish(.sent))
+                return due
+            }
+            try await store.enqueue((1...50).map { waiting($0, for: 1) })
+            try await store.enqueue([waiting(51, for: 2)])
+            #expect(try await goOut(2) == [1, 51])
+            #expect(try await goOut(2) == [2, 3])
+            // Whoever comes later is not put behind all of them either, nor before what is going out.
+            try await store.enqueue([waiting(52, for: 3), waiting(53, for: 3)])
+            #expect(try await goOut(4) == [52, 4, 53, 5])
+        }
+    }
+
+    @Test(arguments: StoreUnderTest.all)
+    func `After a restart nobody overtakes those who wait already`(kind: StoreUnderTest) async throws {
+        let routes: Set = [RouteAssignment(tokenType: .apn, apnTopic: "", route: "ios")]
+        try await kind.withCrash { store in
+            _ = try await store.takeOverOutbox(routes: routes, latest: start)
+            try await store.enqueue((1...5).map { waiting($0, for: 1) })
+            try await store.change([1, 2, 3], to: .finish(.sent))
+        } after: { store in
+            _ = try await store.takeOverOutbox(routes: routes, latest: start)
+            try await store.enqueue([waiting(6, for: 2)])
+            #expect(try await store.duePushes(route: "ios", at: start, limit: 3).map(\.id) == [4, 6, 5])
+        }
+    }
+
+    @Test(arguments: StoreUnderTest.all)
+    func `Under lasting load a quarter of what goes out is tried again`(kind: StoreUnderTest) async throws {
+        try await kind.withStore { store in
+            try await store.enqueue((1...40).map { StoreTests.push($0) })
+            try await store.attempt(Array(1...10), until: start)
+            func repeatedCount(among limit: Int) async throws -> Int {
+                try await store.duePushes(route: "", at: start, limit: limit).count { $0.attempts > 0 }
+            }
+            #expect(try await repeatedCount(among: 8) == 2)
+            var count = 0
+            for _ in 1...20 { count += try await repeatedCount(among: 1) }
+            #expect(count == 5)
+            #expect(try await repeatedCount(among: 36) == 9)
+            #expect(try await repeatedCount(among: 99) == 10)
+        }
+    }
+
+    @Test(arguments: StoreUnderTest.all)
     func `Pushes that failed for a reason are hastened, but for those of other reasons and those that are leased`(
         kind: StoreUnderTest
     ) async throws {
@@ -63,7 +147,7 @@ struct OutboxTests {
             try await store.change([1], to: .finish(outcome == .sent ? .refused : .sent), at: start.advanced(by: .seconds(1)))
             try await store.change([1], to: .retry(at: start, isUnknown: true))
             try await store.change([1], to: .release(.queued))
-            await #expect(throws: StoreError.damaged) { try await store.lease([1]) }
+            await #expect(throws: StoreError.alreadyEnded) { try await store.lease([1]) }
             #expect(try await store.duePushes(route: "", at: start.advanced(by: .seconds(9)), limit: 9) == [])
             let facts = try await store.auditFacts()
             #expect(facts.rowCounts == [outcome.milestone: 1] && facts.leakyRowCount == 0)
@@ -185,7 +269,7 @@ struct OutboxTests {
             _ = try await store.takeOverOutbox(routes: [android, ios, app], latest: start)
             #expect(try await store.queuedPushCounts() == ["app": 1, "ios": 1, "android": 1])
             #expect(try await store.duePushes(route: "app", at: start, limit: 9).map(\.id) == [1])
-            #expect(try await store.nextAttempt(route: "app") == Timestamp(nanoseconds: 0))
+            #expect(try await store.nextAttempt(route: "app").map { $0 < start } == true)
             #expect(try await store.nextAttempt(route: "none") == nil)
         }
     }
@@ -217,7 +301,8 @@ struct OutboxTests {
             #expect(
                 try await store.attemptedPushes(hash(1)) == [
                     AttemptedPush(
-                        tokenType: .apn, route: "", attemptedAt: start.advanced(by: .seconds(2)), deviceToken: "device token 1")
+                        tokenType: .apn, apnTopic: "topic", route: "", attemptedAt: start.advanced(by: .seconds(2)),
+                        deviceToken: "device token 1")
                 ])
             #expect(try await store.attemptedPushes(hash(6)) == [])
             try await store.register(registration(tried.target, version: 2), at: start.advanced(by: .seconds(1)))

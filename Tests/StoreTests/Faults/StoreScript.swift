@@ -58,7 +58,8 @@ struct StoreScript {
         },
         .write { store in
             try await store.apply(at: start) { batch in
-                for number in 1...3 { batch.enqueue(push(number), message: 4) }
+                // The last one's device leaves before it is posted.
+                for number in [2, 3, 4, 1] { batch.enqueue(push(number), message: 4) }
                 batch.settle(4, as: .answered(reply(4, status: hash(4))))
             }
         },
@@ -89,7 +90,9 @@ struct StoreScript {
             update.tokens = [
                 .suspect(hash(14)),
                 .unregister(
-                    DeadToken(text: "device token 1", type: .apn, attemptedAt: attempt, reason: "Unregistered", route: "ios")),
+                    DeadToken(
+                        text: "device token 1", type: .apn, apnTopic: "im.status.ethereum", attemptedAt: attempt, reason: "Unregistered",
+                        route: "ios")),
             ]
             _ = try await store.update(update, at: attempt)
         },

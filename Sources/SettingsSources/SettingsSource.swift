@@ -2,11 +2,11 @@ import Foundation
 import Yams
 
 /// One value of a setting as it was written, before anybody asked for its type.
-enum SettingValue: Equatable, Sendable {
+package enum SettingValue: Equatable, Sendable {
     case scalar(String)
     case list([String])
 
-    var text: String {
+    package var text: String {
         switch self {
         case .scalar(let text): text
         case .list(let texts): "[\(texts.joined(separator: ", "))]"
@@ -17,11 +17,11 @@ enum SettingValue: Equatable, Sendable {
 /// The three places a setting can come from; the later wins: file, environment, flags (INTERFACE.md, "Settings").
 package struct SettingsSource: Sendable {
     /// A value, and where it comes from, in words for an error message.
-    struct Found {
-        var value: SettingValue
-        var name: String
+    package struct Found {
+        package var value: SettingValue
+        package var name: String
         /// Where it stands in the file.
-        var line: String?
+        package var line: String?
     }
 
     package static let environmentPrefix = "PUSHSERVER_"
@@ -34,13 +34,29 @@ package struct SettingsSource: Sendable {
     }
 
     private var file: [String: Entry] = [:]
-    private(set) var problems: [String] = []
+    package private(set) var problems: [String] = []
     /// Keys that stand in the file without a value, and their lines: right for a section whose settings are all commented out.
     private var emptyKeys: [String: Int] = [:]
     private let hasFile: Bool
     private let fileName: String
     private let environment: [String: String]
     private let flags: [String: String]
+
+    /// Reads the configuration file: the one that is named, else that which the environment names, if any.
+    ///
+    /// - Throws: when it cannot be read; what is wrong in it is among the ``problems``.
+    package init(file: String?, environment: [String: String], flags: [String: String] = [:]) throws(SettingsError) {
+        let path = file ?? environment[Self.configurationFileVariable]
+        var yaml: String?
+        if let path {
+            do {
+                yaml = try String(contentsOf: URL(filePath: path), encoding: .utf8)
+            } catch {
+                throw SettingsError(problems: ["configuration file \(path): \(error.localizedDescription)"])
+            }
+        }
+        self.init(yaml: yaml, fileName: path ?? "the configuration file", environment: environment, flags: flags)
+    }
 
     /// - Parameters:
     ///   - yaml: text of the configuration file, if there is one.
@@ -71,12 +87,12 @@ package struct SettingsSource: Sendable {
     }
 
     /// What there is beside the defaults, without a value: the later wins.
-    var origins: [String] {
+    package var origins: [String] {
         let all = (hasFile ? [fileName] : []) + environment.keys.sorted() + flags.keys.sorted().map { "flag \($0)" }
         return all.isEmpty ? ["defaults"] : all
     }
 
-    func find(_ key: String) -> Found? {
+    package func find(_ key: String) -> Found? {
         if let text = flags[key] { return Found(value: .scalar(text), name: "flag \(key)") }
         let variable = Self.variable(for: key)
         if let text = environment[variable] { return Found(value: .scalar(text), name: variable) }
@@ -84,7 +100,7 @@ package struct SettingsSource: Sendable {
     }
 
     /// The names that stand in the file below a section whose keys are the operator's own, like `gorush.routes`.
-    func names(below section: String) -> [String] {
+    package func names(below section: String) -> [String] {
         let names = (Array(file.keys) + emptyKeys.keys).filter { $0.hasPrefix(section + ".") }.compactMap {
             $0.dropFirst(section.count + 1).split(separator: ".").first.map { String($0) }
         }
@@ -92,7 +108,7 @@ package struct SettingsSource: Sendable {
     }
 
     /// The same where a name may hold dots: it ends before one of these keys.
-    func names(below section: String, before keys: [String]) -> [String] {
+    package func names(below section: String, before keys: [String]) -> [String] {
         let names = file.keys.filter { $0.hasPrefix(section + ".") }.compactMap { key -> String? in
             let rest = key.dropFirst(section.count + 1)
             return keys.first { rest.hasSuffix("." + $0) }.map { String(rest.dropLast($0.count + 1)) }
@@ -101,7 +117,7 @@ package struct SettingsSource: Sendable {
     }
 
     /// Whether anything is set in a section.
-    func has(section: String) -> Bool {
+    package func has(section: String) -> Bool {
         let variable = Self.variable(for: section) + "_"
         return file.keys.contains { $0.hasPrefix(section + ".") }
             || emptyKeys.keys.contains { $0 == section || $0.hasPrefix(section + ".") }
@@ -109,7 +125,7 @@ package struct SettingsSource: Sendable {
     }
 
     /// Everything that was written and is no setting, or has no value.
-    func unusable(besides known: Set<String>) -> [String] {
+    package func unusable(besides known: Set<String>) -> [String] {
         let empty = emptyKeys.sorted { $0.value < $1.value }.compactMap { key, line -> String? in
             if known.contains(key) { return "\(key): no value in \(fileName), line \(line); leave the key out for its default" }
             return known.contains { $0.hasPrefix(key + ".") } ? nil : unknown(key, in: "\(fileName), line \(line)", known)
@@ -194,6 +210,15 @@ package struct SettingsSource: Sendable {
             problems.append("\(key): an alias that points nowhere in \(fileName), line \(line)")
         }
     }
+}
+
+/// Everything that is wrong with a configuration, at once.
+package struct SettingsError: Error, CustomStringConvertible {
+    package var problems: [String]
+
+    package init(problems: [String]) { self.problems = problems }
+
+    package var description: String { problems.joined(separator: "\n") }
 }
 
 /// How many letters have to be put in, left out or changed to make one word of another (Levenshtein).

@@ -1,0 +1,131 @@
+import Delivery
+import Envelope
+import Foundation
+import HTTPClient
+import PushProtocol
+import SQLiteStore
+import StatusCrypto
+import Store
+import Wire
+
+/// Pushes out of a full queue, through the whole delivery on a real database, to a gorush beside it: in turn with bare posts of the same
+/// size, which say what that gorush and the HTTP client can do at all.
+package enum DeliveryBenchmark {
+    private static let ownerCount = 20_000
+    private static let topic = "im.status.ethereum"
+
+    private struct Result {
+        var rate: Double
+        /// Microseconds a push, of this process.
+        var processorTime: Double
+    }
+
+    /// - Parameter url: of a real gorush, to be measured beside the stub.
+    package static func measure(_ options: Options, gorushURL url: String?) async throws -> Report {
+        var report = Report("delivery")
+        options.progress.say("delivery: seeding \(ownerCount) registrations")
+        let seed = try await SeededStore(ownerCount: ownerCount, directory: options.directory, progress: options.progress)
+        defer { seed.remove() }
+        for arguments in [["--sync"], []] {
+            let gorush = try await GorushProcess(directory: options.directory, arguments: arguments + ["--quiet"])
+            try await measure(arguments.isEmpty ? "async" : "sync", at: gorush.url, seed, options, &report)
+        }
+        if let url { try await measure("real gorush", at: url, seed, options, &report) }
+        return report
+    }
+
+    private static func measure(
+        _ name: String, at url: String, _ seed: SeededStore, _ options: Options, _ report: inout Report
+    ) async throws {
+        var (bare, delivered): ([Result], [Result]) = ([], [])
+        for run in 0..<options.runCount {
+            bare.append(try await post(options.messageCount, to: url))
+            delivered.append(try await deliver(options.messageCount, to: url, from: seed.copy()))
+            options.progress.say(
+                "delivery: \(name), run \(run + 1) of \(options.runCount): bare posts \(Report.text(bare[run].rate))/s, "
+                    + "delivery \(Report.text(delivered[run].rate))/s")
+        }
+        let isSync = name == "sync"
+        report.add("\(name), bare posts", bare.map(\.rate), unit: "/s")
+        report.add("\(name), delivery", delivered.map(\.rate), unit: "/s")
+        report.add(
+            "\(name), delivery ÷ bare posts", zip(delivered, bare).map { $0.rate / $1.rate }, unit: "×", mark: isSync ? .atLeast(0.45) : nil
+        )
+        report.add("\(name), bare posts, processor time", bare.map(\.processorTime), unit: "µs")
+        report.add("\(name), delivery, processor time", delivered.map(\.processorTime), unit: "µs", mark: isSync ? .atMost(320) : nil)
+    }
+
+    /// Posts one notification a request, as many at a time as a route has under way at first.
+    private static func post(_ count: Int, to url: String) async throws -> Result {
+        let client = HTTPClient(configuration: .init(maximumConnectionsPerHost: 32))
+        defer { client.shutdown() }
+        return try await time(count) {
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for worker in 0..<32 {
+                    group.addTask {
+                        for number in stride(from: worker, to: count, by: 32) {
+                            let body = """
+                                {"notifications":[{"collapse_id":"0123456789abcdef0123456789abcdef","data":{"chat_id":"0x\(filler(64))",\
+                                "installation_ids":["00000000-0000-0000-0000-000000000000"],"message":"0x\(filler(200))"},\
+                                "expiration":1800000000,"message":"You have a new message","notif_id":"\(number)","platform":1,\
+                                "tokens":["\(filler(64))"],"topic":"\(topic)"}]}
+                                """
+                            let answer = try await client.send(
+                                HTTPRequest(
+                                    method: .post, url: url + "/api/push", headers: [("Content-Type", "application/json")],
+                                    body: Array(body.utf8), timeout: .seconds(60), maximumResponseBodyByteCount: 1 << 20))
+                            guard answer.status == 200 else { throw NotTaken(status: answer.status) }
+                        }
+                    }
+                }
+                try await group.waitForAll()
+            }
+        }
+    }
+
+    private struct NotTaken: Error { var status: Int }
+
+    private static func filler(_ count: Int) -> String { String(repeating: "0", count: count) }
+
+    private static func deliver(_ count: Int, to url: String, from path: String) async throws -> Result {
+        let store = try SeededStore.open(path)
+        var configuration = DeliveryConfiguration(endpoint: .init(url: url))
+        configuration.knownTopics = [topic]
+        let wallClock = WallClock.system
+        let loop = DeliveryLoop(
+            store: store, configuration: configuration, clock: ContinuousClock(), wallClock: wallClock, logger: .silent,
+            onUnregistered: { _ in })
+        let delivering = Task { try await loop.run() }
+        // Its first look finds nothing; then all are there at once.
+        while loop.idleUntil(at: .zero) == nil { try await Task.sleep(for: .milliseconds(5)) }
+        for start in stride(from: 0, to: count, by: 1_000) {
+            try await store.apply(at: wallClock.now()) { batch in
+                for number in start..<min(count, start + 1_000) { batch.enqueue(push(number), message: Int64(number + 1)) }
+            }
+        }
+        let result = try await time(count) {
+            loop.wake()
+            while try await store.oldestQueuedPush() != nil { try await Task.sleep(for: .milliseconds(5)) }
+        }
+        delivering.cancel()
+        _ = try? await delivering.value
+        await store.close()
+        return result
+    }
+
+    private static func push(_ number: Int) -> AcceptedPush {
+        let owner = Owner(number: number % ownerCount)
+        return AcceptedPush(
+            target: Installation(keyHash: owner.keyHash, installationID: owner.installationID), triple: Cast.digest("push", number),
+            tokenType: .apn, deviceToken: owner.deviceToken, apnTopic: topic, type: .message,
+            chatID: Keccak.shake256(Array("chat".utf8)).bytes,
+            message: Array(Cast.digest("ciphertext", number).bytes + Cast.digest("", number).bytes))
+    }
+
+    private static func time(_ count: Int, _ body: () async throws -> Void) async throws -> Result {
+        let (start, processorStart) = (ContinuousClock.now, Timing.processorSeconds)
+        try await body()
+        let seconds = (ContinuousClock.now - start).seconds
+        return Result(rate: Double(count) / seconds, processorTime: (Timing.processorSeconds - processorStart) / Double(count) * 1e6)
+    }
+}

@@ -1,0 +1,13 @@
+import CBuildInfo
+
+/// What the programs of this package are.
+package enum BuildInfo {
+    /// Semantic version.
+    package static let version = "0.1.0"
+    /// `unknown` unless `Scripts/release` built them.
+    package static let commit = unsafe String(cString: build_commit())
+    package static let swift = unsafe String(cString: build_swift())
+
+    /// What `--version` prints.
+    package static let description = "\(version) (commit \(commit), Swift \(swift))"
+}

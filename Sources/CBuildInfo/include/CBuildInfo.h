@@ -1,0 +1,6 @@
+#pragma once
+
+/// The commit that the programs were built from, if whoever built them said so (Scripts/release).
+const char *_Nonnull build_commit(void);
+/// The version of Swift that they were built with.
+const char *_Nonnull build_swift(void);

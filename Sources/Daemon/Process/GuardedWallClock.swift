@@ -1,0 +1,97 @@
+import Envelope
+import Foundation
+import Logging
+import Synchronization
+
+/// The system's wall clock, but for jumps ahead: until one has held for ten minutes, time goes on as it did before. Whatever has a lifetime
+/// would end at once on a clock that is wrong by days, and nothing brings it back.
+final class GuardedWallClock: Sendable {
+    private let wallClock: WallClock
+    private let elapsed: @Sendable () -> Duration
+    private let logger: Logger
+    private let judge = Mutex(WallClockJudge())
+
+    init<Time: Clock<Duration>>(_ wallClock: WallClock, clock: Time, logger: Logger) {
+        self.wallClock = wallClock
+        self.logger = logger
+        let start = clock.now
+        elapsed = { start.duration(to: clock.now) }
+    }
+
+    /// The clock to hand out.
+    var clock: WallClock { WallClock { self.now() } }
+
+    /// What an operator should know.
+    var warnings: [String] {
+        _ = now()
+        guard let jump = judge.withLock(\.jump) else { return [] }
+        return ["the wall clock has jumped ahead by \(Self.text(jump)): it is not believed before it has held for ten minutes"]
+    }
+
+    private func now() -> Timestamp {
+        let (time, news) = judge.withLock { $0.judge(wallClock.now(), at: elapsed()) }
+        switch news {
+        case .jumped(let jump):
+            logger.error(
+                "the wall clock has jumped ahead; nothing expires or is deleted by it before it has held for ten minutes",
+                metadata: ["jump": "\(Self.text(jump))"])
+        case .believed: logger.error("the wall clock has held for ten minutes after its jump, and is believed")
+        case .returned: logger.error("the wall clock is back from its jump")
+        case nil: break
+        }
+        return time
+    }
+
+    private static func text(_ jump: Duration) -> String {
+        jump.formatted(.units(allowed: [.days, .hours, .minutes], width: .wide))
+    }
+}
+
+/// Judges a wall clock by a steady one: a value.
+struct WallClockJudge {
+    enum News: Equatable {
+        case jumped(Duration)
+        case believed
+        case returned
+    }
+
+    /// More than the time service ever sets a clock by while it runs, less than what is kept for a day.
+    static let tolerance = Duration.seconds(3_600)
+    /// Longer than an operator, or the time service, takes to put a mistake right.
+    static let patience = Duration.seconds(600)
+
+    /// What the wall clock shows beside the steady one, as it is believed.
+    private var offset: Duration?
+    private var doubt: (offset: Duration, since: Duration)?
+
+    /// How far the clock is ahead of what is believed; nil: not at all.
+    var jump: Duration? {
+        guard let doubt, let offset else { return nil }
+        return doubt.offset - offset
+    }
+
+    /// - Parameter elapsed: by a clock that nobody sets.
+    /// - Returns: what time it is, and what has changed.
+    mutating func judge(_ time: Timestamp, at elapsed: Duration) -> (Timestamp, News?) {
+        let current = Duration.nanoseconds(time.nanoseconds) - elapsed
+        guard let believed = offset, current - believed > Self.tolerance else {
+            offset = current
+            defer { doubt = nil }
+            return (time, doubt == nil ? nil : .returned)
+        }
+        guard let doubt, abs(current - doubt.offset) <= Self.tolerance else {
+            self.doubt = (current, elapsed)
+            return (Self.time(believed + elapsed), .jumped(current - believed))
+        }
+        guard elapsed - doubt.since >= Self.patience else { return (Self.time(believed + elapsed), nil) }
+        offset = current
+        self.doubt = nil
+        return (time, .believed)
+    }
+
+    private static func time(_ sinceEpoch: Duration) -> Timestamp {
+        Timestamp(nanoseconds: 0).advanced(by: sinceEpoch)
+    }
+
+    private func abs(_ duration: Duration) -> Duration { duration < .zero ? .zero - duration : duration }
+}

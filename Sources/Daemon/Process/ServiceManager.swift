@@ -1,0 +1,65 @@
+import Foundation
+
+/// systemd, or whoever speaks its protocol: hears how the server is, in datagrams on the socket that the environment names
+/// (https://www.freedesktop.org/software/systemd/man/latest/sd_notify.html).
+struct ServiceManager: Sendable {
+    enum News: Sendable, Equatable {
+        /// The start is over.
+        case ready
+        /// A line for `systemctl status`.
+        case status(String)
+        /// The end has begun, and may take so long.
+        case stopping(atMost: Duration)
+        /// The watchdog need not bark.
+        case alive
+    }
+
+    /// What a socket's name may have on Linux, with the byte that ends it.
+    private static let maximumNameByteCount = 107
+
+    /// Without a sign of life for so long the server is ended; nil: none is waited for.
+    let watchdogLimit: Duration?
+    private let socketName: [UInt8]
+
+    /// - Returns: nil if nobody wants to hear.
+    init?(_ environment: [String: String] = ProcessInfo.processInfo.environment, process: Int32 = getpid()) {
+        guard let name = environment["NOTIFY_SOCKET"], name.hasPrefix("/") || name.hasPrefix("@"),
+            name.utf8.count <= Self.maximumNameByteCount
+        else { return nil }
+        // An abstract name begins with a zero byte.
+        socketName = (name.hasPrefix("@") ? [0] : [UInt8(ascii: "/")]) + name.utf8.dropFirst()
+        // The variables of a process are its children's too.
+        let isMeant = environment["WATCHDOG_PID"].map { $0 == String(process) } ?? true
+        watchdogLimit = isMeant ? environment["WATCHDOG_USEC"].flatMap { Int64($0) }.flatMap { $0 > 0 ? .microseconds($0) : nil } : nil
+    }
+
+    /// Does not wait.
+    ///
+    /// - Returns: whether it was taken. A queue that is full takes nothing.
+    @discardableResult
+    func tell(_ news: News...) -> Bool {
+        let text = news.map(Self.text).joined(separator: "\n")
+        let descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        guard descriptor >= 0 else { return false }
+        defer { close(descriptor) }
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        unsafe withUnsafeMutableBytes(of: &address.sun_path) { unsafe $0.copyBytes(from: socketName) }
+        let byteCount = socklen_t(MemoryLayout<sa_family_t>.size + socketName.count)
+        let sent = unsafe withUnsafePointer(to: address) { address in
+            unsafe address.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+                unsafe sendto(descriptor, text, text.utf8.count, Int32(MSG_DONTWAIT | MSG_NOSIGNAL), address, byteCount)
+            }
+        }
+        return sent == text.utf8.count
+    }
+
+    private static func text(_ news: News) -> String {
+        switch news {
+        case .ready: "READY=1"
+        case .status(let line): "STATUS=" + line.split(whereSeparator: \.isNewline).joined(separator: " ")
+        case .stopping(let limit): "STOPPING=1\nEXTEND_TIMEOUT_USEC=\(Int64(limit / .microseconds(1)))"
+        case .alive: "WATCHDOG=1"
+        }
+    }
+}

@@ -1,0 +1,60 @@
+import Envelope
+import PushProtocol
+import StatusCrypto
+import Store
+import Wire
+
+/// A device token with the bundle id that it was tried with: what Apple says of it with one says nothing of it with another, which anybody
+/// can register.
+struct TriedToken: Sendable {
+    let text: String
+    let type: TokenType
+    /// Empty for Android.
+    let apnTopic: String
+    /// nil: not known.
+    let registration: TargetRegistration?
+
+    /// That a device works is written down so often.
+    static let deliveryInterval = Duration.seconds(24 * 3_600)
+
+    init(_ push: QueuedPush) {
+        self.init(push.push.deviceToken, push.push.tokenType, apnTopic: push.push.apnTopic, registration: push.registration)
+    }
+
+    init(_ text: String, _ type: TokenType, apnTopic: String, registration: TargetRegistration? = nil) {
+        self.text = text
+        self.type = type
+        self.apnTopic = type == .apn ? apnTopic : ""
+        self.registration = registration
+    }
+
+    /// Apple or Google has taken a push for it before.
+    var hasWorked: Bool { registration?.deliveredAt != nil }
+
+    /// Under which it is suspected.
+    var digest: Digest32 { SHA256.hash(Array("\(type.rawValue) \(apnTopic) \(text)".utf8)) }
+
+    /// What is written about it.
+    func changes(by decision: PushDecision, in context: Outbox.Context) -> [OutboxUpdate.TokenChange] {
+        switch decision.token {
+        case .none: return []
+        case .suspect: return [.suspect(digest)]
+        case .works:
+            guard let registration, isToBeNoted(registration, at: context.rules.now) else { return [.clearSuspicion(digest)] }
+            return [.clearSuspicion(digest), .delivered(registration)]
+        case .unregister:
+            return [
+                .clearSuspicion(digest),
+                .unregister(
+                    DeadToken(
+                        text: text, type: type, apnTopic: apnTopic, tried: registration, attemptedAt: context.attemptedAt,
+                        reason: decision.reason ?? "", route: context.route)),
+            ]
+        }
+    }
+
+    private func isToBeNoted(_ registration: TargetRegistration, at now: Timestamp) -> Bool {
+        guard let deliveredAt = registration.deliveredAt else { return true }
+        return deliveredAt.advanced(by: Self.deliveryInterval) <= now
+    }
+}

@@ -1,0 +1,89 @@
+import Foundation
+
+/// A small file that only its owner may read: mode 0600, or a credential that systemd has put there for the service.
+package struct PrivateFile: Sendable {
+    package let path: String
+    /// Whether it is below `$CREDENTIALS_DIRECTORY`: who may read it there is systemd's affair, and its mode may show otherwise because of an
+    /// access control list (systemd.exec(5), "CREDENTIALS").
+    package let isCredential: Bool
+    private let sync: @Sendable (Int32) -> Int32
+
+    /// Longer than any key or list of headers.
+    private static let maximumByteCount = 64 << 10
+
+    /// - Parameter sync: `fsync`, or what watches it.
+    package init(
+        path: String, environment: [String: String] = ProcessInfo.processInfo.environment,
+        sync: @escaping @Sendable (Int32) -> Int32 = { fsync($0) }
+    ) {
+        self.path = path
+        self.sync = sync
+        let folder = environment["CREDENTIALS_DIRECTORY"].map { Self.withoutSlash($0[...]) } ?? ""
+        isCredential = !folder.isEmpty && folder == Self.folder(of: path)
+    }
+
+    /// - Returns: nil if there is no such file.
+    package func read() throws(PrivateFileError) -> String? {
+        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else {
+            if errno == ENOENT { return nil }
+            throw .init("it cannot be read: \(Self.systemError())")
+        }
+        let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+        var status = stat()
+        guard unsafe fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { throw .init("it is not a file") }
+        guard isCredential || status.st_mode & 0o077 == 0 else {
+            throw .init("others than its owner may read or change it; its mode has to be 0600: `chmod 600` puts that right")
+        }
+        do {
+            return String(decoding: try file.read(upToCount: Self.maximumByteCount) ?? Data(), as: UTF8.self)
+        } catch {
+            throw .init("it cannot be read: \(error.localizedDescription)")
+        }
+    }
+
+    /// Writes it whole or not at all, in a folder that is there; it survives a power cut then.
+    ///
+    /// - Parameter replaces: whether a file of that name goes; otherwise it stays, and nothing is written.
+    package func write(_ text: String, replaces: Bool) throws(PrivateFileError) {
+        let temporary = "\(path).\(getpid()).new"
+        let descriptor = unsafe open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw .init("it cannot be made: \(Self.systemError())") }
+        defer { unsafe unlink(temporary) }
+        let written = unsafe Glibc.write(descriptor, text, text.utf8.count)
+        let isSynced = sync(descriptor) == 0
+        close(descriptor)
+        guard written == text.utf8.count, isSynced else { throw .init("it cannot be written: \(Self.systemError())") }
+        let isNamed = unsafe replaces ? rename(temporary, path) == 0 : link(temporary, path) == 0 || errno == EEXIST
+        guard isNamed else { throw .init("it cannot be made: \(Self.systemError())") }
+        try syncFolder()
+    }
+
+    /// The name, too, has to be on the disk.
+    private func syncFolder() throws(PrivateFileError) {
+        let descriptor = unsafe open(Self.folder(of: path), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw .init("its folder cannot be opened: \(Self.systemError())") }
+        defer { close(descriptor) }
+        guard sync(descriptor) == 0 else { throw .init("its folder cannot be written: \(Self.systemError())") }
+    }
+
+    private static func folder(of path: String) -> String {
+        guard let slash = path.lastIndex(of: "/") else { return "." }
+        return slash == path.startIndex ? "/" : withoutSlash(path[..<slash])
+    }
+
+    private static func withoutSlash(_ path: Substring) -> String {
+        String(path.count > 1 && path.hasSuffix("/") ? path.dropLast() : path)
+    }
+
+    private static func systemError() -> String {
+        unsafe String(cString: strerror(errno))
+    }
+}
+
+/// Why a private file cannot be used, in words for its owner; never what is in it.
+package struct PrivateFileError: Error, CustomStringConvertible {
+    package let description: String
+
+    init(_ description: String) { self.description = description }
+}

@@ -1,0 +1,49 @@
+import GRDB
+import GRDBSQLite
+import Glibc
+import Store
+
+extension Database {
+    /// Whether as much is stored as may be, or the disk is nearly full.
+    ///
+    /// - Parameter maximum: bytes that are in use in the database file; nil: any number.
+    func isFull(above maximum: Int?) throws -> Bool {
+        if let maximum, try usedByteCount() > maximum { return true }
+        return DiskSpace(ofFile: databasePath)?.isScarce ?? false
+    }
+
+    /// Bytes of the pages that hold something.
+    private func usedByteCount() throws -> Int {
+        try count(
+            "SELECT (page_count - freelist_count) * page_size FROM pragma_page_count, pragma_freelist_count, pragma_page_size")
+    }
+
+    private var databasePath: String {
+        unsafe sqlite3_db_filename(sqliteConnection, "main").map { unsafe String(cString: $0) } ?? ""
+    }
+}
+
+/// What there is on a disk, in bytes.
+struct DiskSpace {
+    /// What is to be free for those who are registered: journal, outbox and log of some days. On small disks it is a twentieth.
+    private static let reserve: UInt64 = 256 << 20
+
+    var free: UInt64
+    var total: UInt64
+
+    init(free: UInt64, total: UInt64) {
+        self.free = free
+        self.total = total
+    }
+
+    /// nil when the system does not say.
+    init?(ofFile path: String) {
+        var space = statvfs()
+        guard unsafe statvfs(path, &space) == 0 else { return nil }
+        let unit = UInt64(space.f_frsize)
+        self.init(free: UInt64(space.f_bavail) * unit, total: UInt64(space.f_blocks) * unit)
+    }
+
+    /// Whether it has to be kept for those who are registered.
+    var isScarce: Bool { free < min(Self.reserve, total / 20) }
+}

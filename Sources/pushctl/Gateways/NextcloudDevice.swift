@@ -1,0 +1,110 @@
+import Foundation
+import RSA
+import StatusCrypto
+
+/// A device of a Nextcloud app and the account at its server, both played by pushctl: what the app and the server know of each other
+/// (GATEWAY_PROTOCOLS.md §1). Kept in a file, for its owner only.
+struct NextcloudDevice {
+    /// Opens what the server encrypted for the device.
+    let deviceKey: RSAPrivateKey
+    /// Signs for the account.
+    let accountKey: RSAPrivateKey
+    let cloudID: String
+    let pushToken: String
+
+    /// What the identifier is the digest of: the account, and the number of the app password, which is always 1 here.
+    private var preimage: [UInt8] { [UInt8](Data((try? JSONEncoder().encode(cloudID)) ?? Data())).wrapped(in: "[", ",1]") }
+
+    var identifier: String { Self.base64(SHA512.hash(preimage).bytes) }
+    var identifierSignature: String { Self.base64(accountKey.signature(of: preimage)) }
+    var pushTokenHash: String { Hex.encode(SHA512.hash(Array(pushToken.utf8)).bytes) }
+
+    /// What a server posts to wake this device.
+    ///
+    /// - Returns: nil if the content does not fit one block.
+    func entry(_ content: [UInt8], padding: RSAPadding, type: String, priority: String) throws -> String? {
+        guard let subject = deviceKey.publicKey.encrypt(content, padding: padding) else { return nil }
+        let entry = Entry(
+            deviceIdentifier: identifier, pushTokenHash: pushTokenHash, subject: Self.base64(subject),
+            signature: Self.base64(accountKey.signature(of: subject)), priority: priority, type: type)
+        return String(decoding: try JSONEncoder().encode(entry), as: UTF8.self)
+    }
+
+    /// - Returns: what the server said, if the block was made for this device, and signed by its account.
+    func open(subject: String, signature: String) -> String? {
+        guard let block = Data(base64Encoded: subject).map({ [UInt8]($0) }),
+            let signature = Data(base64Encoded: signature).map({ [UInt8]($0) }),
+            accountKey.publicKey.isValidSignature(signature, of: block)
+        else { return nil }
+        for padding in RSAPadding.allCases {
+            // With the wrong padding newer versions of libcrypto give random bytes.
+            guard let content = deviceKey.decrypt(block, padding: padding), let text = String(validating: content, as: UTF8.self),
+                text.hasPrefix("{")
+            else { continue }
+            return text
+        }
+        return nil
+    }
+
+    private static func base64(_ bytes: [UInt8]) -> String { Data(bytes).base64EncodedString() }
+
+    private struct Entry: Encodable {
+        let deviceIdentifier, pushTokenHash, subject, signature, priority, type: String
+    }
+}
+
+// MARK: The file
+
+extension NextcloudDevice {
+    private struct Content: Codable {
+        var deviceKey, accountKey: Data
+        var cloudID, pushToken: String
+    }
+
+    /// Makes both keys.
+    init(cloudID: String, pushToken: String) {
+        self.init(deviceKey: .generate(), accountKey: .generate(), cloudID: cloudID, pushToken: pushToken)
+    }
+
+    /// The same device with a new token.
+    func with(pushToken: String) -> NextcloudDevice {
+        NextcloudDevice(deviceKey: deviceKey, accountKey: accountKey, cloudID: cloudID, pushToken: pushToken)
+    }
+
+    /// - Returns: nil if there is no such file.
+    static func load(_ path: String) throws(Failure) -> NextcloudDevice? {
+        guard let data = FileManager.default.contents(atPath: path) else {
+            guard FileManager.default.fileExists(atPath: path) else { return nil }
+            throw .configuration("\(path) cannot be read.")
+        }
+        guard let content = try? JSONDecoder().decode(Content.self, from: data),
+            let deviceKey = RSAPrivateKey(der: [UInt8](content.deviceKey)),
+            let accountKey = RSAPrivateKey(der: [UInt8](content.accountKey))
+        else { throw .configuration("\(path) is not a file that `pushctl nextcloud register` wrote.") }
+        return NextcloudDevice(deviceKey: deviceKey, accountKey: accountKey, cloudID: content.cloudID, pushToken: content.pushToken)
+    }
+
+    func save(_ path: String) throws(Failure) {
+        let content = Content(
+            deviceKey: Data(deviceKey.der), accountKey: Data(accountKey.der), cloudID: cloudID, pushToken: pushToken)
+        do {
+            let data = try JSONEncoder().encode(content)
+            // Whole or not at all, and never readable for others: its mode is set before anything is in it.
+            let temporary = path + ".new"
+            try? FileManager.default.removeItem(atPath: temporary)
+            guard FileManager.default.createFile(atPath: temporary, contents: nil, attributes: [.posixPermissions: 0o600]) else {
+                throw CocoaError(.fileWriteUnknown)
+            }
+            let file = try FileHandle(forWritingTo: URL(filePath: temporary))
+            try file.write(contentsOf: data)
+            try file.close()
+            guard unsafe rename(temporary, path) == 0 else { throw CocoaError(.fileWriteUnknown) }
+        } catch {
+            throw .configuration("\(path) cannot be written: \(error.localizedDescription)")
+        }
+    }
+}
+
+extension [UInt8] {
+    fileprivate func wrapped(in start: String, _ end: String) -> [UInt8] { Array(start.utf8) + self + Array(end.utf8) }
+}

@@ -1,0 +1,59 @@
+import ArgumentParser
+import Foundation
+import HTTPClient
+
+/// Plays a SIP server of Cloud Softphone's kind (GATEWAY_PROTOCOLS.md §5).
+struct SoftphoneCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "softphone", abstract: "Plays a SIP server against the Cloud Softphone gateway.", subcommands: [SoftphoneSend.self])
+}
+
+private struct SoftphoneSend: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(commandName: "send", abstract: "Wakes a phone, and says what became of it.")
+
+    enum Verb: String, CaseIterable, ExpressibleByArgument {
+        case textMessage = "NotifyTextMessage"
+        case genericTextMessage = "NotifyGenericTextMessage"
+        case reprovision = "NotifyReprovision"
+    }
+
+    @OptionGroup var gateway: GatewayOptions
+    @OptionGroup var output: OutputOptions
+
+    @Option(help: ArgumentHelp("Which app, as in gateways.softphone.apps.", valueName: "id"))
+    var appId: String
+
+    @Option(help: ArgumentHelp("What Apple or Google gave the app: hex or base64.", valueName: "token"))
+    var deviceToken: String
+
+    @Option(help: "What the phone is told.")
+    var verb = Verb.textMessage
+
+    @Option(help: ArgumentHelp("Which account on the phone.", valueName: "text"))
+    var selector = "pushctl"
+
+    @Option(help: ArgumentHelp("The text to show.", valueName: "text"))
+    var message: String?
+
+    func run() async throws {
+        let push = Push(verb: verb.rawValue, AppId: appId, DeviceToken: deviceToken, Selector: selector, Message: message)
+        let body = String(decoding: try JSONEncoder().encode(push), as: UTF8.self)
+        let answer = try await gateway.send(.post, "/pnm2/send", ("application/json", body))
+        guard answer.status == 200, let told = try? JSONDecoder().decode(Answer.self, from: Data(answer.body.utf8)) else {
+            throw Failure.failed("The gateway refused: \(answer.status) \(answer.body)")
+        }
+        try output.print(told) { ["\(told.code)  \(told.response)"] }
+        guard told.code == 200 else { throw Failure.failed("The push was not delivered.") }
+    }
+
+    /// Names are those of the wire.
+    private struct Push: Encodable {
+        let verb, AppId, DeviceToken, Selector: String
+        let Message: String?
+    }
+
+    private struct Answer: Codable {
+        let code: Int
+        let response: String
+    }
+}

@@ -1,0 +1,66 @@
+import Foundation
+import TestSupport
+import Testing
+import Yams
+
+/// `Config/compose.yaml`, as far as it can be judged without the other programs in it.
+@Suite(.fewAtATime, .safetyNet)
+struct ComposeTests {
+    private struct Compose: Decodable {
+        struct Service: Decodable {
+            var image: String
+            var command: [String]?
+            var environment: [String: String]?
+            var volumes: [String]?
+        }
+        var services: [String: Service]
+        var volumes: [String: String?]
+    }
+
+    private static let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..").standardizedFileURL
+
+    private func text(_ path: String) throws -> String {
+        try String(contentsOf: Self.root.appending(path: path), encoding: .utf8)
+    }
+
+    private func compose() throws -> Compose {
+        try YAMLDecoder().decode(Compose.self, from: text("Config/compose.yaml"))
+    }
+
+    @Test func `the node has all flags that WAKU_NODE asks for`() throws {
+        let block = try #require(try text("docs/WAKU_NODE.md").split(separator: "```").dropFirst().first)
+        let wanted = block.matches(of: /--[a-z0-9-]+=[^ \n<]+/).map { String($0.output) }
+        #expect(wanted.count >= 10)
+        let flags = try #require(try compose().services["node"]?.command)
+        for flag in wanted where !flag.hasPrefix("--rest-address") {
+            #expect(flags.contains(flag), "\(flag)")
+        }
+    }
+
+    @Test func `the server takes what it is told, and finds the others under their names`() async throws {
+        let services = try compose().services
+        let environment = try #require(services["pushserver"]?.environment)
+        let ended = try await ChildProcess.run("pushserver", ["check-config"], environment: environment)
+        #expect(ended.exitCode == 0, "\(ended.error)")
+        for name in ["PUSHSERVER_TRANSPORT_WAKU_URL", "PUSHSERVER_GORUSH_URL"] {
+            let host = try #require(URLComponents(string: environment[name] ?? "")?.host)
+            #expect(services[host] != nil, "\(host)")
+        }
+        // Under its name in the network, it is asked by Prometheus and by gorush.
+        #expect(environment["PUSHSERVER_ADMIN_ALLOWED_HOSTS"] == "pushserver")
+        #expect(try text("Config/prometheus.yml").contains("pushserver:8646"))
+    }
+
+    @Test func `every volume is declared, and every file is there or named as the operator's`() throws {
+        let compose = try compose()
+        for volume in compose.services.values.flatMap({ $0.volumes ?? [] }) {
+            let source = String(volume.prefix { $0 != ":" })
+            if source.hasPrefix("./keys/") { continue }
+            let isThere =
+                source.hasPrefix("./")
+                ? FileManager.default.fileExists(atPath: Self.root.appending(path: "Config").appending(path: source).path())
+                : compose.volumes.keys.contains(source)
+            #expect(isThere, "\(source)")
+        }
+    }
+}

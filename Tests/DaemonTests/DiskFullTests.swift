@@ -1,0 +1,37 @@
+import Foundation
+import TestSupport
+import Testing
+import Wire
+
+/// A disk that takes nothing more (RELIABILITY.md T3), as an operator sees it.
+@Suite(.fewAtATime, .safetyNet)
+struct DiskFullTests {
+    @Test func `a disk that takes nothing more is an error, is counted, and is over as loudly`() async throws {
+        let folder = try TemporaryFolder()
+        // Without that the kernel would end the server for writing too much.
+        let server = try await ServerProcess(ServerProcess.launch(in: folder, shell: "trap '' XFSZ"))
+        let network = Network(server)
+        let alice = ProtocolClient(server: try serverKey(of: server))
+        #expect(try await network.admin.metric("pushserver_store_write_failures_total") == 0)
+        try await limitFiles(of: server, to: "1")
+        await #expect(throws: (any Error).self) { try await network.publish(alice.envelope(alice.registration())) }
+        #expect(await server.log.wait { $0.contains(" error [Engine] the store cannot be written error=") })
+        #expect(
+            await server.log.wait { $0.contains(" warning [Daemon] not ready reasons=") && $0.contains("the store could not be written") })
+        #expect(try await network.admin.metric("pushserver_store_write_failures_total") >= 1)
+        #expect(try await network.admin.get("/health/ready").status == 503)
+        try await limitFiles(of: server, to: "unlimited")
+        #expect(await server.log.wait { $0.hasSuffix(" warning [Engine] the store can be written again") })
+        #expect(await server.log.wait { $0.hasSuffix(" warning [Daemon] ready again") })
+        try await network.publish(alice.envelope(alice.registration()))
+        #expect(try await registrationResponse(to: alice, from: network).success)
+        #expect(await server.terminate() == 0)
+    }
+
+    /// - Parameter size: of any file, as prlimit(1) has it.
+    private func limitFiles(of server: ServerProcess, to size: String) async throws {
+        let arguments = ["--pid", "\(server.processIdentifier)", "--fsize=\(size):"]
+        let ended = try await ChildProcess.run("/usr/bin/prlimit", arguments)
+        try #require(ended.exitCode == 0, "\(ended.error)")
+    }
+}

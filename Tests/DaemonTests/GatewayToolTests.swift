@@ -1,0 +1,97 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// `pushctl nextcloud` and `pushctl softphone`, against a server with gateways.
+@Suite(.fewAtATime)
+struct GatewayToolTests {
+    private let folder = try? TemporaryFolder()
+
+    private func run(_ arguments: String..., gateway: String) async throws -> ChildProcess.Ended {
+        var environment = ProcessInfo.processInfo.environment
+        environment["PUSHCTL_GATEWAY"] = gateway
+        return try await ChildProcess.run("pushctl", arguments, environment: environment)
+    }
+
+    private func withGateway(_ test: (String, StubGorush) async throws -> Void) async throws {
+        try await withStubGorush { stub in
+            let server = try await ServerProcess.start(in: TemporaryFolder(), configuration: await GatewaysTests.configuration(stub))
+            try await test("http://\(try #require(server.addresses.gateways))", stub)
+            #expect(await server.terminate() == 0)
+        }
+    }
+
+    @Test func `an operator sees how many devices there are`() async throws {
+        try await withStubGorush { stub in
+            let server = try await ServerProcess.start(in: TemporaryFolder(), configuration: await GatewaysTests.configuration(stub))
+            try await GatewaysTests.register("alice_talk_ios", "alice_files_android", with: GatewaysTests.client(server))
+            let counted = try await ChildProcess.run("pushctl", ["registrations", "--database", server.folder.path("push.sqlite")])
+            #expect(counted.output.contains("nextcloud     2"), "\(counted)")
+            #expect(await server.terminate() == 0)
+        }
+    }
+
+    @Test(arguments: ["oaep", "pkcs1"])
+    func `a device registers, is woken, shows what its server said, and is forgotten`(padding: String) async throws {
+        let device = try #require(folder).path("phone.json")
+        let token = String(repeating: "a1", count: 32)
+        try await withGateway { gateway, stub in
+            let registered = try await run(
+                "nextcloud", "register", "--device", device, "--push-token", token, "--cloud-id", "bob@cloud.example.com", gateway: gateway)
+            #expect(registered.exitCode == 0 && registered.output.contains("bob@cloud.example.com"), "\(registered)")
+            let mode = try FileManager.default.attributesOfItem(atPath: device)[.posixPermissions] as? Int
+            #expect(mode == 0o600)
+
+            let notified = try await run(
+                "nextcloud", "notify", "--device", device, "--subject", "Lunch?", "--padding", padding, gateway: gateway)
+            #expect(notified.exitCode == 0 && notified.output == "accepted", "\(notified)")
+            let notification = try #require(await stub.waitForNotifications(count: 1).first)
+            #expect(notification.tokens == [token])
+
+            // The second line is for somebody else, the third is no notification.
+            let data = try JSONEncoder().encode(["data": notification.data])
+            let lines = [String(decoding: data, as: UTF8.self), #"{"data":{"subject":"AAAA","signature":"AAAA"}}"#, "?"]
+            let file = try #require(folder).path("pushes")
+            try lines.joined(separator: "\n").write(toFile: file, atomically: true, encoding: .utf8)
+            let heard = try await run("nextcloud", "listen", "--device", device, file, gateway: gateway)
+            #expect(heard.output == #"{"app":"spreed","id":"1","nid":1,"subject":"Lunch?","type":"chat"}"#, "\(heard)")
+
+            #expect(try await run("nextcloud", "unregister", "--device", device, gateway: gateway).exitCode == 0)
+            let unknown = try await run("nextcloud", "notify", "--device", device, gateway: gateway)
+            #expect(unknown.exitCode == 1 && unknown.error.contains("does not know the device"), "\(unknown)")
+        }
+    }
+
+    @Test func `a softphone is woken, and a dead one is a failure`() async throws {
+        try await withGateway { gateway, stub in
+            let (alive, dead) = (String(repeating: "a1", count: 32), String(repeating: "d1", count: 32))
+            stub.fail(token: dead, with: "Unregistered")
+            let send = ["softphone", "send", "--app-id", "com.example.softphone.ios", "--message", "Hello"]
+            func push(_ token: String) async throws -> ChildProcess.Ended {
+                try await ChildProcess.run("pushctl", send + ["--device-token", token, "--gateway", gateway])
+            }
+            #expect(try await push(alive).exitCode == 0)
+            let failed = try await push(dead)
+            #expect(failed.exitCode == 1 && failed.output.hasPrefix("404"), "\(failed)")
+        }
+    }
+
+    @Test func `what cannot be done is said, and leaves the device as it was`() async throws {
+        let folder = try #require(folder)
+        let device = folder.path("phone.json")
+        // Nobody listens on port 1.
+        let nobody = "http://127.0.0.1:1"
+        let absent = try await run("nextcloud", "notify", "--device", device, gateway: nobody)
+        #expect(absent.exitCode == 78 && absent.error.contains(device))
+        let silent = try await run("nextcloud", "register", "--device", device, "--push-token", "x", gateway: nobody)
+        #expect(silent.exitCode == 69 && silent.error.contains(nobody))
+        #expect(!FileManager.default.fileExists(atPath: device))
+        try await withGateway { gateway, _ in
+            let refused = try await run("nextcloud", "register", "--device", device, "--push-token", "short", gateway: gateway)
+            #expect(refused.exitCode == 1 && refused.error.contains("400"), "\(refused)")
+        }
+        try folder.write("{}", to: "phone.json", mode: 0o600)
+        let foreign = try await run("nextcloud", "unregister", "--device", device, gateway: nobody)
+        #expect(foreign.exitCode == 78 && foreign.error.contains("pushctl nextcloud register"))
+    }
+}

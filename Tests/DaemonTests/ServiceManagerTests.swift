@@ -1,0 +1,143 @@
+import Foundation
+import ServiceLifecycle
+import TestSupport
+import Testing
+
+@testable import Daemon
+
+/// What systemd hears of a server (INTERFACE.md, "systemd").
+@Suite(.fewAtATime, .safetyNet)
+struct ServiceManagerTests {
+    @Test(arguments: [false, true]) func `the start is over when the server is ready, and the end is announced`(isAbstract: Bool)
+        async throws
+    {
+        let isUp = Condition(false)
+        let node = try RawServer { connection in
+            while connection.readRequest() != nil { connection.respond(status: isUp.value ? 200 : 500, body: "[]") }
+        }
+        let folder = try TemporaryFolder()
+        let socket = try NotifySocket(in: folder, isAbstract: isAbstract)
+        let server = try ServerProcess.launch(
+            in: folder,
+            settings: [
+                "transport.kind": "waku", "transport.waku.url": node.url, "transport.waku.history": "false", "shutdown.gracePeriod": "20s",
+            ], environment: ["NOTIFY_SOCKET": socket.name, "WATCHDOG_USEC": "600000000"])
+        #expect(await server.log.wait { $0.contains("] not ready ") })
+        await socket.wait { $0.hasPrefix("STATUS=starting; /waku/2/rs/16/32: the node answered 500") }
+        #expect(!socket.all.contains { $0.contains("READY=1") })
+        isUp.change { $0 = true }
+        #expect(await server.log.wait { $0.hasSuffix("] ready") })
+        await socket.wait { $0.hasPrefix("READY=1\nSTATUS=ready") }
+        await socket.wait { $0 == "WATCHDOG=1" }
+        isUp.change { $0 = false }
+        await socket.wait { $0.hasPrefix("READY=1\nSTATUS=not ready: /waku/2/rs/16/32: the node answered 500") }
+        #expect(await server.log.wait { $0.contains(" warning [Daemon] not ready reasons=") })
+        isUp.change { $0 = true }
+        #expect(await server.log.wait { $0.hasSuffix(" warning [Daemon] ready again") })
+        #expect(await server.terminate() == 0)
+        // 20 s for what is under way, 5 s to write, and one for the last line.
+        await socket.wait { $0 == "STOPPING=1\nEXTEND_TIMEOUT_USEC=26000000\nSTATUS=draining" }
+        node.stop()
+    }
+
+    @Test func `without a service manager nothing is told, and a socket that is gone holds up nobody`() async throws {
+        let folder = try TemporaryFolder()
+        let server = try await ServerProcess.start(in: folder, environment: ["NOTIFY_SOCKET": folder.path("nobody")])
+        #expect(await server.terminate() == 0)
+        #expect(ServiceManager([:]) == nil)
+        #expect(ServiceManager(["NOTIFY_SOCKET": "relative"]) == nil)
+        #expect(ServiceManager(["NOTIFY_SOCKET": "/" + String(repeating: "x", count: 107)]) == nil)
+    }
+
+    @Test func `a line of status is one line`() async throws {
+        let socket = try NotifySocket(in: TemporaryFolder())
+        let manager = try #require(ServiceManager(["NOTIFY_SOCKET": socket.name]))
+        #expect(manager.tell(.status("one\nREADY=1\ntwo")))
+        await socket.wait { $0 == "STATUS=one READY=1 two" }
+    }
+
+    @Test(
+        arguments: [(nil, "30000000", 30), ("7", "30000000", 30), ("8", "30000000", nil), (nil, "0", nil), (nil, nil, nil)]
+            as [(String?, String?, Int?)])
+    func `a watchdog that waits for another process is not ours`(process: String?, interval: String?, seconds: Int?) throws {
+        var environment = ["NOTIFY_SOCKET": "/run/systemd/notify"]
+        environment["WATCHDOG_PID"] = process
+        environment["WATCHDOG_USEC"] = interval
+        #expect(try #require(ServiceManager(environment, process: 7)).watchdogLimit == seconds.map { .seconds($0) })
+    }
+
+    /// A store whose writer can be made to hang, or to fail.
+    private struct Writer {
+        struct Failure: Error {}
+        let isHanging = Condition(false)
+        let fails = Condition(false)
+        let begunCount = Condition(0)
+
+        @Sendable func write() async throws {
+            begunCount.change { $0 += 1 }
+            await isHanging.wait { !$0 }
+            if fails.value { throw Failure() }
+        }
+    }
+
+    @Test func `the watchdog hears of each move of the writer, failed or not, and of none while it hangs`() async throws {
+        let socket = try NotifySocket(in: TemporaryFolder())
+        let manager = try #require(ServiceManager(["NOTIFY_SOCKET": socket.name, "WATCHDOG_USEC": "30000000"]))
+        let (clock, writer) = (ManualClock(), Writer())
+        let watch = WriterWatch(serviceManager: manager, clock: clock, write: writer.write)
+        let task = Task { try await watch.run() }
+        await clock.sleepers(dueIn: .seconds(10))
+        await socket.wait(count: 1)
+        writer.fails.change { $0 = true }
+        clock.advance(by: .seconds(10))
+        await clock.sleepers(dueIn: .seconds(10))
+        await socket.wait(count: 2)
+        writer.isHanging.change { $0 = true }
+        clock.advance(by: .seconds(10))
+        await writer.begunCount.wait { $0 == 3 }
+        clock.advance(by: .seconds(10))
+        #expect(socket.all == ["WATCHDOG=1", "WATCHDOG=1"])
+        writer.isHanging.change { $0 = false }
+        await clock.sleepers(dueIn: .seconds(10))
+        await socket.wait(count: 3)
+        task.cancel()
+        try await task.value
+    }
+
+    @Test func `a short watchdog is fed in time`() async throws {
+        let manager = try #require(ServiceManager(["NOTIFY_SOCKET": "/nowhere", "WATCHDOG_USEC": "6000000"]))
+        let clock = ManualClock()
+        let watch = WriterWatch(serviceManager: manager, clock: clock) {}
+        let task = Task { try await watch.run() }
+        await clock.sleepers(dueIn: .seconds(3))
+        task.cancel()
+        try await task.value
+    }
+}
+
+/// What is said as a server gets ready, stops being so, and is again.
+@Suite(.safetyNet) struct ReadinessStateTests {
+    @Test func `a slow start is told, then the first readiness, then each change`() {
+        var state = ReadinessState()
+        for _ in 1...40 { #expect(state.note(["no node"], isListening: true) == nil) }
+        #expect(state.status(warnings: []) == "starting; no node")
+        #expect(state.note(["no node"], isListening: true) == .notReady)
+        #expect(state.note(["no node"], isListening: true) == nil)
+        #expect(state.note(["no gorush"], isListening: true) == .notReady)
+        #expect(state.note([], isListening: false) == nil)
+        #expect(state.note([], isListening: true) == .ready)
+        #expect(state.status(warnings: ["a dry run"]) == "ready; a dry run")
+        #expect(state.note([], isListening: true) == nil)
+        #expect(state.note(["no node"], isListening: true) == .notReady)
+        #expect(state.status(warnings: ["a dry run"]) == "not ready: no node")
+        #expect(state.note(["no node", "no gorush"], isListening: true) == .notReady)
+        #expect(state.note([], isListening: true) == .readyAgain)
+        #expect(state.note([], isListening: true) == nil)
+    }
+
+    @Test func `a quick start is not called slow`() {
+        var state = ReadinessState()
+        for _ in 1...40 { #expect(state.note(["not polled yet"], isListening: false) == nil) }
+        #expect(state.note([], isListening: true) == .ready)
+    }
+}

@@ -1,0 +1,105 @@
+import Envelope
+import PushProtocol
+import StatusCrypto
+import TestSupport
+import Testing
+import Wire
+
+/// What is limited in memory.
+@Suite(.safetyNet) struct AllowancesTests {
+    private let start = Timestamp(nanoseconds: 1_800_000_000_000_000_000)
+
+    private func time(_ seconds: Double) -> Timestamp { start.advanced(by: .seconds(seconds)) }
+
+    // MARK: Credits
+
+    private func buckets() -> CreditBuckets<String> { CreditBuckets(capacity: 3, interval: .seconds(5)) }
+
+    @Test func `a bucket holds so many credits, and one comes back at a time`() {
+        var buckets = buckets()
+        #expect(buckets.credits(of: "a", at: start) == 3)
+        for left in [2, 1, 0] {
+            buckets.spend(of: "a", at: start)
+            #expect(buckets.credits(of: "a", at: start) == left)
+        }
+        #expect(buckets.credits(of: "b", at: start) == 3)
+        #expect([4.9, 5, 9.9, 10, 15, 1_000].map { buckets.credits(of: "a", at: time($0)) } == [0, 1, 1, 2, 3, 3])
+        #expect(buckets.nextCredit(of: "a", at: start) == time(5))
+        #expect(buckets.nextCredit(of: "a", at: time(7)) == time(7))
+    }
+
+    @Test func `what is spent beyond is a debt, of one bucket at most`() {
+        var buckets = buckets()
+        buckets.spend(4, of: "a", at: start)
+        #expect(buckets.credits(of: "a", at: start) == -1)
+        #expect(buckets.nextCredit(of: "a", at: start) == time(10))
+        buckets.spend(1_000_000, of: "a", at: start)
+        #expect(buckets.credits(of: "a", at: start) == -3)
+        #expect(buckets.credits(of: "a", at: time(30)) == 3)
+    }
+
+    @Test func `buckets that are full again are forgotten`() {
+        var buckets = CreditBuckets<Int>(capacity: 3, interval: .seconds(5))
+        for key in 0..<10_000 { buckets.spend(of: key, at: time(Double(key))) }
+        #expect(buckets.count < 2_000)
+        #expect(buckets.credits(of: 9_999, at: time(9_999)) == 2)
+    }
+
+    @Test func `a part knows of its keys alone`() {
+        var buckets = buckets()
+        for key in ["a", "b"] { buckets.spend(of: key, at: start) }
+        let part = buckets.restricted(to: ["b", "c"])
+        #expect(["a", "b", "c"].map { part.credits(of: $0, at: start) } == [3, 2, 3])
+        #expect(part.count == 1)
+    }
+
+    @Test(
+        arguments: [
+            ([1], [1], PushContent(chatID: [1], message: [8])), ([1], [2], PushContent(chatID: [], message: [])),
+            ([], [2], PushContent(chatID: [], message: [])), ([], [], PushContent(chatID: [], message: [8])),
+        ] as [([UInt8], [UInt8], PushContent)])
+    func `two pushes in one tell the newest of one chat, and nothing of two`(older: [UInt8], newer: [UInt8], expected: PushContent) {
+        #expect(PushContent(chatID: older, message: [7]).coalesced(with: PushContent(chatID: newer, message: [8])) == expected)
+    }
+
+    @Test(arguments: [(1, 1), (2, 2), (3, 3), (4, 1), (-1, 1), (.max, 1)] as [(Int32, Int32)])
+    func `types that somebody makes up share the slot of MESSAGE`(type: Int32, slot: Int32) {
+        let target = Installation(keyHash: Fixture.keyHash, installationID: "a")
+        #expect(PushSlot(target: target, type: .init(rawValue: type)).type == .init(rawValue: slot))
+    }
+
+    @Test func `a key registers sixty times at once, then 120 times an hour`() {
+        let key = Digest64(repeating: 1)
+        var allowances = Allowances(now: start)
+        func registrations(_ seconds: Double) -> Int {
+            allowances.now = time(seconds)
+            var count = 0
+            while allowances.mayRegister(key) {
+                allowances.spend(.registration(key))
+                count += 1
+            }
+            return count
+        }
+        #expect([0, 29, 30, 3_630, 100_000].map(registrations) == [60, 0, 1, 60, 60])
+        #expect(allowances.mayRegister(Digest64(repeating: 2)))
+    }
+
+    // MARK: Questions
+
+    @Test func `the same question is answered three times in ten seconds, and the same message however often`() {
+        let (question, other) = (Digest32(repeating: 1), Digest32(repeating: 2))
+        var answers = AnsweredQuestions()
+        for (message, second) in [(1, 0), (2, 1), (3, 5)] as [(Int64, Double)] {
+            #expect(answers.allow(message, asking: question, at: time(second)))
+            answers.note(message, asking: question, at: time(second))
+        }
+        #expect(!answers.allow(4, asking: question, at: time(9.9)))
+        #expect(answers.allow(3, asking: question, at: time(9.9)))
+        #expect(answers.allow(4, asking: other, at: time(9.9)))
+        #expect(answers.allow(4, asking: question, at: time(10)))
+        answers.note(4, asking: question, at: time(10))
+        #expect(!answers.allow(5, asking: question, at: time(10.9)))
+        #expect(!answers.restricted(to: [question]).allow(5, asking: question, at: time(10.9)))
+        #expect(answers.restricted(to: [other]).allow(5, asking: question, at: time(10.9)))
+    }
+}

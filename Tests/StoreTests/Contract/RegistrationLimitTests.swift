@@ -1,0 +1,78 @@
+import Envelope
+import PushProtocol
+import StatusCrypto
+import Store
+import TestSupport
+import Testing
+import Wire
+
+/// What keys may leave behind, and for how long.
+@Suite(.safetyNet)
+struct RegistrationLimitTests {
+    @Test(arguments: StoreUnderTest.all)
+    func `What is stored of a key is known, without its lists`(kind: StoreUnderTest) async throws {
+        try await kind.withStore { store in
+            try await store.register(registration(installation(1)))
+            try await store.register(registration(installation(2)))
+            try await store.unregister(installation(2), version: 2)
+            try await store.unregister(installation(3), version: 2)
+            try await store.register(registration(installation(4, key: 2)))
+            let byteCount = registration().content.listByteCount
+            let facts = try await store.facts { $0.registrations = [installation(9)] }
+            #expect(
+                facts.installations == [
+                    hash(1): [installation(1): .live(listByteCount: byteCount), installation(2): .left, installation(3): .neverRegistered]
+                ])
+            let key = RegisteringKey(liveInstallationCount: 1, listByteCount: byteCount, rowCount: 3, isKnown: true)
+            #expect(facts.key(beside: installation(9)) == key)
+            #expect(facts.key(beside: installation(1)) == RegisteringKey(rowCount: 2, isKnown: true))
+        }
+    }
+
+    /// 600 unregistrations of what nobody had heard of left 600 rows for ever.
+    @Test(arguments: StoreUnderTest.all)
+    func `Of tombstones of what was never registered the newest stay, and all of real registrations`(kind: StoreUnderTest) async throws {
+        try await kind.withStore { store in
+            let limit = Limits.maximumUnknownTombstonesPerKey
+            try await store.register(registration(installation(1)))
+            try await store.unregister(installation(1), version: 2)
+            for number in 2...100 {
+                try await store.unregister(installation(number), version: 1, at: start.advanced(by: .seconds(number)))
+            }
+            // One that is told again is new again; one that registered and left is real.
+            try await store.unregister(installation(85), version: 2, at: start.advanced(by: .seconds(200)))
+            try await store.register(registration(installation(86)))
+            try await store.unregister(installation(86), version: 2)
+            for number in 101...110 {
+                try await store.unregister(installation(number), version: 1, at: start.advanced(by: .seconds(200 + number)))
+            }
+            let left = try await store.registrationSummaries(of: hash(1)).map(\.installationID)
+            #expect(left.count == limit + 2)
+            for number in [1, 85, 86, 101, 110] { #expect(left.contains(installation(number).installationID), "\(number)") }
+            #expect(try await store.version(of: installation(1))?.version == 2)
+        }
+    }
+
+    @Test(arguments: StoreUnderTest.all)
+    func `The storage is full above its limit, and asked about for registrations alone`(kind: StoreUnderTest) async throws {
+        try await kind.withStore { store in
+            func isFull(_ maximum: Int?, asking: Bool = true) async throws -> Bool {
+                try await store.facts { questions in
+                    if asking { questions.registrations = [installation()] }
+                    questions.maximumStoredByteCount = maximum
+                }.isStorageFull
+            }
+            #expect(try await isFull(1_000))
+            #expect(try await !isFull(1_000, asking: false))
+            #expect(try await !isFull(10_000_000))
+            #expect(try await !isFull(nil))
+            var large = registration()
+            large.content.allowedKeyList = [[UInt8](repeating: 1, count: 10_000_000)]
+            try await store.register(large)
+            #expect(try await isFull(10_000_000))
+            // What was freed counts no more.
+            try await store.unregister(version: 2)
+            #expect(try await !isFull(10_000_000))
+        }
+    }
+}

@@ -1,0 +1,122 @@
+import Envelope
+import PushProtocol
+import StatusCrypto
+import Store
+import TestSupport
+import Testing
+import Wire
+
+/// Pushes that wait: for a credit of their target, or for gorush; and how they end when their device leaves.
+@Suite(.safetyNet)
+struct WaitingPushTests {
+    private let due = start.advanced(by: .seconds(5))
+
+    /// For one device, as its registration says.
+    private func push(_ number: Int, type: PushNotificationType = .message, version: UInt64 = 1) -> AcceptedPush {
+        let registration = registration(version: version).content
+        return AcceptedPush(
+            target: installation(), triple: hash(number), tokenType: .apn, deviceToken: registration.deviceToken,
+            apnTopic: registration.apnTopic, type: type, chatID: [UInt8(number)], message: [UInt8(number)])
+    }
+
+    private func held(_ count: Int, at now: Timestamp, in store: any PushStore) async throws -> [PushSlot: HeldPush] {
+        try await store.facts { questions in
+            questions.pushCounts = [installation(): count]
+            questions.allowances.now = now
+        }.heldPushes
+    }
+
+    @Test(arguments: StoreUnderTest.all)
+    func `What waits for a credit is due then, and is looked up for whom has none left`(kind: StoreUnderTest) async throws {
+        try await kind.withStore { store in
+            let pushes = [push(1), push(2), push(3, type: .mention)]
+            try await store.apply(at: start) { [due] batch in
+                batch.enqueue(pushes[0], message: 1)
+                batch.enqueue(pushes[1], message: 1, due: due)
+                batch.enqueue(pushes[2], message: 1, due: due.advanced(by: .seconds(5)))
+            }
+            #expect(try await store.duePushes(route: "", at: start, limit: 9).map(\.id) == [1])
+            #expect(try await store.nextAttempt(route: "") == Timestamp(nanoseconds: 0))
+            #expect(try await store.duePushes(route: "", at: due, limit: 9).map(\.id) == [1, 2])
+
+            let message = PushSlot(target: installation(), type: .message)
+            let mention = PushSlot(target: installation(), type: .mention)
+            #expect(try await held(Limits.pushCapacity, at: start, in: store).isEmpty)
+            let found = try await held(Limits.pushCapacity + 1, at: start, in: store)
+            #expect(
+                found == [message: HeldPush(row: 2, content: pushes[1].content), mention: HeldPush(row: 3, content: pushes[2].content)])
+            // The delivery may be reading it.
+            #expect(try await held(100, at: start.advanced(by: .milliseconds(4_001)), in: store).keys.map { $0 } == [mention])
+        }
+    }
+
+    @Test(arguments: StoreUnderTest.all)
+    func `A push that waits for anything but a credit takes nothing in`(kind: StoreUnderTest) async throws {
+        try await kind.withStore { store in
+            let (one, due) = (push(1), due)
+            try await store.apply(at: start) { $0.enqueue(one, message: 1, due: due) }
+            try await store.lease([1])
+            #expect(try await held(100, at: start, in: store).isEmpty)
+            try await store.change([1], to: .retry(at: due, isUnknown: false))
+            #expect(try await held(100, at: start, in: store).isEmpty)
+        }
+    }
+
+    @Test(arguments: StoreUnderTest.all)
+    func `What became one with a push is counted, writes no row, and balances`(kind: StoreUnderTest) async throws {
+        try await kind.withStore { store in
+            let pushes = (1...4).map { push($0) }
+            let due = due
+            try await store.apply(at: start) { $0.enqueue(pushes[0], message: 1, due: due) }
+            var asked = Questions()
+            asked.pushCounts = [installation(): 100]
+            asked.allowances.now = start
+            try await store.apply(at: start, asking: asked) { batch in
+                for push in pushes[1...] {
+                    let isCoalesced = batch.coalesce(push)
+                    #expect(isCoalesced)
+                    #expect(batch.facts.recentTriples.contains(push.triple))
+                }
+            }
+            let queued = try await store.duePushes(route: "", at: due, limit: 9)
+            #expect(queued.map(\.push.content) == [PushContent(chatID: [], message: [])])
+            let facts = try await store.auditFacts()
+            #expect(facts.counts[.accepted] == 4 && facts.counts[.coalesced] == 3 && facts.pushRowsEver == 1)
+            #expect(Audit(facts).balances)
+        }
+    }
+
+    /// It was posted to the old token, hours after its owner had left.
+    @Test(arguments: StoreUnderTest.all)
+    func `What waits ends when its device unregisters, and what is under way goes on`(kind: StoreUnderTest) async throws {
+        try await kind.withStore { store in
+            try await store.register(registration())
+            try await store.enqueue((1...4).map { push($0) })
+            var other = push(5)
+            other.target = installation(2)
+            try await store.enqueue([other])
+            try await store.lease([2])
+            try await store.attempt([3], until: start.advanced(by: .seconds(60)))
+            try await store.unregister(version: 2)
+            try await store.change([2], to: .finish(.sent))
+            let facts = try await store.auditFacts()
+            #expect(facts.rowCounts == [.withdrawn: 3, .sent: 1] && facts.leakyRowCount == 0)
+            #expect(Audit(facts).balances)
+            #expect(try await store.duePushes(route: "", at: start, limit: 9).map(\.id) == [5])
+        }
+    }
+
+    @Test(arguments: StoreUnderTest.all)
+    func `What waits ends too when its device leaves and comes back in one batch`(kind: StoreUnderTest) async throws {
+        try await kind.withStore { store in
+            try await store.register(registration())
+            try await store.enqueue([push(1)])
+            try await store.apply(at: start) { batch in
+                batch.unregister(installation(), version: 2, plaintextDigest: hash(2), topics: topics)
+                batch.register(registration(version: 3), topics: topics)
+                batch.register(registration(version: 4), topics: topics)
+            }
+            #expect(try await store.auditFacts().rowCounts == [.withdrawn: 1])
+        }
+    }
+}
