@@ -54,7 +54,8 @@ struct RegistrationsCommand: AsyncParsableCommand {
     private func printCounts() async throws {
         let counts = try await database.withStore { try await $0.registrationCounts() }
         let result = Counts(
-            apn: counts.live[.apn] ?? 0, firebase: counts.live[.firebase] ?? 0, unregistered: counts.tombstones, nextcloud: counts.nextcloud)
+            apn: counts.live[.apn] ?? 0, firebase: counts.live[.firebase] ?? 0, unregistered: counts.tombstones, nextcloud: counts.nextcloud
+        )
         try output.print(result) {
             [
                 "apn           \(result.apn)", "firebase      \(result.firebase)", "unregistered  \(result.unregistered)",
