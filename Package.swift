@@ -219,8 +219,8 @@ let package = Package(
         tests(
             "Engine",
             [
-                "Engine", "Transport", "SQLiteStore", "Store", "PushProtocol", "Envelope", "StatusCrypto", "Wire", grdb, logging,
-                serviceLifecycle,
+                "Engine", "Transport", "WakuREST", "MessageBus", "HTTPClient", "SQLiteStore", "Store", "PushProtocol", "Envelope",
+                "StatusCrypto", "Wire", grdb, logging, serviceLifecycle,
             ]),
         tests(
             "PushClient",

@@ -12,10 +12,16 @@ final class Backlog: Sendable {
         case newestFirst
     }
 
+    private struct State: Sendable {
+        var rows = IndexSet()
+        /// Rows were taken out and are not in other hands yet.
+        var isHandingOver = false
+
+        var isEmpty: Bool { rows.isEmpty && !isHandingOver }
+    }
+
     private let order: Order
-    private let rows = Monitor(IndexSet())
-    /// Whether rows that were taken are being sent on.
-    private let isHandingOver = Monitor(false)
+    private let state = Monitor(State())
 
     init(order: Order = .oldestFirst) {
         self.order = order
@@ -23,48 +29,50 @@ final class Backlog: Sendable {
 
     func add(_ rows: [Int64]) {
         guard !rows.isEmpty else { return }
-        self.rows.update { for row in rows { $0.insert(Int(row)) } }
+        state.update { for row in rows { $0.rows.insert(Int(row)) } }
     }
 
     /// Takes rows out, as far as they are there.
     func remove(_ rows: [Int64]) {
         guard !rows.isEmpty else { return }
-        self.rows.update { for row in rows { $0.remove(Int(row)) } }
+        state.update { for row in rows { $0.rows.remove(Int(row)) } }
     }
 
-    /// Takes rows out that are about to be taken up.
+    /// Takes rows out and hands them over, by one reader.
     ///
-    /// - Returns: those that were still there.
-    func take(_ rows: ClosedRange<Int64>) -> IndexSet {
+    /// - Parameter send: gets those that were still there. Called when they are out: they may come back at once.
+    func handOver(_ rows: ClosedRange<Int64>, to send: (IndexSet) -> Void) {
         let range = Int(rows.lowerBound)...Int(rows.upperBound)
-        return self.rows.update { rows in
-            let taken = rows.intersection(IndexSet(integersIn: range))
-            rows.remove(integersIn: range)
-            return taken
+        let taken = state.update { state in
+            defer { state.rows.remove(integersIn: range) }
+            state.isHandingOver = true
+            return state.rows.intersection(IndexSet(integersIn: range))
         }
+        send(taken)
+        state.update { $0.isHandingOver = false }
     }
 
     /// Waits until there are rows.
     ///
     /// - Returns: rows side by side, at most so many; nil when the task was cancelled.
     func next(maximumCount: Int) async -> ClosedRange<Int64>? {
-        await rows.wait { [order] rows in
+        await state.wait { [order] state in
             switch order {
             case .oldestFirst:
-                rows.rangeView.first.map { Int64($0.lowerBound)...Int64(min($0.upperBound, $0.lowerBound + maximumCount) - 1) }
+                state.rows.rangeView.first.map { Int64($0.lowerBound)...Int64(min($0.upperBound, $0.lowerBound + maximumCount) - 1) }
             case .newestFirst:
-                rows.rangeView.last.map { Int64(max($0.lowerBound, $0.upperBound - maximumCount))...Int64($0.upperBound - 1) }
+                state.rows.rangeView.last.map { Int64(max($0.lowerBound, $0.upperBound - maximumCount))...Int64($0.upperBound - 1) }
             }
         }
     }
 
     /// Rows that wait.
-    var count: Int { rows.read(\.count) }
+    var count: Int { state.read(\.rows.count) }
 
-    var isEmpty: Bool { rows.read(\.isEmpty) }
+    var isEmpty: Bool { state.read(\.isEmpty) }
 
     /// Returns when no row waits, or when the task is cancelled.
     func waitUntilEmpty() async {
-        await rows.wait { $0.isEmpty ? () : nil }
+        await state.wait { $0.isEmpty ? () : nil }
     }
 }

@@ -21,14 +21,14 @@ struct BacklogReader<Item: Sendable & Identifiable<Int64>>: Sendable {
 
     /// Runs until cancelled.
     func run() async {
-        while await backlog.next(maximumCount: 1) != nil, let count = await room(),
+        // Nobody has to wait for rows and room that are there: a cancellation would not be noticed.
+        while !Task.isCancelled, await backlog.next(maximumCount: 1) != nil, let count = await room(),
             let rows = await backlog.next(maximumCount: min(count, Self.maximumPageCount))
         {
             do {
                 let items = try await read(rows)
-                // First: once sent, they may come back. What is gone was dropped while it was read.
-                let taken = backlog.take(rows)
-                send(items.filter { taken.contains(Int($0.id)) })
+                // What is gone was dropped while it was read.
+                backlog.handOver(rows) { left in send(items.filter { left.contains(Int($0.id)) }) }
             } catch {
                 guard !Task.isCancelled else { return }
                 logger.error("reading the store failed; messages wait", metadata: ["error": "\(error)"])

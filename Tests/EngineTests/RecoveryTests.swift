@@ -143,4 +143,18 @@ import Wire
             #expect(harness.replyCount(to: alice) == 3)
         }
     }
+
+    /// Another process may have the database locked: then each attempt takes as long as a lock is waited for.
+    @Test func `it is the time that counts, not how often the store was asked`() async throws {
+        let harness = try Harness()
+        let alice = ProtocolClient(server: harness.server)
+        try await harness.withServer { server in
+            try harness.execute(
+                sql: "CREATE TRIGGER fault BEFORE INSERT ON registration BEGIN SELECT RAISE(ABORT, 'on purpose'); END")
+            try await server.publish(alice.envelope(alice.registration()))
+            await harness.clock.sleepers(dueIn: .milliseconds(100))
+            harness.clock.advance(by: .seconds(2))
+            #expect(try await alice.registrationResponse(1, from: harness).error == .internalError)
+        }
+    }
 }

@@ -134,6 +134,42 @@ import Wire
         #expect(queue.isIdle)
     }
 
+    @Test mutating func `one that is superseded while it is being published is not tried again`() throws {
+        _ = add([1, 2])
+        let turns = [try take(at: .zero), try take(at: .zero)]
+        queue.drop([1, 2])
+        queue.published(turns[0])
+        let left = queue.failed(turns[1], .network, at: .zero).map(\.id)
+        #expect(left == [])
+        #expect(publishAll(at: .seconds(60)) == [])
+        queue.marked(1)
+        #expect(queue.isIdle)
+        // A row that comes back later is another matter.
+        _ = add([2])
+        _ = queue.failed(try take(at: .seconds(60)), .own, at: .seconds(60))
+        #expect(publishAll(at: .seconds(90)) == [2])
+    }
+
+    /// Whoever waits for the time of the next turn must find one then, or it would be that time for ever.
+    @Test mutating func `at the time of the next turn there is one, whatever else has to be waited for`() throws {
+        queue = ReplyQueue(limits: .init(count: 100, byteCount: 1 << 20, bytesPerSecond: 1_000))
+        _ = queue.add((1...4).map { reply($0, byteCount: 1_488) })
+        _ = queue.addEcho(reply(9))
+        _ = queue.failed(try take(at: .zero), .network, at: .zero)
+        var now = Duration.zero
+        var publishedCount = 0
+        while publishedCount < 5 {
+            let next = try #require(queue.nextTime)
+            #expect(next > now)
+            now = next
+            while let turn = queue.next(at: now) {
+                queue.published(turn)
+                publishedCount += 1
+            }
+        }
+        #expect(queue.nextTime == nil)
+    }
+
     @Test mutating func `at the end nothing waits for a network that takes nothing`() throws {
         _ = add([1, 2])
         let turn = try take(at: .zero)

@@ -13,14 +13,15 @@ final class CommitStage: Sendable {
     private static let batchCount = 500
     /// What the messages of a transaction may cost together: all others who write wait for as long.
     private static let maximumCost = Duration.milliseconds(100)
-    /// How often a message is tried again before it hears INTERNAL_ERROR: about 2 seconds (PROTOCOL.md §7 row 12).
-    private static let maximumAttemptCount = 20
+    /// How long a message is tried again before it hears INTERNAL_ERROR (PROTOCOL.md §7 row 12), however long each attempt takes.
+    private static let patience = Duration.seconds(2)
     private static let retryInterval = Duration.milliseconds(100)
     /// Marks have no deadline: they are tried until the store takes them.
     private static let markRetryInterval = Duration.seconds(1)
 
     enum Work: Sendable {
-        case message(OpenedEnvelope, attemptCount: Int = 0)
+        /// - Parameter since: when it was first tried; nil: never.
+        case message(OpenedEnvelope, since: Duration? = nil)
         /// The reply to these rows is out.
         case published(ids: [Int64], PendingReply.Mark)
         /// The store could not take the message for too long, and there is nothing to answer.
@@ -99,6 +100,7 @@ final class CommitStage: Sendable {
 
     private func commit(_ batch: ArraySlice<Work>, retries: inout DiscardingTaskGroup) async {
         let now = wallClock.now()
+        let start = time.elapsed()
         allowances.withLock { $0.now = time.now }
         let committed = await storeHealth.timing {
             await store.commit(Array(batch), at: now) { work in
@@ -132,7 +134,7 @@ final class CommitStage: Sendable {
         }
         if !written.isEmpty { metrics.commits.increment() }
         follow(written, committed)
-        for (work, _) in failed { retry(work, in: &retries) }
+        for (work, _) in failed { retry(work, triedAt: start, in: &retries) }
     }
 
     private func questions(about work: [Work]) -> Questions {
@@ -173,14 +175,14 @@ final class CommitStage: Sendable {
         intake.leave(written.flatMap(\.work.intakeRows))
     }
 
-    private func retry(_ work: Work, in group: inout DiscardingTaskGroup) {
+    private func retry(_ work: Work, triedAt start: Duration, in group: inout DiscardingTaskGroup) {
         let clock = self.clock
         let queue = self.queue
         switch work {
-        case .message(let message, let attemptCount) where attemptCount < Self.maximumAttemptCount:
+        case .message(let message, let since) where time.elapsed() - (since ?? start) < Self.patience:
             group.addTask {
                 guard (try? await clock.sleep(for: Self.retryInterval)) != nil else { return }
-                queue.send(.message(message, attemptCount: attemptCount + 1))
+                queue.send(.message(message, since: since ?? start))
             }
         case .message(let message, _):
             metrics.count(.internalError)

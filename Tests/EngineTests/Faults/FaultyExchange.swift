@@ -128,9 +128,11 @@ struct FaultyExchange {
         }
     }
 
-    /// Returns when a mark has failed and waits for its next attempt, and so does the probing of the disk.
+    /// Returns when a mark has failed and waits for its next attempt, and so does the probing of the disk; and where a registration heard
+    /// INTERNAL_ERROR, the writing down that no older answer is to go out.
     private func markAndProbeWait() async {
-        await harness.clock.sleepers { $0.count { $0 <= .seconds(1) } == 2 }
+        let count = kind == .registration && step == .decision ? 3 : 2
+        await harness.clock.sleepers { $0.count { $0 <= .seconds(1) } == count }
     }
 
     private func isFirst(_ this: @escaping @Sendable () async -> Void, before that: @escaping @Sendable () async -> Void) async -> Bool {
