@@ -91,7 +91,7 @@ struct FeedbackTests {
             #expect(try await world.request() == .notRegistered)
             #expect(!world.log.contains("open sesame"))
             // An operator hears of it: gorush says nothing.
-            #expect(world.log.components(separatedBy: "gorush.feedbackSecret").count == 2)
+            #expect(world.log.components(separatedBy: "gorush's feedback is refused").count == 2)
             #expect(try await world.network.admin.metric("pushserver_gorush_feedback_refused_total") == 3)
         }
     }

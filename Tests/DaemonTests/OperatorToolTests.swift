@@ -14,7 +14,7 @@ struct OperatorToolTests {
             let readable = try await world.pushctl("audit")
             #expect(readable.exitCode == 0 && readable.error.isEmpty)
             #expect(readable.output.split(separator: "\n").allSatisfy { $0.hasPrefix("ok   ") })
-            #expect(readable.output.contains("ok   accepted = merged + sent"))
+            #expect(readable.output.contains("ok   accepted = merged + coalesced + sent"))
 
             let json = try await world.pushctl("audit", "--json").decoded(as: [AuditLine].self)
             #expect(json.count == readable.output.split(separator: "\n").count && json.allSatisfy(\.balances))

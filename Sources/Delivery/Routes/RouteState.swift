@@ -107,7 +107,8 @@ struct RouteState: Sendable {
     private var probing = Probing.waiting(until: .zero)
     /// Why gorush could not be used when it was last asked.
     private(set) var probeTrouble: String?
-    private var hasProbed = false
+    /// Whether gorush has been asked, and has answered or has not in time.
+    private(set) var hasProbed = false
     /// As gorush last described itself.
     private(set) var instance: GorushInstance? { didSet { readInstance() } }
     /// What it says that will lose pushes.

@@ -3,6 +3,8 @@ struct RouteView: Sendable, Equatable {
     /// Why gorush, Apple or Google takes no pushes.
     let deliveryTroubles: [String]
     let storeTrouble: String?
+    /// Whether gorush was asked at all: before that, nobody knows.
+    let hasProbed: Bool
     /// Verdicts on devices are not believed.
     let isSurge: Bool
     /// What will lose pushes though all seems well.
@@ -17,6 +19,7 @@ struct RouteView: Sendable, Equatable {
     init(_ state: RouteState, at now: Duration) {
         deliveryTroubles = state.troubles(at: now)
         storeTrouble = state.storeTrouble
+        hasProbed = state.hasProbed
         isSurge = state.isSurge(at: now)
         warnings = state.warnings(at: now)
         refusesCredentials = state.refusesCredentials(at: now)
@@ -27,6 +30,7 @@ struct RouteView: Sendable, Equatable {
 
     /// Why pushes are not delivered; empty when they are.
     var troubles: [String] {
-        deliveryTroubles + [storeTrouble].compactMap { $0.map { "the outbox cannot be used: \($0)" } }
+        let troubles = deliveryTroubles + [storeTrouble].compactMap { $0.map { "the outbox cannot be used: \($0)" } }
+        return troubles.isEmpty && !hasProbed ? ["gorush has not answered yet"] : troubles
     }
 }

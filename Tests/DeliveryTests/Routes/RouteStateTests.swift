@@ -41,6 +41,7 @@ import Testing
     @Test func `Nothing goes out before gorush was asked how it is set up`() {
         var route = route()
         #expect(route.next(at: .zero) == .probe)
+        #expect(RouteView(route, at: .zero).troubles == ["gorush has not answered yet"])
         route.handle(.woken, at: .zero)
         #expect(route.next(at: .zero) == .wait(until: RouteState.longestPause))
         route.handle(.probed(.unreachable), at: .seconds(5))

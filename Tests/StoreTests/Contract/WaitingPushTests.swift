@@ -36,7 +36,7 @@ struct WaitingPushTests {
                 batch.enqueue(pushes[2], message: 1, due: due.advanced(by: .seconds(5)))
             }
             #expect(try await store.duePushes(route: "", at: start, limit: 9).map(\.id) == [1])
-            #expect(try await store.nextAttempt(route: "") == Timestamp(nanoseconds: 0))
+            #expect(try #require(await store.nextAttempt(route: "")) <= start)
             #expect(try await store.duePushes(route: "", at: due, limit: 9).map(\.id) == [1, 2])
 
             let message = PushSlot(target: installation(), type: .message)
