@@ -115,7 +115,10 @@ let package = Package(
         // The server.
         library(
             "Engine",
-            ["Transport", "Store", "PushProtocol", "Envelope", "StatusCrypto", "Wire", "Concurrency", logging, metrics, serviceLifecycle]),
+            [
+                "Transport", "Store", "PushProtocol", "Envelope", "StatusCrypto", "Wire", "Concurrency", deque, logging, metrics,
+                serviceLifecycle,
+            ]),
         library(
             "Delivery",
             [

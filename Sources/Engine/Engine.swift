@@ -91,7 +91,7 @@ package final class Engine: Service, EnvelopeReceiver {
     private let directory: TopicDirectory
     private let topicKeys: TopicKeys
     private let transport: any MessageTransport
-    private let opening = BatchQueue<RecordedMessage>()
+    private let opening = OpeningQueue()
     private let deciding = BatchQueue<CommitStage.Work>()
     private let openStage: OpenStage
     private let commitStage: CommitStage
@@ -279,7 +279,8 @@ package final class Engine: Service, EnvelopeReceiver {
     /// What keeps the engine from accepting messages; empty when it works.
     package var troubles: [String] {
         (storeHealth.isFailing ? ["the store could not be written"] : [])
-            + (storeHealth.isBehind ? ["the store's writer hangs: a write takes more than \(StoreHealth.longestWrite.components.seconds) s"] : [])
+            + (storeHealth.isBehind
+                ? ["the store's writer hangs: a write takes more than \(StoreHealth.longestWrite.components.seconds) s"] : [])
     }
 
     /// What an operator may want to know while it works. To refuse what is too much is to work.

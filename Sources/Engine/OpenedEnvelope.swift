@@ -66,6 +66,9 @@ struct OpenedEnvelope: Sendable {
     var backfilledSentAt: Timestamp?
     var content: Content
 
+    /// Whether nothing can be made of it.
+    var isJunk: Bool { if case .dropped(.invalid) = content { true } else { false } }
+
     static func dropped(_ id: Int64, _ reason: IgnoreReason = .invalid) -> OpenedEnvelope {
         OpenedEnvelope(id: id, content: .dropped(reason))
     }

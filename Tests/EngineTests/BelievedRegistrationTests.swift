@@ -3,6 +3,7 @@ import Envelope
 import StatusCrypto
 import TestSupport
 import Testing
+import Transport
 import Wire
 
 /// What a reference client takes for registered (PROTOCOL.md §7): it forgets no request that it ever sent, and takes a success for any of
@@ -54,7 +55,8 @@ private struct BelievingClient {
     }
 
     @Test(arguments: Moment.allCases, Fault.allCases)
-    func `no client believes that a version is registered that was refused after an accepted one`(moment: Moment, fault: Fault) async throws {
+    func `no client believes that a version is registered that was refused after an accepted one`(moment: Moment, fault: Fault) async throws
+    {
         let harness = try Harness()
         let client = ProtocolClient(server: harness.server)
         let publisher = FailingPublisher()

@@ -3,6 +3,7 @@ import Envelope
 import HTTPClient
 import MessageBus
 import PushProtocol
+import StatusCrypto
 import Store
 import TestSupport
 import Testing
@@ -51,6 +52,17 @@ import Wire
     }
 }
 
+/// As the daemon has the store keep them.
+private struct Checkpoints: CheckpointKeeper {
+    let store: any PushStore
+
+    func checkpoint(of pubsubTopic: String) async throws -> Timestamp? { try await store.checkpoint(of: pubsubTopic) }
+
+    func saveCheckpoint(_ checkpoint: Timestamp, of pubsubTopic: String) async throws {
+        try await store.saveCheckpoint(checkpoint, of: pubsubTopic)
+    }
+}
+
 /// Two nodes, a server at both, and the others of the network, with all time in one hand.
 private struct World: Sendable {
     struct Server: Sendable {
@@ -91,7 +103,7 @@ private struct World: Sendable {
             transport: { store in
                 WakuTransport(
                     nodes: waku, configuration: .init(pubsubTopics: [TestNode.topic], pollInterval: .milliseconds(500)),
-                    checkpoints: store, clock: harness.clock, wallClock: wallClock, jitter: { 1 }, logger: quietLogger)
+                    checkpoints: Checkpoints(store: store), clock: harness.clock, wallClock: wallClock, jitter: { 1 }, logger: quietLogger)
             }
         ) { engine, store, transport in
             let server = Server(engine: engine, store: store, transport: transport)

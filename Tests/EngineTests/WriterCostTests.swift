@@ -23,7 +23,6 @@ import Wire
                     let sql = "\(event)"
                     guard sql.contains("registration") || sql.contains("push") else { return }
                     self.count.withLock { $0 += 1 }
-                    print("STATEMENT", sql)
                 }
             }
         }

@@ -20,7 +20,7 @@ final class OpenStage: Sendable {
     private let backlog: Backlog
     private let metrics: EngineMetrics
     private let logger: Logger
-    private let queue: BatchQueue<RecordedMessage>
+    private let queue: OpeningQueue
     private let output: BatchQueue<CommitStage.Work>
     /// Hears of registrations; nil when replies are said once.
     private let echo: EchoStage?
@@ -33,7 +33,7 @@ final class OpenStage: Sendable {
     ///   - backlog: of messages that have to be read again.
     init(
         identity: PrivateKey, keys: TopicKeys, intake: Intake, backlog: Backlog, metrics: EngineMetrics,
-        logger: Logger, echo: EchoStage?, queue: BatchQueue<RecordedMessage>, output: BatchQueue<CommitStage.Work>
+        logger: Logger, echo: EchoStage?, queue: OpeningQueue, output: BatchQueue<CommitStage.Work>
     ) {
         opener = Opener(identity: identity)
         self.keys = keys
@@ -58,7 +58,12 @@ final class OpenStage: Sendable {
     @concurrent
     private func openRecorded() async {
         while let batch = await queue.next(maximumCount: Self.batchCount) {
-            send(batch.compactMap { open($0) })
+            let opened = batch.map { open($0) }
+            queue.note(
+                zip(batch, opened).compactMap { message, opened in
+                    opened.map { (message.envelope.message.contentTopic, $0.isJunk) }
+                })
+            send(opened.compactMap(\.self))
         }
     }
 

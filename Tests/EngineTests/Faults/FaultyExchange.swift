@@ -128,11 +128,9 @@ struct FaultyExchange {
         }
     }
 
-    /// Returns when a mark has failed and waits for its next attempt, and so does the probing of the disk; and where a registration heard
-    /// INTERNAL_ERROR, the writing down that no older answer is to go out.
+    /// Returns when what could not be written waits for its next attempt, and so does the probing of the disk.
     private func markAndProbeWait() async {
-        let count = kind == .registration && step == .decision ? 3 : 2
-        await harness.clock.sleepers { $0.count { $0 <= .seconds(1) } == count }
+        await harness.clock.sleepers { $0.count { $0 <= .seconds(1) } >= 2 }
     }
 
     private func isFirst(_ this: @escaping @Sendable () async -> Void, before that: @escaping @Sendable () async -> Void) async -> Bool {
