@@ -34,7 +34,7 @@ struct Composition {
     private let relays: [ListeningService]
     /// nil: none.
     private let gateways: ListeningService?
-    private let writerWatch: WriterWatch<ContinuousClock>
+    private let writerWatch: WriterWatch
     private let readiness: Readiness
     private let engine: Engine
 
@@ -49,11 +49,11 @@ struct Composition {
         let transport = Self.transport(basis, bus)
         let delivery = Self.delivery(basis, directory)
         let engine = Self.engine(basis, directory, transport, delivery)
-        let writerWatch = WriterWatch(serviceManager: serviceManager, clock: ContinuousClock()) { try await files.store.probe() }
-        let troubles: @Sendable () async -> [String] = {
-            transport.troubles + engine.troubles + writerWatch.troubles + (delivery?.troubles ?? [])
+        let writerWatch = WriterWatch(serviceManager: serviceManager, clock: ContinuousClock(), write: engine.probeStore)
+        let troubles: @Sendable () async -> [String] = { transport.troubles + engine.troubles + (delivery?.troubles ?? []) }
+        let warnings: @Sendable () -> [String] = {
+            time.warnings + transport.warnings + engine.warnings + (delivery?.warnings ?? [Self.dryRunWarning])
         }
-        let warnings: @Sendable () -> [String] = { time.warnings + transport.warnings + (delivery?.warnings ?? [Self.dryRunWarning]) }
         let readiness = Readiness(
             relayCount: basis.relayAddresses.count, hasGateways: settings.gateways != nil, publicKey: basis.identity.publicKey,
             readyFile: readyFile, serviceManager: serviceManager, clock: ContinuousClock(), logger: logger, troubles: troubles,
