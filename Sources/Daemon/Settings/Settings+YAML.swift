@@ -28,7 +28,9 @@ extension Settings {
 
     /// Double quotes where a plain scalar could be taken for something else.
     private static func quoted(_ text: String) -> String {
-        let isWord = text.unicodeScalars.allSatisfy { $0.isASCII && ($0.properties.isAlphabetic || "0"..."9" ~= $0 || "/._-".unicodeScalars.contains($0)) }
+        let isWord = text.unicodeScalars.allSatisfy {
+            $0.isASCII && ($0.properties.isAlphabetic || "0"..."9" ~= $0 || "/._-".unicodeScalars.contains($0))
+        }
         let isPlain = isWord && !text.isEmpty && !"._-".contains(text.prefix(1)) && text.lowercased() != "null"
         return isPlain ? text : "\"" + text.unicodeScalars.map(escaped).joined() + "\""
     }
