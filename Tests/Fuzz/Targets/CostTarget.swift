@@ -70,7 +70,7 @@
             func limit(_ cost: Cost) -> Int {
                 // What is compiled when it is first asked.
                 let statements = 1 << 20
-                switch self {
+                return switch self {
                 // An answer's free bytes for each message, and what may be told of a key at once. Reports are shorter than what they report on.
                 case .replies: 8_192 * cost.messageCount + (8 << 20) * cost.keyCount + cost.byteCount
                 // A look at an index, or a row, takes some hundred; a notification, the shortest thing that needs some, a hundred bytes.
