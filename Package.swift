@@ -92,8 +92,8 @@ let package = Package(
         library(
             "SQLiteStore",
             [
-                "Store", "NextcloudProxy", "Notifications", "RSA", "PushProtocol", "Envelope", "StatusCrypto", "Wire", grdb, sqlite,
-                logging,
+                "Store", "NextcloudProxy", "NextcloudOrigin", "Notifications", "RSA", "PushProtocol", "Envelope", "StatusCrypto", "Wire",
+                grdb, sqlite, logging,
             ]),
         library("WakuREST", ["HTTPClient", "JSON", "Envelope", "StatusCrypto", "Wire"]),
         library("MessageBus", ["Envelope"]),
@@ -107,6 +107,12 @@ let package = Package(
         gateway(
             "NextcloudProxy",
             ["GatewayHTTP", "Notifications", "RSA", "JSON", "HTTPClient", "Concurrency", "Envelope", "StatusCrypto", logging]),
+        gateway(
+            "NextcloudOrigin",
+            [
+                "GatewayHTTP", "Notifications", "RSA", "JSON", "HTTPClient", "Concurrency", "Envelope", "StatusCrypto", logging, metrics,
+                serviceLifecycle,
+            ]),
         gateway("SoftphonePNM", ["GatewayHTTP", "Notifications", "JSON", "StatusCrypto", logging]),
 
         // Where settings come from: the file, the environment, flags. Tools beside a server find its files by it.
@@ -125,10 +131,10 @@ let package = Package(
         library(
             "Daemon",
             [
-                "Engine", "Delivery", "GatewayServer", "GatewayHTTP", "NextcloudProxy", "SoftphonePNM", "Notifications", "Relay",
-                "Transport", "MessageBus", "WakuREST", "SQLiteStore", "Store", "HTTPClient", "PushProtocol",
-                "Envelope", "KeyFiles", "StatusCrypto", "SettingsSources", "BuildInfo",
-                hummingbird, logging, metrics, serviceLifecycle, unixSignals, yams,
+                "Engine", "Delivery", "GatewayServer", "GatewayHTTP", "NextcloudProxy", "NextcloudOrigin", "SoftphonePNM", "Notifications",
+                "RSA", "Relay", "Transport", "MessageBus", "WakuREST", "SQLiteStore", "Store", "HTTPClient", "PushProtocol", "Envelope",
+                "KeyFiles", "StatusCrypto", "SettingsSources", "BuildInfo", hummingbird, logging, metrics, serviceLifecycle, unixSignals,
+                yams,
             ]),
 
         // The client side: the only public API.
@@ -189,6 +195,12 @@ let package = Package(
                 "NextcloudProxy", "GatewayHTTP", "Notifications", "RSA", "JSON", "HTTPClient", "Envelope", "StatusCrypto", logging,
                 serviceLifecycle,
             ]),
+        tests(
+            "NextcloudOrigin",
+            [
+                "NextcloudOrigin", "NextcloudProxy", "GatewayHTTP", "Notifications", "RSA", "HTTPClient", "SQLiteStore", "Envelope",
+                "StatusCrypto", logging, serviceLifecycle,
+            ]),
         tests("SoftphonePNM", ["SoftphonePNM", "GatewayHTTP", "Notifications", "HTTPClient", "Envelope", logging, serviceLifecycle]),
         tests("Wire", ["Wire", "StatusCrypto"], exclude: ["Differential"]),
         tests("StatusCrypto", ["StatusCrypto"]),
@@ -198,8 +210,8 @@ let package = Package(
         tests(
             "Store",
             [
-                "SQLiteStore", "Store", "NextcloudProxy", "Notifications", "RSA", "PushProtocol", "Envelope", "StatusCrypto", "Wire", grdb,
-                sqlite, logging,
+                "SQLiteStore", "Store", "NextcloudProxy", "NextcloudOrigin", "Notifications", "RSA", "PushProtocol", "Envelope",
+                "StatusCrypto", "Wire", grdb, sqlite, logging,
             ]),
         tests("WakuREST", ["WakuREST", "JSON", "Relay", "Envelope", "StatusCrypto", "Wire"]),
         tests("MessageBus", ["MessageBus", "Envelope"]),
@@ -213,8 +225,8 @@ let package = Package(
         tests(
             "Delivery",
             [
-                "Delivery", "Daemon", "Concurrency", "Engine", "Transport", "SQLiteStore", "Store", "Notifications", "PushProtocol",
-                "HTTPClient", "Envelope", "StatusCrypto", "Wire", "SettingsSources", grdb, logging, serviceLifecycle, yams,
+                "Delivery", "Daemon", "SoftphonePNM", "Concurrency", "Engine", "Transport", "SQLiteStore", "Store", "Notifications",
+                "PushProtocol", "HTTPClient", "Envelope", "StatusCrypto", "Wire", "SettingsSources", grdb, logging, serviceLifecycle, yams,
             ]),
         tests(
             "Engine",
@@ -234,8 +246,7 @@ let package = Package(
             "Daemon",
             [
                 "pushserver", "pushctl", "pushbench", "Quickstart", "misbehavingrelay", "Daemon", "WakuREST", "HTTPClient", "SQLiteStore",
-                "Store", "Envelope",
-                "KeyFiles", "StatusCrypto", "Wire", grdb, logging, serviceLifecycle, yams,
+                "Store", "Envelope", "GatewayHTTP", "RSA", "KeyFiles", "StatusCrypto", "Wire", grdb, logging, serviceLifecycle, yams,
             ]),
     ],
     cLanguageStandard: .c11
