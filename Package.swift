@@ -76,65 +76,70 @@ let package = Package(
         // What every target that waits shares.
         library("Concurrency", [deque]),
         library("JSON"),
+        // What keeps secrets out of whatever is printed.
+        library("Redaction"),
 
         // From bytes to rules. Arrows point downwards only; docs/ARCHITECTURE.md draws them.
-        library("Wire"),
+        library("Wire", ["Redaction"]),
         library("StatusCrypto", ["CSecp256k1", "CLibCrypto"]),
         library("RSA", ["StatusCrypto", "CLibCrypto"]),
         library("KeyFiles", ["StatusCrypto"]),
         library("Envelope", ["Wire", "StatusCrypto"]),
-        library("PushProtocol", ["Wire", "StatusCrypto", "Envelope"]),
-        library("Notifications", ["StatusCrypto"]),
+        library("PushProtocol", ["Wire", "StatusCrypto", "Envelope", "Redaction"]),
+        library("Notifications", ["StatusCrypto", "Redaction"]),
 
         // The neighbours: database, node, gorush.
-        library("HTTPClient", ["CLibCurl"]),
-        library("Store", ["Notifications", "PushProtocol", "Envelope", "StatusCrypto", "Wire"]),
+        library("HTTPClient", ["CLibCurl", "Redaction"]),
+        library("Store", ["Notifications", "PushProtocol", "Envelope", "StatusCrypto", "Wire", "Redaction"]),
         library(
             "SQLiteStore",
             [
                 "Store", "NextcloudProxy", "NextcloudOrigin", "Notifications", "RSA", "PushProtocol", "Envelope", "StatusCrypto", "Wire",
-                grdb, sqlite, logging,
+                "Redaction", grdb, sqlite, logging,
             ]),
-        library("WakuREST", ["HTTPClient", "JSON", "Envelope", "StatusCrypto", "Wire"]),
+        library("WakuREST", ["HTTPClient", "JSON", "Envelope", "StatusCrypto", "Wire", "Redaction"]),
         library("MessageBus", ["Envelope"]),
         library(
             "Transport", ["WakuREST", "MessageBus", "Concurrency", "Envelope", "StatusCrypto", "Wire", logging, metrics, serviceLifecycle]),
         library("Relay", ["WakuREST", "JSON", "MessageBus", "Envelope", "StatusCrypto", "Wire", hummingbird, logging, serviceLifecycle]),
 
         // The gateways: other push systems, over HTTP. Each knows its own protocol, and nothing of how a push is delivered.
-        gateway("GatewayHTTP", ["JSON", "HTTPClient", "StatusCrypto"]),
+        gateway("GatewayHTTP", ["JSON", "HTTPClient", "StatusCrypto", "Redaction"]),
         gateway("GatewayServer", ["GatewayHTTP", "HTTPClient", hummingbird, logging, serviceLifecycle]),
         gateway(
             "NextcloudProxy",
-            ["GatewayHTTP", "Notifications", "RSA", "JSON", "HTTPClient", "Concurrency", "Envelope", "StatusCrypto", logging]),
+            ["GatewayHTTP", "Notifications", "RSA", "JSON", "HTTPClient", "Concurrency", "Envelope", "StatusCrypto", "Redaction", logging]),
         gateway(
             "NextcloudOrigin",
             [
-                "GatewayHTTP", "Notifications", "RSA", "JSON", "HTTPClient", "Concurrency", "Envelope", "StatusCrypto", logging, metrics,
-                serviceLifecycle,
+                "GatewayHTTP", "Notifications", "RSA", "JSON", "HTTPClient", "Concurrency", "Envelope", "StatusCrypto", "Redaction",
+                logging, metrics, serviceLifecycle,
             ]),
         gateway("SoftphonePNM", ["GatewayHTTP", "Notifications", "JSON", "StatusCrypto", logging]),
 
         // Where settings come from: the file, the environment, flags. Tools beside a server find its files by it.
-        library("SettingsSources", [yams]),
+        library("SettingsSources", ["Redaction", yams]),
 
         // The server.
         library(
             "Engine",
-            ["Transport", "Store", "PushProtocol", "Envelope", "StatusCrypto", "Wire", "Concurrency", logging, metrics, serviceLifecycle]),
+            [
+                "Transport", "Store", "PushProtocol", "Envelope", "StatusCrypto", "Wire", "Concurrency", "Redaction", logging, metrics,
+                serviceLifecycle,
+            ]),
         library(
             "Delivery",
             [
-                "Concurrency", "Store", "Notifications", "PushProtocol", "Envelope", "StatusCrypto", "Wire", "HTTPClient", logging, metrics,
-                serviceLifecycle, yams,
+                "Concurrency", "Store", "Notifications", "PushProtocol", "Envelope", "StatusCrypto", "Wire", "HTTPClient", "Redaction",
+                logging, metrics, serviceLifecycle, yams,
             ]),
         library(
             "Daemon",
             [
                 "Engine", "Delivery", "GatewayServer", "GatewayHTTP", "NextcloudProxy", "NextcloudOrigin", "SoftphonePNM", "Notifications",
                 "RSA", "Relay", "Transport", "MessageBus", "WakuREST", "SQLiteStore", "Store", "HTTPClient", "PushProtocol", "Envelope",
-                "KeyFiles", "StatusCrypto", "SettingsSources", "BuildInfo", hummingbird, logging, metrics, serviceLifecycle, unixSignals,
-                yams,
+                "KeyFiles", "StatusCrypto", "SettingsSources", "BuildInfo", "Redaction", hummingbird, logging, metrics, serviceLifecycle,
+                unixSignals, yams,
             ]),
 
         // The client side: the only public API.
@@ -154,7 +159,8 @@ let package = Package(
             "Bench",
             [
                 "Engine", "Delivery", "Transport", "SQLiteStore", "Store", "HTTPClient", "PushProtocol", "Envelope", "StatusCrypto", "Wire",
-                "TestSupport", "CSecp256k1", "CLibCrypto", logging,
+                "NextcloudProxy", "GatewayHTTP", "Notifications", "RSA", "WakuREST", "Relay", "TestSupport", "CSecp256k1", "CLibCrypto",
+                logging,
             ]),
 
         // Clock, stub gorush, vectors, keys: shared by all tests and the demo.
@@ -175,7 +181,12 @@ let package = Package(
 
         // Reads what strangers send, on and on (Scripts/fuzz).
         .executableTarget(
-            name: "pushfuzz", dependencies: ["CAllocationMeter", "WakuREST", "JSON", "Envelope", "StatusCrypto", "Wire", argumentParser],
+            name: "pushfuzz",
+            dependencies: [
+                "CAllocationMeter", "Daemon", "Delivery", "Engine", "Transport", "Relay", "NextcloudProxy", "GatewayHTTP",
+                "Notifications", "RSA", "SQLiteStore", "Store", "PushProtocol", "HTTPClient", "WakuREST", "JSON", "Envelope",
+                "StatusCrypto", "Wire", "SettingsSources", argumentParser, logging, grdb, sqlite,
+            ],
             path: "Tests/Fuzz", exclude: ["CAllocationMeter", "Regressions"],
             swiftSettings: settings + [.enableExperimentalFeature("Extern")]),
         .target(name: "CAllocationMeter", path: "Tests/Fuzz/CAllocationMeter", cSettings: [.treatAllWarnings(as: .error)]),
@@ -200,6 +211,13 @@ let package = Package(
             [
                 "NextcloudOrigin", "NextcloudProxy", "GatewayHTTP", "Notifications", "RSA", "HTTPClient", "SQLiteStore", "Envelope",
                 "StatusCrypto", logging, serviceLifecycle,
+            ]),
+        tests(
+            "Redaction",
+            [
+                "Daemon", "SettingsSources", "Delivery", "Engine", "SQLiteStore", "NextcloudProxy", "NextcloudOrigin", "GatewayHTTP",
+                "Notifications", "PushClient", "WakuREST", "Store", "PushProtocol", "HTTPClient", "RSA", "Envelope", "StatusCrypto", "Wire",
+                logging,
             ]),
         tests("SoftphonePNM", ["SoftphonePNM", "GatewayHTTP", "Notifications", "HTTPClient", "Envelope", logging, serviceLifecycle]),
         tests("Wire", ["Wire", "StatusCrypto"], exclude: ["Differential"]),
@@ -240,6 +258,12 @@ let package = Package(
                 "PushClient", "pushctl", "pushserver", "Relay", "WakuREST", "MessageBus", "HTTPClient", "PushProtocol", "Envelope",
                 "KeyFiles",
                 "StatusCrypto", "Wire", logging, serviceLifecycle,
+            ]),
+        tests(
+            "Simulation",
+            [
+                "Delivery", "Engine", "Transport", "WakuREST", "JSON", "Concurrency", "SQLiteStore", "Store", "PushProtocol", "Envelope",
+                "StatusCrypto", "Wire", logging,
             ]),
         tests("Bench", ["Bench"]),
         tests(

@@ -51,9 +51,10 @@ struct Owner {
     }
 }
 
-/// Envelopes of one kind with who sent them, made before any clock runs.
+/// Envelopes with who sent them, made before any clock runs.
 struct Workload: Sendable {
-    let kind: MessageKind
+    /// Taken in turn.
+    let kinds: [MessageKind]
     /// One a message; of registrations all different.
     let senders: [PrivateKey]
     let envelopes: [WakuEnvelope]
@@ -62,16 +63,27 @@ struct Workload: Sendable {
     private static let popularOwnerCount = 500
 
     /// - Parameter owners: how many owners there are to ask for or to push to; taken in turn.
-    init(_ kind: MessageKind, count: Int, owners: Int, threadCount: Int) {
-        self.kind = kind
-        let owners = kind == .query ? min(owners, Self.popularOwnerCount) : owners
+    init(_ kinds: MessageKind..., count: Int, owners: Int, threadCount: Int) {
+        self.kinds = kinds
         let made = Timing.map(0..<count, threadCount: threadCount) { number in
+            let kind = kinds[number % kinds.count]
+            let owners = kind == .query ? min(owners, Self.popularOwnerCount) : owners
             let sender = Cast.key(kind.rawValue, number)
             return (sender, Self.envelope(kind, number: number, owner: Owner(number: number % owners), sender: sender))
         }
         senders = made.map(\.0)
         envelopes = made.map(\.1)
     }
+
+    func kind(of number: Int) -> MessageKind { kinds[number % kinds.count] }
+
+    /// Senders by the content topic of their replies.
+    var numbersByReplyTopic: [String: [Int]] {
+        Dictionary(grouping: senders.indices) { TopicName.partitioned(senders[$0].publicKey).topic.contentTopic }
+    }
+
+    /// Whether the envelope is the server's reply to that message, and grants what was asked for.
+    func isSuccess(_ envelope: WakuEnvelope, to number: Int) -> Bool { kind(of: number).isSuccess(envelope, to: senders[number]) }
 
     private static func envelope(_ kind: MessageKind, number: Int, owner: Owner, sender: PrivateKey) -> WakuEnvelope {
         var random = SplitMix64(seed: UInt64(number))

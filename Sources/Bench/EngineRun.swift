@@ -23,6 +23,8 @@ struct EngineRun {
     let workerCount: Int
     /// nil: delivery is paused.
     var gorushURL: String?
+    /// Whether the run ends only when all pushes are delivered.
+    var drainsQueue = true
 
     /// - Throws: `WrongReply` when a reply is not what it should be.
     func measure(_ workload: Workload) async throws -> Result {
@@ -57,7 +59,7 @@ struct EngineRun {
         try await engine.run()
         let (seconds, processorSeconds) = elapsed()
         let commitCount = store.commitCount - commitsBefore
-        while delivery != nil, try await store.queuedPushCount() > 0 { try await Task.sleep(for: .milliseconds(2)) }
+        while delivery != nil, drainsQueue, try await store.queuedPushCount() > 0 { try await Task.sleep(for: .milliseconds(2)) }
         delivering.cancel()
         let logByteCount = SeededStore.byteCount(path + "-wal")
         _ = try? await delivering.value

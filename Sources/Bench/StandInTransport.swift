@@ -61,10 +61,10 @@ final class StandInTransport: MessageTransport {
     ///
     /// - Throws: `WrongReply` unless each is the server's answer to one of the senders, and says yes.
     func check() throws {
-        let senders = Dictionary(grouping: workload.senders) { TopicName.partitioned($0.publicKey).topic.contentTopic }
+        let numbers = workload.numbersByReplyTopic
         for reply in replies.kept {
-            let candidates = senders[reply.envelope.message.contentTopic] ?? []
-            guard candidates.contains(where: { workload.kind.isSuccess(reply.envelope, to: $0) }) else { throw WrongReply() }
+            let candidates = numbers[reply.envelope.message.contentTopic] ?? []
+            guard candidates.contains(where: { workload.isSuccess(reply.envelope, to: $0) }) else { throw WrongReply() }
         }
     }
 }

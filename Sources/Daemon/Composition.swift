@@ -134,7 +134,7 @@ struct Composition {
                 workerCount: ProcessInfo.processInfo.activeProcessorCount, echoesReplies: basis.settings.echoesReplies,
                 drainLimit: basis.limits.engine, transportLimit: basis.limits.transport),
             store: basis.files.store, directory: directory, transport: transport, clock: ContinuousClock(), wallClock: basis.time.clock,
-            logger: basis.logger, onAcceptedPushes: { delivery?.wake() })
+            logger: basis.logger, provesDeliveries: { delivery?.provesDeliveries ?? false }, onAcceptedPushes: { delivery?.wake() })
     }
 
     private static func relays(_ basis: Basis, _ bus: Bus, _ readiness: Readiness) -> [ListeningService] {

@@ -63,6 +63,8 @@ package final class Engine: Service, EnvelopeReceiver {
     private let clock: any Clock<Duration>
     private let wallClock: WallClock
     private let logger: Logger
+    /// Whether pushes that reach a device are known to: otherwise nobody can say which registrations are unused.
+    private let provesDeliveries: @Sendable () -> Bool
     private let metrics = EngineMetrics()
     private let storeHealth: StoreHealth
     private let intake: ConcurrencyLimiter
@@ -84,7 +86,7 @@ package final class Engine: Service, EnvelopeReceiver {
     package init(
         configuration: Configuration, store: any PushStore, directory: TopicDirectory, transport: any MessageTransport,
         clock: any Clock<Duration>, wallClock: WallClock,
-        logger: Logger, onAcceptedPushes: @escaping @Sendable () -> Void
+        logger: Logger, provesDeliveries: @escaping @Sendable () -> Bool = { false }, onAcceptedPushes: @escaping @Sendable () -> Void
     ) {
         self.configuration = configuration
         self.store = store
@@ -93,6 +95,7 @@ package final class Engine: Service, EnvelopeReceiver {
         self.clock = clock
         self.wallClock = wallClock
         self.logger = logger
+        self.provesDeliveries = provesDeliveries
 
         storeHealth = StoreHealth(logger: logger)
         intake = ConcurrencyLimiter(limit: configuration.maximumIntakeCount)
@@ -283,13 +286,28 @@ package final class Engine: Service, EnvelopeReceiver {
     }
 
     private func prune() async {
+        var lastRow: Int64 = 0
         while (try? await clock.sleep(for: Self.pruneInterval)) != nil {
             openStage.expireSegments(at: wallClock.now())
             do {
                 while try await store.prune(at: wallClock.now()).isBounded {}
+                if provesDeliveries() { lastRow = try await unregisterUnused(after: lastRow) }
             } catch {
                 logger.error("pruning the store failed", metadata: ["error": "\(error)"])
             }
         }
+    }
+
+    /// - Returns: the last row that was looked at.
+    private func unregisterUnused(after row: Int64) async throws -> Int64 {
+        let now = wallClock.now()
+        let oldest = now.advanced(by: .zero - configuration.registrationPolicy.lifetime)
+        let unused = try await store.unregisterUnused(since: oldest, after: row, at: now)
+        for registration in unused.gone { directory.remove(registration: registration.registration, topics: registration.topics) }
+        if !unused.gone.isEmpty {
+            metrics.registrationsUnused.increment(by: unused.gone.count)
+            logger.notice("unused registrations are gone", metadata: ["registrations": "\(unused.gone.count)"])
+        }
+        return unused.lastRow
     }
 }

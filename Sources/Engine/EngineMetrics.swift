@@ -40,6 +40,7 @@ struct EngineMetrics: Sendable {
     let replyFailures = Counter(label: "pushserver_reply_publish_failures_total")
     let echoesPublished = Counter(label: "pushserver_reply_echoes_published_total")
     let echoesDropped = Counter(label: "pushserver_reply_echoes_dropped_total")
+    let registrationsUnused = Counter(label: "pushserver_registrations_unused_total")
     let commits = Counter(label: "pushserver_commits_total")
     let commitFailures = Counter(label: "pushserver_commit_failures_total")
     let laneOverflows = Counter(label: "pushserver_topic_key_lane_overflows_total")

@@ -20,14 +20,30 @@ package struct KeyFile: Sendable {
     /// - Returns: nil if there is no such file.
     /// - Throws: when it cannot be read, when others may read it, or when it holds no key.
     package func load() throws(KeyFileError) -> PrivateKey? {
-        guard let text = try checked({ () throws(PrivateFileError) in try file.read() }) else { return nil }
-        let digits = text.trimmingCharacters(in: .whitespacesAndNewlines)
-        guard let secret = FixedBytes<32>(hex: digits.hasPrefix("0x") ? digits.dropFirst(2) : digits[...]),
-            let key = try? PrivateKey(secret)
-        else {
+        guard var text = try checked({ () throws(PrivateFileError) in try file.read() }) else { return nil }
+        defer { text.wipe() }
+        var secret = Self.secret(in: text) ?? FixedBytes()
+        defer { secret.wipe() }
+        guard let key = try? PrivateKey(secret) else {
             throw failure("it does not hold a private key: 64 hex digits, neither zero nor above the order of secp256k1")
         }
         return key
+    }
+
+    /// - Parameter text: hex, with or without `0x`, and space around it.
+    private static func secret(in text: [UInt8]) -> FixedBytes<32>? {
+        let spaces = Set(" \t\r\n".utf8)
+        var digits = text.drop(while: spaces.contains)
+        while let last = digits.last, spaces.contains(last) { digits.removeLast() }
+        if digits.starts(with: "0x".utf8) { digits = digits.dropFirst(2) }
+        guard digits.count == 64 else { return nil }
+        var secret = FixedBytes<32>()
+        for index in 0..<32 {
+            let place = digits.startIndex + 2 * index
+            guard let high = Hex.nibble(digits[place]), let low = Hex.nibble(digits[place + 1]) else { return nil }
+            secret[index] = high << 4 | low
+        }
+        return secret
     }
 
     /// Reads the key, or makes one, and its folder, when there is no such file.
@@ -44,7 +60,11 @@ package struct KeyFile: Sendable {
             throw failure("its folder cannot be made: \(error.localizedDescription)")
         }
         var random = SecureRandom()
-        let new = PrivateKey.generate(using: &random).withExposedBytes { Hex.encode([UInt8](copying: $0)) + "\n" }
+        var new: [UInt8] = []
+        new.reserveCapacity(65)
+        defer { new.wipe() }
+        PrivateKey.generate(using: &random).withExposedBytes { Hex.append($0, to: &new) }
+        new.append(UInt8(ascii: "\n"))
         try checked { () throws(PrivateFileError) in try file.write(new, replaces: false) }
         // Read back: another process may have been faster, and then the file decides.
         guard let key = try load() else { throw failure("it went away while it was made") }

@@ -22,38 +22,46 @@ package struct PrivateFile: Sendable {
         isCredential = !folder.isEmpty && folder == Self.folder(of: path)
     }
 
-    /// - Returns: nil if there is no such file.
-    package func read() throws(PrivateFileError) -> String? {
+    /// - Returns: nil if there is no such file. Whoever wants nothing to be left of it wipes it.
+    package func read() throws(PrivateFileError) -> [UInt8]? {
         let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else {
             if errno == ENOENT { return nil }
             throw .init("it cannot be read: \(Self.systemError())")
         }
-        let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+        defer { close(descriptor) }
         var status = stat()
         guard unsafe fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { throw .init("it is not a file") }
         guard isCredential || status.st_mode & 0o077 == 0 else {
             throw .init("others than its owner may read or change it; its mode has to be 0600: `chmod 600` puts that right")
         }
-        do {
-            return String(decoding: try file.read(upToCount: Self.maximumByteCount) ?? Data(), as: UTF8.self)
-        } catch {
-            throw .init("it cannot be read: \(error.localizedDescription)")
+        // One place in memory, however it is read.
+        var bytes = [UInt8](repeating: 0, count: min(Int(status.st_size), Self.maximumByteCount))
+        var count = 0
+        while count < bytes.count {
+            let readCount = unsafe bytes.withUnsafeMutableBytes { buffer in
+                unsafe Glibc.read(descriptor, buffer.baseAddress.map { unsafe $0 + count }, buffer.count - count)
+            }
+            guard readCount >= 0 || errno == EINTR else { throw .init("it cannot be read: \(Self.systemError())") }
+            if readCount == 0 { break }
+            count += max(0, readCount)
         }
+        bytes.removeLast(bytes.count - count)
+        return bytes
     }
 
     /// Writes it whole or not at all, in a folder that is there; it survives a power cut then.
     ///
     /// - Parameter replaces: whether a file of that name goes; otherwise it stays, and nothing is written.
-    package func write(_ text: String, replaces: Bool) throws(PrivateFileError) {
+    package func write(_ bytes: [UInt8], replaces: Bool) throws(PrivateFileError) {
         let temporary = "\(path).\(getpid()).new"
         let descriptor = unsafe open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw .init("it cannot be made: \(Self.systemError())") }
         defer { unsafe unlink(temporary) }
-        let written = unsafe Glibc.write(descriptor, text, text.utf8.count)
+        let written = unsafe Glibc.write(descriptor, bytes, bytes.count)
         let isSynced = sync(descriptor) == 0
         close(descriptor)
-        guard written == text.utf8.count, isSynced else { throw .init("it cannot be written: \(Self.systemError())") }
+        guard written == bytes.count, isSynced else { throw .init("it cannot be written: \(Self.systemError())") }
         let isNamed = unsafe replaces ? rename(temporary, path) == 0 : link(temporary, path) == 0 || errno == EEXIST
         guard isNamed else { throw .init("it cannot be made: \(Self.systemError())") }
         try syncFolder()

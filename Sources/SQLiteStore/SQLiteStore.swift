@@ -65,6 +65,12 @@ package final class SQLiteStore: PushStore {
         try self.init(path: path, identity: try Self.owner(ofDatabaseAt: path), readOnly: true, logger: logger)
     }
 
+    /// Opens the database of whichever identity it belongs to, for a tool that changes it: nobody else may have it open for writing
+    /// (``InstanceLock``).
+    package convenience init(changingAt path: String, logger: Logger) throws(StoreError) {
+        try self.init(path: path, identity: try Self.owner(ofDatabaseAt: path), logger: logger)
+    }
+
     private static func owner(ofDatabaseAt path: String) throws(StoreError) -> FixedBytes<33> {
         try DatabaseFile.find(path: path)
         do {

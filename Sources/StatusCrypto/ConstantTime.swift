@@ -17,10 +17,3 @@ package enum ConstantTime {
         equal([UInt8](left).span, [UInt8](right).span)
     }
 }
-
-extension FixedBytes {
-    /// Overwrites the bytes in a way that no optimiser leaves out.
-    mutating func wipe() {
-        unsafe withUnsafeMutablePointer { unsafe OPENSSL_cleanse($0, count) }
-    }
-}

@@ -22,7 +22,8 @@ package enum ECIES {
     package static func seal(
         _ plaintext: Span<UInt8>, ephemeralKey: PublicKey, sharedSecret: SymmetricKey, initializationVector: FixedBytes<16>
     ) -> [UInt8] {
-        let keys = Keys(sharedSecret)
+        var keys = Keys(sharedSecret)
+        defer { keys.wipe() }
         var ciphertext = [UInt8](copying: plaintext)
         AESCTR.apply(to: &ciphertext, key: keys.encryption, initializationVector: initializationVector)
 
@@ -48,7 +49,8 @@ package enum ECIES {
             let ephemeralKey = try? PublicKey(uncompressed: ephemeral)
         else { throw AuthenticationFailure() }
 
-        let keys = Keys(key.sharedSecret(with: ephemeralKey))
+        var keys = Keys(key.sharedSecret(with: ephemeralKey))
+        defer { keys.wipe() }
         let code = HMACSHA256.authenticationCode(for: sealed.extracting(keyByteCount..<bodyEnd), key: keys.authentication)
         guard ConstantTime.equal(code.span, sealed.extracting(last: codeByteCount)) else { throw AuthenticationFailure() }
 
@@ -59,17 +61,23 @@ package enum ECIES {
 
     /// K = SHA-256(00000001 ‖ z): the first half encrypts, SHA-256 of the second half authenticates.
     private struct Keys {
-        var encryption = FixedBytes<16>()
-        let authentication: FixedBytes<32>
+        private(set) var encryption = FixedBytes<16>()
+        private(set) var authentication: FixedBytes<32>
 
         init(_ sharedSecret: SymmetricKey) {
             var hash = SHA256()
             let counter: InlineArray<4, UInt8> = [0, 0, 0, 1]
             hash.update(counter.span)
             sharedSecret.withExposedBytes { hash.update($0) }
-            let material = hash.finalize()
+            var material = hash.finalize()
+            defer { material.wipe() }
             for index in 0..<16 { encryption[index] = material[index] }
             authentication = SHA256.hash(material.span.extracting(16...))
+        }
+
+        mutating func wipe() {
+            encryption.wipe()
+            authentication.wipe()
         }
     }
 }

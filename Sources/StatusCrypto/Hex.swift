@@ -2,15 +2,21 @@
 package enum Hex {
     /// - Parameter prefix: usually "" or "0x".
     package static func encode(_ bytes: some Collection<UInt8>, prefix: String = "") -> String {
-        let digits = Array("0123456789abcdef".utf8)
         var text = Array(prefix.utf8)
         text.reserveCapacity(text.count + 2 * bytes.count)
-        for byte in [UInt8](bytes) {
-            text.append(digits[Int(byte >> 4)])
-            text.append(digits[Int(byte & 15)])
-        }
+        append([UInt8](bytes).span, to: &text)
         return String(decoding: text, as: UTF8.self)
     }
+
+    /// Appends the digits; in place, if there is room.
+    package static func append(_ bytes: Span<UInt8>, to text: inout [UInt8]) {
+        for index in bytes.indices {
+            text.append(digit(bytes[index] >> 4))
+            text.append(digit(bytes[index] & 15))
+        }
+    }
+
+    private static func digit(_ value: UInt8) -> UInt8 { value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + value - 10 }
 
     /// - Returns: nil for an odd number of digits or anything that is no digit; a `0x` in front is not taken.
     package static func decode(_ text: some StringProtocol) -> [UInt8]? {

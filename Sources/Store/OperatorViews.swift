@@ -22,6 +22,23 @@ package protocol OperatorViews: Sendable {
     /// - Parameter ids: nil: all there are.
     /// - Returns: those that are live again.
     func restoreDeadRegistrations(_ ids: [Int64]?, at now: Timestamp) async throws -> [ChangedRegistration]
+
+    /// Forgets a key: its registrations become tombstones, what waits to be pushed to it is withdrawn, and what is kept of earlier pushes and
+    /// of replies to it names nobody any more. For a tool: a server would go on with what it has in memory.
+    func forget(_ key: PublicKey, at now: Timestamp) async throws -> Forgotten
+}
+
+/// What was there of a key that is forgotten.
+package struct Forgotten: Sendable, Equatable {
+    package var registrationCount = 0
+    /// What stays: versions, so that nobody registers an installation anew with an old message.
+    package var tombstoneCount = 0
+    package var pushCount = 0
+    package var deadRegistrationCount = 0
+    /// Replies to messages that were sent under it.
+    package var replyCount = 0
+
+    package init() {}
 }
 
 /// How many installations there are.

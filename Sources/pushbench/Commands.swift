@@ -61,3 +61,30 @@ struct DeliveryCommand: AsyncParsableCommand {
         }
     }
 }
+
+struct AbuseCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "abuse", abstract: "What honest clients notice while strangers attack the server, attack by attack.")
+
+    @OptionGroup var shared: SharedOptions
+
+    func run() async throws { try await shared.measure { try await AbuseBenchmark.measure($0) } }
+}
+
+struct NextcloudCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "nextcloud", abstract: "A batch of 10,000 notifications through the push proxy, against the bare RSA verifications.")
+
+    @OptionGroup var shared: SharedOptions
+
+    func run() async throws { try await shared.measure { try await NextcloudBenchmark.measure($0) } }
+}
+
+struct StackCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "stack", abstract: "The server as a process between a stand-in for each kind of node and the stub gorush, over HTTP.")
+
+    @OptionGroup var shared: SharedOptions
+
+    func run() async throws { try await shared.measure { try await StackBenchmark.measure($0) } }
+}

@@ -9,7 +9,10 @@ struct PushBench: AsyncParsableCommand {
         commandName: "pushbench",
         abstract: "Measure the server against the bare cryptography a message needs (docs/BENCHMARKS.md).",
         version: BuildInfo.description,
-        subcommands: [EngineCommand.self, ScaleCommand.self, LatencyCommand.self, TopicFilterCommand.self, DeliveryCommand.self])
+        subcommands: [
+            EngineCommand.self, ScaleCommand.self, LatencyCommand.self, TopicFilterCommand.self, DeliveryCommand.self, AbuseCommand.self,
+            NextcloudCommand.self, StackCommand.self,
+        ])
 }
 
 /// Options of every benchmark.

@@ -39,6 +39,7 @@ struct Pushctl: ParsableCommand {
                 name: "Operating a server:",
                 subcommands: [
                     AuditCommand.self, RegistrationsCommand.self, DeadTokensCommand.self, BackupCommand.self, RestoreCommand.self,
+                    ForgetCommand.self,
                 ]),
         ])
 }

@@ -24,11 +24,15 @@ struct StubGorushCommand: AsyncParsableCommand {
     @Flag(help: "Print the data for the app's code, too.")
     var data = false
 
+    @Option(help: "A device token that Apple has never heard of; may be given several times.")
+    var invalidToken: [String] = []
+
     @Option(help: "Write the URL to this file once it answers.", completion: .file())
     var readyFile: String?
 
     func run() async throws {
         let stub = StubGorush(configuration: .init(port: port, isSync: sync))
+        for token in invalidToken { stub.fail(token: token, with: "BadDeviceToken") }
         let group = ServiceGroup(
             configuration: .init(
                 services: [.init(service: stub)], gracefulShutdownSignals: [.sigterm, .sigint],

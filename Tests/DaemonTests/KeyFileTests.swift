@@ -62,8 +62,8 @@ import Testing
         if replaces { try folder.write("of before", to: "secret", mode: 0o644) }
         let syncs = Syncs()
         let path = folder.path("secret")
-        try PrivateFile(path: path, environment: [:], sync: syncs.sync).write("text", replaces: replaces)
-        #expect(try PrivateFile(path: path, environment: [:]).read() == "text")
+        try PrivateFile(path: path, environment: [:], sync: syncs.sync).write(Array("text".utf8), replaces: replaces)
+        #expect(try PrivateFile(path: path, environment: [:]).read() == Array("text".utf8))
         let all = syncs.all.value
         #expect(all.count == 2 && all[0].mode == 0o600)
         #expect(all.first?.path.hasPrefix(path) == true && all.last?.path == String(path.dropLast("/secret".count)))
@@ -74,14 +74,14 @@ import Testing
         let folder = try TemporaryFolder()
         try folder.write("of before", to: "secret")
         let file = PrivateFile(path: folder.path("secret"), environment: [:])
-        try file.write("text", replaces: false)
-        #expect(try file.read() == "of before")
+        try file.write(Array("text".utf8), replaces: false)
+        #expect(try file.read() == Array("of before".utf8))
     }
 
     @Test func `a write that cannot be synced leaves nothing behind`() throws {
         let folder = try TemporaryFolder()
         let file = PrivateFile(path: folder.path("secret"), environment: [:], sync: { _ in -1 })
-        #expect(throws: PrivateFileError.self) { try file.write("text", replaces: true) }
+        #expect(throws: PrivateFileError.self) { try file.write(Array("text".utf8), replaces: true) }
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.url.path()).isEmpty)
     }
 }

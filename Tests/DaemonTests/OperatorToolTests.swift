@@ -115,6 +115,25 @@ struct OperatorToolTests {
         #expect(await server.terminate() == 0)
     }
 
+    @Test func `a key is forgotten once the server has ended, and a server that runs is left alone`() async throws {
+        try await withServerWorld { world async throws in
+            let key = Hex.encode(world.alice.key.publicKey.uncompressed.bytes, prefix: "0x")
+            let refused = try await world.pushctl("forget", key)
+            #expect(refused.exitCode == 78 && refused.output.isEmpty && refused.error.contains("Stop it first"))
+            #expect(try await world.pushctl("registrations").output.contains("apn           1"))
+            #expect(await world.server.terminate() == 0)
+
+            #expect(try await world.pushctl("forget", "zz").exitCode == 64)
+            let forgotten = try await world.pushctl("forget", key, "--json").decoded(as: [String: Int].self)
+            #expect(forgotten["registrations"] == 1 && forgotten["tombstones"] == 1)
+            #expect(try await world.pushctl("registrations").output.contains("unregistered  2"))
+            #expect(try await world.pushctl("audit").exitCode == 0)
+            let stranger = Hex.encode(ProtocolClient(server: world.alice.server).key.publicKey.compressed.bytes)
+            let unknown = try await world.pushctl("forget", stranger)
+            #expect(unknown.exitCode == 1 && unknown.error.contains("never heard of that key"))
+        }
+    }
+
     @Test func `tools find the database by the server's configuration`() async throws {
         try await withServerWorld { world async throws in
             try world.folder.write("storage: { path: \(world.database.path) }\ngorush: { unknown: 1 }\n", to: "pushserver.yaml")
@@ -227,12 +246,17 @@ struct OperatorToolTests {
             let broken = try await doctor(admin + ["--json"])
             #expect(broken.exitCode == 1 && broken.error.contains("The server is not ready: delivery ios: "), "\(broken.error)")
             #expect(broken.output.contains(#""isDeliveryChecked" : true"#) && broken.output.contains(#""isHealthy" : false"#))
+            // What is over between two looks is not said.
+            #expect(await world.server.log.wait { $0.contains("] not ready ") })
             world.gorush.breakDown(nil)
             #expect(await world.server.log.wait { $0.hasSuffix("] ready again") })
         }
     }
 
-    @Test(arguments: [["audit"], ["registrations"], ["dead-tokens"], ["backup", "copy"]])
+    @Test(arguments: [
+        ["audit"], ["registrations"], ["dead-tokens"], ["backup", "copy"],
+        ["forget", "0279be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798"],
+    ])
     func `a file that is no server's database is a configuration error that names it`(command: [String]) async throws {
         let folder = try TemporaryFolder()
         try folder.write("These are words and not a database, and there are more of them than there are bytes in a header.", to: "text")

@@ -6,10 +6,19 @@ struct FuzzTarget: Sendable {
     var name: String
     /// Files of `Tests/Vectors`: the hex and the texts in them are where the search begins.
     var vectors: [String]
+    /// More of these, where there are no vectors.
+    var samples: [String] = []
     /// Throws ``Violation`` where a promise is broken.
     var check: @Sendable ([UInt8]) throws(Violation) -> Void
 
-    static let all = wire + envelope + [segments] + texts
+    static let all = wire + envelope + [segments] + texts + inner
+
+    #if DEBUG || FUZZER
+        /// What only a build for tests can reach.
+        private static let inner = gorush + [settings] + nodes + gateways + [topicTable, topicPoll, history, cost]
+    #else
+        private static let inner: [FuzzTarget] = []
+    #endif
 }
 
 /// A promise that an input has broken.

@@ -44,14 +44,14 @@ struct PushFuzz: ParsableCommand {
     private func write(_ target: FuzzTarget, to folder: URL) throws {
         let folder = folder.appending(path: target.name)
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        for (index, seed) in try (Seeds.vectors(target.vectors) + Seeds.regressions(of: target.name)).enumerated() {
+        for (index, seed) in try Seeds.all(of: target).enumerated() {
             try Data(seed).write(to: folder.appending(path: "seed-\(index)"))
         }
     }
 
     /// Tries the seeds, and then what comes of them by chance.
     private func search(_ target: FuzzTarget) throws {
-        let seeds = try Seeds.vectors(target.vectors) + Seeds.regressions(of: target.name)
+        let seeds = try Seeds.all(of: target)
         var mutator = Mutator(seeds: seeds)
         let clock = ContinuousClock()
         let end = clock.now.advanced(by: .seconds(seconds))

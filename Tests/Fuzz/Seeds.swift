@@ -7,6 +7,10 @@ enum Seeds {
     /// Longer ones make each try slow and have no other kinds of bytes in them.
     private static let maximumByteCount = 8 << 10
 
+    static func all(of target: FuzzTarget) throws -> [[UInt8]] {
+        try vectors(target.vectors) + target.samples.map { Array($0.utf8) } + regressions(of: target.name)
+    }
+
     /// All texts of the vector files, and the bytes of those that are hex.
     static func vectors(_ names: [String]) throws -> [[UInt8]] {
         var seeds: Set<[UInt8]> = [[]]
@@ -19,7 +23,7 @@ enum Seeds {
     }
 
     /// Inputs that broke a promise once: `Regressions/TARGET/`, a file each.
-    static func regressions(of target: String) throws -> [[UInt8]] {
+    private static func regressions(of target: String) throws -> [[UInt8]] {
         let folder = folder.appending(path: "Regressions/\(target)")
         guard FileManager.default.fileExists(atPath: folder.path) else { return [] }
         return try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)

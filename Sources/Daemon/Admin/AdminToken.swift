@@ -12,7 +12,7 @@ struct AdminToken: Sendable {
         var random = SecureRandom()
         text = Hex.encode(random.bytes(32))
         do {
-            try PrivateFile(path: path).write(text, replaces: true)
+            try PrivateFile(path: path).write(Array(text.utf8), replaces: true)
         } catch {
             throw AdminTokenError(description: "the admin token cannot be written to \(path): \(error)")
         }

@@ -28,8 +28,21 @@ extension Settings {
 
     /// Double quotes where a plain scalar could be taken for something else.
     private static func quoted(_ text: String) -> String {
-        let isPlain = text.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || "/._-".contains($0)) }
-        guard !isPlain else { return text }
-        return "\"" + text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"") + "\""
+        let isWord = text.unicodeScalars.allSatisfy {
+            $0.isASCII && ($0.properties.isAlphabetic || "0"..."9" ~= $0 || "/._-".unicodeScalars.contains($0))
+        }
+        let isPlain = isWord && !text.isEmpty && !"._-".contains(text.prefix(1)) && text.lowercased() != "null"
+        return isPlain ? text : "\"" + text.unicodeScalars.map(escaped).joined() + "\""
+    }
+
+    /// In double quotes (YAML 1.2 §5.7).
+    private static func escaped(_ scalar: Unicode.Scalar) -> String {
+        switch scalar {
+        case "\\", "\"": "\\\(scalar)"
+        // What is no printable character of YAML, what ends a line, and the mark that may begin a file.
+        case "\0"..<" ", "\u{7F}"..."\u{9F}", "\u{2028}", "\u{2029}", "\u{FEFF}", "\u{FFFE}", "\u{FFFF}":
+            "\\u" + String(repeating: "0", count: 4 - String(scalar.value, radix: 16).count) + String(scalar.value, radix: 16)
+        default: String(scalar)
+        }
     }
 }

@@ -125,7 +125,9 @@ struct SettingsReader {
         guard let path = optionalString(fileKey) else { return nil }
         if isSet(key) { note("\(fileKey): of no use beside \(key); leave one of the two out") }
         do {
-            if let text = try PrivateFile(path: path).read() { return text.split(whereSeparator: \.isNewline).map(String.init) }
+            if let bytes = try PrivateFile(path: path).read() {
+                return String(decoding: bytes, as: UTF8.self).split(whereSeparator: \.isNewline).map(String.init)
+            }
             note("\(fileKey): \(path) is not there")
         } catch {
             note("\(fileKey): \(path): \(error)")

@@ -6,7 +6,7 @@ import SettingsSources
 import StatusCrypto
 import Store
 
-/// The database of a server on this machine, opened for reading only: the server may be running on it.
+/// The database of a server on this machine.
 struct DatabaseOptions: ParsableArguments {
     @Option(help: "The server's configuration file, which says where its database is (else PUSHSERVER_CONFIG).", completion: .file())
     var config: String?
@@ -31,11 +31,41 @@ struct DatabaseOptions: ParsableArguments {
         return paths
     }
 
-    /// Opens the database, lends it, and closes it.
+    /// Opens the database for reading, lends it, and closes it.
     func withStore<Result>(_ body: (SQLiteStore) async throws -> Result) async throws -> Result {
         let path = try paths().database
+        return try await using(path) {
+            try SQLiteStore(readingAt: path, logger: Self.silentLogger)
+        } body: {
+            try await body($0)
+        }
+    }
+
+    /// Opens the database for writing, lends it, and closes it. No server may be running on it.
+    func withStoreToChange<Result>(_ body: (SQLiteStore) async throws -> Result) async throws -> Result {
+        let path = try paths().database
+        guard FileManager.default.fileExists(atPath: path) else { throw Failure(.notSetUp, database: path) }
+        let lock: InstanceLock
         do {
-            let store = try SQLiteStore(readingAt: path, logger: Self.silentLogger)
+            lock = try InstanceLock(database: path)
+        } catch let error as InstanceLockError {
+            throw Failure.configuration("\(error.description). Stop it first.")
+        } catch let error as StoreError {
+            throw Failure(error, database: path)
+        }
+        defer { withExtendedLifetime(lock) {} }
+        return try await using(path) {
+            try SQLiteStore(changingAt: path, logger: Self.silentLogger)
+        } body: {
+            try await body($0)
+        }
+    }
+
+    private func using<Result>(
+        _ path: String, open: () throws -> SQLiteStore, body: (SQLiteStore) async throws -> Result
+    ) async throws -> Result {
+        do {
+            let store = try open()
             do {
                 let result = try await body(store)
                 await store.close()

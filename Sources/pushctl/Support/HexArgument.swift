@@ -22,6 +22,15 @@ enum HexArgument {
         }
     }
 
+    /// A public key, as the server knows it.
+    @Sendable static func publicKey(_ text: String) throws -> PublicKey {
+        let key = try bytes(text)
+        guard let key = (try? PublicKey(uncompressed: key)) ?? (try? PublicKey(compressed: key)) else {
+            throw ValidationError("Write the public key in hex: 65 bytes that begin with 04, or the 33 bytes of its compressed form.")
+        }
+        return key
+    }
+
     /// Any bytes.
     @Sendable static func bytes(_ text: String) throws -> [UInt8] {
         guard let bytes = Hex.decode(text.hasPrefix("0x") ? text.dropFirst(2) : text[...]) else {

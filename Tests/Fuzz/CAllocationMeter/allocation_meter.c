@@ -8,8 +8,10 @@
 static atomic_long live;
 static atomic_long peak;
 static atomic_long start;
+static atomic_long total;
 
 static void count(long bytes) {
+    if (bytes > 0) atomic_fetch_add_explicit(&total, bytes, memory_order_relaxed);
     long now = atomic_fetch_add_explicit(&live, bytes, memory_order_relaxed) + bytes;
     if (now > atomic_load_explicit(&peak, memory_order_relaxed)) atomic_store_explicit(&peak, now, memory_order_relaxed);
 }
@@ -18,7 +20,10 @@ void allocation_meter_start(void) {
     long now = atomic_load_explicit(&live, memory_order_relaxed);
     atomic_store_explicit(&start, now, memory_order_relaxed);
     atomic_store_explicit(&peak, now, memory_order_relaxed);
+    atomic_store_explicit(&total, 0, memory_order_relaxed);
 }
+
+size_t allocation_meter_total(void) { return (size_t)atomic_load_explicit(&total, memory_order_relaxed); }
 
 size_t allocation_meter_peak(void) {
     long bytes = atomic_load_explicit(&peak, memory_order_relaxed) - atomic_load_explicit(&start, memory_order_relaxed);

@@ -1,0 +1,81 @@
+import Envelope
+import Foundation
+import Wire
+
+/// What honest clients notice of strangers who attack the server (docs/LIMITS.md): the same honest messages beside each attack, and alone.
+package enum AbuseBenchmark {
+    private static let ownerCount = 20_000
+    /// Registrations, queries and push requests a second; a hundred thousand devices that each do some forty of them a day.
+    private static let honestRate = 60.0
+    /// As long as a client may wait; what is not answered then counts as not answered.
+    private static let patience = Duration.seconds(10)
+
+    private struct Result {
+        var replies: Sample
+        var unansweredCount: Int
+        var memoryMegabytes: Double
+        var diskMegabytes: Double
+    }
+
+    /// - Parameter duration: of each run.
+    package static func measure(_ options: Options) async throws -> Report {
+        var report = Report("abuse")
+        let seed = try await SeededStore(ownerCount: ownerCount, directory: options.directory, progress: options.progress)
+        defer { seed.remove() }
+        let seconds = options.duration.seconds
+        let workload = Workload(
+            .registration, .query, .push, count: Int(honestRate * seconds), owners: seed.askedOwnerCount - 1,
+            threadCount: options.threadCount)
+        let alone = try await measure(workload, nil, seed, options)
+        add(alone, "alone", to: &report)
+        let aloneLatency = Sample(alone.map { $0.replies.quantile(0.99) }).median
+        // Nobody honest sends to the last owner.
+        for attack in try Strangers(apartFrom: workload, seconds: seconds).attacks(on: Owner(number: seed.askedOwnerCount - 1)) {
+            let byteCount = attack.envelopes.reduce(0) { $0 + $1.message.payload.count }
+            let rates = "\(Int(Double(attack.envelopes.count) / seconds))/s, \(Int(Double(byteCount) / seconds / 1_000)) kB/s"
+            add(
+                try await measure(workload, attack, seed, options), "\(attack.name) (\(rates))", to: &report,
+                latencyMark: .atMost(2 * aloneLatency))
+        }
+        return report
+    }
+
+    private static func measure(_ workload: Workload, _ attack: Attack?, _ seed: SeededStore, _ options: Options) async throws -> [Result] {
+        let gorush = try await GorushProcess(
+            directory: options.directory,
+            arguments: ["--sync", "--quiet"] + (attack?.invalidTokens ?? []).flatMap { ["--invalid-token", $0] })
+        var results: [Result] = []
+        for run in 0..<options.runCount {
+            options.progress.say("abuse: \(attack?.name ?? "alone"), run \(run + 1) of \(options.runCount)")
+            let transport = PacedTransport(workload, rate: honestRate, strangers: attack?.envelopes ?? [], patience: patience)
+            let path = try seed.copy()
+            let memory = Task {
+                var highest = 0.0
+                while !Task.isCancelled {
+                    highest = max(highest, Machine.residentMegabytes() ?? .nan)
+                    try? await Task.sleep(for: .milliseconds(100))
+                }
+                return highest
+            }
+            var engine = EngineRun(path: path, workerCount: options.threadCount, gorushURL: gorush.url)
+            engine.drainsQueue = false
+            _ = try await engine.run(transport, messageCount: workload.envelopes.count) { (.nan, .nan) }
+            memory.cancel()
+            let replies = try transport.replyLatencies(threadCount: options.threadCount)
+            results.append(
+                Result(
+                    replies: replies, unansweredCount: workload.envelopes.count - replies.values.count,
+                    memoryMegabytes: await memory.value,
+                    diskMegabytes: Double(SeededStore.byteCount(path) - seed.byteCount) / 1e6))
+        }
+        return results
+    }
+
+    private static func add(_ results: [Result], _ name: String, to report: inout Report, latencyMark: Report.Mark? = nil) {
+        report.add("\(name): honest p50", results.map { $0.replies.quantile(0.5) }, unit: "ms")
+        report.add("\(name): honest p99", results.map { $0.replies.quantile(0.99) }, unit: "ms", mark: latencyMark)
+        report.add("\(name): honest without an answer", results.map { Double($0.unansweredCount) }, unit: "", mark: .atMost(0))
+        report.add("\(name): resident memory at most", results.map(\.memoryMegabytes), unit: "MB")
+        report.add("\(name): database, growth", results.map(\.diskMegabytes), unit: "MB")
+    }
+}

@@ -1,0 +1,176 @@
+import Envelope
+import PushProtocol
+import StatusCrypto
+import TestSupport
+import Wire
+
+/// What strangers send to a server, under keys that cost nothing (docs/LIMITS.md).
+struct Attack {
+    let name: String
+    /// In this order; what the others build on comes first.
+    let envelopes: [WakuEnvelope]
+    /// Device tokens that Apple has never heard of.
+    var invalidTokens: [String] = []
+}
+
+/// Those who attack.
+struct Strangers {
+    private let clients: [ProtocolClient]
+    private let seconds: Double
+
+    /// - Parameters:
+    ///   - honest: whose replies are on other topics than those of strangers.
+    ///   - seconds: how long an attack lasts.
+    init(apartFrom honest: Workload, seconds: Double) {
+        let topics = honest.numbersByReplyTopic
+        self.seconds = seconds
+        var clients: [ProtocolClient] = []
+        var number = 0
+        while clients.count <= max(Self.deviceCount, Int(200 * seconds)) {
+            let client = ProtocolClient(key: Cast.key("stranger", number), server: Cast.server.publicKey)
+            number += 1
+            if topics[TopicName.partitioned(client.key.publicKey).topic.contentTopic] == nil { clients.append(client) }
+        }
+        self.clients = clients
+    }
+
+    /// Devices that they register to push to them themselves.
+    private static let deviceCount = 200
+
+    /// - Parameter owner: who is registered and known to the strangers.
+    func attacks(on owner: Owner) throws -> [Attack] {
+        func count(_ rate: Int) -> Int { Int(Double(rate) * seconds) }
+        return try [
+            longLists(count: count(5)), largeAnswers(count: count(50)), repeatedQuestion(count: count(200), about: owner),
+            throwAwayKeys(count: count(100)), tombstones(count: count(100)), junk(count: count(1_000)),
+            bombing(count: count(200), of: owner), invalidTokens(count: count(100)), inventedBundleIDs(count: count(20)),
+        ]
+    }
+
+    private func installationID(_ number: Int) -> String { Cast.universallyUniqueID("stranger", number) }
+
+    /// As long as may be, and a message of the network holds.
+    private func longList(entryByteCount: Int) -> [[UInt8]] {
+        (0..<2_000).map { Array(Cast.digest("entry", $0).bytes.prefix(entryByteCount)) }
+    }
+
+    /// Registrations with three lists of 2,000 entries, and requests that name one device a thousand times.
+    private func longLists(count: Int) throws -> Attack {
+        let list = longList(entryByteCount: 20)
+        let envelopes = try (0..<count).flatMap { number in
+            let stranger = clients[number]
+            var registration = stranger.registration()
+            (registration.blockedChatList, registration.mutedChatList, registration.allowedMentionsChatList) = (list, list, list)
+            let notifications = Array(repeating: stranger.notification(to: stranger), count: 1_000)
+            return try [
+                stranger.envelope(registration),
+                stranger.envelope(stranger.request(notifications, messageID: Cast.digest("names", number).bytes)),
+            ]
+        }
+        return Attack(name: "long lists", envelopes: envelopes)
+    }
+
+    /// Questions of 300 bytes that each ask for 64 KB.
+    private func largeAnswers(count: Int) throws -> Attack {
+        let rich = clients[0]
+        var registration = rich.registration()
+        registration.allowedKeyList = longList(entryByteCount: 32)
+        return Attack(
+            name: "large answers",
+            envelopes: try [rich.envelope(registration)] + (1...count).map { try question(by: clients[$0], rich.keyHash) })
+    }
+
+    private func question(by stranger: ProtocolClient, _ keyHash: Digest64) throws -> WakuEnvelope {
+        var query = PushNotificationQuery()
+        query.publicKeys = [keyHash.bytes]
+        return try stranger.toServer(query.encoded(), type: .pushNotificationQuery, topic: .partitioned(Cast.server.publicKey))
+    }
+
+    /// One recorded ciphertext, each time with another timestamp, and so another message hash.
+    private func repeatedQuestion(count: Int, about owner: Owner) throws -> Attack {
+        let recorded = try question(by: clients[0], owner.keyHash)
+        let envelopes = (0..<count).map { number in
+            var envelope = recorded
+            envelope.message.timestamp = recorded.message.timestamp.map { $0 + Int64(number) }
+            return envelope
+        }
+        return Attack(name: "a repeated question", envelopes: envelopes)
+    }
+
+    private func throwAwayKeys(count: Int) throws -> Attack {
+        Attack(
+            name: "throw-away keys",
+            envelopes: try (0..<count).map { number in
+                let stranger = clients[number]
+                return try stranger.envelope(stranger.registration(deviceToken: Cast.digest("thrown away", number).description))
+            })
+    }
+
+    /// One key unregisters installations that never were.
+    private func tombstones(count: Int) throws -> Attack {
+        let stranger = clients[0]
+        return Attack(
+            name: "unknown installations unregistered",
+            envelopes: try (0..<count).map { number in
+                var registration = stranger.registration(installationID: installationID(number))
+                registration.unregister = true
+                return try stranger.envelope(registration)
+            })
+    }
+
+    /// 60 bytes that do not open, on the server's own topic.
+    private func junk(count: Int) -> Attack {
+        let stranger = clients[0]
+        let topic = TopicName.partitioned(Cast.server.publicKey).topic
+        return Attack(
+            name: "junk",
+            envelopes: (0..<count).map { number in
+                stranger.wrap(Array((Cast.digest("junk", number).bytes + Cast.digest("junk", -number).bytes).prefix(60)), topic: topic)
+            })
+    }
+
+    /// Requests under ever new keys for one phone.
+    private func bombing(count: Int, of owner: Owner) throws -> Attack {
+        Attack(
+            name: "one phone rung by all",
+            envelopes: try (0..<count).map { number in
+                let stranger = clients[number]
+                var notification = PushNotification()
+                notification.accessToken = owner.accessToken
+                notification.publicKey = owner.keyHash.bytes
+                notification.installationID = owner.installationID
+                notification.type = .message
+                return try stranger.envelope(stranger.request([notification], messageID: Cast.digest("ring", number).bytes))
+            })
+    }
+
+    private func invalidTokens(count: Int) throws -> Attack {
+        let tokens = (0..<20).map { Cast.digest("invalid token", $0).description }
+        var attack = try pushes(count: count, to: tokens.map { ($0, "im.status.ethereum") }, name: "invented tokens")
+        attack.invalidTokens = tokens
+        return attack
+    }
+
+    private func inventedBundleIDs(count: Int) throws -> Attack {
+        try pushes(
+            count: count, to: (0..<Self.deviceCount).map { (Cast.digest("stolen token", $0).description, "invented.\($0)") },
+            name: "invented bundle ids"
+        )
+    }
+
+    /// Devices that the strangers register themselves, and pushes to them in turn.
+    private func pushes(count: Int, to devices: [(token: String, topic: String)], name: String) throws -> Attack {
+        let registrations = try devices.enumerated().map { number, device in
+            let stranger = clients[number]
+            var registration = stranger.registration(deviceToken: device.token)
+            registration.apnTopic = device.topic
+            return try stranger.envelope(registration)
+        }
+        let requests = try (0..<count).map { number in
+            let stranger = clients[number % devices.count]
+            return try stranger.envelope(
+                stranger.request([stranger.notification(to: stranger)], messageID: Cast.digest("own push", number).bytes))
+        }
+        return Attack(name: name, envelopes: registrations + requests)
+    }
+}

@@ -1,0 +1,104 @@
+import Envelope
+import Foundation
+import StatusCrypto
+import Synchronization
+import Transport
+import Wire
+
+/// Hands each envelope over at its time, whether or not earlier ones are done: a server that stalls does not slow its clients down.
+/// Latencies count from the time when the envelope was due.
+final class PacedTransport: MessageTransport {
+    /// What a network brings in so long comes in one call.
+    private static let tick = Duration.milliseconds(2)
+
+    private let workload: Workload
+    private let interval: Duration
+    private let strangers: [WakuEnvelope]
+    private let patience: Duration
+    private let replyTopics: [String: [Int]]
+    private let replies: ReplyBox
+    private let start = Mutex(ContinuousClock.now)
+
+    /// - Parameters:
+    ///   - rate: messages of the workload a second.
+    ///   - strangers: what others send meanwhile, evenly; their replies are nobody's affair.
+    ///   - patience: how long replies are waited for when all is sent.
+    init(_ workload: Workload, rate: Double, strangers: [WakuEnvelope] = [], patience: Duration = .seconds(600)) {
+        self.workload = workload
+        interval = .nanoseconds(Int64(1e9 / rate))
+        self.strangers = strangers
+        self.patience = patience
+        replyTopics = workload.numbersByReplyTopic
+        replies = ReplyBox(expectedCount: workload.envelopes.count, keepsEach: 1)
+    }
+
+    func run(receiver: any EnvelopeReceiver) async throws {
+        let start = ContinuousClock.now
+        self.start.withLock { $0 = start }
+        let strangersInterval = interval * workload.envelopes.count / max(1, strangers.count)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await Self.send(self.workload.envelopes, each: self.interval, from: start, to: receiver) }
+            group.addTask { try await Self.send(self.strangers, each: strangersInterval, from: start, to: receiver) }
+            try await group.waitForAll()
+        }
+        await withTaskGroup { group in
+            group.addTask { await self.replies.waitForAll() }
+            group.addTask { try? await Task.sleep(for: self.patience) }
+            await group.next()
+            group.cancelAll()
+        }
+    }
+
+    private static func send(
+        _ envelopes: [WakuEnvelope], each interval: Duration, from start: ContinuousClock.Instant, to receiver: any EnvelopeReceiver
+    ) async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            var next = 0
+            while next < envelopes.count {
+                let due = min(envelopes.count, Int((ContinuousClock.now - start) / interval) + 1)
+                if due > next {
+                    let batch = Array(envelopes[next..<due])
+                    group.addTask { try await receiver.receive(batch, origin: .live) }
+                    next = due
+                }
+                try await Task.sleep(for: tick)
+            }
+            try await group.waitForAll()
+        }
+    }
+
+    func publish(_ envelope: WakuEnvelope) async throws {
+        if replyTopics[envelope.message.contentTopic] != nil { replies.add(envelope) }
+    }
+
+    var troubles: [String] { [] }
+
+    /// Milliseconds to the published reply, of each message. Opens every reply to see whom it is for.
+    ///
+    /// - Throws: `WrongReply` when one is not the answer to any of the messages.
+    func replyLatencies(threadCount: Int) throws -> Sample {
+        let start = start.withLock { $0 }
+        let kept = replies.kept
+        let latencies = Timing.map(0..<kept.count, threadCount: threadCount) { index -> Double? in
+            let reply = kept[index]
+            let number = self.replyTopics[reply.envelope.message.contentTopic]?
+                .first { self.workload.isSuccess(reply.envelope, to: $0) }
+            return number.map { (reply.time - start - self.interval * $0).seconds * 1_000 }
+        }
+        guard !latencies.contains(nil) else { throw WrongReply() }
+        return Sample(latencies.compactMap(\.self))
+    }
+
+    /// Milliseconds to the arrival at gorush, of each push. Of an owner's several pushes the first to arrive is taken for the first sent.
+    func pushLatencies(_ arrivals: [GorushProcess.Arrival], owners: Int) -> Sample {
+        let start = start.withLock { $0 }
+        var numbers: [String: [Int]] = [:]
+        for number in workload.envelopes.indices.reversed() where workload.kind(of: number) == .push {
+            numbers[Owner(number: number % owners).deviceToken, default: []].append(number)
+        }
+        return Sample(
+            arrivals.compactMap { arrival in
+                numbers[arrival.token]?.popLast().map { (arrival.time - start - interval * $0).seconds * 1_000 }
+            })
+    }
+}

@@ -1,0 +1,136 @@
+import Envelope
+import Foundation
+import HTTPClient
+import StatusCrypto
+import TestSupport
+import WakuREST
+
+/// The whole way over HTTP: a stand-in for the Waku node, the server as a process beside it, and the stub gorush.
+package enum StackBenchmark {
+    private static let ownerCount = 20_000
+    /// What a server beside a go-waku node has to keep up with, echoes included.
+    private static let steadyRate = 800.0
+    /// Messages that wait at the node while the server works as fast as it can.
+    private static let waitingCount = 2_000
+
+    private struct Figures {
+        var (bare, replies, posts, steadyReplies, droppedEchoes): ([Double], [Double], [Double], [Double], [Double]) = ([], [], [], [], [])
+    }
+
+    package static func measure(_ options: Options) async throws -> Report {
+        var report = Report("stack")
+        let seed = try await SeededStore(ownerCount: ownerCount, directory: options.directory, progress: options.progress)
+        defer { seed.remove() }
+        options.progress.say("stack: preparing \(options.messageCount) messages")
+        let workload = Workload(
+            .registration, .query, .push, count: options.messageCount, owners: seed.askedOwnerCount, threadCount: options.threadCount)
+        let steady = Array(workload.envelopes.prefix(Int(steadyRate * options.duration.seconds)))
+        for kind in StandInNode.Kind.allCases {
+            var figures = Figures()
+            for run in 0..<options.runCount {
+                options.progress.say("stack: \(kind.rawValue), run \(run + 1) of \(options.runCount)")
+                try await figures.bare.append(bareRate(kind, workload.envelopes))
+                let peak = try await self.run(kind, workload.envelopes, rate: nil, seed, options)
+                figures.replies.append(peak.replyRate)
+                figures.posts.append(peak.postRate)
+                guard kind == .goWaku else { continue }
+                let even = try await self.run(kind, steady, rate: steadyRate, seed, options)
+                figures.steadyReplies.append(even.replyRate)
+                figures.droppedEchoes.append(even.droppedEchoCount)
+            }
+            add(figures, of: kind, to: &report)
+        }
+        return report
+    }
+
+    private static func add(_ figures: Figures, of kind: StandInNode.Kind, to report: inout Report) {
+        let name = kind.rawValue
+        report.add("\(name): bare POSTs", figures.bare, unit: "/s")
+        report.add("\(name): POSTs of the server, flat out", figures.posts, unit: "/s")
+        report.add(
+            "\(name): POSTs of the server ÷ bare", zip(figures.posts, figures.bare).map { $0 / $1 }, unit: "×",
+            mark: kind == .nwaku ? .atLeast(0.9) : nil)
+        report.add("\(name): replies, flat out", figures.replies, unit: "/s", mark: kind == .goWaku ? .atLeast(2_000) : nil)
+        guard kind == .goWaku else { return }
+        report.add("\(name): replies at \(Int(steadyRate)) requests/s", figures.steadyReplies, unit: "/s")
+        report.add("\(name): echoes dropped at that", figures.droppedEchoes, unit: "", mark: .atMost(0))
+    }
+
+    /// The server's own client alone, with as many POSTs under way as the server has at such a node.
+    private static func bareRate(_ kind: StandInNode.Kind, _ envelopes: [WakuEnvelope]) async throws -> Double {
+        let client = HTTPClient()
+        defer { client.shutdown() }
+        let node = WakuNode(url: try StandInNode(kind).listen(), client: client)
+        let count = min(envelopes.count, 5_000)
+        let posterCount = (kind == .nwaku ? NodeKind.nwaku : .goWaku).concurrentPostCount
+        let start = ContinuousClock.now
+        try await withThrowingTaskGroup { group in
+            for poster in 0..<posterCount {
+                group.addTask {
+                    for number in stride(from: poster, to: count, by: posterCount) { try await node.publish(envelopes[number]) }
+                }
+            }
+            try await group.waitForAll()
+        }
+        return Double(count) / (ContinuousClock.now - start).seconds
+    }
+
+    private struct Result {
+        /// From the first message to the last reply.
+        var replyRate: Double
+        /// The same of all POSTs, echoes included.
+        var postRate: Double
+        var droppedEchoCount: Double
+    }
+
+    /// - Parameter rate: messages a second; nil: as many as the server takes.
+    private static func run(
+        _ kind: StandInNode.Kind, _ envelopes: [WakuEnvelope], rate: Double?, _ seed: SeededStore, _ options: Options
+    ) async throws -> Result {
+        let gorush = try await GorushProcess(directory: options.directory, arguments: ["--quiet"])
+        let node = StandInNode(kind)
+        let folder = try TemporaryFolder()
+        try folder.write(Cast.server.withExposedBytes { Hex.encode([UInt8](copying: $0)) }, to: "identity.key")
+        let server = try await ServerProcess.start(
+            in: folder,
+            settings: [
+                "storage.path": try seed.copy(), "transport.kind": "waku", "transport.waku.url": try node.listen(),
+                // It has none; and it loses nothing.
+                "transport.waku.history": "false", "transport.waku.cacheCapacity": "100000", "transport.replyEcho": "true",
+                "gorush.url": gorush.url,
+            ])
+        let client = HTTPClient()
+        defer { client.shutdown() }
+        let start = ContinuousClock.now
+        var sentCount = 0
+        while sentCount < envelopes.count {
+            let due = rate.map { Int((ContinuousClock.now - start).seconds * $0) } ?? (sentCount + waitingCount - node.waitingCount)
+            let end = min(envelopes.count, max(sentCount, due))
+            node.carry(Array(envelopes[sentCount..<end]))
+            sentCount = end
+            try await Task.sleep(for: .milliseconds(5))
+        }
+        let metrics = ServerMetrics(url: "http://\(server.addresses.admin)/metrics", client: client)
+        while try await metrics.value("pushserver_replies_published_total") < Double(envelopes.count) {
+            try await Task.sleep(for: .milliseconds(20))
+        }
+        let seconds = (ContinuousClock.now - start).seconds
+        let result = Result(
+            replyRate: Double(envelopes.count) / seconds, postRate: Double(node.publishedCount) / seconds,
+            droppedEchoCount: try await metrics.value("pushserver_reply_echoes_dropped_total"))
+        _ = await server.terminate()
+        return result
+    }
+
+    private struct ServerMetrics {
+        var url: String
+        var client: HTTPClient
+
+        func value(_ name: String) async throws -> Double {
+            let request = HTTPRequest(method: .get, url: url, timeout: .seconds(30), maximumResponseBodyByteCount: 1 << 20)
+            let text = String(decoding: try await client.send(request).body, as: UTF8.self)
+            let line = text.split(separator: "\n").first { $0.hasPrefix(name + " ") }
+            return line.flatMap { Double($0.split(separator: " ").last ?? "") } ?? 0
+        }
+    }
+}

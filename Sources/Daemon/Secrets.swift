@@ -1,0 +1,5 @@
+import Redaction
+
+extension AdminServer.Content: HoldsSecret {}
+extension FeedbackSecret: HoldsSecret {}
+extension Settings: HoldsSecret {}

@@ -1,0 +1,6 @@
+import Redaction
+
+extension DeliveryConfiguration.Endpoint: HoldsSecret {}
+extension GorushClient: HoldsSecret {}
+extension GorushNotification: HoldsSecret {}
+extension TriedToken: HoldsSecret {}

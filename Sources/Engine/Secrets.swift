@@ -1,0 +1,3 @@
+import Redaction
+
+extension PendingReply: HoldsSecret {}

@@ -1,0 +1,4 @@
+import Redaction
+
+extension Device: HoldsSecret {}
+extension PushToken: HoldsSecret {}

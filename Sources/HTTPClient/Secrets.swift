@@ -1,0 +1,5 @@
+import Redaction
+
+extension HTTPRequest: HoldsSecret {}
+extension HTTPResponse: HoldsSecret {}
+extension HTTPHeaders: HoldsSecret {}

@@ -1,0 +1,5 @@
+import Redaction
+
+extension AcceptedPush: HoldsSecret {}
+extension PushTarget: HoldsSecret {}
+extension QueryableRegistration: HoldsSecret {}

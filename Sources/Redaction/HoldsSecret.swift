@@ -1,0 +1,9 @@
+/// A value that holds a secret: a device token, an access token, a password, what was encrypted. Whatever prints it prints the name of its
+/// type, in logs, errors, debuggers and the descriptions of what it is part of.
+package protocol HoldsSecret: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {}
+
+extension HoldsSecret {
+    package var description: String { "<\(Self.self)>" }
+    package var debugDescription: String { description }
+    package var customMirror: Mirror { Mirror(self, children: []) }
+}

@@ -1,0 +1,5 @@
+import Redaction
+
+extension DeadToken: HoldsSecret {}
+extension AttemptedPush: HoldsSecret {}
+extension Reply: HoldsSecret {}

@@ -1,0 +1,6 @@
+import Redaction
+
+extension PushNotificationRegistration: HoldsSecret {}
+extension PushNotification: HoldsSecret {}
+extension PushNotificationQueryInfo: HoldsSecret {}
+extension ApplicationMetadataMessage: HoldsSecret {}

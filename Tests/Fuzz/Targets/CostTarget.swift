@@ -1,0 +1,290 @@
+#if DEBUG || FUZZER
+    import CAllocationMeter
+    import Envelope
+    import GRDB
+    import GRDBSQLite
+    import PushProtocol
+    import StatusCrypto
+    import Store
+    import Synchronization
+    import Wire
+
+    @testable import Engine
+    @testable import SQLiteStore
+
+    extension FuzzTarget {
+        /// What strangers make the writer do: the input is a course of registrations, questions and push requests, decided by the real rules over
+        /// the real tables in memory. libFuzzer looks for the most that a byte of theirs can buy; each bound has a name.
+        static let cost = FuzzTarget(name: "cost", vectors: [], samples: CostCourse.samples) { input throws(Violation) in
+            let cost: Cost
+            do {
+                cost = try CostCourse(input).run()
+            } catch {
+                throw Violation(promise: "a store in memory works: \(error)")
+            }
+            for bound in Cost.Bound.allCases {
+                let limit = bound.limit(cost)
+                try expect(bound.value(cost) <= limit, "\(bound): \(bound.value(cost)) for \(cost), and \(limit) at most")
+            }
+        }
+    }
+
+    /// What a course of messages has cost.
+    struct Cost {
+        var messageCount = 0
+        /// Keys that registered something.
+        var keyCount = 0
+        /// As they travel.
+        var byteCount = 0
+        var replyByteCount = 0
+        /// Instructions of SQLite's machine.
+        var instructionCount = 0
+        /// Memory that was taken while the writer was busy, all in all: what copies or decodes a list takes memory for it.
+        var allocatedByteCount = 0
+        /// Of that, to find what is known.
+        var lookUpByteCount = 0
+        var transactionCount = 0
+        var storedByteCount = 0
+        /// Lists of one key, as they are stored.
+        var listByteCount = 0
+
+        enum Bound: CaseIterable {
+            case replies
+            case instructions
+            case memory
+            case lookUps
+            case disk
+            case lists
+
+            func value(_ cost: Cost) -> Int {
+                switch self {
+                case .replies: cost.replyByteCount
+                case .instructions: cost.instructionCount
+                case .memory: cost.allocatedByteCount
+                case .lookUps: cost.lookUpByteCount
+                case .disk: cost.storedByteCount
+                case .lists: cost.listByteCount
+                }
+            }
+
+            func limit(_ cost: Cost) -> Int {
+                switch self {
+                // An answer's free bytes for each message, and what may be told of a key at once. Reports are shorter than what they report on.
+                case .replies: 8_192 * cost.messageCount + (8 << 20) * cost.keyCount + cost.byteCount
+                // A look at an index, or a row, takes some hundred; a notification, the shortest thing that needs some, a hundred bytes.
+                case .instructions: 10_000 * cost.messageCount + 20 * cost.byteCount
+                // Lists are written twice, as they are and as fingerprints; answers are read, copied and written.
+                case .memory: 256 * 1_024 * cost.messageCount + 64 * cost.byteCount + 16 * cost.replyByteCount
+                // Each list once a transaction, however often it is asked about: some hundred bytes an entry.
+                case .lookUps:
+                    8 * Limits.maximumListByteCountPerKey * cost.keyCount * cost.transactionCount + 16 * 1_024 * cost.messageCount
+                        + 16 * cost.byteCount
+                // A row of a push is some hundred bytes, and three indexes know it.
+                case .disk: 64 * 1_024 + 4_096 * cost.messageCount + 8 * cost.byteCount
+                case .lists: Limits.maximumListByteCountPerKey
+                }
+            }
+        }
+    }
+
+    /// A course of messages, read from a fuzzer's bytes.
+    private struct CostCourse {
+        /// Longer ones have no other kinds of steps, and each try takes its time.
+        private static let maximumMessageCount = 64
+        private static let maximumByteCount = 1 << 20
+        /// Signatures, keys and names around a message.
+        private static let envelopeByteCount = 250
+
+        static let samples: [String] = [
+            // A registration with lists, asked about again and again, and pushed to.
+            "\u{0}\u{1}\u{7F}\u{3F}\u{0}\u{6}\u{2}\u{1}\u{2}\u{1}\u{4}\u{4}\u{4}\u{6}",
+            "\u{0}\u{1}\u{10}\u{10}\u{40}\u{6}\u{3}\u{1}\u{7F}\u{6}",
+            "\u{1}\u{1}\u{10}\u{10}\u{7F}\u{6}\u{3}\u{1}\u{7F}\u{6}\u{5}\u{1}\u{6}",
+        ]
+
+        private enum Step {
+            case message(OpenedEnvelope.Body, byteCount: Int)
+            /// The same again, in another envelope.
+            case again
+            case commit
+        }
+
+        private var steps: [Step] = []
+        private var keys: Set<UInt8> = []
+
+        init(_ input: [UInt8]) {
+            var rest = input[...]
+            var byteCount = 0
+            func next() -> Int { Int(rest.popFirst() ?? 0) }
+            while let choice = rest.popFirst(), steps.count < Self.maximumMessageCount, byteCount < Self.maximumByteCount {
+                let (body, size): (OpenedEnvelope.Body, Int)
+                switch choice % 8 {
+                case 0, 1:
+                    let who = next()
+                    keys.insert(UInt8(who & 3))
+                    (body, size) = Self.registration(
+                        key: who & 3, installation: who >> 2 & 15, version: steps.count + 1, entryCount: next() * next(),
+                        isFirebase: choice % 8 == 1, topicByteCount: 1 + next() * 64)
+                case 2:
+                    let count = 1 + next() % 128
+                    let keys = (0..<count).map { Self.hash(of: $0 & 3) }
+                    var query = PushNotificationQuery()
+                    query.publicKeys = keys.map { $0.bytes }
+                    (body, size) = (.query(QueryRules.keys(of: query)), query.encodedByteCount)
+                case 3:
+                    let (who, count) = (next(), 4 * next())
+                    // To one installation, or to all of a key's in turn.
+                    let stride = count >> 2 & 1
+                    var request = PushNotificationRequest()
+                    request.messageID = [UInt8(truncatingIfNeeded: steps.count), 1]
+                    request.requests = (0..<count).map { Self.notification(key: who & 3, installation: (who >> 2 + $0 * stride) & 15) }
+                    (body, size) = (.push(request), request.encodedByteCount)
+                case 4:
+                    steps.append(.again)
+                    continue
+                case 5:
+                    let who = next()
+                    (body, size) = Self.registration(
+                        key: who & 3, installation: who >> 2 & 15, version: steps.count + 1, entryCount: 0, isFirebase: false,
+                        topicByteCount: 1, leaves: true)
+                default:
+                    steps.append(.commit)
+                    continue
+                }
+                byteCount += size
+                steps.append(.message(body, byteCount: size + Self.envelopeByteCount))
+            }
+            steps.append(.commit)
+        }
+
+        private static func hash(of key: Int) -> Digest64 { FixedBytes(repeating: UInt8(truncatingIfNeeded: key)) }
+        private static func accessToken(_ key: Int, _ installation: Int) -> String {
+            UniversallyUniqueID.text(FixedBytes(repeating: UInt8(truncatingIfNeeded: key << 4 | installation)), version: 4)
+        }
+
+        private static func registration(
+            key: Int, installation: Int, version: Int, entryCount: Int, isFirebase: Bool, topicByteCount: Int, leaves: Bool = false
+        ) -> (OpenedEnvelope.Body, Int) {
+            var content = PushNotificationRegistration()
+            content.installationID = "installation \(installation)"
+            content.version = UInt64(version)
+            content.unregister = leaves
+            if !leaves {
+                content.tokenType = isFirebase ? .firebase : .apn
+                content.deviceToken = String(repeating: "ab", count: 32)
+                content.accessToken = accessToken(key, installation)
+                content.enabled = true
+                content.apnTopic = String(repeating: "t", count: topicByteCount)
+                content.grant = [UInt8](repeating: 0, count: 65)
+                // Of 64 bytes, as the reference's client has them; half of them of contacts.
+                let entries = (0..<entryCount / 2).map { number in
+                    [UInt8](repeating: 7, count: 62) + [UInt8(truncatingIfNeeded: number >> 8), UInt8(truncatingIfNeeded: number)]
+                }
+                content.allowedKeyList = entries
+                content.blockedChatList = entries
+            }
+            let encoded = content.encoded()
+            let facts = RegistrationFacts(content: .message(content), grantIsValid: true, plaintextDigest: SHA256.hash(encoded))
+            let keyHash = hash(of: key)
+            let registration = OpenedEnvelope.Registration(
+                facts: facts, requestID: FixedBytes(), keyHash: keyHash, topics: QueryTopics(plain: UInt32(key), prefixed: UInt32(key)))
+            return (.registration(registration), encoded.count)
+        }
+
+        private static func notification(key: Int, installation: Int) -> PushNotification {
+            var notification = PushNotification()
+            notification.publicKey = hash(of: key).bytes
+            notification.installationID = "installation \(installation)"
+            notification.accessToken = accessToken(key, installation)
+            notification.type = .message
+            notification.chatID = [1]
+            return notification
+        }
+
+        // MARK: Running
+
+        private static let decider = Decider(
+            serverKey: FixedBytes(repeating: 2), registrationPolicy: RegistrationPolicy(), isDryRun: false)
+        /// Nobody keeps what is written: each course is rolled back.
+        private static let database = Result { () throws -> DatabaseQueue in
+            let database = try DatabaseQueue()
+            try Schema(identity: FixedBytes(repeating: 2), newListKey: FixedBytes(repeating: 1)).migrator.migrate(database)
+            return database
+        }
+
+        func run() throws -> Cost {
+            guard let sender = FuzzKeys.identity?.publicKey else { return Cost() }
+            var cost = Cost(keyCount: keys.count)
+            try Self.database.get().writeWithoutTransaction { database in
+                unsafe sqlite3_progress_handler(database.sqliteConnection, instructionStep, { _ in countInstructions() }, nil)
+                try database.inTransaction(.immediate) {
+                    let transaction = WriteTransaction(
+                        database: database, fingerprints: ListFingerprints(key: FixedBytes(repeating: 1)),
+                        outbox: OutboxChanges(OutboxMemory(maximumQueueCount: Limits.maximumQueuedPushCount)))
+                    let pageCount = try database.count("PRAGMA page_count")
+                    var batch: [OpenedEnvelope] = []
+                    var allowances = Allowances(now: now)
+                    var last: (OpenedEnvelope.Body, Int)?
+                    for step in steps {
+                        switch step {
+                        case .message(let body, let byteCount): last = (body, byteCount)
+                        case .again: break
+                        case .commit:
+                            try decide(batch, &allowances, transaction, &cost)
+                            batch = []
+                            continue
+                        }
+                        guard let (body, byteCount) = last else { continue }
+                        cost.messageCount += 1
+                        cost.byteCount += byteCount
+                        var hash = Digest32()
+                        hash[0] = UInt8(truncatingIfNeeded: cost.messageCount)
+                        let rows = try transaction.record(
+                            [RecordableMessage(WakuEnvelope(pubsubTopic: "", message: .init()), hash: hash)], at: now)
+                        let origin = OpenedEnvelope.Origin(
+                            sender: sender, messageID: SHA256.hash([UInt8(truncatingIfNeeded: cost.messageCount)]), pubsubTopic: "")
+                        batch.append(OpenedEnvelope(id: rows.first.flatMap(\.self) ?? 0, content: .message(body, from: origin)))
+                    }
+                    cost.storedByteCount = 4_096 * (try database.count("PRAGMA page_count") - pageCount)
+                    cost.listByteCount = try database.count(
+                        """
+                        SELECT coalesce(max(byte_count), 0) FROM (
+                            SELECT sum(coalesce(length(allowed_keys), 0) + coalesce(length(chat_lists), 0)) AS byte_count
+                            FROM registration_lists JOIN registration ON registration.id = registration_lists.registration GROUP BY key_hash)
+                        """)
+                    return .rollback
+                }
+            }
+            return cost
+        }
+
+        private func decide(
+            _ messages: [OpenedEnvelope], _ allowances: inout Allowances, _ transaction: WriteTransaction, _ cost: inout Cost
+        ) throws {
+            guard !messages.isEmpty else { return }
+            instructionCount.store(0, ordering: .relaxed)
+            allocation_meter_start()
+            var questions = Self.decider.questions(about: messages)
+            questions.allowances = allowances
+            let known = try KnownFacts(transaction, answering: questions, at: now)
+            cost.lookUpByteCount += allocation_meter_total()
+            cost.transactionCount += 1
+            var batch = DecidedBatch(facts: known.facts)
+            let outcomes = messages.map { Self.decider.decide($0, at: now, in: &batch) }
+            _ = try transaction.apply(batch, known: known, at: now)
+            cost.allocatedByteCount += allocation_meter_total()
+            cost.instructionCount += instructionCount.load(ordering: .relaxed)
+            for spending in outcomes.flatMap(\.spendings) { allowances.spend(spending) }
+            cost.replyByteCount += outcomes.reduce(0) { $0 + ($1.reply?.payload.count ?? 0) }
+        }
+    }
+
+    private let now = Timestamp(nanoseconds: 1_800_000_000_000_000_000)
+    private let instructionStep: Int32 = 50
+    private let instructionCount = Atomic<Int>(0)
+
+    private func countInstructions() -> Int32 {
+        instructionCount.add(Int(instructionStep), ordering: .relaxed)
+        return 0
+    }
+#endif

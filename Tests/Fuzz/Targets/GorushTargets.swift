@@ -1,0 +1,103 @@
+#if DEBUG || FUZZER
+    import Envelope
+    import PushProtocol
+    import StatusCrypto
+    import Store
+    import Wire
+
+    @testable import Delivery
+    @testable import HTTPClient
+
+    extension FuzzTarget {
+        /// What gorush, or whatever stands in its place, sends.
+        static let gorush: [FuzzTarget] = [
+            // The first byte is the status, the second one tells how many notifications there were.
+            FuzzTarget(name: "gorush-answer", vectors: [], samples: answers) { input throws(Violation) in
+                guard input.count >= 2 else { return }
+                let status = statuses[Int(input[0]) % statuses.count]
+                let batch = batch(count: 1 + Int(input[1] % 3))
+                let response = HTTPResponse(status: status, body: Array(input[2...]))
+                let answer = try readBounded(input, entryByteCount: decoderEntryByteCount) {
+                    GorushAnswer(response, expectedCount: batch.count)
+                }
+                if case .accepted(let failures) = answer {
+                    try expect(status == 200, "only a 200 takes pushes")
+                    for failure in failures { try check(failure) }
+                }
+                if case .outcomes(let outcomes, _) = AnswerReading(answer, batch: batch, retriesItself: false, timeOuts: TimeOuts()) {
+                    try expect(outcomes.count == batch.count, "each push has an outcome")
+                    if status != 200 { try expect(!outcomes.contains(.sent), "only a 200 says that a push was sent") }
+                }
+            },
+            FuzzTarget(name: "gorush-feedback", vectors: [], samples: [failure]) { input throws(Violation) in
+                let failure = try readBounded(input, entryByteCount: decoderEntryByteCount) { GorushFailure(feedback: input) }
+                if let failure { try check(failure) }
+            },
+            FuzzTarget(name: "gorush-configuration", vectors: [], samples: [configuration]) { input throws(Violation) in
+                guard let instance = GorushInstance(yaml: Array(input.prefix(GorushInstance.maximumByteCount))) else { return }
+                try expect(instance.queueCount > 0, "there is room in a queue")
+                try expect(instance.maximumNotificationCount ?? 1 > 0, "a request has room for a notification")
+                _ = instance.warnings(for: .init(platform: .ios))
+            },
+            FuzzTarget(name: "header-lines", vectors: [], samples: ["Retry-After: 120\r\nContent-Type: application/json\r\n\r\n"]) {
+                input throws(Violation) in
+                let lines = input.split(separator: UInt8(ascii: "\n")).map { String(decoding: $0, as: UTF8.self) }
+                var headers = HTTPHeaders()
+                for line in lines { headers.append(line: line) }
+                try expect(headers.fields.count <= lines.count, "a line is one field at most")
+                for (name, value) in headers.fields {
+                    try expect(!name.contains(":"), "a name ends at the colon")
+                    try expect(value.first?.isWhitespace != true && value.last?.isWhitespace != true, "no white space around a value")
+                    try expect(headers[name.uppercased()] != nil, "a field is found whatever the case")
+                }
+                guard case .unavailable(let retryAfter) = GorushAnswer(HTTPResponse(status: 503, headers: headers), expectedCount: 1)
+                else { throw Violation(promise: "a 503 means: not now") }
+                try expect(
+                    retryAfter.map { .zero <= $0 && $0 <= GorushAnswer.maximumRetryAfter } ?? true,
+                    "nobody is waited for longer than an hour")
+            },
+        ]
+
+        private static let failure =
+            #"{"type":"failed-push","platform":"ios","token":"abababababababab","message":"m","error":"BadDeviceToken","notif_id":"0"}"#
+        /// The first two characters are those bytes.
+        private static let answers = [
+            "\0\0" + #"{"counts":1,"logs":[],"success":"ok"}"#, "\0\u{2}" + #"{"counts":3,"logs":[\#(failure)],"success":"ok"}"#,
+            #"66{"message":"Number of notifications(500) over limit(100)"}"#, "66Client sent an HTTP request to an HTTPS server.",
+        ]
+        private static let configuration = """
+            core: {sync: true, max_notification: 100, queue_num: 0, worker_num: 8, feedback_hook_url: ''}
+            ios: {enabled: true, production: true, max_concurrent_pushes: 100, max_retry: 0}
+            android: {enabled: true, max_retry: 0}
+            """
+
+        /// Foundation's decoder notes where each value stands, and makes a structure of it.
+        private static let decoderEntryByteCount = 256
+        private static let statuses = [200, 200, 200, 200, 201, 302, 400, 400, 401, 403, 404, 408, 413, 429, 500, 502, 503, 504]
+
+        private static func check(_ failure: GorushFailure) throws(Violation) {
+            let classified = FailureTaxonomy.classify(failure.error)
+            try expect(FailureTaxonomy.reasons.contains(classified.reason), "a reason is one of ours")
+            let words = classified.words ?? ""
+            try expect(words.count <= 200 && words.allSatisfy { $0.isASCII && $0 >= " " }, "an operator is told one short line")
+            for text in [failure.error, failure.token ?? ""] where text.utf8.count > 16 && failure.identifier?.contains(text) != true {
+                try expect(!"\(failure)".contains(text), "a description has neither the token nor gorush's words")
+            }
+            _ = failure.names("a device token that is as long as those of Apple and Google are")
+        }
+
+        private static func batch(count: Int) -> [DeliveryItem] {
+            (0..<count).map { number in
+                let token = "device token \(number)"
+                let push = AcceptedPush(
+                    target: Installation(keyHash: FixedBytes(), installationID: "\(number)"), triple: FixedBytes(), tokenType: .apn,
+                    deviceToken: token, apnTopic: "topic", type: .message, chatID: [], message: [])
+                return DeliveryItem(
+                    identifier: FixedBytes(repeating: UInt8(number)),
+                    notification: GorushNotification(
+                        identifier: "\(number)", tokens: [token], platform: .ios, data: .plain([:])),
+                    pushes: [QueuedPush(id: Int64(number), message: 1, push: push, acceptedAt: Timestamp(nanoseconds: 1))])
+            }
+        }
+    }
+#endif

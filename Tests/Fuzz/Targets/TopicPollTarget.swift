@@ -1,0 +1,63 @@
+#if DEBUG || FUZZER
+    import Envelope
+    import StatusCrypto
+    import Wire
+
+    @testable import Transport
+
+    extension FuzzTarget {
+        /// The poll of a node that gives, forgets and fails as the input says: a byte a step.
+        static let topicPoll = FuzzTarget(name: "topic-poll", vectors: []) { input throws(Violation) in
+            let interval = Duration.milliseconds(500)
+            var poll = TopicPoll(interval: interval, cacheShare: 30)
+            // Nothing was received before the start.
+            var isInterrupted = true
+            var hurryCount = 0
+            for choice in input {
+                let work = poll.action.work
+                let event: TopicPoll.Event =
+                    switch (work, choice & 7) {
+                    case (_, 0): .failed("fault")
+                    case (_, 1): .missed
+                    case (.take, 2): .notSubscribed
+                    case (.take, _): .took(LiveBatch(hashes: (0..<Int(choice >> 3)).map { FixedBytes(repeating: UInt8($0)) }))
+                    case (.subscribe, _): .subscribed
+                    case (.offer, _): .accepted
+                    }
+                let action = poll.note(event)
+                try expect(.zero <= action.delay && action.delay <= max(interval, TopicPoll.maximumDelay), "a delay has its bounds")
+                hurryCount = action.delay == .zero ? hurryCount + 1 : 0
+                switch (work, event) {
+                case (.offer, .failed), (.offer, .missed):
+                    try expect(action.work == work, "a batch is offered until it is accepted")
+                case (.take, .took(let batch)):
+                    if isInterrupted {
+                        guard case .gap = action.reception else { throw Violation(promise: "what comes after a silence is a gap") }
+                    }
+                    isInterrupted = false
+                    if !batch.hashes.isEmpty { try expect(action.work == .offer(batch), "what was taken is offered") }
+                    // A full cache is emptied without a pause; that is progress.
+                    hurryCount = 0
+                case (.take, .failed), (.take, .notSubscribed), (.subscribe, .failed):
+                    // The first trouble tells it; a subscription that was just made is given one more look.
+                    if action.reception == .interrupted { isInterrupted = true }
+                default: break
+                }
+                if case .gap = action.reception, case .took = event {
+                } else {
+                    try expect(!isGap(action), "only what is taken closes a gap")
+                }
+                try expect(hurryCount <= 8 || event.isMissed, "a node is not asked without pause")
+                if event.isMissed { hurryCount = 0 }
+            }
+        }
+
+        private static func isGap(_ action: TopicPoll.Action) -> Bool {
+            if case .gap = action.reception { true } else { false }
+        }
+    }
+
+    extension TopicPoll.Event {
+        fileprivate var isMissed: Bool { if case .missed = self { true } else { false } }
+    }
+#endif

@@ -1,0 +1,31 @@
+#if DEBUG || FUZZER
+    import Engine
+
+    extension FuzzTarget {
+        /// The table of topics as a dictionary of sets: three bytes are a step.
+        static let topicTable = FuzzTarget(name: "topic-table", vectors: []) { input throws(Violation) in
+            var table = TopicTable()
+            var model: [UInt32: Set<TopicTable.Subscriber>] = [:]
+            var rest = input[...]
+            while let choice = rest.popFirst(), let name = rest.popFirst(), let row = rest.popFirst() {
+                // Neighbours in the table and far ones; few rows, so that the same entry comes again.
+                let topic = choice & 1 == 0 ? UInt32(name) : UInt32(name) &* 0x0100_0193
+                let registration = choice & 2 == 0 ? Int64(row) : TopicTable.maximumRegistration - Int64(row)
+                let subscriber = TopicTable.Subscriber(registration: registration, isPrefixed: choice & 4 == 0)
+                if choice & 24 == 0 {
+                    table.remove(subscriber, topic: topic)
+                    model[topic]?.remove(subscriber)
+                } else {
+                    table.insert(subscriber, topic: topic)
+                    model[topic, default: []].insert(subscriber)
+                }
+                try expect(table.contains(topic) == !(model[topic]?.isEmpty ?? true), "a topic is there while somebody has it")
+            }
+            try expect(table.count == model.values.reduce(0) { $0 + $1.count }, "entries are counted")
+            for (topic, subscribers) in model {
+                let found = table.subscribers(of: topic)
+                try expect(Set(found) == subscribers && found.count == subscribers.count, "everybody is found, once")
+            }
+        }
+    }
+#endif

@@ -1,0 +1,151 @@
+import Envelope
+import Foundation
+import GatewayHTTP
+import HTTPClient
+import Logging
+import Notifications
+import PushClient
+import PushProtocol
+import RSA
+import SettingsSources
+import StatusCrypto
+import Store
+import TestSupport
+import Testing
+import WakuREST
+import Wire
+
+@testable import Daemon
+@testable import Delivery
+@testable import Engine
+@testable import NextcloudOrigin
+@testable import NextcloudProxy
+@testable import SQLiteStore
+
+/// Every type that holds a secret, printed in every way that Swift has.
+@Suite(.safetyNet) struct PrintedSecretsTests {
+    private static let secret = "5ec1e7-that-nobody-may-read"
+    private static let bytes = Array(secret.utf8)
+
+    /// In hex and in the decimal numbers of an array too.
+    private static let forms = [
+        secret, Hex.encode(bytes), bytes.prefix(8).map { "\($0)" }.joined(separator: ", "), Data(bytes.prefix(24)).base64EncodedString(),
+    ]
+
+    private struct Holder: CustomTestStringConvertible, Sendable {
+        var testDescription: String
+        var value: any Sendable
+
+        init(_ value: any Sendable) {
+            testDescription = "\(type(of: value))"
+            self.value = value
+        }
+    }
+
+    private static var holders: [Holder] {
+        get throws {
+            var registration = PushNotificationRegistration()
+            registration.deviceToken = secret
+            registration.accessToken = secret
+            registration.grant = bytes
+            registration.blockedChatList = [bytes]
+            var notification = PushNotification()
+            notification.accessToken = secret
+            notification.message = bytes
+            var info = PushNotificationQueryInfo()
+            info.accessToken = secret
+            var request = PushNotificationRequest()
+            request.requests = [notification]
+            var answer = PushNotificationQueryResponse()
+            answer.info = [info]
+            let target = Installation(keyHash: FixedBytes(), installationID: "phone")
+            let push = AcceptedPush(
+                target: target, triple: FixedBytes(), tokenType: .apn, deviceToken: secret, apnTopic: "topic", type: .message,
+                chatID: bytes, message: bytes)
+            let pushTarget = PushTarget(registration, asking: [bytes])
+            let stored = Registration(keyHash: FixedBytes(), content: registration, plaintextDigest: FixedBytes())
+            let gatewayNotification = GatewayNotification(
+                platform: .ios, token: secret, kind: .alert, priority: .high, data: ["subject": secret])
+            var queued = QueuedPush(id: 1, message: 1, push: push, acceptedAt: Timestamp(nanoseconds: 1))
+            queued.notification = gatewayNotification
+            let dead = DeadToken(
+                text: secret, type: .apn, apnTopic: "topic", attemptedAt: Timestamp(nanoseconds: 1), reason: "Unregistered", route: "ios")
+            let reply = Reply(
+                type: .pushNotificationQueryResponse, payload: bytes, recipient: FixedBytes(), pubsubTopic: "topic")
+            let facts = RegistrationFacts(content: .message(registration), grantIsValid: true, plaintextDigest: FixedBytes())
+            var update = OutboxUpdate()
+            update.tokens = [.unregister(dead)]
+            let endpoint = DeliveryConfiguration.Endpoint(url: "http://gorush", headers: [("Authorization", secret)])
+            let source = SettingsSource(
+                yaml: "gorush: {url: 'http://gorush', headers: ['Authorization: \(secret)'], feedbackSecret: \(secret)}",
+                environment: ["PUSHSERVER_STORAGE_PATH": "/tmp/x"], flags: [:])
+            let key32 = FixedBytes<32>(bytes + [UInt8](repeating: 1, count: 32 - bytes.count)) ?? FixedBytes()
+            let key = try PrivateKey(key32)
+            let client = HTTPClient()
+            defer { client.shutdown() }
+            let peer = try #require(IPAddress("127.0.0.1"))
+            let http = HTTPRequest(
+                method: .post, url: "http://gorush", headers: [("Authorization", secret)], body: bytes, timeout: .seconds(1),
+                maximumResponseBodyByteCount: 1)
+            let opened = OpenedEnvelope(
+                id: 1,
+                content: .message(
+                    .registration(
+                        .init(
+                            facts: facts, requestID: FixedBytes(), keyHash: FixedBytes(), topics: QueryTopics(plain: 1, prefixed: 2))),
+                    from: .init(sender: key.publicKey, messageID: FixedBytes(), pubsubTopic: "topic")))
+            let content = NoticeContent(nid: 1, app: "spreed", subject: secret, type: "chat", id: "1")
+            let noticeBody = Array(#"{"uid":"alice","notification":{"nid":1,"app":"a","subject":"\#(secret)","type":"t","id":"i"}}"#.utf8)
+            return [
+                Holder(content), Holder(Notice.content(content)), Holder(try #require(NoticeRequest(noticeBody))),
+                Holder(Payload.silent(secret)), Holder(HTTPBackend(http: client, url: "http://user:\(secret)@backend")),
+                Holder(NextcloudOrigin.Configuration(serverURL: "https://cloud", backendToken: secret)),
+                Holder(registration), Holder(notification), Holder(info), Holder(request), Holder(answer), Holder(push), Holder(pushTarget),
+                Holder(QueryableRegistration(registration)), Holder(stored), Holder(gatewayNotification), Holder(queued), Holder(dead),
+                Holder(
+                    AttemptedPush(
+                        tokenType: .apn, apnTopic: "topic", route: "ios", attemptedAt: Timestamp(nanoseconds: 1), deviceToken: secret)),
+                Holder(AcceptedNotification(gatewayNotification, digest: FixedBytes())), Holder(reply), Holder(facts), Holder(update),
+                Holder(endpoint), Holder(DeliveryConfiguration(endpoint: endpoint)), Holder(source),
+                Holder(try Settings(source, environment: [:])), Holder(key), Holder(key.sharedSecret(with: key.publicKey)),
+                Holder(Identity(key)), Holder(http), Holder(HTTPResponse(status: 200, headers: http.headersAsAnswered, body: bytes)),
+                Holder(opened), Holder(Settlement.answered(reply)), Holder(PushToken.fcm(secret)),
+                Holder(TriedToken(queued)), Holder(GorushClient(http: client, endpoint: endpoint, probeTimeout: .seconds(1))),
+                Holder(WakuNode(url: "http://user:\(secret)@node", client: client, headers: [("Authorization", secret)])),
+                Holder(FeedbackSecret(secret, logger: LogLines().logger)), Holder(ListFingerprints(key: key32)),
+                Holder(
+                    GatewayRequest(
+                        method: "POST", target: "/push?token=\(secret)", headers: http.headersAsAnswered, client: peer,
+                        readBody: { _ in bytes })),
+                Holder(
+                    GorushNotification(
+                        tokens: [secret], platform: .ios, data: .rfc71(chatID: secret, message: secret, installationIDs: []))),
+            ]
+        }
+    }
+
+    @Test func `No value shows its secret, however it is printed and whatever it is part of`() throws {
+        for holder in try Self.holders {
+            var dumped = ""
+            dump(holder.value, to: &dumped)
+            dump([holder.value] as [Any], to: &dumped)
+            var texts = [
+                "\(holder.value)", String(describing: holder.value), String(reflecting: holder.value), "\([holder.value] as [Any])",
+                "\(Optional(holder.value) as Any)", "\((holder.value, 1))", String(reflecting: ["key": holder.value]), dumped,
+            ]
+            let lines = LogLines()
+            for level in Logger.Level.allCases {
+                lines.logger.log(level: level, "\(holder.value)", metadata: ["value": "\(holder.value)"])
+            }
+            #expect(lines.all.count == Logger.Level.allCases.count)
+            texts += lines.all
+            for form in Self.forms {
+                #expect(texts.allSatisfy { !$0.contains(form) }, "\(holder.testDescription) shows \(form)")
+            }
+        }
+    }
+}
+
+extension HTTPRequest {
+    fileprivate var headersAsAnswered: HTTPHeaders { HTTPHeaders(headers) }
+}

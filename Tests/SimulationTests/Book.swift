@@ -1,0 +1,117 @@
+import Envelope
+import PushProtocol
+import StatusCrypto
+import Store
+import Wire
+
+@testable import Engine
+
+/// What must be true, kept by rules of its own that are as short as they can be: what was promised to whom, and what that means.
+struct Book {
+    /// An installation as its owner's messages have left it.
+    struct Phone: Equatable {
+        var version: UInt64
+        var isLive: Bool
+        var mutes = false
+
+        /// What it is woken by.
+        func deviceToken(of installation: Installation) -> String {
+            Correspondence.deviceToken(of: installation, version: version)
+        }
+    }
+
+    /// What replies to requests must say, by the request's place among the letters: one for each notification.
+    private(set) var reports: [Int: [Bool]] = [:]
+    private(set) var phones: [Installation: Phone] = [:]
+    /// Notifications that were reported as success, and not filtered.
+    private(set) var acceptedCount: Int64 = 0
+    /// Triples of pushes that a sender was told of.
+    private(set) var promised: Set<Digest32> = []
+    /// Letters whose decisions are durable.
+    private(set) var decided: Set<Int> = []
+    /// Letters that had an answer.
+    private(set) var answered: Set<Int> = []
+    /// Pushes that are written down as sent.
+    private(set) var sent: Set<Int64> = []
+    /// The newest answer to each request, with the row of the message that it answers.
+    private var newest: [Digest32: (row: Int64, reports: [Bool])] = [:]
+    private var accepted: [Int: [Digest32]] = [:]
+
+    // MARK: What happens
+
+    /// A decision about a letter is durable.
+    mutating func decided(_ number: Int, _ letter: Letter, row: Int64) throws(Violation) {
+        if case .query = letter.body { return }
+        try expect(decided.insert(number).inserted, "letter \(number) is decided once")
+        switch letter.body {
+        case .registration(let registration): register(registration)
+        case .push(let request): push(request, number, letter.origin.messageID, row)
+        case .query: break
+        }
+    }
+
+    private mutating func register(_ registration: OpenedEnvelope.Registration) {
+        guard case .message(let content) = registration.facts.content, registration.keyHash != Person.hoarder.keyHash else { return }
+        let installation = Installation(keyHash: registration.keyHash, installationID: content.installationID)
+        guard content.version > phones[installation]?.version ?? 0, content.unregister || registration.facts.grantIsValid else { return }
+        phones[installation] = Phone(
+            version: content.version, isLive: !content.unregister, mutes: content.mutedChatList.contains(Correspondence.mutedChat))
+    }
+
+    private mutating func push(_ request: PushNotificationRequest, _ number: Int, _ messageID: Digest32, _ row: Int64) {
+        let earlier = newest[messageID]
+        var successes: [Bool] = []
+        for (index, notification) in request.requests.enumerated() {
+            if earlier?.reports[index] ?? false {
+                // Asked again, it is told the same, and nobody is woken again.
+                successes.append(true)
+                continue
+            }
+            guard let installation = notification.installation, let phone = phones[installation], phone.isLive,
+                notification.accessToken == Correspondence.accessToken(of: installation)
+            else {
+                successes.append(false)
+                continue
+            }
+            // Filtered or not: it is all the same to the sender (I4).
+            successes.append(true)
+            guard !(phone.mutes && notification.chatID == Correspondence.mutedChat) else { continue }
+            acceptedCount += 1
+            accepted[number, default: []].append(PushTriple.digest(messageID: request.messageID, installation: installation))
+        }
+        reports[number] = successes
+        if row > earlier?.row ?? 0 { newest[messageID] = (row, successes) }
+    }
+
+    /// The answer to a letter is out.
+    mutating func told(_ number: Int) {
+        answered.insert(number)
+        promised.formUnion(accepted[number] ?? [])
+    }
+
+    /// A push has ended, which is written down.
+    mutating func ended(_ push: QueuedPush, as outcome: PushOutcome) {
+        if outcome == .sent { sent.insert(push.id) }
+        let target = push.push.target
+        guard outcome == .deadToken, let phone = phones[target], phone.isLive else { return }
+        // Who has registered anew since is alive; versions stay.
+        if phone.version == push.registration?.version { phones[target]?.isLive = false }
+    }
+
+    // MARK: What that means
+
+    func isLive(_ installation: Installation) -> Bool { phones[installation]?.isLive ?? false }
+
+    /// What an operator would be shown of its owners.
+    func agrees(with summaries: [Person: [RegistrationSummary]]) -> Bool {
+        var stored: [Installation: Phone] = [:]
+        for (owner, summaries) in summaries {
+            for summary in summaries {
+                let installation = Installation(keyHash: owner.keyHash, installationID: summary.installationID)
+                stored[installation] = Phone(
+                    version: summary.version, isLive: summary.isLive, mutes: phones[installation]?.mutes ?? false)
+            }
+        }
+        return stored == phones
+    }
+}

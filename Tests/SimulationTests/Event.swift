@@ -1,0 +1,69 @@
+import TestSupport
+
+/// What can happen in a world.
+///
+/// A world leaves some kinds out, by its seed: what hides behind a frequent fault shows in a world without it (swarm testing,
+/// https://agroce.github.io/issta12.pdf).
+enum Event: CaseIterable {
+    /// Somebody publishes a message.
+    case letter
+    /// Somebody publishes a message again, in another envelope.
+    case repetition
+    /// Somebody who may push to a phone does so without end.
+    case flood
+    /// Somebody registers as many installations as he can think of.
+    case hoard
+    /// Messages get from the network into the node.
+    case travel
+    /// The server does one of the things that wait.
+    case server
+    /// Time passes.
+    case time
+    case networkFault
+    case gorushFault
+    /// An app is deleted from its phone.
+    case deletion
+    /// The server's wall clock jumps.
+    case clock
+    case diskFault
+    case diskRepair
+    case crash
+    case pruning
+
+    /// How often it happens, beside the others.
+    var weight: Int {
+        switch self {
+        case .letter: 22
+        case .repetition: 2
+        case .flood, .hoard: 1
+        case .travel: 10
+        case .server: 46
+        case .time: 10
+        case .networkFault: 4
+        case .gorushFault: 3
+        case .deletion, .clock, .diskRepair, .pruning: 1
+        case .diskFault, .crash: 2
+        }
+    }
+
+    /// Whether no world is without it.
+    var isEssential: Bool {
+        switch self {
+        case .letter, .travel, .server, .time, .diskRepair: true
+        case .repetition, .flood, .hoard, .networkFault, .gorushFault, .deletion, .clock, .diskFault, .crash, .pruning: false
+        }
+    }
+}
+
+/// Which events happen in a world.
+struct Events {
+    private var table: [Event] = []
+
+    init(using random: inout SplitMix64) {
+        for event in Event.allCases where event.isEssential || Int.random(in: 0..<3, using: &random) > 0 {
+            table += repeatElement(event, count: event.weight)
+        }
+    }
+
+    func next(using random: inout SplitMix64) -> Event { table[Int.random(in: 0..<table.count, using: &random)] }
+}

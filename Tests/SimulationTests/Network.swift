@@ -1,0 +1,146 @@
+import Envelope
+import StatusCrypto
+import TestSupport
+import WakuREST
+import Wire
+
+@testable import Transport
+
+/// A node with a cache that a GET empties and a store that keeps, on a network that repeats, reorders, delays, and has twins of messages.
+struct Network {
+    static let pubsubTopic = TestNode.topic
+
+    struct Row {
+        var envelope: WakuEnvelope
+        var hash: Digest32
+        var isTwin: Bool
+    }
+
+    private struct ArchiveKey: Hashable {
+        var hash: Digest32
+        var isTwin: Bool
+    }
+
+    /// What is wrong with the node. A fault lasts until it is mended.
+    struct Faults {
+        var isAway = false
+        /// The cache is emptied, and the answer does not arrive.
+        var losesAnswers = false
+        var losesStoreAnswers = false
+        var repeatsRows = false
+        var refusesPublishing = false
+    }
+
+    var faults = Faults()
+    private(set) var isSubscribed = false
+    private var cache: [WakuEnvelope] = []
+    /// In the order of time.
+    private(set) var store: [Row] = []
+    /// What the store has of each hash: one row, and one of a twin.
+    private var archived: Set<ArchiveKey> = []
+    /// In the store, and not yet in the cache.
+    private var underWay: [WakuEnvelope] = []
+    /// Replies of the server, with the rows that they answer.
+    private(set) var replies: [PublishedReply] = []
+
+    static let cacheCapacity = 60
+
+    struct PublishedReply {
+        var message: Int
+        var payload: [UInt8]
+    }
+
+    /// Somebody publishes.
+    ///
+    /// - Parameter twin: somebody else publishes the same with another version, which the hash does not cover, and is faster.
+    mutating func publish(letter: Int, on topic: Topic, at now: Timestamp, twin: Bool = false) {
+        var message = WakuMessage()
+        message.payload = (0..<8).map { UInt8(truncatingIfNeeded: letter >> (8 * $0)) }
+        message.contentTopic = topic.contentTopic
+        message.version = RFC26.messageVersion
+        message.timestamp = now.nanoseconds
+        if twin {
+            var other = message
+            other.version = 0
+            enter(other)
+        }
+        enter(message)
+    }
+
+    /// The node's store has it at once; when the node tells of it is another matter.
+    private mutating func enter(_ message: WakuMessage) {
+        let envelope = WakuEnvelope(pubsubTopic: Self.pubsubTopic, message: message)
+        underWay.append(envelope)
+        archive(envelope)
+    }
+
+    static func letter(_ envelope: WakuEnvelope) -> Int {
+        envelope.message.payload.reversed().reduce(0) { $0 << 8 | Int($1) }
+    }
+
+    /// Some of what is under way reaches the node's cache, in any order, some of it twice.
+    mutating func travel(using random: inout SplitMix64) {
+        underWay.shuffle(using: &random)
+        for _ in 0..<Int.random(in: 0...underWay.count, using: &random) {
+            let envelope = underWay.removeLast()
+            guard isSubscribed, !faults.isAway else { continue }
+            cache.append(envelope)
+            if Int.random(in: 0..<8, using: &random) == 0 { cache.append(envelope) }
+        }
+        if cache.count > Self.cacheCapacity { cache.removeFirst(cache.count - Self.cacheCapacity) }
+    }
+
+    private mutating func archive(_ envelope: WakuEnvelope) {
+        let row = Row(envelope: envelope, hash: envelope.hash, isTwin: envelope.message.version != RFC26.messageVersion)
+        guard archived.insert(ArchiveKey(hash: row.hash, isTwin: row.isTwin)).inserted else { return }
+        let index = store.lastIndex { $0.envelope.message.timestamp ?? 0 <= envelope.message.timestamp ?? 0 }
+        store.insert(row, at: index.map { $0 + 1 } ?? 0)
+    }
+
+    mutating func restart() {
+        isSubscribed = false
+        cache = []
+    }
+
+    struct Unreachable: Error {}
+
+    // MARK: What a server asks
+
+    mutating func subscribe() throws(Unreachable) {
+        if faults.isAway { throw Unreachable() }
+        isSubscribed = true
+    }
+
+    /// - Returns: nil: not subscribed.
+    mutating func take() throws(Unreachable) -> [WakuEnvelope]? {
+        if faults.isAway { throw Unreachable() }
+        guard isSubscribed else { return nil }
+        defer { cache = [] }
+        if faults.losesAnswers { throw Unreachable() }
+        return cache
+    }
+
+    func page(_ query: StoreQuery) throws(Unreachable) -> StorePage {
+        if faults.isAway || faults.losesStoreAnswers { throw Unreachable() }
+        var rows = store
+        if let start = query.startTime { rows.removeAll { $0.envelope.message.timestamp ?? 0 < start.nanoseconds } }
+        if let end = query.endTime { rows.removeAll { $0.envelope.message.timestamp ?? 0 > end.nanoseconds } }
+        if !query.hashes.isEmpty { rows.removeAll { !query.hashes.contains(Self.text($0.hash)) } }
+        if let cursor = query.cursor, let index = rows.lastIndex(where: { Self.text($0.hash) == cursor }) { rows.removeFirst(index + 1) }
+        // Twins have one cursor and stand on one page.
+        var count = min(rows.count, query.pageSize)
+        while count < rows.count, count > 0, rows[count].hash == rows[count - 1].hash { count += 1 }
+        var page = Array(rows.prefix(count))
+        let cursor = rows.count > page.count ? page.last.map { Self.text($0.hash) } : nil
+        if faults.repeatsRows { page += page }
+        guard let read = try? StorePage(reading: page, cursor: cursor, includesData: query.includesData) else { throw Unreachable() }
+        return read
+    }
+
+    mutating func publishReply(to message: Int, _ payload: [UInt8]) throws(Unreachable) {
+        if faults.isAway || faults.refusesPublishing { throw Unreachable() }
+        replies.append(PublishedReply(message: message, payload: payload))
+    }
+
+    static func text(_ hash: Digest32) -> String { Hex.encode(hash.bytes, prefix: "0x") }
+}

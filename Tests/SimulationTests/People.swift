@@ -1,0 +1,171 @@
+import Envelope
+import PushProtocol
+import StatusCrypto
+import Store
+import Wire
+
+@testable import Engine
+
+/// Somebody with a key and phones.
+struct Person: Hashable, Sendable {
+    let key: PublicKey
+    let keyHash: Digest64
+    /// Where questions about this person are asked.
+    let topics: QueryTopics
+
+    static func == (left: Person, right: Person) -> Bool { left.keyHash == right.keyHash }
+    func hash(into hasher: inout Hasher) { hasher.combine(keyHash) }
+
+    private init(_ number: UInt8) {
+        // Below the order of the curve for each small number.
+        guard let key = try? PrivateKey(FixedBytes(repeating: number)).publicKey else { preconditionFailure("a number is a key") }
+        self.key = key
+        keyHash = key.hash
+        topics = QueryTopics(plain: UInt32(number), prefixed: UInt32(number) << 8)
+    }
+
+    static let owners = (1...4).map { Person($0) }
+    /// Writes to owners, and asks about them.
+    static let sender = Person(11)
+    /// Knows everything but other people's keys and access tokens.
+    static let attacker = Person(12)
+    static let server = Person(13)
+    /// An attacker who registers what he can.
+    static let hoarder = Person(14)
+
+    func installation(_ number: Int) -> Installation { Installation(keyHash: keyHash, installationID: "phone \(number)") }
+    /// One that is unregistered and never was registered.
+    func ghost(_ number: Int) -> Installation { Installation(keyHash: keyHash, installationID: "ghost \(number)") }
+}
+
+/// A message as it is meant. On the wire its number stands for the ciphertext: cryptography has its own tests, and costs milliseconds.
+struct Letter: Sendable {
+    var body: OpenedEnvelope.Body
+    var origin: OpenedEnvelope.Origin
+    /// Whether a person waits for what it asks for.
+    var isHonest: Bool
+}
+
+/// What registered phones, senders and attackers write, by chance.
+struct Correspondence {
+    private(set) var letters: [Letter] = []
+    private var versions: [Installation: UInt64] = [:]
+
+    static let serverTopic = Topic(rawValue: 0xFFFF_0001)
+    static let chats: [[UInt8]] = [[1], [2]]
+    static let mutedChat = chats[1]
+
+    static func accessToken(of installation: Installation) -> String {
+        UniversallyUniqueID.text(
+            FixedBytes(installation.keyHash.bytes.prefix(15) + installation.installationID.utf8.suffix(1)) ?? FixedBytes(), version: 4)
+    }
+    static func deviceToken(of installation: Installation, version: UInt64) -> String {
+        // Of a person, for two phones of one never share theirs; a new one now and then.
+        String(installation.keyHash.description.prefix(60)) + String(installation.installationID.suffix(1)) + "\(version / 4 % 10)00"
+    }
+
+    private mutating func add(_ body: OpenedEnvelope.Body, from sender: Person, isHonest: Bool = true) -> Int {
+        var id = Digest32()
+        for index in 0..<8 { id[index] = UInt8(truncatingIfNeeded: letters.count >> (8 * index)) }
+        letters.append(
+            Letter(
+                body: body, origin: .init(sender: sender.key, messageID: SHA256.hash(id.span), pubsubTopic: Network.pubsubTopic),
+                isHonest: isHonest))
+        return letters.count - 1
+    }
+
+    /// A phone registers or, now and then, leaves; each time with the next version.
+    mutating func register(_ owner: Person, _ number: Int, leaves: Bool, muting: Bool) -> Int {
+        let installation = owner.installation(number)
+        let version = versions[installation, default: 0] + 1
+        versions[installation] = version
+        return add(.registration(Self.registration(owner, number, version: version, leaves: leaves, muting: muting)), from: owner)
+    }
+
+    /// What an attacker makes of what he has seen: an old version, or one without the owner's grant.
+    mutating func forgeRegistration(_ owner: Person, _ number: Int, replays: Bool) -> Int? {
+        let last = versions[owner.installation(number), default: 0]
+        guard replays else {
+            var forged = Self.registration(owner, number, version: last + 100, leaves: false, muting: false)
+            forged.facts.grantIsValid = false
+            return add(.registration(forged), from: owner, isHonest: false)
+        }
+        guard last > 1 else { return nil }
+        return add(
+            .registration(Self.registration(owner, number, version: last - 1, leaves: false, muting: false)), from: owner, isHonest: false)
+    }
+
+    private static func registration(
+        _ owner: Person, _ number: Int, version: UInt64, leaves: Bool, muting: Bool
+    ) -> OpenedEnvelope.Registration {
+        registration(owner, owner.installation(number), isApple: number == 0, version: version, leaves: leaves, muting: muting)
+    }
+
+    private static func registration(
+        _ owner: Person, _ installation: Installation, isApple: Bool, version: UInt64, leaves: Bool, muting: Bool
+    ) -> OpenedEnvelope.Registration {
+        var content = PushNotificationRegistration()
+        content.installationID = installation.installationID
+        content.version = version
+        if leaves {
+            content.unregister = true
+        } else {
+            content.tokenType = isApple ? .apn : .firebase
+            content.deviceToken = deviceToken(of: installation, version: version)
+            content.accessToken = accessToken(of: installation)
+            content.enabled = true
+            content.apnTopic = isApple ? "org.example.messenger" : ""
+            content.grant = [UInt8](repeating: 1, count: 65)
+            if muting { content.mutedChatList = [mutedChat] }
+        }
+        let digest = SHA256.hash(content.encoded())
+        return OpenedEnvelope.Registration(
+            facts: RegistrationFacts(content: .message(content), grantIsValid: true, plaintextDigest: digest),
+            requestID: Keccak.shake256(digest.bytes), keyHash: owner.keyHash, topics: owner.topics)
+    }
+
+    mutating func ask(about owner: Person) -> Int { add(.query([owner.keyHash]), from: .sender) }
+
+    /// An installation more of the hoarder, or the tombstone of one more.
+    mutating func hoard(isGhost: Bool) -> Int {
+        let number = letters.count
+        let installation = isGhost ? Person.hoarder.ghost(number) : Person.hoarder.installation(number)
+        return add(
+            .registration(Self.registration(.hoarder, installation, isApple: false, version: 1, leaves: isGhost, muting: false)),
+            from: .hoarder, isHonest: false)
+    }
+
+    /// The same once more: the network drops what is the same to the byte, so it comes in another envelope.
+    mutating func again(_ number: Int) -> Int {
+        letters.append(letters[number])
+        return letters.count - 1
+    }
+
+    /// A push for both phones of an owner.
+    ///
+    /// - Parameter guesses: with an access token that was never given out.
+    mutating func push(to owner: Person, chat: [UInt8], guesses: Bool = false) -> Int {
+        var request = PushNotificationRequest()
+        request.messageID = [UInt8(truncatingIfNeeded: letters.count), UInt8(truncatingIfNeeded: letters.count >> 8)]
+        request.requests = (0...1).map { number in
+            let installation = owner.installation(number)
+            var notification = PushNotification()
+            notification.publicKey = owner.keyHash.bytes
+            notification.installationID = installation.installationID
+            notification.accessToken = guesses ? UniversallyUniqueID.text(FixedBytes(), version: 4) : Self.accessToken(of: installation)
+            notification.type = .message
+            notification.chatID = chat
+            notification.message = [1, 2, 3]
+            return notification
+        }
+        return add(.push(request), from: guesses ? .attacker : .sender, isHonest: !guesses)
+    }
+
+    /// Where a message is published.
+    func topic(of number: Int) -> Topic {
+        guard case .query(let keys) = letters[number].body, let owner = Person.owners.first(where: { $0.keyHash == keys.first }) else {
+            return Self.serverTopic
+        }
+        return Topic(rawValue: owner.topics.plain)
+    }
+}

@@ -1,0 +1,255 @@
+import Concurrency
+import Envelope
+import Logging
+import PushProtocol
+import SQLiteStore
+import StatusCrypto
+import Store
+import Synchronization
+import TestSupport
+import Wire
+
+@testable import Delivery
+@testable import Engine
+@testable import Transport
+
+/// What a server process has in memory, from its start to its crash: the real rules over the real store, and in place of its tasks a step at
+/// a time that somebody else chooses.
+struct Server {
+    /// A message that is recorded, and what it says.
+    struct Undecided {
+        var row: Int64
+        var letter: Int
+        var failureCount = 0
+    }
+
+    static let decider = Decider(
+        serverKey: Person.server.key.compressed, registrationPolicy: RegistrationPolicy(), isDryRun: false)
+    /// Fewer than the stage's: nobody wants to wait for it here.
+    private static let maximumFailureCount = 5
+    /// Small, so that it is reached.
+    static let maximumQueueCount = 60
+
+    let store: SQLiteStore
+    let configuration: DeliveryConfiguration
+    let startedAt: Timestamp
+    let startedSteadily: Duration
+
+    var poll: TopicPoll
+    var history: History
+    private(set) var directory: TopicDirectory
+    /// Hashes of what needs nothing more.
+    private let known: KnownHashes
+    /// What was decided and is durable has been taken from it.
+    private var allowances = Allowances()
+    var undecided: [Undecided] = []
+    var replies: [PendingReply] = []
+    /// Replies that are out, and not yet marked.
+    var unmarked: [PendingReply] = []
+    let outbox: Outbox
+    var routes: [RouteState]
+    /// By route.
+    var looks: [Int: Look] = [:]
+    var attempts: [Attempt] = []
+
+    /// Opens the database and takes up what is in it.
+    init(path: String, letters: [Letter], seed: UInt64, at now: Timestamp, steadily: Duration) async throws {
+        let store = try SQLiteStore(
+            path: path, identity: Person.server.key.compressed, random: SplitMix64(seed: seed), maximumQueueCount: Self.maximumQueueCount,
+            logger: Logger(label: "simulation") { _ in SwiftLogNoOpLogHandler() })
+        do {
+            var configuration = DeliveryConfiguration(endpoint: .init(url: "http://gorush"))
+            configuration.batchMode = seed % 2 == 0 ? .automatic : .batch
+            self = try await Server(store: store, configuration: configuration, letters: letters, at: now, steadily: steadily)
+        } catch {
+            await store.close()
+            throw error
+        }
+    }
+
+    private init(
+        store: SQLiteStore, configuration: DeliveryConfiguration, letters: [Letter], at now: Timestamp, steadily: Duration
+    ) async throws {
+        self.store = store
+        self.configuration = configuration
+        outbox = Outbox(store: store)
+        startedAt = now
+        startedSteadily = steadily
+        let directory = try await TopicDirectory(serverKey: Person.server.key, store: store)
+        self.directory = directory
+        let known = KnownHashes()
+        self.known = known
+        let wants = Self.wants(directory)
+        poll = TopicPoll(interval: .milliseconds(500), cacheShare: Network.cacheCapacity)
+        history = History(
+            pubsubTopic: Network.pubsubTopic, peerAddress: nil, wants: wants, isKnown: { hash in known.contains(hash) })
+        let all = configuration.allRoutes
+        routes = all.map { RouteState(route: $0, configuration: configuration, routesOfEndpoint: all.count) }
+        _ = try await outbox.takeOver(routes: configuration.assignments, at: now)
+        let topics = try await outbox.deliveredTopics()
+        for index in routes.indices { routes[index].handle(.topicsSaved(topics[all[index].name] ?? []), at: .zero) }
+        for row in try await store.undecided(in: 1...Int64.max, limit: .max) {
+            undecided.append(Undecided(row: row.id, letter: Network.letter(row.envelope)))
+        }
+        for (id, reply) in try await store.unreplied(in: 1...Int64.max, limit: .max) {
+            if let reply = PendingReply(id: id, stored: reply) { replies.append(reply) }
+        }
+    }
+
+    private static func wants(_ directory: TopicDirectory) -> @Sendable (String) -> Bool {
+        { text in Topic(contentTopic: text).map { $0 == Correspondence.serverTopic || directory.wants($0) } ?? false }
+    }
+
+    // MARK: Receiving
+
+    /// Carries out what the poll wants.
+    mutating func receive(from network: inout Network, at now: Timestamp) async -> TopicPoll.Event {
+        do {
+            switch poll.action.work {
+            case .take: return try network.take().map { .took(batch($0)) } ?? .notSubscribed
+            case .subscribe:
+                try network.subscribe()
+                return .subscribed
+            case .offer(let batch):
+                try await record(batch.wanted, at: now)
+                known.insert(batch.hashes)
+                return .accepted
+            }
+        } catch {
+            return .failed("\(error)")
+        }
+    }
+
+    /// What a GET gave, as the transport judges it.
+    private func batch(_ envelopes: [WakuEnvelope]) -> LiveBatch {
+        let wants = Self.wants(directory)
+        let readable = envelopes.filter { LiveBatch.isReadable($0) || !wants($0.message.contentTopic) }
+        var seen: Set<Digest32> = []
+        let wanted = readable.filter { envelope in
+            wants(envelope.message.contentTopic) && !known.contains(envelope.hash) && seen.insert(envelope.hash).inserted
+        }
+        return LiveBatch(wanted: wanted, hashes: readable.map(\.hash), unreadableCount: envelopes.count - readable.count)
+    }
+
+    /// Carries out what the history wants.
+    mutating func catchUp(from network: inout Network, at now: Timestamp) async -> History.Event {
+        do {
+            switch history.action.work {
+            case .load: return .loaded(try await store.checkpoint(of: Network.pubsubTopic))
+            case .rest: return .rested
+            case .ask(let query): return .page(try network.page(query))
+            case .offer(let envelopes, let hashes):
+                try await record(envelopes, at: now)
+                known.insert(hashes)
+                return .accepted
+            case .save(let checkpoint):
+                try await store.saveCheckpoint(checkpoint, of: Network.pubsubTopic)
+                return .saved
+            }
+        } catch {
+            return .failed(.other, "\(error)")
+        }
+    }
+
+    private mutating func record(_ envelopes: [WakuEnvelope], at now: Timestamp) async throws {
+        let rows = try await store.record(envelopes.map { ($0.hash, $0) }, at: now)
+        for case (let row?, let envelope) in zip(rows, envelopes) {
+            undecided.append(Undecided(row: row, letter: Network.letter(envelope)))
+        }
+    }
+
+    // MARK: Deciding
+
+    struct Decided {
+        /// Messages about which the decision is durable.
+        var messages: [Undecided] = []
+        /// The decision about these may turn out to be durable after a crash.
+        var failed: [Undecided] = []
+    }
+
+    /// Decides about the first so many, in one transaction, as `CommitStage` does.
+    mutating func decide(_ count: Int, _ letters: [Letter], at now: Timestamp, steadily: Duration) async -> Decided {
+        let work = undecided.prefix(count).map { opened($0, letters) }
+        guard !work.isEmpty else { return Decided() }
+        allowances.now = steadyNow(steadily)
+        let committed = await store.commit(work, at: now) { [allowances] messages in
+            var questions = Self.decider.questions(about: messages)
+            questions.allowances = allowances
+            return questions
+        } deciding: {
+            Self.decider.decide($0, at: now, in: &$1)
+        }
+        for change in committed.topicChanges {
+            switch change {
+            case .added(let added): directory.add(registration: added.registration, topics: added.topics)
+            case .removed(let removed): directory.remove(registration: removed.registration, topics: removed.topics)
+            }
+        }
+        var decided = Decided()
+        for (outcome, message) in zip(committed.outcomes, undecided) {
+            switch outcome {
+            case .success(let outcome):
+                decided.messages.append(message)
+                if let reply = outcome.reply { replies.append(reply) }
+                for spending in outcome.spendings { allowances.spend(spending) }
+            case .failure:
+                decided.failed.append(message)
+            }
+        }
+        undecided.removeFirst(work.count)
+        for var message in decided.failed {
+            message.failureCount += 1
+            if message.failureCount >= Self.maximumFailureCount, let reply = Self.decider.internalError(for: opened(message, letters)) {
+                replies.append(reply)
+            } else {
+                undecided.append(message)
+            }
+        }
+        // It does not look at the time.
+        for route in routes.indices { routes[route].handle(.woken, at: .zero) }
+        return decided
+    }
+
+    private func opened(_ message: Undecided, _ letters: [Letter]) -> OpenedEnvelope {
+        let letter = letters[message.letter]
+        return OpenedEnvelope(id: message.row, content: .message(letter.body, from: letter.origin))
+    }
+
+    // MARK: Replying
+
+    /// Publishes the first reply.
+    mutating func reply(to network: inout Network) -> (row: Int64, mark: PendingReply.Mark, payload: [UInt8])? {
+        guard let reply = replies.first else { return nil }
+        replies.removeFirst()
+        do {
+            try network.publishReply(to: Int(reply.id), reply.payload)
+            unmarked.append(reply)
+            return (reply.id, reply.mark, reply.payload)
+        } catch {
+            replies.append(reply)
+            return nil
+        }
+    }
+
+    /// Writes down that replies are out.
+    mutating func mark(at now: Timestamp) async {
+        let marks = unmarked
+        let committed = await store.commit(marks.map { ($0.id, $0.mark) }, at: now) { _ in
+            Questions()
+        } deciding: { mark, batch in
+            switch mark.1 {
+            case .replied: batch.markReplied([mark.0])
+            case .decided: batch.settle(mark.0, as: .silent)
+            }
+        }
+        unmarked = zip(marks, committed.outcomes).compactMap { reply, outcome in (try? outcome.get()) == nil ? reply : nil }
+    }
+}
+
+/// Hashes that both the poll and the history know.
+final class KnownHashes: Sendable {
+    private let hashes = Mutex<Set<Digest32>>([])
+
+    func contains(_ hash: Digest32) -> Bool { hashes.withLock { $0.contains(hash) } }
+    func insert(_ new: [Digest32]) { hashes.withLock { $0.formUnion(new) } }
+}

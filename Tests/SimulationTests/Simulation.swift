@@ -1,0 +1,450 @@
+import Envelope
+import Foundation
+import PushProtocol
+import SQLiteStore
+import StatusCrypto
+import Store
+import TestSupport
+import Wire
+
+@testable import Delivery
+@testable import Engine
+@testable import Transport
+
+/// A whole world in one loop: the server's rules over its real store on a disk that fails, a network, a node and a gorush with faults, and
+/// people. One number decides everything that happens, so that what went wrong once does so again.
+struct Simulation {
+    private let seed: UInt64
+    private var random: SplitMix64
+    private let events: Events
+    private let folder: TemporaryFolder
+    private let path: String
+
+    /// Since the start, by a clock that never jumps.
+    private var steadily = Duration.zero
+    /// How far the server's wall clock is off.
+    private var clockFault = Duration.zero
+    private var disk: FaultyDisk
+    private var isDiskFaulty = false
+    private var cutsPower = false
+    private var network = Network()
+    private var gorush = Gorush()
+    private var people = Correspondence()
+    private var book = Book()
+    private var server: Server
+    /// Rows and live installations as the process found them.
+    private var found = Checks.Found()
+
+    private var pollDue = Duration.zero
+    private var historyDue: Duration? = .zero
+    private var routeDue: [Duration]
+    /// Which letter a row holds.
+    private var letterOfRow: [Int64: Int] = [:]
+    /// What failed to be written, and may be durable all the same: a restart tells.
+    private var uncertainDecisions: [Server.Undecided] = []
+    private var uncertainEnds: [QueuedPush] = []
+    /// Letters whose senders heard INTERNAL_ERROR.
+    private var refused: Set<Int> = []
+    /// What has happened, for whoever looks for the reason.
+    private(set) var trace: [String] = []
+
+    private static let start = Timestamp(nanoseconds: 1_800_000_000_000_000_000)
+
+    init(seed: UInt64) async throws {
+        self.seed = seed
+        random = SplitMix64(seed: seed)
+        events = Events(using: &random)
+        folder = try TemporaryFolder()
+        path = folder.path("push.sqlite")
+        disk = try FaultyDisk(database: path)
+        server = try await Server(path: path, letters: [], seed: seed, at: Self.start, steadily: .zero)
+        routeDue = server.routes.map { _ in .zero }
+    }
+
+    private var trueNow: Timestamp { Self.start.advanced(by: steadily) }
+    /// As the server sees it.
+    private var now: Timestamp { trueNow.advanced(by: clockFault) }
+
+    private mutating func chance(_ count: Int) -> Bool { Int.random(in: 0..<count, using: &random) == 0 }
+    private mutating func pick(_ range: Range<Int>) -> Int { Int.random(in: range, using: &random) }
+    private mutating func owner() -> Person { Person.owners[pick(0..<Person.owners.count)] }
+
+    /// Lets so much happen, and then all become well; what must hold is looked at after each step.
+    mutating func run(steps: Int) async throws {
+        do {
+            for number in 0..<steps {
+                trace.append("\(number): ")
+                try await step()
+            }
+            try await becomeWell()
+        } catch {
+            await server.store.close()
+            throw error
+        }
+        await server.store.close()
+    }
+
+    private mutating func note(_ text: String) {
+        if !trace.isEmpty { trace[trace.count - 1] += text + " " }
+    }
+
+    // MARK: What happens
+
+    private mutating func step() async throws {
+        let event = events.next(using: &random)
+        switch event {
+        case .letter: publish(letter())
+        case .repetition: publish(people.letters.isEmpty ? nil : people.again(pick(0..<people.letters.count)))
+        case .flood:
+            let owner = owner()
+            for _ in 0..<pick(20..<60) { publish(people.push(to: owner, chat: Correspondence.chats[0])) }
+        case .hoard:
+            let ghostShare = pick(2..<6)
+            for number in 0..<pick(20..<90) { publish(people.hoard(isGhost: number % ghostShare == 0)) }
+        case .travel: network.travel(using: &random)
+        case .server: try await serverStep()
+        case .time:
+            let duration = Duration.milliseconds(pick(1..<60) * pick(1..<60) * pick(1..<10))
+            note("time +\(duration)")
+            steadily += duration
+        case .networkFault: changeNetwork()
+        case .gorushFault: changeGorush()
+        case .deletion:
+            let installation = owner().installation(pick(0..<2))
+            if let token = book.phones[installation]?.deviceToken(of: installation) { gorush.kill(token: token) }
+        case .clock:
+            clockFault = [.zero, .seconds(20 * 3_600), .seconds(-20 * 3_600), .seconds(-5)][pick(0..<4)]
+            note("clock \(clockFault)")
+        case .diskFault: failDisk()
+        case .diskRepair: mendDisk()
+        case .crash: try await restart()
+        case .pruning:
+            _ = try? await server.store.prune(at: now)
+            try await check()
+        }
+        // A cut that was due at a later call has come.
+        if isDiskFaulty, isCut { try await restart() }
+    }
+
+    private mutating func letter() -> Int? {
+        let owner = owner()
+        switch pick(0..<12) {
+        case 0..<4: return people.register(owner, pick(0..<2), leaves: chance(5), muting: chance(2))
+        case 4..<9: return people.push(to: owner, chat: Correspondence.chats[pick(0..<2)])
+        case 9: return people.ask(about: owner)
+        case 10: return people.push(to: owner, chat: Correspondence.chats[0], guesses: true)
+        default: return people.forgeRegistration(owner, pick(0..<2), replays: chance(2))
+        }
+    }
+
+    private mutating func publish(_ letter: Int?) {
+        guard let letter else { return }
+        note("letter \(letter)")
+        network.publish(letter: letter, on: people.topic(of: letter), at: trueNow, twin: chance(6))
+    }
+
+    private mutating func changeNetwork() {
+        switch pick(0..<6) {
+        case 0: network.faults.isAway.toggle()
+        case 1: network.faults.losesAnswers.toggle()
+        case 2: network.faults.losesStoreAnswers.toggle()
+        case 3: network.faults.repeatsRows.toggle()
+        case 4: network.faults.refusesPublishing.toggle()
+        default: network.restart()
+        }
+        note("\(network.faults)")
+    }
+
+    private mutating func changeGorush() {
+        switch pick(0..<5) {
+        case 0: gorush.faults.isAway.toggle()
+        case 1: gorush.faults.losesAnswers.toggle()
+        case 2: gorush.faults.isSlow.toggle()
+        case 3: gorush.faults.isNarrow.toggle()
+        default: gorush.faults.isBusy.toggle()
+        }
+        note("\(gorush.faults)")
+    }
+
+    private mutating func failDisk() {
+        let failures: [FaultyDisk.Failure] = [.full, .writeError, .syncError, .powerCut]
+        let failure = failures[pick(0..<failures.count)]
+        let first = pick(1..<6)
+        note("disk \(failure.code) at \(first)")
+        disk.fail(.changes, with: failure, first: first, count: pick(1..<8))
+        isDiskFaulty = true
+        cutsPower = failure == .powerCut
+    }
+
+    private mutating func mendDisk() {
+        guard !isCut else { return }
+        disk.heal()
+        isDiskFaulty = false
+        cutsPower = false
+    }
+
+    // MARK: What the server does
+
+    private var canPoll: Bool { pollDue <= steadily }
+    private var canAskHistory: Bool { historyDue.map { $0 <= steadily } ?? false }
+
+    /// One of the things that can be done now; what waits for a time waits.
+    private mutating func serverStep() async throws {
+        let isWaiting = (
+            decision: !server.undecided.isEmpty, reply: !server.replies.isEmpty, mark: !server.unmarked.isEmpty,
+            post: server.attempts.contains { $0.outcomes == nil }, settlement: server.attempts.contains { $0.outcomes != nil }
+        )
+        let routes = server.routes.indices.filter { routeDue[$0] <= steadily }
+        var steps: [ServerStep] = []
+        if canPoll { steps.append(.poll) }
+        if canAskHistory { steps.append(.history) }
+        if isWaiting.decision { steps += [.decide, .decide] }
+        if isWaiting.reply { steps += [.reply, .reply] }
+        if isWaiting.mark { steps.append(.mark) }
+        if isWaiting.post { steps += [.post, .post] }
+        if isWaiting.settlement { steps += [.settle, .settle] }
+        steps += routes.map { .deliver($0) }
+        guard !steps.isEmpty else { return }
+        switch steps[pick(0..<steps.count)] {
+        case .poll: await pollOnce()
+        case .history: await historyOnce()
+        case .decide: try await decide(chance(4) ? 100 : pick(1..<8))
+        case .reply: try reply()
+        case .mark: await mark()
+        case .deliver(let route): try await deliver(route)
+        case .post: try post()
+        case .settle: try await settle()
+        }
+    }
+
+    private enum ServerStep {
+        case poll, history, decide, reply, mark, deliver(Int), post, settle
+    }
+
+    private mutating func pollOnce() async {
+        note("poll")
+        let event = await server.receive(from: &network, at: now)
+        notePoll(event)
+        noteRows()
+    }
+
+    private mutating func notePoll(_ event: TopicPoll.Event) {
+        let action = server.poll.note(event)
+        pollDue = steadily + action.delay
+        switch action.reception {
+        case .interrupted: noteHistory(.interrupted)
+        case .gap: noteHistory(.gap)
+        case nil: break
+        }
+    }
+
+    private mutating func historyOnce() async {
+        note("history")
+        let event = await server.catchUp(from: &network, at: now)
+        noteHistory(event)
+        noteRows()
+    }
+
+    private mutating func noteHistory(_ event: History.Event) {
+        let action = server.history.note(event, at: now)
+        historyDue = action.delay.map { steadily + $0 }
+        if action.hasFoundMissed { notePoll(.missed) }
+    }
+
+    private mutating func noteRows() {
+        for message in server.undecided { letterOfRow[message.row] = message.letter }
+    }
+
+    private mutating func decide(_ count: Int) async throws {
+        guard !server.undecided.isEmpty else { return }
+        let decided = await server.decide(count, people.letters, at: now, steadily: steadily)
+        note("decided \(decided.messages.map(\.letter))")
+        for message in decided.messages { try book.decided(message.letter, people.letters[message.letter], row: message.row) }
+        uncertainDecisions += decided.failed
+        try await check()
+    }
+
+    private mutating func reply() throws {
+        guard let reply = server.reply(to: &network), let letter = letterOfRow[reply.row] else { return }
+        note("told \(letter)")
+        switch (people.letters[letter].body, reply.mark) {
+        case (.query, _): break
+        // It could not be stored, and its sender knows.
+        case (_, .decided): refused.insert(letter)
+        case (.registration, .replied): book.told(letter)
+        case (.push, .replied):
+            book.told(letter)
+            let response = try PushNotificationResponse.decode(reply.payload)
+            try expect(
+                response.reports.map(\.success) == book.reports[letter],
+                "a reply says what is so, and whether a push was filtered is not in it (I4): letter \(letter)")
+        }
+    }
+
+    private mutating func mark() async {
+        guard !server.unmarked.isEmpty else { return }
+        await server.mark(at: now)
+    }
+
+    private mutating func deliver(_ route: Int) async throws {
+        guard routeDue[route] <= steadily else { return }
+        routeDue[route] = .zero
+        switch await server.deliver(route, with: gorush, at: now, steadily: steadily, using: &random) {
+        case .busy: break
+        case .idle(let until): routeDue[route] = min(until, steadily + .seconds(1))
+        case .due(let pushes):
+            for push in pushes where !push.isOrphan {
+                let target = push.push.target
+                try expect(
+                    target.keyHash == Person.hoarder.keyHash || push.push.deviceToken == book.phones[target]?.deviceToken(of: target),
+                    "what is due goes to the device that is registered by now: push \(push.id)")
+            }
+        case .leased(let pushes):
+            note("leased \(pushes.map(\.id))")
+            for push in pushes {
+                try expect(book.isLive(push.push.target), "nothing goes out to who has unregistered: push \(push.id)")
+            }
+        }
+    }
+
+    private mutating func post() throws {
+        for push in try server.post(to: &gorush, steadily: steadily) {
+            note("posted \(push.id)")
+            try expect(!book.sent.contains(push.id), "nothing is posted again that is known to be sent (I2): push \(push.id)")
+        }
+    }
+
+    private mutating func settle() async throws {
+        guard let index = server.attempts.firstIndex(where: { $0.outcomes != nil }) else { return }
+        let pushes = server.attempts[index].batch.flatMap(\.pushes)
+        if let ends = await server.settle(index, at: now, steadily: steadily) {
+            note("settled \(pushes.map(\.id)), ended \(ends.map(\.push.id))")
+            for (push, outcome) in ends { try noteEnd(push, outcome) }
+        } else {
+            uncertainEnds += pushes
+        }
+        try await check()
+    }
+
+    private mutating func noteEnd(_ push: QueuedPush, _ outcome: PushOutcome) throws {
+        try expect(
+            outcome != .deadToken || gorush.isDead(push.push.deviceToken), "nobody is unregistered whose app is there: push \(push.id)")
+        book.ended(push, as: outcome)
+    }
+
+    // MARK: Ends and starts
+
+    /// Whether the power went at a call of the disk.
+    private var isCut: Bool { cutsPower && disk.failureCount > 0 }
+
+    /// The process ends where it is, or the machine does, and another one starts.
+    private mutating func restart() async throws {
+        let cutsPower = isCut || chance(2)
+        note(cutsPower ? "power cut" : "killed")
+        if cutsPower {
+            disk.cutPower()
+            await server.store.close()
+            try disk.restorePower(seed: chance(2) ? 0 : UInt64(pick(1..<1_000)))
+        } else {
+            // As a killed process leaves its files.
+            disk.heal()
+            let left = try folder.files(of: path)
+            await server.store.close()
+            try folder.restore(left, of: path)
+        }
+        disk = try FaultyDisk(database: path)
+        isDiskFaulty = false
+        self.cutsPower = false
+        server = try await Server(path: path, letters: people.letters, seed: seed, at: now, steadily: steadily)
+        noteRows()
+        pollDue = steadily
+        historyDue = steadily
+        routeDue = server.routes.map { _ in .zero }
+
+        try await adoptUncertain()
+        found = try await Checks.Found(server.store)
+        try await check()
+        try await Checks.promises(of: book, in: server.store)
+    }
+
+    /// What failed to be written may be durable all the same, even what a sender was told to have failed.
+    private mutating func adoptUncertain() async throws {
+        for message in uncertainDecisions where try await server.isAnswered(message.row) {
+            if book.decided.contains(message.letter) { continue }
+            try book.decided(message.letter, people.letters[message.letter], row: message.row)
+        }
+        for push in uncertainEnds {
+            if let outcome = try await server.end(of: push.id) { try noteEnd(push, outcome) }
+        }
+        uncertainDecisions = []
+        uncertainEnds = []
+    }
+
+    // MARK: What must hold
+
+    private mutating func check() async throws {
+        // While the disk fails, so may a reader; what it would have seen is seen after the repair.
+        guard !isDiskFaulty else { return }
+        try await Checks.all(of: book, in: server.store, since: found, for: steadily - server.startedSteadily)
+    }
+
+    /// Faults end, and time passes until nothing is left to do.
+    private mutating func becomeWell() async throws {
+        trace.append("well: ")
+        network.faults = Network.Faults()
+        gorush.faults = Gorush.Faults()
+        clockFault = .zero
+        if isCut { try await restart() }
+        disk.heal()
+        isDiskFaulty = false
+        noteHistory(.gap)
+        var quietCount = 0
+        for _ in 0..<2_000 {
+            let before = steadily
+            for _ in 0..<100 where canPoll { await pollOnce() }
+            for _ in 0..<1_000 where canAskHistory { await historyOnce() }
+            try await decide(500)
+            while !server.replies.isEmpty { try reply() }
+            await mark()
+            for route in server.routes.indices {
+                try await deliver(route)
+                try await deliver(route)
+            }
+            while server.attempts.contains(where: { $0.outcomes == nil }) { try post() }
+            while !server.attempts.isEmpty { try await settle() }
+            let openCount = try await server.store.queuedPushCount()
+            let isQuiet = server.undecided.isEmpty && openCount == 0
+            quietCount = isQuiet ? quietCount + 1 : 0
+            // Some comparisons with the node's store.
+            if quietCount > 40 { break }
+            steadily = before + .seconds(5)
+        }
+        try await check()
+        try await Checks.promises(of: book, in: server.store)
+        try expect(server.undecided.isEmpty, "everything is decided in the end")
+        let openCount = try await server.store.queuedPushCount()
+        try expect(openCount == 0, "each accepted push ends (I1): \(openCount) are open")
+        for (number, letter) in people.letters.enumerated() {
+            if case .query = letter.body { continue }
+            try expect(
+                book.decided.contains(number) || refused.contains(number), "nothing is lost that the node's store has: letter \(number)")
+            try expect(book.answered.contains(number) || refused.contains(number), "each sender hears what became of it: letter \(number)")
+        }
+        for push in book.sent {
+            try expect(gorush.deliveryCounts[push, default: 0] > 0, "what counts as sent has reached a phone: push \(push)")
+        }
+    }
+}
+
+extension TemporaryFolder {
+    /// The database and its log.
+    fileprivate func files(of path: String) throws -> [String: Data] {
+        var files: [String: Data] = [:]
+        for suffix in ["", "-wal"] { files[suffix] = FileManager.default.contents(atPath: path + suffix) }
+        return files
+    }
+
+    fileprivate func restore(_ files: [String: Data], of path: String) throws {
+        for (suffix, data) in files { try data.write(to: URL(filePath: path + suffix)) }
+    }
+}

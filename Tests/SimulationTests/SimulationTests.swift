@@ -1,0 +1,44 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Seeded worlds, each with everything that can go wrong. `SIMULATION_SEEDS=5000` runs so many, `SIMULATION_STEPS` has so much happen in each;
+/// `SIMULATION_SEED=17` replays one, and prints what happened in it.
+@Suite(.fewAtATime, .timeLimit(.minutes(600)))
+struct SimulationTests {
+    private static let environment = ProcessInfo.processInfo.environment
+    private static let replayed = environment["SIMULATION_SEED"].flatMap(UInt64.init)
+    private static let stepCount = environment["SIMULATION_STEPS"].flatMap(Int.init) ?? 150
+    private static let seedCount = environment["SIMULATION_SEEDS"].flatMap(UInt64.init) ?? 48
+    /// As many as a small machine has cores.
+    private static let laneCount: UInt64 = 2
+
+    @Test(arguments: 0..<laneCount) func `In no world is a promise broken`(lane: UInt64) async throws {
+        if let seed = Self.replayed { return lane == 0 ? try await run(seed: seed, isPrinted: true) : () }
+        for seed in 1...Self.seedCount where seed % Self.laneCount == lane { try await run(seed: seed) }
+    }
+
+    @Test func `A seed decides about everything that happens`() async throws {
+        for seed: UInt64 in 1...5 {
+            var (first, second) = (try await Simulation(seed: seed), try await Simulation(seed: seed))
+            try await first.run(steps: 300)
+            try await second.run(steps: 300)
+            #expect(first.trace == second.trace)
+        }
+    }
+
+    private func run(seed: UInt64, isPrinted: Bool = false) async throws {
+        var simulation = try await Simulation(seed: seed)
+        do {
+            try await simulation.run(steps: Self.stepCount)
+            if isPrinted { print(simulation.trace.joined(separator: "\n")) }
+        } catch {
+            Issue.record(
+                """
+                seed \(seed): \(error)
+                Again, with all that happened: SIMULATION_SEED=\(seed) SIMULATION_STEPS=\(Self.stepCount) swift test --filter SimulationTests
+                \(simulation.trace.suffix(isPrinted ? .max : 12).joined(separator: "\n"))
+                """)
+        }
+    }
+}

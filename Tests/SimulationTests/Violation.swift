@@ -1,0 +1,9 @@
+/// What must never happen has happened.
+struct Violation: Error, CustomStringConvertible {
+    var promise: String
+    var description: String { "not so: \(promise)" }
+}
+
+func expect(_ holds: Bool, _ promise: @autoclosure () -> String) throws(Violation) {
+    if !holds { throw Violation(promise: promise()) }
+}
