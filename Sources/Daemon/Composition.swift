@@ -5,6 +5,7 @@ import Foundation
 import HTTPClient
 import Logging
 import MessageBus
+import NextcloudOrigin
 import Relay
 import ServiceLifecycle
 import StatusCrypto
@@ -34,6 +35,8 @@ struct Composition {
     private let relays: [ListeningService]
     /// nil: none.
     private let gateways: ListeningService?
+    /// nil: no Nextcloud origin.
+    private let proxyDelivery: ProxyDelivery?
     private let writerWatch: WriterWatch
     private let readiness: Readiness
     private let engine: Engine
@@ -48,11 +51,13 @@ struct Composition {
         let directory = try await TopicDirectory(serverKey: files.identity.publicKey, store: files.store)
         let transport = Self.transport(basis, bus)
         let delivery = Self.delivery(basis, directory)
+        let proxyDelivery = Self.proxyDelivery(basis)
         let engine = Self.engine(basis, directory, transport, delivery)
         let writerWatch = WriterWatch(serviceManager: serviceManager, clock: ContinuousClock(), write: engine.probeStore)
         let troubles: @Sendable () async -> [String] = { transport.troubles + engine.troubles + (delivery?.troubles ?? []) }
         let warnings: @Sendable () -> [String] = {
             time.warnings + transport.warnings + engine.warnings + (delivery?.warnings ?? [Self.dryRunWarning])
+                + (proxyDelivery?.warnings ?? [])
         }
         let readiness = Readiness(
             relayCount: basis.relayAddresses.count, hasGateways: settings.gateways != nil, publicKey: basis.identity.publicKey,
@@ -66,7 +71,8 @@ struct Composition {
         }
         admin = Self.admin(basis, directory, delivery, readiness, troubles: troubles, warnings: warnings, metrics: metricsText)
         relays = Self.relays(basis, bus, readiness)
-        gateways = Self.gateways(basis, delivery, readiness)
+        gateways = Self.gateways(basis, delivery, proxyDelivery, readiness)
+        self.proxyDelivery = proxyDelivery
         self.delivery = delivery
         self.writerWatch = writerWatch
         self.readiness = readiness
@@ -83,6 +89,7 @@ struct Composition {
         var services: [ProcessLifetime.NamedService] = [("writer watch", writerWatch), ("admin", admin)]
         services += relays.map { ("relay", $0) }
         if let delivery { services.append(("delivery", delivery)) }
+        if let proxyDelivery { services.append(("delivery to push proxies", proxyDelivery)) }
         if let gateways { services.append(("gateways", gateways)) }
         return services + [("engine", engine), ("readiness", readiness)]
     }
@@ -138,10 +145,21 @@ struct Composition {
         }
     }
 
-    private static func gateways(_ basis: Basis, _ delivery: DeliveryLoop?, _ readiness: Readiness) -> ListeningService? {
+    private static func proxyDelivery(_ basis: Basis) -> ProxyDelivery? {
+        basis.settings.gateways?.nextcloudOrigin.map { settings in
+            ProxyDelivery(
+                store: basis.files.store, http: HTTPClient(), allowsLocalProxies: settings.configuration.allowsLocalProxies,
+                clock: ContinuousClock(), wallClock: basis.time.clock, logger: basis.logger)
+        }
+    }
+
+    private static func gateways(
+        _ basis: Basis, _ delivery: DeliveryLoop?, _ proxyDelivery: ProxyDelivery?, _ readiness: Readiness
+    ) -> ListeningService? {
         basis.settings.gateways.map { settings in
             let parts = GatewayParts(
-                store: basis.files.store, delivery: delivery, http: HTTPClient(), clock: ContinuousClock(), wallClock: basis.time.clock,
+                store: basis.files.store, identity: basis.files.identity, delivery: delivery, proxyDelivery: proxyDelivery,
+                http: HTTPClient(), clock: ContinuousClock(), wallClock: basis.time.clock,
                 workerCount: ProcessInfo.processInfo.activeProcessorCount, logger: basis.logger)
             let server = settings.server(parts, onListening: { readiness.gatewaysListen(on: $0) })
             return ListeningService(server, setting: "gateways.listen", address: settings.listen)

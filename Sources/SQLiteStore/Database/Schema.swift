@@ -34,6 +34,7 @@ struct Schema {
         migrator.registerMigration("tombstones") { try $0.execute(sql: Self.tombstones) }
         migrator.registerMigration("deliveries") { try $0.execute(sql: Self.deliveries) }
         migrator.registerMigration("superseded-replies") { try $0.execute(sql: Self.supersededReplies) }
+        migrator.registerMigration("nextcloud-origin") { try $0.execute(sql: Self.nextcloudOrigin) }
         return migrator
     }
 
@@ -143,6 +144,43 @@ struct Schema {
         CREATE INDEX nextcloud_device_by_token ON nextcloud_device (substr(token, 1, 16)) WHERE removed_at IS NULL;
         CREATE INDEX nextcloud_device_by_voip_token ON nextcloud_device (substr(voip_token, 1, 16)) WHERE voip_token IS NOT NULL;
         CREATE INDEX nextcloud_device_removed ON nextcloud_device (removed_at) WHERE removed_at IS NOT NULL;
+        """
+
+    private static let nextcloudOrigin = """
+        -- Users of the Nextcloud origin: the key that signs for each.
+        CREATE TABLE nextcloud_origin_key (
+            user TEXT PRIMARY KEY,
+            sealed BLOB NOT NULL                    -- PKCS#1, under a key that follows from the server's
+        ) STRICT, WITHOUT ROWID;
+
+        -- Their devices. No number is given twice, here and below: an answer that comes late must find no other.
+        CREATE TABLE nextcloud_origin_device (
+            id INTEGER PRIMARY KEY AUTOINCREMENT,
+            user TEXT NOT NULL,
+            token_id INTEGER NOT NULL,              -- the app password
+            identifier TEXT NOT NULL,
+            public_key BLOB NOT NULL,               -- SubjectPublicKeyInfo
+            push_token_hash TEXT NOT NULL,
+            proxy TEXT NOT NULL,
+            app_type TEXT NOT NULL,
+            last_seen INTEGER,
+            created_at INTEGER NOT NULL,
+            UNIQUE (user, token_id)
+        ) STRICT;
+
+        -- Pushes to them that wait.
+        CREATE TABLE nextcloud_origin_push (
+            id INTEGER PRIMARY KEY AUTOINCREMENT,
+            device INTEGER NOT NULL,
+            proxy TEXT NOT NULL,                    -- the device's, in whose queue it stands
+            subject TEXT NOT NULL,
+            signature TEXT NOT NULL,
+            priority TEXT NOT NULL,
+            kind TEXT NOT NULL,
+            expires_at INTEGER NOT NULL
+        ) STRICT;
+        CREATE INDEX nextcloud_origin_push_by_proxy ON nextcloud_origin_push (proxy);
+        CREATE INDEX nextcloud_origin_push_by_device ON nextcloud_origin_push (device);
         """
 
     private static let pushesByTarget = """
