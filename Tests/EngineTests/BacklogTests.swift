@@ -1,4 +1,3 @@
-import Engine
 import Envelope
 import PushProtocol
 import StatusCrypto
@@ -6,6 +5,8 @@ import Store
 import TestSupport
 import Testing
 import Wire
+
+@testable import Engine
 
 /// What cannot be published waits in the database, and nothing else waits for it.
 @Suite(.safetyNet) struct BacklogTests {
@@ -112,5 +113,29 @@ import Wire
                 try RFC26.sealAsymmetric(piece, to: harness.server, signer: bob.key, using: &random),
                 topic: TopicName.partitioned(harness.server).topic)
         }
+    }
+}
+
+/// Rows that wait.
+@Suite struct BacklogRowsTests {
+    @Test func `rows are handed over as far as they were not dropped while they were read, and are in somebody's hands all the time`() async
+    {
+        let backlog = Backlog(order: .newestFirst)
+        backlog.add([1, 2, 3, 7, 8, 9])
+        let rows = await backlog.next(maximumCount: 3)
+        #expect(rows == 7...9)
+        backlog.remove([8])
+        var handedOver: [Int] = []
+        backlog.handOver(7...9) { rows in
+            handedOver = Array(rows)
+            backlog.remove([1, 2, 3])
+            #expect(!backlog.isEmpty)
+            // One comes back at once.
+            backlog.add([9])
+        }
+        #expect(handedOver == [7, 9])
+        #expect(backlog.count == 1)
+        backlog.remove([9])
+        #expect(backlog.isEmpty)
     }
 }

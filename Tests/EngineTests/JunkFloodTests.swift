@@ -65,6 +65,30 @@ import Wire
         }
     }
 
+    /// Four hundred throw-away registrations and a message on the topic of each kept everybody's first question waiting for seconds.
+    @Test func `who registered first is served first, however much junk came before on topics of newcomers`() async throws {
+        let derived = Recorder<Topic>()
+        let derive: @Sendable (TopicName) -> SymmetricKey = { [gate] topic in
+            derived.append(topic.topic)
+            return gate.derive(topic)
+        }
+        try await harness.withServer(deriveTopicKey: derive) { [self] server in
+            defer { gate.open() }
+            let bystander = ProtocolClient(server: harness.server)
+            try await server.engine.receive(Array(junk.dropFirst() + junk.dropFirst()), origin: .live)
+            await derived.wait(for: 1)
+            try await server.publish(bystander.envelope(queryFor: [owners[0].keyHash], onTopicOf: owners[0].keyHash))
+            await server.engine.waitUntilDecided()
+            gate.open()
+            _ = try await bystander.reply(1, from: harness)
+            await derived.wait(for: owners.count)
+            await server.engine.waitUntilIdle()
+        }
+        // The one under way is not interrupted.
+        #expect(derived.all.count == owners.count)
+        #expect(derived.all[1] == TopicName.query(owners[0].keyHash, .plain).topic)
+    }
+
     private var junk: [WakuEnvelope] {
         owners.map { $0.wrap([UInt8](repeating: 0x5A, count: 400), topic: TopicName.query($0.keyHash, .plain).topic) }
     }
