@@ -94,8 +94,8 @@ let package = Package(
         library(
             "SQLiteStore",
             [
-                "Store", "NextcloudProxy", "Notifications", "RSA", "PushProtocol", "Envelope", "StatusCrypto", "Wire", "Redaction", grdb,
-                sqlite, logging,
+                "Store", "NextcloudProxy", "NextcloudOrigin", "Notifications", "RSA", "PushProtocol", "Envelope", "StatusCrypto", "Wire",
+                "Redaction", grdb, sqlite, logging,
             ]),
         library("WakuREST", ["HTTPClient", "JSON", "Envelope", "StatusCrypto", "Wire", "Redaction"]),
         library("MessageBus", ["Envelope"]),
@@ -109,6 +109,12 @@ let package = Package(
         gateway(
             "NextcloudProxy",
             ["GatewayHTTP", "Notifications", "RSA", "JSON", "HTTPClient", "Concurrency", "Envelope", "StatusCrypto", "Redaction", logging]),
+        gateway(
+            "NextcloudOrigin",
+            [
+                "GatewayHTTP", "Notifications", "RSA", "JSON", "HTTPClient", "Concurrency", "Envelope", "StatusCrypto", "Redaction",
+                logging, metrics, serviceLifecycle,
+            ]),
         gateway("SoftphonePNM", ["GatewayHTTP", "Notifications", "JSON", "StatusCrypto", logging]),
 
         // Where settings come from: the file, the environment, flags. Tools beside a server find its files by it.
@@ -118,7 +124,7 @@ let package = Package(
         library(
             "Engine",
             [
-                "Transport", "Store", "PushProtocol", "Envelope", "StatusCrypto", "Wire", "Concurrency", "Redaction", logging, metrics,
+                "Transport", "Store", "PushProtocol", "Envelope", "StatusCrypto", "Wire", "Concurrency", "Redaction", deque, logging, metrics,
                 serviceLifecycle,
             ]),
         library(
@@ -130,10 +136,10 @@ let package = Package(
         library(
             "Daemon",
             [
-                "Engine", "Delivery", "GatewayServer", "GatewayHTTP", "NextcloudProxy", "SoftphonePNM", "Notifications", "Relay",
-                "Transport", "MessageBus", "WakuREST", "SQLiteStore", "Store", "HTTPClient", "PushProtocol",
-                "Envelope", "KeyFiles", "StatusCrypto", "SettingsSources", "BuildInfo", "Redaction",
-                hummingbird, logging, metrics, serviceLifecycle, unixSignals, yams,
+                "Engine", "Delivery", "GatewayServer", "GatewayHTTP", "NextcloudProxy", "NextcloudOrigin", "SoftphonePNM", "Notifications",
+                "RSA", "Relay", "Transport", "MessageBus", "WakuREST", "SQLiteStore", "Store", "HTTPClient", "PushProtocol", "Envelope",
+                "KeyFiles", "StatusCrypto", "SettingsSources", "BuildInfo", "Redaction", hummingbird, logging, metrics, serviceLifecycle,
+                unixSignals, yams,
             ]),
 
         // The client side: the only public API.
@@ -201,9 +207,15 @@ let package = Package(
                 serviceLifecycle,
             ]),
         tests(
+            "NextcloudOrigin",
+            [
+                "NextcloudOrigin", "NextcloudProxy", "GatewayHTTP", "Notifications", "RSA", "HTTPClient", "SQLiteStore", "Envelope",
+                "StatusCrypto", logging, serviceLifecycle,
+            ]),
+        tests(
             "Redaction",
             [
-                "Daemon", "SettingsSources", "Delivery", "Engine", "SQLiteStore", "NextcloudProxy", "GatewayHTTP",
+                "Daemon", "SettingsSources", "Delivery", "Engine", "SQLiteStore", "NextcloudProxy", "NextcloudOrigin", "GatewayHTTP",
                 "Notifications", "PushClient", "WakuREST", "Store", "PushProtocol", "HTTPClient", "RSA", "Envelope", "StatusCrypto", "Wire",
                 logging,
             ]),
@@ -216,8 +228,8 @@ let package = Package(
         tests(
             "Store",
             [
-                "SQLiteStore", "Store", "NextcloudProxy", "Notifications", "RSA", "PushProtocol", "Envelope", "StatusCrypto", "Wire", grdb,
-                sqlite, logging,
+                "SQLiteStore", "Store", "NextcloudProxy", "NextcloudOrigin", "Notifications", "RSA", "PushProtocol", "Envelope",
+                "StatusCrypto", "Wire", grdb, sqlite, logging,
             ]),
         tests("WakuREST", ["WakuREST", "JSON", "Relay", "Envelope", "StatusCrypto", "Wire"]),
         tests("MessageBus", ["MessageBus", "Envelope"]),
@@ -231,14 +243,14 @@ let package = Package(
         tests(
             "Delivery",
             [
-                "Delivery", "Daemon", "Concurrency", "Engine", "Transport", "SQLiteStore", "Store", "Notifications", "PushProtocol",
-                "HTTPClient", "Envelope", "StatusCrypto", "Wire", "SettingsSources", grdb, logging, serviceLifecycle, yams,
+                "Delivery", "Daemon", "SoftphonePNM", "Concurrency", "Engine", "Transport", "SQLiteStore", "Store", "Notifications",
+                "PushProtocol", "HTTPClient", "Envelope", "StatusCrypto", "Wire", "SettingsSources", grdb, logging, serviceLifecycle, yams,
             ]),
         tests(
             "Engine",
             [
-                "Engine", "Transport", "SQLiteStore", "Store", "PushProtocol", "Envelope", "StatusCrypto", "Wire", grdb, logging,
-                serviceLifecycle,
+                "Engine", "Transport", "WakuREST", "MessageBus", "HTTPClient", "SQLiteStore", "Store", "PushProtocol", "Envelope",
+                "StatusCrypto", "Wire", grdb, logging, serviceLifecycle,
             ]),
         tests(
             "PushClient",
@@ -258,8 +270,7 @@ let package = Package(
             "Daemon",
             [
                 "pushserver", "pushctl", "pushbench", "Quickstart", "misbehavingrelay", "Daemon", "WakuREST", "HTTPClient", "SQLiteStore",
-                "Store", "Envelope",
-                "KeyFiles", "StatusCrypto", "Wire", grdb, logging, serviceLifecycle, yams,
+                "Store", "Envelope", "GatewayHTTP", "RSA", "KeyFiles", "StatusCrypto", "Wire", grdb, logging, serviceLifecycle, yams,
             ]),
     ],
     cLanguageStandard: .c11

@@ -5,6 +5,7 @@ import Foundation
 import HTTPClient
 import Logging
 import MessageBus
+import NextcloudOrigin
 import Relay
 import ServiceLifecycle
 import StatusCrypto
@@ -34,7 +35,9 @@ struct Composition {
     private let relays: [ListeningService]
     /// nil: none.
     private let gateways: ListeningService?
-    private let writerWatch: WriterWatch<ContinuousClock>
+    /// nil: no Nextcloud origin.
+    private let proxyDelivery: ProxyDelivery?
+    private let writerWatch: WriterWatch
     private let readiness: Readiness
     private let engine: Engine
 
@@ -48,12 +51,14 @@ struct Composition {
         let directory = try await TopicDirectory(serverKey: files.identity.publicKey, store: files.store)
         let transport = Self.transport(basis, bus)
         let delivery = Self.delivery(basis, directory)
+        let proxyDelivery = Self.proxyDelivery(basis)
         let engine = Self.engine(basis, directory, transport, delivery)
-        let writerWatch = WriterWatch(serviceManager: serviceManager, clock: ContinuousClock()) { try await files.store.probe() }
-        let troubles: @Sendable () async -> [String] = {
-            transport.troubles + engine.troubles + writerWatch.troubles + (delivery?.troubles ?? [])
+        let writerWatch = WriterWatch(serviceManager: serviceManager, clock: ContinuousClock(), write: engine.probeStore)
+        let troubles: @Sendable () async -> [String] = { transport.troubles + engine.troubles + (delivery?.troubles ?? []) }
+        let warnings: @Sendable () -> [String] = {
+            time.warnings + transport.warnings + engine.warnings + (delivery?.warnings ?? [Self.dryRunWarning])
+                + (proxyDelivery?.warnings ?? [])
         }
-        let warnings: @Sendable () -> [String] = { time.warnings + transport.warnings + (delivery?.warnings ?? [Self.dryRunWarning]) }
         let readiness = Readiness(
             relayCount: basis.relayAddresses.count, hasGateways: settings.gateways != nil, publicKey: basis.identity.publicKey,
             readyFile: readyFile, serviceManager: serviceManager, clock: ContinuousClock(), logger: logger, troubles: troubles,
@@ -66,7 +71,8 @@ struct Composition {
         }
         admin = Self.admin(basis, directory, delivery, readiness, troubles: troubles, warnings: warnings, metrics: metricsText)
         relays = Self.relays(basis, bus, readiness)
-        gateways = Self.gateways(basis, delivery, readiness)
+        gateways = Self.gateways(basis, delivery, proxyDelivery, readiness)
+        self.proxyDelivery = proxyDelivery
         self.delivery = delivery
         self.writerWatch = writerWatch
         self.readiness = readiness
@@ -83,6 +89,7 @@ struct Composition {
         var services: [ProcessLifetime.NamedService] = [("writer watch", writerWatch), ("admin", admin)]
         services += relays.map { ("relay", $0) }
         if let delivery { services.append(("delivery", delivery)) }
+        if let proxyDelivery { services.append(("delivery to push proxies", proxyDelivery)) }
         if let gateways { services.append(("gateways", gateways)) }
         return services + [("engine", engine), ("readiness", readiness)]
     }
@@ -126,7 +133,7 @@ struct Composition {
                 workerCount: ProcessInfo.processInfo.activeProcessorCount, echoesReplies: basis.settings.echoesReplies,
                 drainLimit: basis.limits.engine, transportLimit: basis.limits.transport),
             store: basis.files.store, directory: directory, transport: transport, clock: ContinuousClock(), wallClock: basis.time.clock,
-            logger: basis.logger, onAcceptedPushes: { delivery?.wake() })
+            logger: basis.logger, provesDeliveries: { delivery?.provesDeliveries ?? false }, onAcceptedPushes: { delivery?.wake() })
     }
 
     private static func relays(_ basis: Basis, _ bus: Bus, _ readiness: Readiness) -> [ListeningService] {
@@ -138,10 +145,21 @@ struct Composition {
         }
     }
 
-    private static func gateways(_ basis: Basis, _ delivery: DeliveryLoop?, _ readiness: Readiness) -> ListeningService? {
+    private static func proxyDelivery(_ basis: Basis) -> ProxyDelivery? {
+        basis.settings.gateways?.nextcloudOrigin.map { settings in
+            ProxyDelivery(
+                store: basis.files.store, http: HTTPClient(), allowsLocalProxies: settings.configuration.allowsLocalProxies,
+                clock: ContinuousClock(), wallClock: basis.time.clock, logger: basis.logger)
+        }
+    }
+
+    private static func gateways(
+        _ basis: Basis, _ delivery: DeliveryLoop?, _ proxyDelivery: ProxyDelivery?, _ readiness: Readiness
+    ) -> ListeningService? {
         basis.settings.gateways.map { settings in
             let parts = GatewayParts(
-                store: basis.files.store, delivery: delivery, http: HTTPClient(), clock: ContinuousClock(), wallClock: basis.time.clock,
+                store: basis.files.store, identity: basis.files.identity, delivery: delivery, proxyDelivery: proxyDelivery,
+                http: HTTPClient(), clock: ContinuousClock(), wallClock: basis.time.clock,
                 workerCount: ProcessInfo.processInfo.activeProcessorCount, logger: basis.logger)
             let server = settings.server(parts, onListening: { readiness.gatewaysListen(on: $0) })
             return ListeningService(server, setting: "gateways.listen", address: settings.listen)

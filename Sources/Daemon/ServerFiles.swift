@@ -2,6 +2,7 @@ import Delivery
 import Glibc
 import KeyFiles
 import Logging
+import NextcloudOrigin
 import NextcloudProxy
 import PushProtocol
 import SQLiteStore
@@ -12,7 +13,7 @@ import Transport
 /// What a server has on disk.
 struct ServerFiles: Sendable {
     let identity: PrivateKey
-    let store: any PushStore & CheckpointKeeper & ProxyStore
+    let store: any PushStore & CheckpointKeeper & ProxyStore & OriginStore
     let adminToken: AdminToken
 
     /// Opens the files, and closes them when the body has ended, however that was.

@@ -62,6 +62,9 @@ package final class DeliveryLoop: Service {
     /// What will lose pushes, by what the gorush instances say of themselves.
     package var warnings: [String] { said(\.warnings) }
 
+    /// Whether each gorush tells whether Apple or Google took a push, as far as is known.
+    package var provesDeliveries: Bool { routes.allSatisfy { $0.view.provesDeliveries } }
+
     private func said(_ what: KeyPath<RouteView, [String]>) -> [String] {
         routes.flatMap { route in route.view[keyPath: what].map { "delivery \(route.name): \($0)" } }
     }

@@ -40,13 +40,18 @@ package struct RegistrationPolicy: Sendable, Equatable {
     package var apnTopics: Set<String>?
     /// What may be stored before keys that were never registered are turned away, in bytes; nil: as much as the disk holds.
     package var maximumStoredByteCount: Int?
+    /// How long a registration is kept that is not renewed and that no push reaches. A device that is in use does either long before half
+    /// a year.
+    package var lifetime: Duration
 
     package init(
-        acceptRetransmission: Bool = true, apnTopics: Set<String>? = nil, maximumStoredByteCount: Int? = nil
+        acceptRetransmission: Bool = true, apnTopics: Set<String>? = nil, maximumStoredByteCount: Int? = nil,
+        lifetime: Duration = .seconds(180 * 24 * 3_600)
     ) {
         self.acceptRetransmission = acceptRetransmission
         self.apnTopics = apnTopics
         self.maximumStoredByteCount = maximumStoredByteCount
+        self.lifetime = lifetime
     }
 
     fileprivate func serves(_ apnTopic: String) -> Bool { apnTopics?.contains(apnTopic) ?? true }

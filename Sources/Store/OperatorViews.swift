@@ -48,11 +48,14 @@ package struct RegistrationCounts: Sendable, Equatable {
     package var tombstones: Int
     /// Devices of the Nextcloud push proxy.
     package var nextcloud: Int
+    /// Devices of the Nextcloud origin.
+    package var nextcloudOrigin: Int
 
-    package init(live: [TokenType: Int] = [:], tombstones: Int = 0, nextcloud: Int = 0) {
+    package init(live: [TokenType: Int] = [:], tombstones: Int = 0, nextcloud: Int = 0, nextcloudOrigin: Int = 0) {
         self.live = live
         self.tombstones = tombstones
         self.nextcloud = nextcloud
+        self.nextcloudOrigin = nextcloudOrigin
     }
 }
 

@@ -11,6 +11,12 @@ package protocol PushStore: MessageJournal, DecisionStore, TopicStore, PushOutbo
     /// Deletes so many rows at most that other writers do not wait long.
     func prune(at now: Timestamp) async throws -> Pruned
 
+    /// Unregisters what was neither registered anew nor reached by a push since a time. Copies are kept as of dead devices.
+    ///
+    /// Looks at so many rows at most that other writers do not wait long; the next call goes on behind them.
+    /// - Parameter row: the last one that was looked at; 0 to begin.
+    func unregisterUnused(since oldest: Timestamp, after row: Int64, at now: Timestamp) async throws -> UnusedRegistrations
+
     /// Writes something of no meaning: to see whether the store takes writes again.
     func probe() async throws
 
@@ -32,5 +38,18 @@ package struct Pruned: Sendable, Equatable {
         self.pushCount = pushCount
         self.deadTokenCount = deadTokenCount
         self.isBounded = isBounded
+    }
+}
+
+/// What ``PushStore/unregisterUnused(since:after:at:)`` has done.
+package struct UnusedRegistrations: Sendable, Equatable {
+    /// They are unregistered.
+    package var gone: [ChangedRegistration]
+    /// The last row that was looked at; 0 when none are left.
+    package var lastRow: Int64
+
+    package init(gone: [ChangedRegistration], lastRow: Int64) {
+        self.gone = gone
+        self.lastRow = lastRow
     }
 }

@@ -75,6 +75,12 @@ struct SettingsTests {
             yaml: "transport: { waku: { storePeer: host } }\n", problem: "transport.waku.storePeer: expected a multiaddress like "
         ),
         Case(
+            yaml: "gateways: { nextcloudOrigin: { serverURL: 'https://a', authentication: { url: 'http://b' } } }\n",
+            problem: "gateways.nextcloudOrigin.backendTokenFile: expected the file with what the backend shows at /notify"),
+        Case(
+            yaml: "gateways: { nextcloudOrigin: { serverURL: 'https://a', backendToken: hush } }\n",
+            problem: "gateways.nextcloudOrigin.authentication.url: expected where the backend is asked"),
+        Case(
             yaml: "admin: { allowedHosts: ['*'] }\n",
             problem: "admin.allowedHosts: expected a list of host names, found [*] (FILE, line 1)"),
     ])

@@ -18,6 +18,7 @@ import Wire
 @testable import Daemon
 @testable import Delivery
 @testable import Engine
+@testable import NextcloudOrigin
 @testable import NextcloudProxy
 @testable import SQLiteStore
 
@@ -93,7 +94,12 @@ import Wire
                         .init(
                             facts: facts, requestID: FixedBytes(), keyHash: FixedBytes(), topics: QueryTopics(plain: 1, prefixed: 2))),
                     from: .init(sender: key.publicKey, messageID: FixedBytes(), pubsubTopic: "topic")))
+            let content = NoticeContent(nid: 1, app: "spreed", subject: secret, type: "chat", id: "1")
+            let noticeBody = Array(#"{"uid":"alice","notification":{"nid":1,"app":"a","subject":"\#(secret)","type":"t","id":"i"}}"#.utf8)
             return [
+                Holder(content), Holder(Notice.content(content)), Holder(try #require(NoticeRequest(noticeBody))),
+                Holder(Payload.silent(secret)), Holder(HTTPBackend(http: client, url: "http://user:\(secret)@backend")),
+                Holder(NextcloudOrigin.Configuration(serverURL: "https://cloud", backendToken: secret)),
                 Holder(registration), Holder(notification), Holder(info), Holder(request), Holder(answer), Holder(push), Holder(pushTarget),
                 Holder(QueryableRegistration(registration)), Holder(stored), Holder(gatewayNotification), Holder(queued), Holder(dead),
                 Holder(

@@ -4,14 +4,19 @@ import GatewayHTTP
 import GatewayServer
 import HTTPClient
 import Logging
+import NextcloudOrigin
 import NextcloudProxy
 import SoftphonePNM
+import StatusCrypto
 import Store
 
 /// What the gateways are made of.
 struct GatewayParts {
-    var store: any GatewayOutbox & ProxyStore
+    var store: any GatewayOutbox & ProxyStore & OriginStore
+    var identity: PrivateKey
     var delivery: DeliveryLoop?
+    /// Of the Nextcloud origin.
+    var proxyDelivery: ProxyDelivery?
     var http: HTTPClient
     var clock: ContinuousClock
     var wallClock: WallClock
@@ -32,11 +37,27 @@ extension GatewaySettings {
                     proof: HTTPIdentityProof(http: parts.http, trustedHosts: nextcloudProxy.proofHosts), clock: parts.clock,
                     wallClock: parts.wallClock, logger: parts.logger))
         }
+        if let nextcloudOrigin {
+            gateways.append(
+                NextcloudOrigin(
+                    configuration: nextcloudOrigin.configuration, store: parts.store,
+                    backend: HTTPBackend(http: parts.http, url: nextcloudOrigin.authenticationURL),
+                    sealingKey: parts.identity.sealingKey(for: "nextcloud user keys"), clock: parts.clock, wallClock: parts.wallClock,
+                    logger: parts.logger, onWaiting: { [proxyDelivery = parts.proxyDelivery] in proxyDelivery?.wake($0) }))
+        }
         if let softphoneApps {
             gateways.append(SoftphoneGateway(apps: softphoneApps, outbox: outbox, logger: parts.logger))
         }
         return GatewayServer(
             configuration: .init(host: listen.host, port: listen.port, clientAddress: ClientAddress(trustedProxies: trustedProxies)),
             gateways: gateways, clock: parts.clock, logger: parts.logger, onListening: onListening)
+    }
+}
+
+extension PrivateKey {
+    /// A key for one purpose that follows from the server's: nothing else has to be kept, and whoever has only the database cannot open it.
+    fileprivate func sealingKey(for purpose: String) -> SymmetricKey {
+        let key = withExposedBytes { FixedBytes<32>($0) } ?? FixedBytes()
+        return SymmetricKey(HMACSHA256.authenticationCode(for: Array(purpose.utf8).span, key: key))
     }
 }

@@ -1,7 +1,9 @@
 import GatewayHTTP
 package import HTTPClient
+package import NextcloudOrigin
 package import NextcloudProxy
 import Notifications
+import RSA
 package import SoftphonePNM
 
 /// The section `gateways`.
@@ -13,9 +15,17 @@ package struct GatewaySettings: Sendable {
         package var proofHosts: Set<String>
     }
 
+    /// The server of Nextcloud's apps.
+    package struct Origin: Sendable {
+        package var configuration: NextcloudOrigin.Configuration
+        /// Where the backend says who a client is.
+        package var authenticationURL: String
+    }
+
     package var listen: ListenAddress
     package var trustedProxies: Set<IPAddress>
     package var nextcloudProxy: Proxy?
+    package var nextcloudOrigin: Origin?
     package var softphoneApps: [String: SoftphoneApp]?
 }
 
@@ -28,9 +38,11 @@ extension Settings {
         let trustedProxies = reader.list(
             "gateways.trustedProxies", default: [], expected: "a list of IP addresses", parse: { IPAddress($0) }, show: { $0.description })
         let proxy = nextcloudProxy(&reader)
+        let origin = nextcloudOrigin(&reader)
         let apps = softphoneApps(&reader)
         guard let listen else { return nil }
-        return GatewaySettings(listen: listen, trustedProxies: Set(trustedProxies), nextcloudProxy: proxy, softphoneApps: apps)
+        return GatewaySettings(
+            listen: listen, trustedProxies: Set(trustedProxies), nextcloudProxy: proxy, nextcloudOrigin: origin, softphoneApps: apps)
     }
 
     private static func nextcloudProxy(_ reader: inout SettingsReader) -> GatewaySettings.Proxy? {
@@ -70,6 +82,32 @@ extension Settings {
         noteTopic(topic, of: platform, key, &reader)
         if platform == .android, voipTopic != nil { reader.note("\(key).voipTopic: only ios has topics") }
         return AppRule(userAgent: userAgent, token: token, platform: platform, topic: topic, voipTopic: voipTopic)
+    }
+
+    private static func nextcloudOrigin(_ reader: inout SettingsReader) -> GatewaySettings.Origin? {
+        let section = "gateways.nextcloudOrigin"
+        guard reader.has(section: section) else { return nil }
+        for (key, what) in [
+            ("serverURL", "the URL of the server that the apps know"), ("authentication.url", "where the backend is asked"),
+        ]
+        where !reader.isSet("\(section).\(key)") {
+            reader.note("\(section).\(key): expected \(what)")
+        }
+        if !reader.isSet("\(section).backendToken"), !reader.isSet("\(section).backendTokenFile") {
+            reader.note("\(section).backendTokenFile: expected the file with what the backend shows at /notify")
+        }
+        let serverURL = reader.url("\(section).serverURL")
+        let authenticationURL = reader.url("\(section).authentication.url")
+        let backendToken = reader.secret("\(section).backendToken")
+        let allowsLocalProxies = reader.bool("\(section).allowLocalProxies", default: false)
+        let padding = reader.choice("\(section).padding", default: RSAPadding.oaep)
+        let pushServer = reader.url("\(section).pushServer")
+        guard let serverURL, let authenticationURL, let backendToken else { return nil }
+        return GatewaySettings.Origin(
+            configuration: NextcloudOrigin.Configuration(
+                serverURL: serverURL, backendToken: backendToken, allowsLocalProxies: allowsLocalProxies, padding: padding,
+                pushServer: pushServer.map { ProxyURL(trusted: $0) }),
+            authenticationURL: authenticationURL)
     }
 
     private static func softphoneApps(_ reader: inout SettingsReader) -> [String: SoftphoneApp]? {

@@ -99,7 +99,10 @@ package struct Settings: Sendable {
 
         registrationPolicy = RegistrationPolicy(
             acceptRetransmission: reader.bool("registration.acceptRetransmission", default: true), apnTopics: Self.apnTopics(&reader),
-            maximumStoredByteCount: maximumStoredByteCount)
+            maximumStoredByteCount: maximumStoredByteCount,
+            lifetime: reader.duration(
+                "registration.lifetime", default: RegistrationPolicy().lifetime,
+                in: .seconds(30 * 86_400)...Duration.seconds(3_650 * 86_400)))
         // Apple must take them: one that it refuses is no stranger's invention.
         delivery?.knownTopics = registrationPolicy.apnTopics ?? []
 

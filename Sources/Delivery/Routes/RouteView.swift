@@ -5,6 +5,8 @@ struct RouteView: Sendable, Equatable {
     let storeTrouble: String?
     /// Whether gorush was asked at all: before that, nobody knows.
     let hasProbed: Bool
+    /// A success is one of Apple's or Google's.
+    let provesDeliveries: Bool
     /// Verdicts on devices are not believed.
     let isSurge: Bool
     /// What will lose pushes though all seems well.
@@ -20,6 +22,7 @@ struct RouteView: Sendable, Equatable {
         deliveryTroubles = state.troubles(at: now)
         storeTrouble = state.storeTrouble
         hasProbed = state.hasProbed
+        provesDeliveries = state.hasProbed && state.successIsProof
         isSurge = state.isSurge(at: now)
         warnings = state.warnings(at: now)
         refusesCredentials = state.refusesCredentials(at: now)

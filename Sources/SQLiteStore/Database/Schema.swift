@@ -33,6 +33,8 @@ struct Schema {
         migrator.registerMigration("pushes-by-target") { try $0.execute(sql: Self.pushesByTarget) }
         migrator.registerMigration("tombstones") { try $0.execute(sql: Self.tombstones) }
         migrator.registerMigration("deliveries") { try $0.execute(sql: Self.deliveries) }
+        migrator.registerMigration("superseded-replies") { try $0.execute(sql: Self.supersededReplies) }
+        migrator.registerMigration("nextcloud-origin") { try $0.execute(sql: Self.nextcloudOrigin) }
         return migrator
     }
 
@@ -95,6 +97,14 @@ struct Schema {
         ALTER TABLE registration ADD COLUMN allowed_mentions_chats BLOB;
         """
 
+    private static let supersededReplies = """
+        -- Of answers to registrations, which a newer one of the same client replaces: the recipient and the id of its installation, which
+        -- is NULL where nobody can tell it.
+        ALTER TABLE unfinished_message ADD COLUMN recipient_prefix INTEGER;
+        ALTER TABLE unfinished_message ADD COLUMN installation_prefix INTEGER;
+        CREATE INDEX unfinished_message_by_recipient ON unfinished_message (recipient_prefix) WHERE recipient_prefix IS NOT NULL;
+        """
+
     /// What has worked is told from what strangers invent.
     private static let deliveries = """
         -- When Apple or Google last took a push for the token and the bundle id, to the day; NULL: never.
@@ -134,6 +144,43 @@ struct Schema {
         CREATE INDEX nextcloud_device_by_token ON nextcloud_device (substr(token, 1, 16)) WHERE removed_at IS NULL;
         CREATE INDEX nextcloud_device_by_voip_token ON nextcloud_device (substr(voip_token, 1, 16)) WHERE voip_token IS NOT NULL;
         CREATE INDEX nextcloud_device_removed ON nextcloud_device (removed_at) WHERE removed_at IS NOT NULL;
+        """
+
+    private static let nextcloudOrigin = """
+        -- Users of the Nextcloud origin: the key that signs for each.
+        CREATE TABLE nextcloud_origin_key (
+            user TEXT PRIMARY KEY,
+            sealed BLOB NOT NULL                    -- PKCS#1, under a key that follows from the server's
+        ) STRICT, WITHOUT ROWID;
+
+        -- Their devices. No number is given twice, here and below: an answer that comes late must find no other.
+        CREATE TABLE nextcloud_origin_device (
+            id INTEGER PRIMARY KEY AUTOINCREMENT,
+            user TEXT NOT NULL,
+            token_id INTEGER NOT NULL,              -- the app password
+            identifier TEXT NOT NULL,
+            public_key BLOB NOT NULL,               -- SubjectPublicKeyInfo
+            push_token_hash TEXT NOT NULL,
+            proxy TEXT NOT NULL,
+            app_type TEXT NOT NULL,
+            last_seen INTEGER,
+            created_at INTEGER NOT NULL,
+            UNIQUE (user, token_id)
+        ) STRICT;
+
+        -- Pushes to them that wait.
+        CREATE TABLE nextcloud_origin_push (
+            id INTEGER PRIMARY KEY AUTOINCREMENT,
+            device INTEGER NOT NULL,
+            proxy TEXT NOT NULL,                    -- the device's, in whose queue it stands
+            subject TEXT NOT NULL,
+            signature TEXT NOT NULL,
+            priority TEXT NOT NULL,
+            kind TEXT NOT NULL,
+            expires_at INTEGER NOT NULL
+        ) STRICT;
+        CREATE INDEX nextcloud_origin_push_by_proxy ON nextcloud_origin_push (proxy);
+        CREATE INDEX nextcloud_origin_push_by_device ON nextcloud_origin_push (device);
         """
 
     private static let pushesByTarget = """

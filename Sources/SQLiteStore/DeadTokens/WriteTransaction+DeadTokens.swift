@@ -31,39 +31,61 @@ extension WriteTransaction {
         // The `+` keeps SQLite from putting the token into substr() for the column, which would hide the index from it.
         let dead = try database.all(
             """
-            SELECT registration.id, plain, prefixed, key_hash, plaintext_digest, chat_lists, allowed_keys,
-                installation_id, version, token_type, enabled, allow_from_contacts_only, block_mentions,
-                access_token, device_token, apn_topic, grant_signature
-            FROM registration JOIN query_topic ON query_topic.registration = registration.id
-            LEFT JOIN registration_lists ON registration_lists.registration = registration.id
+            \(Self.selectRegistration)
             WHERE substr(device_token, 1, 16) = substr(?1, 1, 16) AND is_live = 1
                 AND +device_token = ?1 AND token_type = ?2 AND (apn_topic = ?3 OR token_type <> \(TokenType.apn.rawValue))
                 AND CASE registration.id WHEN ?4 THEN version = ?5 ELSE updated_at < ?6 END
             """,
             token.text, token.type, token.apnTopic, token.tried?.row, token.tried?.version, token.attemptedAt
-        ) { row in
-            let changed = ChangedRegistration(registration: try row.next(), topics: try row.nextTopics())
-            let (keyHash, digest): (Digest64, Digest32) = (try row.next(), try row.next())
-            return (changed, Registration(keyHash: keyHash, content: try row.nextRegistration(), plaintextDigest: digest))
-        }
-        for (changed, registration) in dead {
-            try database.run(
-                """
-                INSERT INTO dead_registration (
-                    died_at, reason, route, plain_topic, prefixed_topic, key_hash, plaintext_digest, content)
-                VALUES (?, ?, ?, ?, ?, ?, ?, ?)
-                """,
-                now, token.reason, token.route, changed.topics.plain, changed.topics.prefixed, registration.keyHash,
-                registration.plaintextDigest, registration.content.encoded())
-            let version = StoredVersion(
-                version: registration.content.version, plaintextDigest: registration.plaintextDigest, isRegistered: true)
-            try unregister(
-                registration.installation, replacing: StoredInstallation(row: changed.registration, version: version),
-                version: version.version, plaintextDigest: version.plaintextDigest, at: now)
-        }
-        return dead.map(\.0)
+        ) { try $0.nextLiveRegistration() }
+        for registration in dead { try unregister(registration, reason: token.reason, route: token.route, at: now) }
+        return dead.map(\.changed)
     }
+
+    /// Unregisters what was not used since a time.
+    ///
+    /// - Parameter rows: that are looked at.
+    func unregister(unusedSince oldest: Timestamp, among rows: ClosedRange<Int64>, at now: Timestamp) throws -> [ChangedRegistration] {
+        let unused = try database.all(
+            """
+            \(Self.selectRegistration)
+            WHERE registration.id BETWEEN ? AND ? AND is_live = 1 AND updated_at < ? AND coalesce(delivered_at, 0) < ?
+            """,
+            rows.lowerBound, rows.upperBound, oldest, oldest
+        ) { try $0.nextLiveRegistration() }
+        for registration in unused { try unregister(registration, reason: "unused", route: "", at: now) }
+        return unused.map(\.changed)
+    }
+
+    /// Leaves a copy, by which it can be restored.
+    private func unregister(_ live: LiveRegistration, reason: String, route: String, at now: Timestamp) throws {
+        let registration = live.registration
+        try database.run(
+            """
+            INSERT INTO dead_registration (
+                died_at, reason, route, plain_topic, prefixed_topic, key_hash, plaintext_digest, content)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+            """,
+            now, reason, route, live.changed.topics.plain, live.changed.topics.prefixed, registration.keyHash,
+            registration.plaintextDigest, registration.content.encoded())
+        let version = StoredVersion(
+            version: registration.content.version, plaintextDigest: registration.plaintextDigest, isRegistered: true)
+        try unregister(
+            registration.installation, replacing: StoredInstallation(row: live.changed.registration, version: version),
+            version: version.version, plaintextDigest: version.plaintextDigest, at: now)
+    }
+
+    private static let selectRegistration = """
+        SELECT registration.id, plain, prefixed, key_hash, plaintext_digest, chat_lists, allowed_keys,
+            installation_id, version, token_type, enabled, allow_from_contacts_only, block_mentions,
+            access_token, device_token, apn_topic, grant_signature
+        FROM registration JOIN query_topic ON query_topic.registration = registration.id
+        LEFT JOIN registration_lists ON registration_lists.registration = registration.id
+        """
 }
+
+/// A registration with its row and topics.
+private typealias LiveRegistration = (changed: ChangedRegistration, registration: Registration)
 
 extension Database {
     /// The token of a registration that is live and was last changed before a time.
@@ -79,6 +101,13 @@ extension Database {
 }
 
 extension RowCursor {
+    /// From the columns of `selectRegistration`.
+    fileprivate mutating func nextLiveRegistration() throws -> LiveRegistration {
+        let changed = ChangedRegistration(registration: try next(), topics: try nextTopics())
+        let (keyHash, digest): (Digest64, Digest32) = (try next(), try next())
+        return (changed, Registration(keyHash: keyHash, content: try nextRegistration(), plaintextDigest: digest))
+    }
+
     /// A registration as its client sent it, from the next twelve columns.
     fileprivate mutating func nextRegistration() throws -> PushNotificationRegistration {
         var content = try nextMessage(PushNotificationRegistration.self)

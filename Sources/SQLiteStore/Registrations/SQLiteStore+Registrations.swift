@@ -12,6 +12,7 @@ extension SQLiteStore {
                 if isLive { counts.live[type ?? .unknown] = count } else { counts.tombstones += count }
             }
             counts.nextcloud = try database.count("SELECT count(*) FROM nextcloud_device WHERE removed_at IS NULL")
+            counts.nextcloudOrigin = try database.count("SELECT count(*) FROM nextcloud_origin_device")
             return counts
         }
     }

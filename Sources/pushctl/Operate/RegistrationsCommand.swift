@@ -21,6 +21,7 @@ struct RegistrationsCommand: AsyncParsableCommand {
         var firebase: Int
         var unregistered: Int
         var nextcloud: Int
+        var nextcloudOrigin: Int
     }
 
     private struct Summary: Encodable {
@@ -54,12 +55,12 @@ struct RegistrationsCommand: AsyncParsableCommand {
     private func printCounts() async throws {
         let counts = try await database.withStore { try await $0.registrationCounts() }
         let result = Counts(
-            apn: counts.live[.apn] ?? 0, firebase: counts.live[.firebase] ?? 0, unregistered: counts.tombstones, nextcloud: counts.nextcloud
-        )
+            apn: counts.live[.apn] ?? 0, firebase: counts.live[.firebase] ?? 0, unregistered: counts.tombstones,
+            nextcloud: counts.nextcloud, nextcloudOrigin: counts.nextcloudOrigin)
         try output.print(result) {
             [
                 "apn           \(result.apn)", "firebase      \(result.firebase)", "unregistered  \(result.unregistered)",
-                "nextcloud     \(result.nextcloud)",
+                "nextcloud     \(result.nextcloud)", "origin        \(result.nextcloudOrigin)",
             ]
         }
     }

@@ -49,6 +49,13 @@ import Testing
         #expect(route.next(at: .seconds(5)) == .look(requests: 32, batch: nil))
     }
 
+    @Test(arguments: [(nil, false), ("{}", true), ("core: {sync: true}", true), ("core: {sync: false}", false)])
+    func `Deliveries are proven by a gorush that does not say otherwise`(core: String?, isProof: Bool) {
+        var route = route()
+        if let core { route.handle(.probed(instance(core)), at: .zero) }
+        #expect(RouteView(route, at: .zero).provesDeliveries == isProof)
+    }
+
     @Test func `A queue is looked at until nothing is due, and then when the next is due`() {
         var route = started()
         #expect(route.next(at: .zero) == .look(requests: 32, batch: nil))

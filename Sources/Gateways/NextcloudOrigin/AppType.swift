@@ -1,0 +1,17 @@
+/// Which of Nextcloud's apps a device runs, by its `User-Agent`.
+package enum AppType: String, Sendable, Equatable {
+    case talk
+    case nextcloud
+    case unknown
+
+    package init(userAgent: String) {
+        if userAgent.starts(with: /Mozilla\/5\.0 \((?:Android|iOS)\) Nextcloud-Talk v/) {
+            self = .talk
+        } else if userAgent.starts(with: /Mozilla\/5\.0 \((?:Android\) (?:ownCloud|Nextcloud)-android|iOS\) (?:ownCloud|Nextcloud)-iOS)\//)
+        {
+            self = .nextcloud
+        } else {
+            self = .unknown
+        }
+    }
+}

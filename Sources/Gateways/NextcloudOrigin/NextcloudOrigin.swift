@@ -1,0 +1,142 @@
+package import Envelope
+import Foundation
+package import GatewayHTTP
+import HTTPClient
+package import Logging
+package import RSA
+package import StatusCrypto
+import Synchronization
+
+/// What a Nextcloud server is to its apps, as far as pushes go: devices are registered here, and what the operator's backend reports is sent
+/// to their proxies (GATEWAY_PROTOCOLS.md §4). The backend vouches for users.
+package final class NextcloudOrigin: Gateway {
+    package struct Configuration: Sendable {
+        /// Cloud ids are `uid@host`.
+        package var serverURL: String
+        /// What the backend shows at `/notify`.
+        package var backendToken: String
+        package var allowsLocalProxies: Bool
+        package var padding: RSAPadding
+        /// Where registrations of the v3 draft are pushed to; nil: there is no v3.
+        package var pushServer: ProxyURL?
+
+        package init(
+            serverURL: String, backendToken: String, allowsLocalProxies: Bool = false, padding: RSAPadding = .oaep,
+            pushServer: ProxyURL? = nil
+        ) {
+            self.serverURL = serverURL
+            self.backendToken = backendToken
+            self.allowsLocalProxies = allowsLocalProxies
+            self.padding = padding
+            self.pushServer = pushServer
+        }
+    }
+
+    /// Each request of a client costs one at the backend, which may be guessing a password.
+    static let sessionsPerMinute = 60
+
+    let configuration: Configuration
+    let store: any OriginStore
+    let keys: UserKeys
+    let wallClock: WallClock
+    let logger: Logger
+    let onWaiting: @Sendable (Set<String>) -> Void
+    private let backend: any Backend
+    private let elapsed: @Sendable () -> Duration
+    private let sessions = Mutex(RateLimiter(sessionsPerMinute, every: .seconds(60)))
+
+    /// - Parameters:
+    ///   - sealingKey: of the users' keys in the store.
+    ///   - clock: for limits.
+    ///   - onWaiting: something may wait for these proxies.
+    package init(
+        configuration: Configuration, store: any OriginStore, backend: any Backend, sealingKey: SymmetricKey, clock: some Clock<Duration>,
+        wallClock: WallClock, logger: Logger, onWaiting: @escaping @Sendable (Set<String>) -> Void
+    ) {
+        self.configuration = configuration
+        self.store = store
+        self.backend = backend
+        keys = UserKeys(store: store, sealingKey: sealingKey)
+        let origin = clock.now
+        elapsed = { origin.duration(to: clock.now) }
+        self.wallClock = wallClock
+        self.logger = logger
+        self.onWaiting = onWaiting
+    }
+
+    package func answer(_ request: GatewayRequest) async -> GatewayAnswer? {
+        do {
+            if request.path == "/notify" { return try await notify(request) }
+            guard request.path.hasPrefix(Self.prefix) else { return nil }
+            return try await ocs(request).answer(asJSON: Self.wantsJSON(request))
+        } catch let error as GatewayRequest.BodyError {
+            return GatewayAnswer(error)
+        } catch let error as TooManyRequests {
+            return .tooManyRequests(error.retryAfter)
+        } catch is BackendError {
+            logger.error("the backend of the Nextcloud origin does not say who a request comes from")
+            return .text(502, "Bad Gateway")
+        } catch {
+            logger.error("the Nextcloud origin cannot answer", metadata: ["error": "\(error)"])
+            return .unavailable
+        }
+    }
+
+    // MARK: OCS
+
+    private static let prefix = "/ocs/v2.php"
+    private static let proofPath = "/identityproof/key/"
+
+    private static func wantsJSON(_ request: GatewayRequest) -> Bool {
+        let format = FormFields.read(Array(request.query.utf8))?.last { $0.name == "format" }?.value
+        return format.map { $0 == "json" } ?? request.headers["Accept"]?.lowercased().contains("application/json") ?? false
+    }
+
+    private func ocs(_ request: GatewayRequest) async throws -> OCSAnswer {
+        // Browsers cannot be made to send it, so nobody acts in a user's name by a link.
+        guard request.headers["OCS-APIRequest"] == "true" || request.headers["Authorization"]?.hasPrefix("Bearer ") == true else {
+            return .csrf
+        }
+        let path = request.path.dropFirst(Self.prefix.count)
+        switch (request.method, path) {
+        case ("GET", "/cloud/capabilities"): return capabilities
+        case ("GET", _) where path.hasPrefix(Self.proofPath): return try await identityProof(of: path.dropFirst(Self.proofPath.count))
+        case ("POST", "/apps/notifications/api/v2/push"): return try await register(request, .v2)
+        case ("DELETE", "/apps/notifications/api/v2/push"): return try await unregister(request)
+        case ("POST", "/apps/notifications/api/v3/push"):
+            guard let pushServer = configuration.pushServer else { return .notFound }
+            return try await register(request, .v3(pushServer: pushServer))
+        case ("DELETE", "/apps/notifications/api/v3/push"):
+            guard let pushServer = configuration.pushServer else { return .notFound }
+            return try await unregisterByKey(request, .v3(pushServer: pushServer))
+        default: return .notFound
+        }
+    }
+
+    private var capabilities: OCSAnswer {
+        let endpoints = configuration.pushServer == nil ? [] : ["push"]
+        let notifications = OCSAnswer.Value.object([
+            ("ocs-endpoints", .texts(endpoints)), ("push", .texts(["devices", "object-data", "delete"])),
+        ])
+        return OCSAnswer(200, .object([("capabilities", .object([("notifications", notifications)]))]))
+    }
+
+    private func identityProof(of encoded: Substring) async throws -> OCSAnswer {
+        guard let user = String(encoded).removingPercentEncoding, let key = try await keys.find(user) else {
+            return OCSAnswer(404, .texts(["User not found"]))
+        }
+        return OCSAnswer(200, .object([("public", .text(key.publicKey.pem))]))
+    }
+
+    private struct TooManyRequests: Error {
+        let retryAfter: Duration
+    }
+
+    /// - Returns: nil: nobody vouches for the client.
+    func session(_ request: GatewayRequest) async throws -> Session? {
+        guard let authorization = request.headers["Authorization"] else { return nil }
+        let now = elapsed()
+        if let wait = sessions.withLock({ $0.take(for: request.client, at: now) }) { throw TooManyRequests(retryAfter: wait) }
+        return try await backend.session(authorization: authorization)
+    }
+}

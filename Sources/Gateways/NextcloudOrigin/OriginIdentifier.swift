@@ -1,0 +1,20 @@
+import RSA
+import StatusCrypto
+
+/// What names a device to its proxy: the account and the app password, hashed and signed (GATEWAY_PROTOCOLS.md §1).
+struct OriginIdentifier: Sendable, Equatable {
+    private let preimage: [UInt8]
+
+    /// - Parameter server: the origin's URL.
+    init(user: String, server: String, tokenID: Int64) {
+        // Only this scheme goes; others stay part of the cloud id.
+        var host = server.hasPrefix("https://") ? server.dropFirst("https://".count) : server[...]
+        while host.hasSuffix("/") { host.removeLast() }
+        if host.hasSuffix("/index.php") { host.removeLast("/index.php".count) }
+        preimage = Array("[\(PHPJSON.string("\(user)@\(host)")),\(tokenID)]".utf8)
+    }
+
+    var text: String { base64(SHA512.hash(preimage).bytes) }
+
+    func signature(by key: RSAPrivateKey) -> String { base64(key.signature(of: preimage)) }
+}

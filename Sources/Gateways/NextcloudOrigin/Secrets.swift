@@ -1,0 +1,8 @@
+import Redaction
+
+extension HTTPBackend: HoldsSecret {}
+extension NextcloudOrigin.Configuration: HoldsSecret {}
+extension Notice: HoldsSecret {}
+extension NoticeContent: HoldsSecret {}
+extension NoticeRequest: HoldsSecret {}
+extension Payload: HoldsSecret {}

@@ -1,0 +1,153 @@
+import Envelope
+import GRDB
+package import NextcloudOrigin
+import Notifications
+import RSA
+import Store
+
+extension SQLiteStore: OriginStore {
+    // MARK: Users and devices
+
+    package func originUserKey(of user: String) async throws -> [UInt8]? {
+        try await read { try $0.userKey(of: user) }
+    }
+
+    package func addOriginUserKey(_ sealed: [UInt8], of user: String) async throws -> [UInt8] {
+        try await queue.perform { transaction in
+            try transaction.database.run(
+                "INSERT INTO nextcloud_origin_key (user, sealed) VALUES (?, ?) ON CONFLICT DO NOTHING", user, sealed)
+            return try transaction.database.userKey(of: user) ?? sealed
+        }
+    }
+
+    package func originDevices(of user: String) async throws -> [OriginDevice] {
+        try await read { try $0.originDevices(of: user) }
+    }
+
+    package func changeOriginDevices<Result: Sendable>(
+        of user: String, _ decide: @escaping @Sendable ([OriginDevice]) -> (OriginChange, Result)
+    ) async throws -> Result {
+        try await queue.perform { transaction in
+            let (change, result) = decide(try transaction.database.originDevices(of: user))
+            for tokenID in change.removed {
+                guard let device = try transaction.database.originDevice(of: user, tokenID) else { continue }
+                try transaction.removeOriginDevice(device)
+            }
+            if let device = change.put { try transaction.put(device) }
+            return result
+        }
+    }
+
+    // MARK: The queue
+
+    package func acceptOriginPushes(_ pushes: [OriginPush], of user: String) async throws {
+        try await queue.perform { transaction in
+            let database = transaction.database
+            let waiting = try database.count("SELECT count(*) FROM nextcloud_origin_push")
+            guard waiting < maximumWaitingOriginPushCount else { throw StoreError.queueFull }
+            for push in pushes {
+                try database.run(
+                    """
+                    INSERT INTO nextcloud_origin_push (device, proxy, subject, signature, priority, kind, expires_at)
+                    SELECT id, proxy, ?, ?, ?, ?, ? FROM nextcloud_origin_device WHERE user = ? AND token_id = ?
+                    """,
+                    push.subject, push.signature, push.priority.rawValue, push.kind.rawValue, push.expiresAt, user, push.tokenID)
+            }
+        }
+    }
+
+    package func originProxies() async throws -> Set<String> {
+        Set(try await read { try $0.all("SELECT DISTINCT proxy FROM nextcloud_origin_push") { try $0.next(String.self) } })
+    }
+
+    package func waitingOriginPushes(to proxy: String, limit: Int) async throws -> [WaitingOriginPush] {
+        try await read { database in
+            try database.all(
+                """
+                SELECT push.id, device.id, identifier, push_token_hash, token_id, subject, signature, priority, kind, expires_at
+                FROM nextcloud_origin_push AS push JOIN nextcloud_origin_device AS device ON device.id = push.device
+                WHERE push.proxy = ? ORDER BY push.id LIMIT ?
+                """,
+                proxy, limit
+            ) { row in
+                try WaitingOriginPush(
+                    id: row.next(), device: row.next(), deviceIdentifier: row.next(), pushTokenHash: row.next(), push: OriginPush(&row))
+            }
+        }
+    }
+
+    package func settleOriginPushes(_ finished: [WaitingOriginPush], unknown: Set<String>) async throws {
+        try await queue.perform { transaction in
+            for push in finished {
+                try transaction.database.run("DELETE FROM nextcloud_origin_push WHERE id = ?", push.id)
+                guard unknown.contains(push.deviceIdentifier) else { continue }
+                let isSame = try transaction.database.count(
+                    "SELECT count(*) FROM nextcloud_origin_device WHERE id = ? AND push_token_hash = ?", push.device, push.pushTokenHash)
+                if isSame > 0 { try transaction.removeOriginDevice(push.device) }
+            }
+        }
+    }
+}
+
+extension WriteTransaction {
+    fileprivate func put(_ device: OriginDevice) throws {
+        try database.run(
+            """
+            INSERT INTO nextcloud_origin_device (
+                user, token_id, identifier, public_key, push_token_hash, proxy, app_type, last_seen, created_at)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+            ON CONFLICT (user, token_id) DO UPDATE SET
+                identifier = excluded.identifier, public_key = excluded.public_key, push_token_hash = excluded.push_token_hash,
+                proxy = excluded.proxy, app_type = excluded.app_type, last_seen = excluded.last_seen, created_at = excluded.created_at
+            """,
+            device.user, device.tokenID, device.identifier, device.publicKey.der, device.pushTokenHash, device.proxy,
+            device.appType.rawValue, device.lastSeen, device.createdAt)
+        guard let id = try database.originDevice(of: device.user, device.tokenID) else { return }
+        try database.run("UPDATE nextcloud_origin_push SET proxy = ? WHERE device = ?", device.proxy, id)
+    }
+
+    fileprivate func removeOriginDevice(_ id: Int64) throws {
+        try database.run("DELETE FROM nextcloud_origin_push WHERE device = ?", id)
+        try database.run("DELETE FROM nextcloud_origin_device WHERE id = ?", id)
+    }
+}
+
+extension Database {
+    fileprivate func userKey(of user: String) throws -> [UInt8]? {
+        try first("SELECT sealed FROM nextcloud_origin_key WHERE user = ?", user) { try $0.next([UInt8].self) }
+    }
+
+    fileprivate func originDevice(of user: String, _ tokenID: Int64) throws -> Int64? {
+        try first("SELECT id FROM nextcloud_origin_device WHERE user = ? AND token_id = ?", user, tokenID) { try $0.next(Int64.self) }
+    }
+
+    fileprivate func originDevices(of user: String) throws -> [OriginDevice] {
+        try all(
+            """
+            SELECT token_id, identifier, public_key, push_token_hash, proxy, app_type, last_seen, created_at FROM nextcloud_origin_device
+            WHERE user = ? ORDER BY token_id
+            """,
+            user
+        ) { row in
+            let (tokenID, identifier): (Int64, String) = (try row.next(), try row.next())
+            guard let publicKey = RSAPublicKey(der: try row.next()) else { throw StoreError.damaged }
+            let (hash, proxy): (String, String) = (try row.next(), try row.next())
+            guard let appType = AppType(rawValue: try row.next()) else { throw StoreError.damaged }
+            return OriginDevice(
+                user: user, tokenID: tokenID, identifier: identifier, publicKey: publicKey, pushTokenHash: hash, proxy: proxy,
+                appType: appType, lastSeen: try row.next(), createdAt: try row.next())
+        }
+    }
+}
+
+extension OriginPush {
+    /// The columns from `token_id` on.
+    fileprivate init(_ row: inout RowCursor) throws {
+        let (tokenID, subject, signature): (Int64, String, String) = (try row.next(), try row.next(), try row.next())
+        guard let priority = GatewayNotification.Priority(rawValue: try row.next()),
+            let kind = GatewayNotification.Kind(rawValue: try row.next())
+        else { throw StoreError.damaged }
+        self.init(
+            tokenID: tokenID, subject: subject, signature: signature, priority: priority, kind: kind, expiresAt: try row.next())
+    }
+}

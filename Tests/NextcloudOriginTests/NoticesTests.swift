@@ -1,0 +1,151 @@
+import Envelope
+import Foundation
+import GatewayHTTP
+import HTTPClient
+import RSA
+import SQLiteStore
+import TestSupport
+import Testing
+
+@testable import NextcloudOrigin
+
+/// `POST /notify`, and the way of what it says to the devices' proxies (GATEWAY_PROTOCOLS.md §4.5, §4.6).
+@Suite(.safetyNet)
+struct NoticesTests {
+    static let hello = #"{"nid":7,"app":"spreed","subject":"Hello","type":"chat","id":"t0k3n"}"#
+
+    @Test func `only the backend may tell, and only in its form`() async throws {
+        try await withOrigin { world async throws in
+            #expect(try await world.notify(#"{"uid":"alice","delete":"all"}"#, token: "secre") == 401)
+            #expect(try await world.notify(#"{"uid":"alice","delete":"all"}"#, token: "") == 401)
+            #expect(try await world.client.send(.post, "/notify", "{}").status == 401)
+            #expect(try await world.client.send(.get, "/notify").status == 405)
+            #expect(try await world.notify(#"{"uid":"alice","delete":[1.5],"app":"x"}"#) == 400)
+            #expect(try await world.notify(String(repeating: " ", count: (64 << 10) + 1)) == 413)
+            // Nobody knows such a user.
+            #expect(try await world.notify(#"{"uid":"alice","delete":"all"}"#) == 202)
+            #expect(try await world.store.originProxies().isEmpty)
+        }
+    }
+
+    @Test func `a notification reaches the proxy, and the device reads it`() async throws {
+        try await withOrigin { world async throws in
+            let registered = try await world.register("alice_talk_ios")
+            #expect(try await world.notify(7) == 202)
+            let entry = try #require(await world.proxy.requests.wait(for: 1)[0].first)
+            #expect(OriginWorld.read(entry) == Self.hello)
+            let key = try #require(registered.json?["ocs"]?["data"]?["publicKey"]?.string.flatMap { RSAPublicKey(pem: $0) })
+            let (subject, signature) = (try OriginWorld.bytes(entry["subject"]), try OriginWorld.bytes(entry["signature"]))
+            #expect(key.isValidSignature(signature, of: subject))
+            #expect(entry["deviceIdentifier"] == registered.json?["ocs"]?["data"]?["deviceIdentifier"])
+            #expect(entry["pushTokenHash"]?.string == GatewayVectors.token("talk_ios_combined").pushTokenHash)
+            #expect(entry["priority"] == "high" && entry["type"] == "alert")
+        }
+    }
+
+    @Test func `what waits for one proxy goes in one request, in its order`() async throws {
+        try await withOrigin { world async throws in
+            _ = try await world.register("alice_talk_ios")
+            world.proxy.answer.change { $0 = .unavailable }
+            #expect(try await world.notify(1) == 202)
+            await world.clock.sleepers { $0.contains { $0 <= .seconds(2) } }
+            _ = try await world.notify(2)
+            _ = try await world.notify(#"{"uid":"alice","delete":[1,2],"app":"spreed"}"#)
+            world.proxy.answer.change { $0 = OriginWorld.StubProxy.taken }
+            world.advance(by: .seconds(2))
+            let contents = await world.proxy.requests.wait(for: 2)[1].map { OriginWorld.read($0) }
+            #expect(contents.count == 3 && contents.last == #"{"nids":[1,2],"delete-multiple":true}"#)
+            try await world.waitUntilNothingWaits()
+        }
+    }
+
+    @Test(arguments: [nil, GatewayVectors.session("alice_talk_ios").deviceIdentifier])
+    func `a device that its proxy does not know is forgotten, and no other`(unknown: String?) async throws {
+        try await withOrigin { world async throws in
+            _ = try await world.register("alice_talk_ios")
+            _ = try await world.register("alice_files_ios", changing: ["devicePublicKey": GatewayVectors.key("device_ios").public_spki_pem])
+            world.proxy.answer.change { $0 = .json(200, #"{"unknown":["x"\#(unknown.map { ",\"\($0)\"" } ?? "")],"failed":1}"#) }
+            #expect(try await world.notify(#"{"uid":"alice","delete":"all"}"#) == 202)
+            await world.proxy.requests.wait { $0.joined().count == 2 }
+            try await world.waitUntilNothingWaits()
+            #expect(try await world.store.originDevices(of: "alice").count == (unknown == nil ? 2 : 1))
+        }
+    }
+
+    @Test func `4xx is final, and 429 is shown for an hour`() async throws {
+        try await withOrigin { world async throws in
+            _ = try await world.register("alice_talk_ios")
+            world.proxy.answer.change { $0 = .text(403, "Forbidden") }
+            _ = try await world.notify(1)
+            try await world.waitUntilNothingWaits()
+            #expect(world.delivery.warnings.isEmpty)
+            world.proxy.answer.change { $0 = .text(429, "Too Many Requests") }
+            _ = try await world.notify(2)
+            try await world.waitUntilNothingWaits()
+            #expect(world.delivery.warnings.count == 1 && world.delivery.warnings.first?.contains(world.proxyURL) == true)
+            #expect(world.proxy.requests.all.count == 2)
+            world.wallClock.advance(by: ProxyDelivery.warningTime)
+            #expect(world.delivery.warnings.isEmpty)
+        }
+    }
+
+    @Test func `what is too late is not sent: a call after a minute`() async throws {
+        try await withOrigin { world async throws in
+            _ = try await world.register("alice_talk_ios")
+            world.proxy.answer.change { $0 = .unavailable }
+            _ = try await world.notify(1, type: "call")
+            await world.clock.sleepers { $0.contains { $0 <= .seconds(2) } }
+            _ = try await world.notify(2)
+            world.proxy.answer.change { $0 = OriginWorld.StubProxy.taken }
+            world.advance(by: .seconds(60))
+            let requests = await world.proxy.requests.wait(for: 2)
+            #expect(requests.map { $0.map { $0["type"] } } == [["voip"], ["alert"]])
+            try await world.waitUntilNothingWaits()
+        }
+    }
+
+    @Test func `what was accepted waits for a proxy that is away, beyond a restart`() async throws {
+        let folder = try TemporaryFolder()
+        try await withOrigin(in: folder) { world async throws in
+            world.proxy.answer.change { $0 = .unavailable }
+            _ = try await world.register("alice_talk_ios")
+            #expect(try await world.notify(7) == 202)
+        }
+        try await withOrigin(in: folder) { world async throws in
+            // At another address now; what waits follows.
+            _ = try await world.register("alice_talk_ios")
+            let sent = await world.proxy.requests.wait(for: 1).joined()
+            #expect(sent.map { OriginWorld.read($0) } == [Self.hello])
+            #expect(sent.first?["deviceIdentifier"]?.string == GatewayVectors.session("alice_talk_ios").deviceIdentifier)
+        }
+    }
+
+    @Test func `an app password that is no longer takes its device and what waits for it`() async throws {
+        try await withOrigin { world async throws in
+            for session in ["alice_talk_ios", "alice_files_ios"] { _ = try await world.register(session) }
+            #expect(try await world.notify(#"{"uid":"alice","revoked":[42,1]}"#) == 202)
+            #expect(try await world.store.originDevices(of: "alice").map(\.tokenID) == [44])
+        }
+    }
+
+    @Test func `what fits no block is dropped, and the device stays`() async throws {
+        let log = LogLines()
+        try await withOrigin(logger: log.logger) { world async throws in
+            _ = try await world.register("alice_talk_ios")
+            let id = String(repeating: "i", count: 200)
+            let notice = #"{"uid":"alice","notification":{"nid":1,"app":"spreed","subject":"Hello","type":"chat","id":"\#(id)"}}"#
+            #expect(try await world.notify(notice) == 202)
+            #expect(log.all.contains { $0.hasPrefix("warning") && $0.contains("too long") })
+            #expect(try await world.store.originProxies().isEmpty)
+            #expect(try await world.store.originDevices(of: "alice").count == 1)
+        }
+    }
+}
+
+extension OriginWorld {
+    /// The proxy has answered for all there was, and the store knows.
+    func waitUntilNothingWaits() async throws {
+        // Each write of the store's is a change of its files.
+        try await FolderWatch(folder.url.path()).wait { try await store.originProxies().isEmpty }
+    }
+}

@@ -1,0 +1,124 @@
+import Envelope
+import NextcloudOrigin
+import Notifications
+import RSA
+import SQLiteStore
+import Store
+import TestSupport
+import Testing
+
+/// What the Nextcloud origin's store promises.
+@Suite(.safetyNet)
+struct OriginStoreTests {
+    private static func device(_ tokenID: Int64, user: String = "alice", proxy: String = "https://a", hash: String = "h1") -> OriginDevice {
+        OriginDevice(
+            user: user, tokenID: tokenID, identifier: "\(user) \(tokenID)", publicKey: GatewayVectors.publicKey("device_ios"),
+            pushTokenHash: hash, proxy: proxy, appType: .talk, lastSeen: tokenID == 1 ? nil : start, createdAt: start)
+    }
+
+    private static func push(_ tokenID: Int64, _ subject: String = "s") -> OriginPush {
+        OriginPush(tokenID: tokenID, subject: subject, signature: "x", priority: .high, kind: .voip, expiresAt: start)
+    }
+
+    private func put(_ device: OriginDevice, in store: any OriginStore) async throws {
+        try await store.changeOriginDevices(of: device.user) { _ in (OriginChange(put: device), ()) }
+    }
+
+    @Test func `a user's key is the first that was stored`() async throws {
+        try await withSQLiteStore { store async throws in
+            #expect(try await store.originUserKey(of: "alice") == nil)
+            #expect(try await store.addOriginUserKey([1], of: "alice") == [1])
+            #expect(try await store.addOriginUserKey([2], of: "alice") == [1])
+            #expect(try await store.addOriginUserKey([3], of: "bob") == [3])
+            #expect(try await store.originUserKey(of: "alice") == [1])
+        }
+    }
+
+    @Test func `a user has a device for each app password, and sees no others`() async throws {
+        try await withSQLiteStore { store async throws in
+            for device in [Self.device(1), Self.device(2), Self.device(1, user: "bob")] { try await put(device, in: store) }
+            let changed = Self.device(2, proxy: "https://b", hash: "h2")
+            let seen = try await store.changeOriginDevices(of: "alice") { (OriginChange(put: changed, removed: [1, 9]), $0) }
+            #expect(seen == [Self.device(1), Self.device(2)])
+            #expect(try await store.originDevices(of: "alice") == [changed])
+            #expect(try await store.originDevices(of: "bob") == [Self.device(1, user: "bob")])
+            #expect(try await store.registrationCounts().nextcloudOrigin == 2)
+        }
+    }
+
+    @Test func `pushes wait in their order by proxy, with their device as it is now`() async throws {
+        try await withSQLiteStore { store async throws in
+            for device in [Self.device(1), Self.device(2, proxy: "https://b")] { try await put(device, in: store) }
+            try await store.acceptOriginPushes([Self.push(2, "1"), Self.push(1, "2"), Self.push(2, "3"), Self.push(9)], of: "alice")
+            #expect(try await store.originProxies() == ["https://a", "https://b"])
+            #expect(try await store.waitingOriginPushes(to: "https://b", limit: 1).map(\.push) == [Self.push(2, "1")])
+            try await put(Self.device(2, proxy: "https://c", hash: "h2"), in: store)
+            #expect(try await store.waitingOriginPushes(to: "https://b", limit: 9).isEmpty)
+            let waiting = try await store.waitingOriginPushes(to: "https://c", limit: 9)
+            #expect(waiting.map(\.push) == [Self.push(2, "1"), Self.push(2, "3")])
+            #expect(waiting.allSatisfy { $0.pushTokenHash == "h2" && $0.deviceIdentifier == "alice 2" })
+        }
+    }
+
+    @Test func `what is settled is gone, and unknown devices with all that waits for them`() async throws {
+        try await withSQLiteStore { store async throws in
+            for device in [Self.device(1), Self.device(2)] { try await put(device, in: store) }
+            try await store.acceptOriginPushes([Self.push(1, "1"), Self.push(2, "2"), Self.push(1, "3"), Self.push(2, "4")], of: "alice")
+            let sent = try await store.waitingOriginPushes(to: "https://a", limit: 2)
+            try await store.settleOriginPushes(sent, unknown: ["alice 1", "bob 1"])
+            #expect(try await store.originDevices(of: "alice") == [Self.device(2)])
+            #expect(try await store.waitingOriginPushes(to: "https://a", limit: 9).map(\.push) == [Self.push(2, "4")])
+        }
+    }
+
+    @Test func `a device that has registered another token since is not the unknown one`() async throws {
+        try await withSQLiteStore { store async throws in
+            try await put(Self.device(1), in: store)
+            try await store.acceptOriginPushes([Self.push(1, "1")], of: "alice")
+            let sent = try await store.waitingOriginPushes(to: "https://a", limit: 9)
+            try await put(Self.device(1, hash: "h2"), in: store)
+            try await store.acceptOriginPushes([Self.push(1, "2")], of: "alice")
+            try await store.settleOriginPushes(sent, unknown: ["alice 1"])
+            #expect(try await store.waitingOriginPushes(to: "https://a", limit: 9).map(\.push) == [Self.push(1, "2")])
+        }
+    }
+
+    @Test func `an answer that comes late settles nothing that is new`() async throws {
+        try await withSQLiteStore { store async throws in
+            try await put(Self.device(1), in: store)
+            try await store.acceptOriginPushes([Self.push(1, "1")], of: "alice")
+            let sent = try await store.waitingOriginPushes(to: "https://a", limit: 9)
+            // Removed, and there again: neither number may be given twice.
+            try await store.changeOriginDevices(of: "alice") { _ in (OriginChange(removed: [1]), ()) }
+            #expect(try await store.originProxies().isEmpty)
+            try await put(Self.device(1), in: store)
+            try await store.acceptOriginPushes([Self.push(1, "2")], of: "alice")
+            try await store.settleOriginPushes(sent, unknown: ["alice 1"])
+            #expect(try await store.waitingOriginPushes(to: "https://a", limit: 9).map(\.push) == [Self.push(1, "2")])
+        }
+    }
+
+    @Test func `all of it survives a crash`() async throws {
+        let folder = try TemporaryFolder()
+        let crashed = try folder.open()
+        _ = try await crashed.addOriginUserKey([1], of: "alice")
+        try await put(Self.device(1), in: crashed)
+        try await crashed.acceptOriginPushes([Self.push(1)], of: "alice")
+        let store = try folder.open()
+        #expect(try await store.originUserKey(of: "alice") == [1])
+        #expect(try await store.waitingOriginPushes(to: "https://a", limit: 9).map(\.push) == [Self.push(1)])
+        await store.close()
+        await crashed.close()
+    }
+
+    @Test func `too much that waits is not accepted, none of it`() async throws {
+        try await withSQLiteStore { store async throws in
+            try await put(Self.device(1), in: store)
+            try await store.acceptOriginPushes(Array(repeating: Self.push(1), count: maximumWaitingOriginPushCount), of: "alice")
+            await #expect(throws: StoreError.queueFull) { try await store.acceptOriginPushes([Self.push(1)], of: "alice") }
+            let waiting = try await store.waitingOriginPushes(to: "https://a", limit: 1)
+            try await store.settleOriginPushes(waiting, unknown: [])
+            try await store.acceptOriginPushes([Self.push(1)], of: "alice")
+        }
+    }
+}

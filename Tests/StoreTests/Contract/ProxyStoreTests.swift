@@ -1,0 +1,110 @@
+import Envelope
+import NextcloudProxy
+import Notifications
+import RSA
+import SQLiteStore
+import StatusCrypto
+import Store
+import TestSupport
+import Testing
+
+/// What the store of the Nextcloud push proxy promises (GATEWAY_PROTOCOLS.md §2.2 to 2.4).
+@Suite(.safetyNet)
+struct ProxyStoreTests {
+    private static let attemptedAt = start.advanced(by: .seconds(60))
+
+    private static func device(_ number: Int, token: String = "token", voip: String? = "voip") -> Device {
+        Device(
+            identifier: DeviceIdentifier(hash(number)), userKey: GatewayVectors.publicKey("user_alice"), pushTokenHash: hash(number),
+            platform: .ios, token: token, topic: "topic", voipToken: voip, voipTopic: voip.map { _ in "topic.voip" }, createdAt: start,
+            updatedAt: start)
+    }
+
+    private func put(_ device: Device, in store: SQLiteStore, at now: Timestamp = start) async throws {
+        try await store.changeDevice(device.identifier, at: now) { _ in (.put(device), ()) }
+    }
+
+    /// Those that are registered, by their numbers.
+    private func known(_ numbers: ClosedRange<Int>, in store: SQLiteStore) async throws -> [Int: Device] {
+        let known = try await store.devices(Set(numbers.map { DeviceIdentifier(hash($0)) }), removedSince: start).known
+        return Dictionary(
+            uniqueKeysWithValues: numbers.compactMap { number in known[DeviceIdentifier(hash(number))].map { (number, $0) } })
+    }
+
+    @Test func `a device is found by all of its identifier, and stands in the place of the one before`() async throws {
+        try await withSQLiteStore { store async throws in
+            for number in 1...2 { try await put(Self.device(number), in: store) }
+            let changed = Self.device(2, token: "another", voip: nil)
+            let seen = try await store.changeDevice(changed.identifier, at: start) { (.put(changed), $0) }
+            #expect(seen == Self.device(2))
+            let same = try await store.changeDevice(changed.identifier, at: start) { (.none, $0) }
+            #expect(same == changed)
+            #expect(try await known(1...3, in: store) == [1: Self.device(1), 2: changed])
+        }
+    }
+
+    @Test func `a removed device is remembered for a day`() async throws {
+        try await withSQLiteStore { store async throws in
+            try await put(Self.device(1), in: store)
+            let later = start.advanced(by: .seconds(5))
+            try await store.changeDevice(Self.device(1).identifier, at: later) { _ in (.remove, ()) }
+            func isRemembered(since: Timestamp) async throws -> Bool {
+                let (known, removed) = try await store.devices([Self.device(1).identifier], removedSince: since)
+                #expect(known.isEmpty)
+                return !removed.isEmpty
+            }
+            #expect(try await isRemembered(since: later))
+            #expect(try await !isRemembered(since: later.advanced(by: .nanoseconds(1))))
+            _ = try await store.prune(at: later.advanced(by: NextcloudProxy.removalMemory))
+            #expect(try await isRemembered(since: start))
+            _ = try await store.prune(at: later.advanced(by: NextcloudProxy.removalMemory + .nanoseconds(1)))
+            #expect(try await !isRemembered(since: start))
+            // It may come back.
+            try await put(Self.device(1), in: store)
+            #expect(try await known(1...1, in: store) == [1: Self.device(1)])
+        }
+    }
+
+    @Test func `a dead token takes its devices, and a dead one for calls only itself`() async throws {
+        try await withSQLiteStore { store async throws in
+            try await put(Self.device(1), in: store)
+            try await put(Self.device(2, token: "other", voip: "other voip"), in: store)
+            _ = try await store.unregister(token: "voip", apnTopic: "topic.voip", attemptedAt: Self.attemptedAt, at: start)
+            var rest = Self.device(1)
+            rest.voipToken = nil
+            #expect(try await known(1...2, in: store)[1]?.voipToken == nil)
+            #expect(try await known(1...2, in: store)[1]?.token == rest.token)
+            _ = try await store.unregister(token: "token", apnTopic: "topic", attemptedAt: Self.attemptedAt, at: start)
+            #expect(try await known(1...2, in: store).keys.sorted() == [2])
+        }
+    }
+
+    @Test(arguments: [
+        ("toke", "topic", start.advanced(by: .seconds(60))), ("token", "another topic", start.advanced(by: .seconds(60))),
+        ("token", "topic", start), ("voip", "topic", start.advanced(by: .seconds(60))),
+    ])
+    func `what another token's verdict is, or that of another app or time, does not count`(
+        token: String, topic: String, attemptedAt: Timestamp
+    ) async throws {
+        try await withSQLiteStore { store async throws in
+            try await put(Self.device(1), in: store)
+            _ = try await store.unregister(token: token, apnTopic: topic, attemptedAt: attemptedAt, at: attemptedAt)
+            #expect(try await known(1...1, in: store) == [1: Self.device(1)])
+        }
+    }
+
+    @Test func `verdicts cost ten devices an hour`() async throws {
+        try await withSQLiteStore { store async throws in
+            for number in 1...12 { try await put(Self.device(number, token: "token \(number)"), in: store) }
+            func kill(_ number: Int, at now: Timestamp) async throws {
+                _ = try await store.unregister(token: "token \(number)", apnTopic: "topic", attemptedAt: Self.attemptedAt, at: now)
+            }
+            for number in 1...11 { try await kill(number, at: Self.attemptedAt) }
+            #expect(try await known(1...12, in: store).keys.sorted() == [11, 12])
+            try await kill(11, at: Self.attemptedAt.advanced(by: .seconds(3_599)))
+            #expect(try await known(1...12, in: store).count == 2)
+            try await kill(11, at: Self.attemptedAt.advanced(by: .seconds(3_600)))
+            #expect(try await known(1...12, in: store).keys.sorted() == [12])
+        }
+    }
+}
