@@ -198,6 +198,9 @@ struct Server {
                 decided.failed.append(message)
             }
         }
+        // A newer answer to the same phone stands in their place.
+        let superseded = Set(committed.supersededReplies)
+        replies.removeAll { superseded.contains($0.id) }
         undecided.removeFirst(work.count)
         for var message in decided.failed {
             message.failureCount += 1
