@@ -124,7 +124,8 @@ let package = Package(
         library(
             "Engine",
             [
-                "Transport", "Store", "PushProtocol", "Envelope", "StatusCrypto", "Wire", "Concurrency", "Redaction", deque, logging, metrics,
+                "Transport", "Store", "PushProtocol", "Envelope", "StatusCrypto", "Wire", "Concurrency", "Redaction", deque, logging,
+                metrics,
                 serviceLifecycle,
             ]),
         library(

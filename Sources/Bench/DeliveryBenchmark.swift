@@ -116,7 +116,8 @@ package enum DeliveryBenchmark {
     private static func push(_ number: Int) -> AcceptedPush {
         let owner = Owner(number: number % ownerCount)
         return AcceptedPush(
-            target: Installation(keyHash: owner.keyHash, installationID: owner.installationID), triple: Cast.digest("push", number),
+            target: Installation(keyHash: owner.keyHash, installationID: owner.installationID),
+            deduplicationKey: Cast.digest("push", number),
             tokenType: .apn, deviceToken: owner.deviceToken, apnTopic: topic, type: .message,
             chatID: Keccak.shake256(Array("chat".utf8)).bytes,
             message: Array(Cast.digest("ciphertext", number).bytes + Cast.digest("", number).bytes))

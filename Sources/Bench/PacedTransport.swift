@@ -71,7 +71,7 @@ final class PacedTransport: MessageTransport {
         if replyTopics[envelope.message.contentTopic] != nil { replies.add(envelope) }
     }
 
-    var troubles: [String] { [] }
+    var healthIssues: [String] { [] }
 
     /// Milliseconds to the published reply, of each message. Opens every reply to see whom it is for.
     ///

@@ -45,7 +45,7 @@ final class StandInTransport: MessageTransport {
 
     func publish(_ envelope: WakuEnvelope) async throws { replies.add(envelope) }
 
-    var troubles: [String] { [] }
+    var healthIssues: [String] { [] }
 
     /// Since the first hand-over.
     var elapsedSeconds: Double {

@@ -54,14 +54,14 @@ struct Composition {
         let proxyDelivery = Self.proxyDelivery(basis)
         let engine = Self.engine(basis, directory, transport, delivery)
         let writerWatch = WriterWatch(serviceManager: serviceManager, clock: ContinuousClock(), write: engine.probeStore)
-        let troubles: @Sendable () async -> [String] = { transport.troubles + engine.troubles + (delivery?.troubles ?? []) }
+        let healthIssues: @Sendable () async -> [String] = { transport.healthIssues + engine.healthIssues + (delivery?.healthIssues ?? []) }
         let warnings: @Sendable () -> [String] = {
             time.warnings + transport.warnings + engine.warnings + (delivery?.warnings ?? [Self.dryRunWarning])
                 + (proxyDelivery?.warnings ?? [])
         }
         let readiness = Readiness(
             relayCount: basis.relayAddresses.count, hasGateways: settings.gateways != nil, publicKey: basis.identity.publicKey,
-            readyFile: readyFile, serviceManager: serviceManager, clock: ContinuousClock(), logger: logger, troubles: troubles,
+            readyFile: readyFile, serviceManager: serviceManager, clock: ContinuousClock(), logger: logger, healthIssues: healthIssues,
             warnings: warnings)
         let gauges = Gauges(store: files.store, engine: engine, waku: transport as? WakuTransport)
         let metricsText: @Sendable () async -> String = {
@@ -69,7 +69,7 @@ struct Composition {
             await delivery?.refreshMetrics()
             return metrics.render()
         }
-        admin = Self.admin(basis, directory, delivery, readiness, troubles: troubles, warnings: warnings, metrics: metricsText)
+        admin = Self.admin(basis, directory, delivery, readiness, healthIssues: healthIssues, warnings: warnings, metrics: metricsText)
         relays = Self.relays(basis, bus, readiness)
         gateways = Self.gateways(basis, delivery, proxyDelivery, readiness)
         self.proxyDelivery = proxyDelivery
@@ -168,7 +168,7 @@ struct Composition {
 
     private static func admin(
         _ basis: Basis, _ directory: TopicDirectory, _ delivery: DeliveryLoop?, _ readiness: Readiness,
-        troubles: @escaping @Sendable () async -> [String], warnings: @escaping @Sendable () -> [String],
+        healthIssues: @escaping @Sendable () async -> [String], warnings: @escaping @Sendable () -> [String],
         metrics: @escaping @Sendable () async -> String
     ) -> ListeningService {
         let (settings, store) = (basis.settings, basis.files.store)
@@ -180,7 +180,7 @@ struct Composition {
             return restored.count
         }
         let content = AdminServer.Content(
-            troubles: troubles, warnings: warnings, metrics: metrics, identityJSON: basis.identity.json,
+            healthIssues: healthIssues, warnings: warnings, metrics: metrics, identityJSON: basis.identity.json,
             feedback: feedback, feedbackSecret: settings.feedbackSecret, restoreDeadTokens: restoreDeadTokens,
             token: basis.files.adminToken, allowedHosts: settings.adminAllowedHosts)
         let server = AdminServer(

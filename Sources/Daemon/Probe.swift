@@ -15,7 +15,7 @@ package struct Probe: Sendable {
             defer { client.shutdown() }
             for url in settings.wakuURLs { await ask(WakuNode(url: url, client: client, headers: settings.wakuHeaders), settings) }
         }
-        for gorush in await settings.delivery?.probe() ?? [] { note("gorush \(gorush.name)", gorush.trouble, warnings: gorush.warnings) }
+        for gorush in await settings.delivery?.probe() ?? [] { note("gorush \(gorush.name)", gorush.issue, warnings: gorush.warnings) }
     }
 
     /// - Throws: when one of them cannot be used.
@@ -25,8 +25,8 @@ package struct Probe: Sendable {
 
     private mutating func ask(_ node: WakuNode, _ settings: Settings) async {
         do {
-            let troubles = try await node.healthTroubles()
-            guard troubles.isEmpty else { return note("node \(node.name)", troubles.joined(separator: "; ")) }
+            let healthIssues = try await node.healthIssues()
+            guard healthIssues.isEmpty else { return note("node \(node.name)", healthIssues.joined(separator: "; ")) }
             note("node \(node.name)", nil)
         } catch {
             return note("node \(node.name)", "\(error)")
@@ -45,10 +45,10 @@ package struct Probe: Sendable {
         }
     }
 
-    private mutating func note(_ name: String, _ trouble: String?, warnings: [String] = []) {
-        lines.append(trouble.map { "failed   \(name): \($0)" } ?? "ok       \(name)")
+    private mutating func note(_ name: String, _ issue: String?, warnings: [String] = []) {
+        lines.append(issue.map { "failed   \(name): \($0)" } ?? "ok       \(name)")
         lines += warnings.map { "warning  \(name): \($0)" }
-        if trouble != nil { failureCount += 1 }
+        if issue != nil { failureCount += 1 }
     }
 }
 

@@ -16,7 +16,7 @@ final class Readiness: Service {
     private let publicKey: String?
     private let readyFile: ReadyFile?
     private let serviceManager: ServiceManager?
-    private let troubles: @Sendable () async -> [String]
+    private let healthIssues: @Sendable () async -> [String]
     private let warnings: @Sendable () -> [String]
     private let clock: any Clock<Duration>
     private let logger: Logger
@@ -25,7 +25,7 @@ final class Readiness: Service {
     /// - Parameter publicKey: nil for the relay on its own, which has neither an identity nor an admin address.
     init(
         relayCount: Int, hasGateways: Bool = false, publicKey: String?, readyFile: ReadyFile?, serviceManager: ServiceManager? = nil,
-        clock: any Clock<Duration>, logger: Logger, troubles: @escaping @Sendable () async -> [String],
+        clock: any Clock<Duration>, logger: Logger, healthIssues: @escaping @Sendable () async -> [String],
         warnings: @escaping @Sendable () -> [String] = { [] }
     ) {
         self.relayCount = relayCount
@@ -33,7 +33,7 @@ final class Readiness: Service {
         self.publicKey = publicKey
         self.readyFile = readyFile
         self.serviceManager = serviceManager
-        self.troubles = troubles
+        self.healthIssues = healthIssues
         self.warnings = warnings
         self.clock = clock
         self.logger = logger
@@ -62,15 +62,15 @@ final class Readiness: Service {
         var state = ReadinessState()
         var told: String?
         repeat {
-            let troubles = await self.troubles()
+            let healthIssues = await self.healthIssues()
             let body = self.body
-            let news = state.note(troubles, isListening: body != nil)
+            let news = state.note(healthIssues, isListening: body != nil)
             switch news {
             case .ready:
                 // First: who reads the line finds the file.
                 if let body { try readyFile?.write(body) }
                 logger.notice("ready")
-            case .notReady: logger.warning("not ready", metadata: ["reasons": "\(troubles.joined(separator: "; "))"])
+            case .notReady: logger.warning("not ready", metadata: ["reasons": "\(healthIssues.joined(separator: "; "))"])
             // As loud as the trouble was.
             case .readyAgain: logger.warning("ready again")
             case nil: break
@@ -111,33 +111,33 @@ struct ReadinessState {
 
     private(set) var hasBeenReady = false
     private var lookCount = 0
-    private var troubles: [String] = []
+    private var healthIssues: [String] = []
     /// Those that were said last.
     private var said: [String] = []
 
     /// Until the next look.
     var interval: Duration { hasBeenReady ? .seconds(1) : .milliseconds(50) }
 
-    mutating func note(_ troubles: [String], isListening: Bool) -> News? {
-        self.troubles = troubles
+    mutating func note(_ healthIssues: [String], isListening: Bool) -> News? {
+        self.healthIssues = healthIssues
         lookCount += 1
         if !hasBeenReady {
-            guard !troubles.isEmpty || !isListening else {
+            guard !healthIssues.isEmpty || !isListening else {
                 hasBeenReady = true
                 said = []
                 return .ready
             }
-            guard lookCount > Self.patientLookCount, !troubles.isEmpty else { return nil }
+            guard lookCount > Self.patientLookCount, !healthIssues.isEmpty else { return nil }
         }
-        guard troubles != said else { return nil }
-        said = troubles
-        return troubles.isEmpty ? .readyAgain : .notReady
+        guard healthIssues != said else { return nil }
+        said = healthIssues
+        return healthIssues.isEmpty ? .readyAgain : .notReady
     }
 
     /// A line for `systemctl status`.
     func status(warnings: [String]) -> String {
-        if !hasBeenReady { return (["starting"] + troubles).joined(separator: "; ") }
-        if !troubles.isEmpty { return "not ready: " + troubles.joined(separator: "; ") }
+        if !hasBeenReady { return (["starting"] + healthIssues).joined(separator: "; ") }
+        if !healthIssues.isEmpty { return "not ready: " + healthIssues.joined(separator: "; ") }
         return (["ready"] + warnings).joined(separator: "; ")
     }
 }

@@ -21,7 +21,7 @@ package enum StandaloneRelay {
         let readiness = Readiness(
             relayCount: listen.count, publicKey: nil,
             readyFile: try readyFile.map { path throws(ReadyFileError) in try ReadyFile(path: path) },
-            clock: ContinuousClock(), logger: logger, troubles: { [] })
+            clock: ContinuousClock(), logger: logger, healthIssues: { [] })
         let relays = listen.enumerated().map { index, address in
             let relay = RelayServer(
                 configuration: .init(

@@ -57,7 +57,7 @@ package final class DeliveryLoop: Service {
     }
 
     /// What keeps pushes from being delivered, in words for an operator; empty when all routes work.
-    package var troubles: [String] { said(\.troubles) }
+    package var healthIssues: [String] { said(\.healthIssues) }
 
     /// What will lose pushes, by what the gorush instances say of themselves.
     package var warnings: [String] { said(\.warnings) }

@@ -42,8 +42,8 @@ struct Decider: Sendable {
                 for notification in request.requests.prefix(Limits.maximumNotificationsPerRequest) {
                     guard let installation = notification.installation else { continue }
                     questions.targets[installation, default: []].formUnion(notification.listEntries)
-                    let triple = PushTriple.digest(messageID: request.messageID, installation: installation)
-                    if questions.triples.insert(triple).inserted { questions.pushCounts[installation, default: 0] += 1 }
+                    let deduplicationKey = DeduplicationKey.digest(messageID: request.messageID, installation: installation)
+                    if questions.deduplicationKeys.insert(deduplicationKey).inserted { questions.pushCounts[installation, default: 0] += 1 }
                 }
             }
         }
@@ -143,10 +143,10 @@ struct Decider: Sendable {
     private func decide(
         _ request: PushNotificationRequest, of id: Int64, from origin: OpenedEnvelope.Origin, in batch: inout DecidedBatch
     ) -> Outcome {
-        // What is stored was written by us; if it cannot be read, deciding anew is the safe side: the triple still guards the outbox.
+        // What is stored was written by us; if it cannot be read, deciding anew is the safe side: the deduplication key still guards the outbox.
         let earlier = batch.facts.responses[origin.messageID].flatMap { try? PushNotificationResponse.decode($0) }
         let decision = PushRules.decide(
-            request, earlier: earlier, targets: batch.facts.targets, recentTriples: batch.facts.recentTriples)
+            request, earlier: earlier, targets: batch.facts.targets, recentDeduplicationKeys: batch.facts.recentDeduplicationKeys)
         guard let decision else {
             batch.settle(id, as: .ignored(.invalid))
             return Outcome(ending: .pushRequestWithoutID)

@@ -274,13 +274,13 @@ package final class Engine: Service, EnvelopeReceiver {
     /// Entries of the topic directory, two for each registration.
     package var queryTopicCount: Int { directory.queryTopicCount }
 
-    /// Writes something of no meaning, in its turn: as long as it waits for the writer counts for ``troubles``.
+    /// Writes something of no meaning, in its turn: as long as it waits for the writer counts for ``healthIssues``.
     package func probeStore() async throws {
         try await storeHealth.timing { try await store.probe() }
     }
 
     /// What keeps the engine from accepting messages; empty when it works.
-    package var troubles: [String] {
+    package var healthIssues: [String] {
         (storeHealth.isFailing ? ["the store could not be written"] : [])
             + (storeHealth.isBehind
                 ? ["the store's writer hangs: a write takes more than \(StoreHealth.longestWrite.components.seconds) s"] : [])

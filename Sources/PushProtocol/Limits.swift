@@ -57,9 +57,9 @@ package enum Limits {
 
     /// A request names the devices of one chat's members. Bounds the work of one message and of one transaction.
     package static let maximumNotificationsPerRequest = 1_000
-    /// How long a triple is remembered from the moment its push entered the outbox. Longer would hurt: the message_id of a
+    /// How long a deduplication key is remembered from the moment its push entered the outbox. Longer would hurt: the message_id of a
     /// REQUEST_TO_JOIN_COMMUNITY is constant for a user and a community (PROTOCOL.md §9).
-    package static let tripleLifetime = Duration.seconds(10 * 60)
+    package static let deduplicationLifetime = Duration.seconds(10 * 60)
     /// The longest chat id or ciphertext. Apple and Google take payloads of 4 KB, in which it stands in hex: what is longer is not kept.
     package static let maximumPushContentByteCount = 2_048
     /// Pushes to an installation at once. Who sends is never limited: the keys of senders cost nothing. 40 pushes a device and day are much.

@@ -30,11 +30,11 @@ extension PushRules {
     ///   - earlier: the stored response to the same Status message id. Its successes are given again without a look or a push; its failures
     ///     are decided anew.
     ///   - targets: the registrations that are live, of those that are named.
-    ///   - recentTriples: those of its triples whose pushes entered the outbox in the last `Limits.tripleLifetime`.
+    ///   - recentDeduplicationKeys: those of its deduplication keys whose pushes entered the outbox in the last `Limits.deduplicationLifetime`.
     /// - Returns: nil when the request is dropped without a reply: it has no message id.
     package static func decide(
         _ request: PushNotificationRequest, earlier: PushNotificationResponse?,
-        targets: [Installation: PushTarget], recentTriples: Set<Digest32>
+        targets: [Installation: PushTarget], recentDeduplicationKeys: Set<Digest32>
     ) -> PushRequestDecision? {
         guard !request.messageID.isEmpty else { return nil }
         var decision = PushRequestDecision(messageID: request.messageID)
@@ -64,12 +64,13 @@ extension PushRules {
                     decision.fail(notification, .notRegistered)
                     continue
                 }
-                let triple = PushTriple.digest(messageID: request.messageID, installation: installation)
+                let deduplicationKey = DeduplicationKey.digest(messageID: request.messageID, installation: installation)
                 decision.succeed(notification)
-                if recentTriples.contains(triple) || !pushed.insert(triple).inserted {
+                if recentDeduplicationKeys.contains(deduplicationKey) || !pushed.insert(deduplicationKey).inserted {
                     decision.mergedCount += 1
                 } else {
-                    decision.pushes.append(AcceptedPush(notification, to: installation, registration: registration, triple: triple))
+                    decision.pushes.append(
+                        AcceptedPush(notification, to: installation, registration: registration, deduplicationKey: deduplicationKey))
                 }
             }
         }
@@ -121,9 +122,9 @@ extension PushNotificationReport {
 }
 
 extension AcceptedPush {
-    fileprivate init(_ notification: PushNotification, to target: Installation, registration: PushTarget, triple: Digest32) {
+    fileprivate init(_ notification: PushNotification, to target: Installation, registration: PushTarget, deduplicationKey: Digest32) {
         self.init(
-            target: target, triple: triple, tokenType: registration.tokenType, deviceToken: registration.deviceToken,
+            target: target, deduplicationKey: deduplicationKey, tokenType: registration.tokenType, deviceToken: registration.deviceToken,
             apnTopic: registration.apnTopic, type: notification.type, chatID: notification.chatID, message: notification.message)
     }
 }

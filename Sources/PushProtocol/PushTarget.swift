@@ -35,8 +35,8 @@ package struct PushTarget: Sendable, Equatable {
 /// A push that was answered "success, not filtered": from here on it is ours (RELIABILITY.md I1).
 package struct AcceptedPush: Sendable, Equatable {
     package var target: Installation
-    /// Digest of (message_id, public_key, installation_id): see `PushTriple`.
-    package var triple: Digest32
+    /// Digest of (message_id, public_key, installation_id): see `DeduplicationKey`.
+    package var deduplicationKey: Digest32
     package var tokenType: TokenType
     package var deviceToken: String
     package var apnTopic: String
@@ -46,11 +46,11 @@ package struct AcceptedPush: Sendable, Equatable {
     package var message: [UInt8]
 
     package init(
-        target: Installation, triple: Digest32, tokenType: TokenType, deviceToken: String, apnTopic: String,
+        target: Installation, deduplicationKey: Digest32, tokenType: TokenType, deviceToken: String, apnTopic: String,
         type: PushNotificationType, chatID: [UInt8], message: [UInt8]
     ) {
         self.target = target
-        self.triple = triple
+        self.deduplicationKey = deduplicationKey
         self.tokenType = tokenType
         self.deviceToken = deviceToken
         self.apnTopic = apnTopic

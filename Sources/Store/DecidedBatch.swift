@@ -99,7 +99,7 @@ package struct DecidedBatch: Sendable {
     ///   - message: the row of the push request.
     ///   - due: by the steady time; nil: at once.
     package mutating func enqueue(_ push: AcceptedPush, message: Int64, due: Timestamp? = nil, isDiscarded: Bool = false) {
-        facts.recentTriples.insert(push.triple)
+        facts.recentDeduplicationKeys.insert(push.deduplicationKey)
         pushIndexes[push.target, default: []].append(pushes.count)
         pushes.append(Push(push: push, message: message, due: due, outcome: isDiscarded ? .discarded : nil))
     }
@@ -118,7 +118,7 @@ package struct DecidedBatch: Sendable {
         } else {
             return false
         }
-        facts.recentTriples.insert(push.triple)
+        facts.recentDeduplicationKeys.insert(push.deduplicationKey)
         coalescedCount += 1
         return true
     }

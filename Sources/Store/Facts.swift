@@ -13,7 +13,7 @@ package struct Questions: Sendable {
     /// How many pushes each installation may get: where that is more than its credits, what waits for one is looked up.
     package var pushCounts: [Installation: Int] = [:]
     /// Pushes that may be in the outbox already.
-    package var triples: Set<Digest32> = []
+    package var deduplicationKeys: Set<Digest32> = []
     /// Status message ids of push requests, which may have been answered before.
     package var requests: Set<Digest32> = []
     /// The keys that each query asks for. Those that its answer has no room for (`Limits.maximumAnswerByteCount`) are not looked up.
@@ -66,8 +66,8 @@ package struct Facts: Sendable {
     package var isStorageFull = false
     /// Live registrations.
     package var targets: [Installation: PushTarget] = [:]
-    /// Triples of pushes that entered the outbox less than `Limits.tripleLifetime` ago.
-    package var recentTriples: Set<Digest32> = []
+    /// Deduplication keys of pushes that entered the outbox less than `Limits.deduplicationLifetime` ago.
+    package var recentDeduplicationKeys: Set<Digest32> = []
     /// Pushes that wait for a credit of their target, of those that have none left.
     package var heldPushes: [PushSlot: HeldPush] = [:]
     /// Payloads of the newest responses, by the Status message ids of their requests.

@@ -12,7 +12,7 @@ package enum Milestone: String, Sendable, CaseIterable {
     // withdrawn, and those that are open.
 
     case accepted
-    /// The triple was in the outbox already.
+    /// The deduplication key was in the outbox already.
     case merged
     /// More than its target gets one by one: it became one with a push that waits for that.
     case coalesced

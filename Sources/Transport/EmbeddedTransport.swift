@@ -28,7 +28,7 @@ package final class EmbeddedTransport: MessageTransport {
         try await membership.publish(envelope)
     }
 
-    package var troubles: [String] {
+    package var healthIssues: [String] {
         recorder.receiver.withLock { $0 == nil } ? ["the embedded transport is not running"] : []
     }
 

@@ -15,7 +15,7 @@ package protocol MessageTransport: Sendable {
     var canEcho: Bool { get }
 
     /// What keeps the transport from being usable, in words for an operator; empty when it is ready.
-    var troubles: [String] { get }
+    var healthIssues: [String] { get }
 
     /// What is wrong while the transport is usable all the same, in words for an operator.
     var warnings: [String] { get }

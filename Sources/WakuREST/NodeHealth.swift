@@ -34,13 +34,13 @@ struct NodeHealth {
     }
 
     /// Only the node and its relay count: what else is mounted is none of our business.
-    var troubles: [String] {
-        var troubles: [String] = []
-        if !Self.isReady(node) { troubles.append("the node is not ready: \(node)") }
+    var healthIssues: [String] {
+        var healthIssues: [String] = []
+        if !Self.isReady(node) { healthIssues.append("the node is not ready: \(node)") }
         for relay in protocols where relay.name == "Relay" && !Self.isReady(relay.state) {
-            troubles.append("the node's relay is not ready: \(relay.description.isEmpty ? relay.state : relay.description)")
+            healthIssues.append("the node's relay is not ready: \(relay.description.isEmpty ? relay.state : relay.description)")
         }
-        return troubles
+        return healthIssues
     }
 
     private static func isReady(_ state: String) -> Bool {

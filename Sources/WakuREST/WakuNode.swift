@@ -84,10 +84,10 @@ package struct WakuNode: Sendable {
     }
 
     /// What keeps the node from being of use, in its own words; empty when it is ready or cannot tell.
-    package func healthTroubles() async throws(NodeError) -> [String] {
+    package func healthIssues() async throws(NodeError) -> [String] {
         do {
             return try read(try await send(.get, "/health")) { reader throws(JSONError) in
-                try NodeHealth(reading: &reader).troubles
+                try NodeHealth(reading: &reader).healthIssues
             }
         } catch .refused(501, _) {
             return []  // go-waku without RLN has no health check

@@ -110,7 +110,7 @@ import Wire
                 // It was tried long enough to be believed, and the attacker's own is gone where it is.
                 #expect(try await !isRegistered(attackers[0], in: running.store))
                 #expect(try await isRegistered(victim, in: running.store))
-                #expect(running.loop.troubles.isEmpty)
+                #expect(running.loop.healthIssues.isEmpty)
                 try await running.accept([victim], message: 3)
                 try await running.settle()
                 #expect(try await running.outcomes()[.sent] == 3)
@@ -131,7 +131,7 @@ import Wire
                 try await running.accept(invented, message: 2)
                 var postCount = 0
                 try await running.pass {
-                    #expect(running.loop.troubles.isEmpty)
+                    #expect(running.loop.healthIssues.isEmpty)
                     postCount = stub.posts.all.count
                     return try await running.outcomes()[.dead] == 12
                 }
@@ -153,7 +153,7 @@ import Wire
                 var passed = Duration.zero
                 while passed < .seconds(180) {
                     let idle = try await running.settle()
-                    #expect(running.loop.troubles.isEmpty)
+                    #expect(running.loop.healthIssues.isEmpty)
                     world.advance(by: idle)
                     passed += idle
                 }
@@ -183,7 +183,7 @@ import Wire
         }
     }
 
-    @Test func `A wave of dead tokens stops the deletion, is shouted about, and its pushes wait`() async throws {
+    @Test func `A surge of invalid tokens stops the deletion, is shouted about, and its pushes wait`() async throws {
         try await withStubGorush { stub in
             let world = try World()
             try await world.withDelivery(to: await stub.url) { running in
@@ -199,14 +199,14 @@ import Wire
                 let deadCount = try await running.outcomes()[.dead] ?? 0
                 #expect(deadCount > 0 && deadCount < 12)
                 #expect(try await running.store.registrationCount() == 40 - Int(deadCount))
-                #expect(running.loop.troubles.count == 1)
+                #expect(running.loop.healthIssues.count == 1)
                 #expect(try await running.store.queuedPushCount() == 40 - Int(deadCount))
 
                 // The operator puts the credentials right: nothing was lost.
                 for number in 0..<40 { stub.fail(token: iosToken(number), with: nil) }
                 try await running.pass { try await running.isAllDone() }
                 #expect(try await running.outcomes() == [.dead: deadCount, .sent: 80 - deadCount])
-                #expect(running.loop.troubles.isEmpty)
+                #expect(running.loop.healthIssues.isEmpty)
 
                 // And those that went first come back.
                 let dead = try await running.store.deadRegistrations(limit: 100)
@@ -221,7 +221,7 @@ import Wire
         }
     }
 
-    @Test func `Another platform's wave is none of ours`() async throws {
+    @Test func `Another platform's surge is none of ours`() async throws {
         try await withStubGorush { stub in
             let world = try World()
             try await world.withDelivery(to: await stub.url) { running in
@@ -231,7 +231,7 @@ import Wire
                 for number in 0..<40 { stub.fail(token: iosToken(number), with: "Unregistered") }
                 try await running.accept((0..<40).map { iosPush($0) }, message: 2)
                 try await running.settle()
-                #expect(!running.loop.troubles.isEmpty)
+                #expect(!running.loop.healthIssues.isEmpty)
                 stub.fail(token: androidToken(200), with: "Requested entity was not found.")
                 try await running.accept([androidPush(200)], message: 3)
                 try await running.settle()

@@ -31,7 +31,7 @@ import Testing
                 try await running.settle()
                 #expect(try await running.outcomes() == [.sent: 2])
                 #expect(try await running.audit().balances)
-                #expect(running.loop.troubles == [] && running.loop.warnings == [])
+                #expect(running.loop.healthIssues == [] && running.loop.warnings == [])
             }
         }
     }
@@ -158,7 +158,7 @@ import Testing
                 try await running.pass { try await running.isAllDone() }
                 #expect(try await running.outcomes() == [.sent: 8])
                 #expect(try await running.audit().balances)
-                #expect(running.loop.troubles == [])
+                #expect(running.loop.healthIssues == [])
 
                 // In a batch, devices of one request share a notification.
                 let each = stub.notifications.all.flatMap { notification in notification.tokens.map { ($0, notification) } }

@@ -42,13 +42,13 @@ struct OutageTests {
                 let outage = ContinuousClock.now - start
                 let total = server.pushCount
                 #expect(try await server.delivery.store.queuedPushCount() == total)
-                #expect(server.delivery.loop.troubles.count == 2)
+                #expect(server.delivery.loop.healthIssues.count == 2)
 
                 stub.breakDown(nil)
                 let passed = try await server.delivery.pass { !stub.notifications.all.isEmpty }
                 #expect(passed <= .seconds(5))
                 let drained = try await server.delivery.pass { try await server.delivery.isAllDone() }
-                #expect(server.delivery.loop.troubles == [])
+                #expect(server.delivery.loop.healthIssues == [])
 
                 // Each once: a device and a chat are a push.
                 var sent: Set<String> = []
@@ -130,7 +130,7 @@ private final class Network: MessageTransport {
         replies.append(envelope)
     }
 
-    var troubles: [String] { [] }
+    var healthIssues: [String] { [] }
 
     /// Returns when the server has recorded it.
     func send(_ envelope: WakuEnvelope) async throws {

@@ -26,12 +26,12 @@ import Testing
                     world.advance(by: .seconds(120))
                 }
                 #expect(try await running.store.queuedPushCount() == 60)
-                #expect(running.loop.troubles.count == 2)
+                #expect(running.loop.healthIssues.count == 2)
                 stub.breakDown(nil)
                 let passed = try await running.pass { stub.notifications.all.contains { $0.platform == 1 } }
                 #expect(passed <= .seconds(5))
                 try await running.pass { try await running.isAllDone() }
-                #expect(running.loop.troubles == [])
+                #expect(running.loop.healthIssues == [])
 
                 #expect(stub.notifications.all.count == 60)
                 #expect(Set(stub.notifications.all.map(\.tokens)).count == 60)
@@ -47,7 +47,7 @@ import Testing
         try await world.withDelivery(to: "http://127.0.0.1:\(port)") { running in
             // Also before there is anything to deliver.
             try await running.settle()
-            #expect(running.loop.troubles.count == 2)
+            #expect(running.loop.healthIssues.count == 2)
             try await running.accept([androidPush(1)])
             for _ in 0..<20 {
                 world.advance(by: .seconds(10))
@@ -58,7 +58,7 @@ import Testing
                 let passed = try await running.pass { try await running.isAllDone() }
                 #expect(passed <= .seconds(5))
                 #expect(stub.notifications.all.count == 1)
-                #expect(try await running.pass { running.loop.troubles.isEmpty } <= .seconds(5))
+                #expect(try await running.pass { running.loop.healthIssues.isEmpty } <= .seconds(5))
             }
         }
     }
@@ -70,9 +70,9 @@ import Testing
             try await running.accept([androidPush(1), iosPush(1)])
             try await running.pass { try await running.isAllDone() }
             #expect(try await running.outcomes() == [.expired: 2])
-            #expect(running.loop.troubles.count == 2)
+            #expect(running.loop.healthIssues.count == 2)
             try await withStubGorush(.init(port: port)) { stub in
-                let passed = try await running.pass { running.loop.troubles.isEmpty }
+                let passed = try await running.pass { running.loop.healthIssues.isEmpty }
                 #expect(passed <= .seconds(5))
                 #expect(stub.posts.all.isEmpty)
             }
@@ -95,8 +95,8 @@ import Testing
                 func push(_ number: Int) -> AcceptedPush { platform == 1 ? iosPush(number) : androidPush(number) }
                 for number in 0..<20 { stub.fail(token: push(number).deviceToken, with: error) }
                 try await running.accept((0..<20).map(push))
-                #expect(try await running.pass { !running.loop.troubles.isEmpty } <= .seconds(10))
-                #expect(running.loop.troubles.count == 1 && running.loop.troubles[0].hasSuffix(words))
+                #expect(try await running.pass { !running.loop.healthIssues.isEmpty } <= .seconds(10))
+                #expect(running.loop.healthIssues.count == 1 && running.loop.healthIssues[0].hasSuffix(words))
                 // Each once, and some again already.
                 #expect((20..<40).contains(stub.notifications.all.count))
 
@@ -104,7 +104,7 @@ import Testing
                 try await running.accept([push(20)], message: 2)
                 try await running.settle()
                 #expect(try await running.outcomes() == [.sent: 21])
-                #expect(running.loop.troubles == [])
+                #expect(running.loop.healthIssues == [])
             }
         }
     }

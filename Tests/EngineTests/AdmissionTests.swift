@@ -42,7 +42,7 @@ import Wire
             #expect(server.engine.intakeByteCount <= 2 * 41_000)
             #expect(try await server.store.unfinishedRows().undecided.count == 2)
             #expect(server.engine.warnings.contains { $0.contains(reason.rawValue) })
-            #expect(!server.engine.troubles.contains { $0.contains(reason.rawValue) })
+            #expect(!server.engine.healthIssues.contains { $0.contains(reason.rawValue) })
 
             try harness.execute(sql: "DROP TRIGGER fault")
             try await harness.whileTimePasses {

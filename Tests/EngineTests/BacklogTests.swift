@@ -44,8 +44,8 @@ import Wire
     }
 
     @Test(arguments: Trouble.allCases)
-    func `what is received is decided and pushed while nothing can be published`(trouble: Trouble) async throws {
-        trouble.befall(publisher)
+    func `what is received is decided and pushed while nothing can be published`(issue: Trouble) async throws {
+        issue.befall(publisher)
         try await harness.withServer(publishing: publisher, maximumIntakeCount: 2, maximumReplyCount: 2) { [self] server in
             for _ in 1...20 { try await server.publish(bob.envelope(bob.request([bob.notification(to: bob)]))) }
             for number in 1...20 { try await server.publish(request(UInt8(number))) }
@@ -61,8 +61,8 @@ import Wire
     }
 
     @Test(arguments: Trouble.allCases)
-    func `what a crash left is decided beside what comes in, and answered when that can be published`(trouble: Trouble) async throws {
-        trouble.befall(publisher)
+    func `what a crash left is decided beside what comes in, and answered when that can be published`(issue: Trouble) async throws {
+        issue.befall(publisher)
         let left = try (1...10).map { try request($0) }
         let leave = { (store: any PushStore) in
             let rows = try await store.record(left.map { (hash: $0.hash, envelope: $0) }, at: harness.wallTime).compactMap(\.self)

@@ -119,7 +119,7 @@ struct DeciderTests {
         let (batch, outcomes) = decide(both)
         #expect(batch.pushes.count == 1)
         #expect(outcomes[1].reply?.payload == outcomes[2].reply?.payload)
-        // In another Status message, the triple is what is the same.
+        // In another Status message, the deduplication key is what is the same.
         let (other, _) = decide([registration(1, version: 1), push(2), push(3)])
         #expect(other.pushes.count == 1 && other.mergedCount == 1)
     }
@@ -281,7 +281,7 @@ struct DeciderTests {
         ])
         #expect(questions.registrations == [Installation(keyHash: keyHash, installationID: "phone")])
         #expect(questions.targets.count == 1_001)  // and not the last of the long request
-        #expect(questions.triples.count == 1_002)
+        #expect(questions.deduplicationKeys.count == 1_002)
         #expect(questions.requests.count == 3)
         #expect(questions.queries == [[keyHash]])
     }

@@ -257,7 +257,7 @@ private final class TestTransport: MessageTransport {
         replies.append(envelope)
     }
 
-    var troubles: [String] { [] }
+    var healthIssues: [String] { [] }
     var canEcho: Bool { publishing.echoes.value }
 }
 

@@ -104,7 +104,7 @@ import Wire
             let first = bob.request([bob.notification(to: alice), bob.notification(to: alice, installationID: "unknown")])
             try await server.publish(bob.envelope(first))
             let answer = try await bob.reply(1, from: harness)
-            // Long after the triple is forgotten, the decision is not.
+            // Long after the deduplication key is forgotten, the decision is not.
             harness.advanceWallClock(by: .seconds(3_600))
             try await server.publish(bob.envelope(first))
             let again = try await bob.reply(2, from: harness)

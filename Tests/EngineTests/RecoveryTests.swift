@@ -124,7 +124,7 @@ import Wire
                 sql: "CREATE TRIGGER fault BEFORE INSERT ON registration BEGIN SELECT RAISE(ABORT, 'on purpose'); END")
             try await server.publish(alice.envelope(alice.registration()))
             await harness.clock.sleepers(dueIn: .milliseconds(100))
-            #expect(!server.engine.troubles.isEmpty)
+            #expect(!server.engine.healthIssues.isEmpty)
             // Others are served meanwhile.
             try await server.publish(alice.envelope(alice.request([alice.notification(to: bob)])))
             #expect(try await alice.reply(1, from: harness).type == .pushNotificationResponse)
@@ -135,7 +135,7 @@ import Wire
             try harness.execute(sql: "DROP TRIGGER fault")
             try await server.publish(alice.envelope(alice.registration(version: 2)))
             #expect(try await alice.registrationResponse(3, from: harness).success)
-            #expect(server.engine.troubles.isEmpty)
+            #expect(server.engine.healthIssues.isEmpty)
         }
         // What heard INTERNAL_ERROR is not decided behind its back at the next start.
         try await harness.withServer { server in

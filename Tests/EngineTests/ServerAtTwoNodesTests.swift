@@ -34,7 +34,7 @@ import Wire
                 try await write(senders[start + 8..<start + 12])
                 try await world.pass { world.answered(senders) == start + 12 && server.warnings.count == 1 }
                 #expect(server.warnings.first?.hasPrefix("node \(node.name): ") == true)
-                #expect(server.troubles == [])
+                #expect(server.healthIssues == [])
                 await node.start()
                 try await write(senders[start + 12..<start + 16])
                 try await world.pass { world.answered(senders) == start + 16 && server.warnings.isEmpty }
@@ -71,7 +71,7 @@ private struct World: Sendable {
         let transport: WakuTransport
 
         var warnings: [String] { transport.warnings + engine.warnings }
-        var troubles: [String] { transport.troubles + engine.troubles }
+        var healthIssues: [String] { transport.healthIssues + engine.healthIssues }
     }
 
     let harness: Harness
@@ -107,7 +107,7 @@ private struct World: Sendable {
             }
         ) { engine, store, transport in
             let server = Server(engine: engine, store: store, transport: transport)
-            try await pass { server.troubles.isEmpty && server.warnings.isEmpty }
+            try await pass { server.healthIssues.isEmpty && server.warnings.isEmpty }
             try await body(server)
         }
         for node in nodes { await node.kill() }

@@ -196,7 +196,7 @@ final class FakeServer: MessageNode {
         let decision = state.withLock { state in
             let entries = Set(push.requests.flatMap(\.listEntries))
             return PushRules.decide(
-                push, earlier: nil, targets: state.registrations.mapValues { PushTarget($0, asking: entries) }, recentTriples: [])
+                push, earlier: nil, targets: state.registrations.mapValues { PushTarget($0, asking: entries) }, recentDeduplicationKeys: [])
         }
         guard var response = decision?.response else { return nil }
         if let error = state.withLock({ $0.pushRefusals.isEmpty ? nil : $0.pushRefusals.removeFirst() }) {

@@ -104,10 +104,10 @@ private struct ServerInMemory {
         let entries = Set(request.requests.flatMap(\.listEntries))
         let decided = PushRules.decide(
             request, earlier: responses[step.in.decoded.messageID.bytes],
-            targets: registrations.mapValues { PushTarget($0, asking: entries) }, recentTriples: remembered)
+            targets: registrations.mapValues { PushTarget($0, asking: entries) }, recentDeduplicationKeys: remembered)
         let decision = try #require(decided)
         responses[step.in.decoded.messageID.bytes] = decision.response
-        remembered.formUnion(decision.pushes.map(\.triple))
+        remembered.formUnion(decision.pushes.map(\.deduplicationKey))
         return (decision.response, decision.pushes.map(Push.init))
     }
 }

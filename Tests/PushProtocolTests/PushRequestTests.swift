@@ -22,21 +22,21 @@ import Wire
         var targets: [Installation: PushTarget] = [:]
         for installation in notifications.compactMap(\.installation) { targets[installation] = target(installation) }
         return try #require(
-            PushRules.decide(request(notifications), earlier: earlier, targets: targets, recentTriples: remembered))
+            PushRules.decide(request(notifications), earlier: earlier, targets: targets, recentDeduplicationKeys: remembered))
     }
 
-    private func triple(_ installationID: String = Fixture.installationID) -> Digest32 {
-        triple(Fixture.messageID, Fixture.keyHash, installationID)
+    private func deduplicationKey(_ installationID: String = Fixture.installationID) -> Digest32 {
+        deduplicationKey(Fixture.messageID, Fixture.keyHash, installationID)
     }
 
-    private func triple(_ messageID: [UInt8], _ keyHash: Digest64, _ installationID: String) -> Digest32 {
-        PushTriple.digest(messageID: messageID, installation: Installation(keyHash: keyHash, installationID: installationID))
+    private func deduplicationKey(_ messageID: [UInt8], _ keyHash: Digest64, _ installationID: String) -> Digest32 {
+        DeduplicationKey.digest(messageID: messageID, installation: Installation(keyHash: keyHash, installationID: installationID))
     }
 
     @Test func `a request without a message id is dropped`() {
         var request = request([Fixture.notification()])
         request.messageID = []
-        #expect(PushRules.decide(request, earlier: nil, targets: [:], recentTriples: []) == nil)
+        #expect(PushRules.decide(request, earlier: nil, targets: [:], recentDeduplicationKeys: []) == nil)
         #expect(PushRules.internalErrorResponse(to: request) == nil)
     }
 
@@ -88,7 +88,8 @@ import Wire
         #expect(
             decision.pushes == [
                 AcceptedPush(
-                    target: Installation(keyHash: Fixture.keyHash, installationID: Fixture.installationID), triple: triple(),
+                    target: Installation(keyHash: Fixture.keyHash, installationID: Fixture.installationID),
+                    deduplicationKey: deduplicationKey(),
                     tokenType: .firebase, deviceToken: "fcm", apnTopic: "x", type: .mention, chatID: Fixture.chat, message: [1, 2, 3])
             ])
     }
@@ -110,16 +111,16 @@ import Wire
 
     @Test func `a push that is remembered is reported as success and not sent again`() throws {
         let notifications = [Fixture.notification(), Fixture.notification { $0.installationID = "other" }]
-        let decision = try decide(notifications, remembered: [triple()])
+        let decision = try decide(notifications, remembered: [deduplicationKey()])
         #expect(decision.response.reports.map(\.success) == [true, true])
         #expect(decision.pushes.map(\.target) == [other])
         #expect(decision.mergedCount == 1)
     }
 
     @Test func `what is remembered hides neither a wrong token nor a filter`() throws {
-        let wrongToken = try decide([Fixture.notification { $0.accessToken = "x" }], remembered: [triple()])
+        let wrongToken = try decide([Fixture.notification { $0.accessToken = "x" }], remembered: [deduplicationKey()])
         #expect(wrongToken.response.reports.map(\.error) == [.wrongToken])
-        let filtered = try decide([Fixture.notification()], remembered: [triple()]) { _ in Fixture.target { $0.enabled = false } }
+        let filtered = try decide([Fixture.notification()], remembered: [deduplicationKey()]) { _ in Fixture.target { $0.enabled = false } }
         #expect(filtered.filteredCount == 1)
         #expect(filtered.mergedCount == 0)
     }
@@ -173,15 +174,15 @@ import Wire
         #expect(response.reports.map(\.installationID) == [Fixture.installationID, "b"])
     }
 
-    @Test func `a triple changes with each of its parts and does not run them together`() {
+    @Test func `a deduplication key changes with each of its parts and does not run them together`() {
         let digests = [
-            triple(), triple("other"),
-            triple([1], Fixture.keyHash, Fixture.installationID),
-            triple(Fixture.messageID, Digest64(repeating: 1), Fixture.installationID),
-            triple([1, 0x77], Fixture.keyHash, ""),
-            triple([1], Fixture.keyHash, "w"),
+            deduplicationKey(), deduplicationKey("other"),
+            deduplicationKey([1], Fixture.keyHash, Fixture.installationID),
+            deduplicationKey(Fixture.messageID, Digest64(repeating: 1), Fixture.installationID),
+            deduplicationKey([1, 0x77], Fixture.keyHash, ""),
+            deduplicationKey([1], Fixture.keyHash, "w"),
         ]
         #expect(Set(digests).count == digests.count)
-        #expect(triple() == triple())
+        #expect(deduplicationKey() == deduplicationKey())
     }
 }

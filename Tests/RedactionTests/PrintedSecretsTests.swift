@@ -60,7 +60,7 @@ import Wire
             answer.info = [info]
             let target = Installation(keyHash: FixedBytes(), installationID: "phone")
             let push = AcceptedPush(
-                target: target, triple: FixedBytes(), tokenType: .apn, deviceToken: secret, apnTopic: "topic", type: .message,
+                target: target, deduplicationKey: FixedBytes(), tokenType: .apn, deviceToken: secret, apnTopic: "topic", type: .message,
                 chatID: bytes, message: bytes)
             let pushTarget = PushTarget(registration, asking: [bytes])
             let stored = Registration(keyHash: FixedBytes(), content: registration, plaintextDigest: FixedBytes())

@@ -25,7 +25,7 @@ struct Book {
     private(set) var phones: [Installation: Phone] = [:]
     /// Notifications that were reported as success, and not filtered.
     private(set) var acceptedCount: Int64 = 0
-    /// Triples of pushes that a sender was told of.
+    /// Deduplication keys of pushes that a sender was told of.
     private(set) var promised: Set<Digest32> = []
     /// Letters whose decisions are durable, and the rows that they stand in.
     private(set) var decided: [Int: Int64] = [:]
@@ -83,7 +83,7 @@ struct Book {
             successes.append(true)
             guard !(phone.mutes && notification.chatID == Correspondence.mutedChat) else { continue }
             acceptedCount += 1
-            accepted[number, default: []].append(PushTriple.digest(messageID: request.messageID, installation: installation))
+            accepted[number, default: []].append(DeduplicationKey.digest(messageID: request.messageID, installation: installation))
         }
         reports[number] = successes
         if row > earlier?.row ?? 0 { newest[messageID] = (row, successes) }

@@ -49,13 +49,13 @@ enum Checks {
     /// Whatever a sender was told of is in the outbox, or became one with what is (I1).
     static func promises(of book: Book, in store: SQLiteStore) async throws {
         let promised = book.promised
-        let earliest = Timestamp(nanoseconds: 0).advanced(by: Limits.tripleLifetime)
+        let earliest = Timestamp(nanoseconds: 0).advanced(by: Limits.deduplicationLifetime)
         let committed = await store.commit([()], at: earliest) { _ in
             var questions = Questions()
-            questions.triples = promised
+            questions.deduplicationKeys = promised
             return questions
         } deciding: {
-            $1.facts.recentTriples
+            $1.facts.recentDeduplicationKeys
         }
         let lost = promised.subtracting(try committed.outcomes[0].get())
         let facts = try await store.auditFacts()

@@ -88,7 +88,7 @@ func reply(_ number: Int = 1, type: MessageType = .pushNotificationResponse, sta
 
 func push(_ number: Int = 1) -> AcceptedPush {
     AcceptedPush(
-        target: installation(number), triple: hash(number), tokenType: .apn, deviceToken: "secret token", apnTopic: "topic",
+        target: installation(number), deduplicationKey: hash(number), tokenType: .apn, deviceToken: "secret token", apnTopic: "topic",
         type: .mention, chatID: [9, 9], message: Array("secret message".utf8))
 }
 

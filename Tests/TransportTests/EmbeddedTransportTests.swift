@@ -55,9 +55,9 @@ struct EmbeddedTransportTests {
 
     @Test func `nothing is published to a server that does not run (yet, or any more)`() async throws {
         await #expect(throws: NotRecording.self) { try await client.publish(.sample()) }
-        try await whileRunning { () async throws in #expect(transport.troubles.isEmpty) }
+        try await whileRunning { () async throws in #expect(transport.healthIssues.isEmpty) }
         await #expect(throws: NotRecording.self) { try await client.publish(.sample()) }
-        #expect(!transport.troubles.isEmpty)
+        #expect(!transport.healthIssues.isEmpty)
     }
 
     @Test func `the server does not hear itself`() async throws {
@@ -87,7 +87,7 @@ struct EmbeddedTransportTests {
         await ingest.started.wait { $0 }
         await group.triggerGracefulShutdown()
         try await running
-        #expect(!transport.troubles.isEmpty)
+        #expect(!transport.healthIssues.isEmpty)
     }
 
     @Test func `a relay takes nothing while the server does not run`() async throws {

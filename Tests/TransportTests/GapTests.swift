@@ -47,7 +47,7 @@ struct GapTests {
             // Nobody noticed: the node was subscribed by its command line, and no request was refused.
             await world.pass(.seconds(60), dueIn: WakuWorld.idle)
             #expect(Set(world.receiver.numbers) == [1, 2, 3, 4])
-            #expect(transport.troubles == [])
+            #expect(transport.healthIssues == [])
         }
     }
 
@@ -62,7 +62,7 @@ struct GapTests {
             await world.pass(WakuWorld.interval)
             #expect(world.receiver.numbers.last == 3)
             #expect(world.receiver.condition.value.origins.last == .live)
-            #expect(transport.troubles == [])
+            #expect(transport.healthIssues == [])
         }
     }
 
@@ -71,12 +71,12 @@ struct GapTests {
             world.control.faults.losesAnswers = true
             try await world.send([1, 2])
             await world.pass(WakuWorld.interval)
-            #expect(transport.troubles == ["\(TestNode.topic): the node cannot be reached: \(HTTPError.Kind.connectionLost)"])
+            #expect(transport.healthIssues == ["\(TestNode.topic): the node cannot be reached: \(HTTPError.Kind.connectionLost)"])
             #expect(world.receiver.numbers == [])
             world.control.faults.losesAnswers = false
             await recover()
             #expect(Set(world.receiver.numbers) == [1, 2])
-            #expect(transport.troubles == [])
+            #expect(transport.healthIssues == [])
         }
     }
 
@@ -112,7 +112,7 @@ struct GapTests {
                 await world.pass(.seconds(60), dueIn: WakuWorld.idle)
                 await world.pass(WakuWorld.interval)
                 #expect(world.receiver.numbers == [1, 2])
-                #expect(transport.troubles == [])
+                #expect(transport.healthIssues == [])
                 #expect(transport.warnings.count == 1 && transport.warnings[0].contains("something else reads from this node"))
                 for _ in 1...10 { await world.pass(.seconds(60), dueIn: WakuWorld.idle) }
                 #expect(transport.warnings == [])
@@ -125,7 +125,7 @@ struct GapTests {
             if hasSpoken { try await world.send([1], contentTopic: "/foreign/1/a/b") }
             await world.pass(WakuWorld.interval)
             for _ in 1...60 { await world.pass(.seconds(60), dueIn: WakuWorld.idle) }
-            #expect(transport.troubles == [])
+            #expect(transport.healthIssues == [])
             let words = hasSpoken ? "no message for 60 minutes" : "no message yet, in 60 minutes: do the clients speak on another shard?"
             #expect(transport.warnings == ["\(TestNode.topic): \(words)"])
             try await world.send([2], contentTopic: "/foreign/1/a/b")
@@ -189,7 +189,7 @@ struct GapTests {
             // The history tries again after a second, then after two.
             try await world.whileRunning(transport, dueIn: Self.withoutHistory) { () async throws in
                 #expect(world.receiver.condition.value.refusals == 1)
-                #expect(transport.troubles == ["history of \(TestNode.topic): DiskFull()"])
+                #expect(transport.healthIssues == ["history of \(TestNode.topic): DiskFull()"])
                 #expect(world.checkpoints.checkpoint(of: TestNode.topic) == TestNode.start)
                 await world.pass(.seconds(1), dueIn: [WakuWorld.interval, .seconds(2)])
                 #expect(world.receiver.condition.value.refusals == 2)
@@ -281,7 +281,7 @@ struct GapTests {
         world.control.faults.hasNoStore = true
         try await whileReceiving(dueIn: Self.withoutHistory) { transport async throws in
             #expect(
-                transport.troubles == [
+                transport.healthIssues == [
                     "history of \(TestNode.topic): the node answered 404: /store endpoints are not available. "
                         + "Please check your configuration: --store"
                 ])
@@ -295,7 +295,9 @@ struct GapTests {
         world.control.faults.isGoWaku = true
         try await whileReceiving(.init(), dueIn: Self.withoutHistory) { transport async throws in
             #expect(
-                transport.troubles == ["history of \(TestNode.topic): the node answered 400: pubsubTopic and contentTopics are required"])
+                transport.healthIssues == [
+                    "history of \(TestNode.topic): the node answered 400: pubsubTopic and contentTopics are required"
+                ])
             try await world.send([1])
             await world.pass(WakuWorld.interval, dueIn: [WakuWorld.interval, .milliseconds(500)])
             #expect(world.receiver.numbers == [1])
@@ -310,7 +312,7 @@ struct GapTests {
             let transport = world.transport(
                 node.url, .init(pubsubTopics: [TestNode.topic], pollInterval: WakuWorld.interval, usesHistory: false))
             try await world.whileRunning(transport, dueIn: [WakuWorld.interval, .seconds(10)]) { () async throws in
-                #expect(transport.troubles == [])
+                #expect(transport.healthIssues == [])
             }
         }
     }

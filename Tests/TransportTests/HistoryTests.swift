@@ -48,9 +48,9 @@ import Wire
             }
         }
         #expect(delays.map(\.components.seconds) == [1, 2, 4, 8, 16, 32, 60, 60])
-        #expect(history.action.trouble == "the store's cursor does not advance")
+        #expect(history.action.issue == "the store's cursor does not advance")
         try world.run(&history)
-        #expect(history.action.trouble == nil)
+        #expect(history.action.issue == nil)
         #expect(world.missing(until: world.now) == 0)
     }
 
@@ -112,7 +112,7 @@ import Wire
         #expect(world.queries.allSatisfy { $0.contentTopics.isEmpty && $0.hashes.isEmpty })
         #expect(history.action.work == .rest)
         #expect(history.action.delay == .seconds(60))
-        #expect(history.action.trouble == nil)
+        #expect(history.action.issue == nil)
     }
 
     @Test mutating func `a day's gap is caught up in windows of an hour, each with its checkpoint`() throws {
@@ -256,7 +256,7 @@ import Wire
         #expect(again.cursor == nil)
         #expect(again.startTime == next.startTime)
         #expect(history.action.delay == .seconds(1))
-        #expect(history.action.trouble == "cursor not found")
+        #expect(history.action.issue == "cursor not found")
         try world.run(&history)
         #expect(world.accepted == messages)
     }
@@ -283,12 +283,12 @@ import Wire
             delays.append(history.action.delay)
         }
         #expect(delays == [1, 2, 4, 8, 16, 32, 60, 60].map { Duration.seconds($0) })
-        #expect(history.action.trouble == "no store")
+        #expect(history.action.issue == "no store")
         history.note(.gap, at: world.now)
         #expect(history.action.delay == .zero)
         try world.run(&history)
         #expect(world.accepted == [message])
-        #expect(history.action.trouble == nil)
+        #expect(history.action.issue == nil)
         #expect(history.action.filledGapCount == 1)
     }
 

@@ -25,7 +25,7 @@ struct PublishingTests {
         try await withTransport { transport async throws in
             try await transport.publish(world.envelope(5))
             #expect(world.peers.heard == [world.envelope(5)])
-            #expect(transport.troubles.count == 1)  // not polled yet
+            #expect(transport.healthIssues.count == 1)  // not polled yet
         }
     }
 
@@ -47,12 +47,12 @@ struct PublishingTests {
             let error = TransportError.refused(status: 500, text: "Failed to publish: timedout")
             for count in 1...4 {
                 await #expect(throws: error) { try await transport.publish(world.envelope(5)) }
-                #expect(transport.troubles.contains("publishing: \(error)") == (count == 4))
+                #expect(transport.healthIssues.contains("publishing: \(error)") == (count == 4))
             }
             #expect(world.peers.heard == [])
             world.control.faults.publishing = .normal
             try await transport.publish(world.envelope(6))
-            #expect(!transport.troubles.contains("publishing: \(error)"))
+            #expect(!transport.healthIssues.contains("publishing: \(error)"))
         }
     }
 
@@ -64,7 +64,7 @@ struct PublishingTests {
                     await #expect(throws: TransportError.quotaUsedUp) { try await transport.publish(world.envelope(5)) }
                 }
                 #expect(!transport.canEcho)
-                #expect(transport.troubles == [])
+                #expect(transport.healthIssues == [])
                 #expect(transport.warnings.count == 1)
                 #expect(transport.warnings.first?.contains("quota") == true)
                 world.control.faults.publishing = .normal

@@ -38,16 +38,16 @@ struct SeveralNodesTests {
         async throws
     {
         try await whileReceiving { transport async throws in
-            #expect(transport.troubles == [] && transport.warnings == [])
+            #expect(transport.healthIssues == [] && transport.warnings == [])
             var number: UInt8 = 0
             for node in [first, second] {
                 try await world.send([number + 1, number + 2])
                 await node.kill()
                 try await world.send([number + 3])
                 await world.pass(WakuWorld.interval, dueIn: Self.polled)
-                let trouble = "node \(node.name): \(TestNode.topic): the node cannot be reached: \(HTTPError.Kind.couldNotConnect)"
-                #expect(transport.warnings == [trouble])
-                #expect(transport.troubles == [])
+                let issue = "node \(node.name): \(TestNode.topic): the node cannot be reached: \(HTTPError.Kind.couldNotConnect)"
+                #expect(transport.warnings == [issue])
+                #expect(transport.healthIssues == [])
                 // The node that is left gives, and takes replies at the first attempt.
                 try await transport.publish(world.envelope(number + 101))
                 try await transport.publish(world.envelope(number + 102))
@@ -71,10 +71,10 @@ struct SeveralNodesTests {
             await second.kill()
             await world.pass(WakuWorld.interval, dueIn: Self.polled)
             #expect(transport.warnings == [])
-            #expect(transport.troubles.count == 2)
+            #expect(transport.healthIssues.count == 2)
             await second.start()
             await world.pass(WakuWorld.interval, dueIn: [WakuWorld.interval, .seconds(1), .seconds(60)])
-            #expect(transport.troubles == [])
+            #expect(transport.healthIssues == [])
             #expect(transport.warnings.count == 1)
         }
     }
@@ -107,7 +107,7 @@ struct SeveralNodesTests {
         await second.start()
         let transport = world.transport([first.url, second.url])
         try await world.whileRunning(transport, dueIn: GapTests.withoutHistory + WakuWorld.idle) { () async throws in
-            #expect(transport.troubles == [])
+            #expect(transport.healthIssues == [])
             #expect(transport.warnings.count == 1)
             #expect(transport.warnings.first?.hasPrefix("node \(first.name): history of \(TestNode.topic): ") == true)
         }
@@ -121,7 +121,7 @@ struct SeveralNodesTests {
             first.control.faults.publishing = fault
             for number in 1...4 as ClosedRange<UInt8> { try await transport.publish(world.envelope(number)) }
             #expect(world.peers.heard.compactMap(\.message.payload.first) == [1, 2, 3, 4])
-            #expect(transport.troubles == [])
+            #expect(transport.healthIssues == [])
         }
     }
 }

@@ -18,7 +18,7 @@ struct TopicPollTests {
         poll.note(.took(LiveBatch()))
         #expect(poll.action.work == .take)
         #expect(poll.action.delay == .milliseconds(500))
-        #expect(poll.action.trouble == nil)
+        #expect(poll.action.issue == nil)
     }
 
     @Test mutating func `takes nothing more before a batch is accepted`() {
@@ -29,10 +29,10 @@ struct TopicPollTests {
         poll.note(.failed("disk full"))
         #expect(poll.action.work == .offer(batch))
         #expect(poll.action.delay == .milliseconds(500))
-        #expect(poll.action.trouble == "disk full")
+        #expect(poll.action.issue == "disk full")
         poll.note(.accepted)
         #expect(poll.action.work == .take)
-        #expect(poll.action.trouble == nil)
+        #expect(poll.action.issue == nil)
     }
 
     @Test mutating func `what the receiver has no room for is left to the store, and fetched when there is room`() {
@@ -43,7 +43,7 @@ struct TopicPollTests {
             poll.note(.shed)
             #expect(poll.action.work == .take)
             #expect(poll.action.delay == .milliseconds(500))
-            #expect(poll.action.trouble == nil)
+            #expect(poll.action.issue == nil)
             #expect(poll.action.reception == nil)
         }
         poll.note(.took(batch(1)))
@@ -58,7 +58,7 @@ struct TopicPollTests {
         poll.note(.shed)
         #expect(poll.action.work == .offer(batch(1)))
         #expect(poll.action.delay == .milliseconds(500))
-        #expect(poll.action.trouble == nil)
+        #expect(poll.action.issue == nil)
         #expect(poll.note(.accepted).reception == nil)
     }
 
@@ -75,7 +75,7 @@ struct TopicPollTests {
         #expect(poll.action.work == .take)
         #expect(poll.action.delay == .zero)
         poll.note(.took(LiveBatch()))
-        #expect(poll.action.trouble == nil)
+        #expect(poll.action.issue == nil)
         poll.note(.notSubscribed)
         #expect(poll.action.work == .subscribe)
     }
@@ -118,7 +118,7 @@ struct TopicPollTests {
         poll.note(.notSubscribed)
         #expect(poll.action.work == .take)
         #expect(poll.action.delay == .milliseconds(500))
-        #expect(poll.action.trouble == "the node does not keep the subscription")
+        #expect(poll.action.issue == "the node does not keep the subscription")
     }
 
     @Test mutating func `waits longer after each failure, up to ten seconds, until one success`() {

@@ -17,9 +17,9 @@ struct WakuTransportTests {
     @Test func `subscribes where it has to and receives what it wants`() async throws {
         try await world.withNode { node async throws in
             let transport = world.transport(node.url)
-            #expect(!transport.troubles.isEmpty)
+            #expect(!transport.healthIssues.isEmpty)
             try await world.whileRunning(transport) { () async throws in
-                #expect(transport.troubles == [])
+                #expect(transport.healthIssues == [])
                 try await world.send([1])
                 try await world.send([2], contentTopic: "/other/1/a/b")
                 try await world.send([3])
@@ -92,11 +92,11 @@ struct WakuTransportTests {
                 world.receiver.refuse(1)
                 try await world.send([1])
                 await world.pass(WakuWorld.interval)
-                #expect(transport.troubles.count == 1)
+                #expect(transport.healthIssues.count == 1)
                 try await world.send([2])
                 await world.pass(WakuWorld.interval)
                 #expect(world.receiver.numbers == [1])
-                #expect(transport.troubles == [])
+                #expect(transport.healthIssues == [])
                 await world.pass(WakuWorld.interval)
                 #expect(world.receiver.numbers == [1, 2])
             }
@@ -111,10 +111,10 @@ struct WakuTransportTests {
                 world.receiver.onReceive { _ in if isFull.value { throw Overload.byteCount } }
                 try await world.send([1])
                 await world.pass(WakuWorld.interval)
-                #expect(transport.troubles == [])
+                #expect(transport.healthIssues == [])
                 // A comparison finds it in the store, and waits for room.
                 await world.pass(.seconds(60), dueIn: [WakuWorld.interval, .seconds(1)])
-                #expect(transport.troubles == [])
+                #expect(transport.healthIssues == [])
                 #expect(world.receiver.numbers == [])
                 #expect(world.checkpoints.checkpoint(of: TestNode.topic) == TestNode.start)
                 isFull.change { $0 = false }
@@ -158,17 +158,17 @@ struct WakuTransportTests {
         let port = Int.random(in: 20_000..<30_000)
         let transport = world.transport("http://127.0.0.1:\(port)")
         try await world.whileRunning(transport, dueIn: [WakuWorld.interval, .seconds(10)]) { () async throws in
-            #expect(transport.troubles == ["\(TestNode.topic): the node cannot be reached: \(HTTPError.Kind.couldNotConnect)"])
+            #expect(transport.healthIssues == ["\(TestNode.topic): the node cannot be reached: \(HTTPError.Kind.couldNotConnect)"])
             for number in [1, 2] as [UInt8] {
                 try await world.withNode(.init(port: port)) { _ async throws in
                     await world.pass(.seconds(10), dueIn: WakuWorld.idle)
-                    #expect(transport.troubles == [])
+                    #expect(transport.healthIssues == [])
                     try await world.send([number])
                     await world.pass(WakuWorld.interval)
                     #expect(world.receiver.numbers.last == number)
                 }
                 await world.pass(WakuWorld.interval)
-                #expect(!transport.troubles.isEmpty)
+                #expect(!transport.healthIssues.isEmpty)
             }
         }
     }
@@ -179,7 +179,7 @@ struct WakuTransportTests {
             let transport = world.transport(node.url)
             try await world.whileRunning(transport, dueIn: [WakuWorld.interval, .seconds(10)]) { () async throws in
                 #expect(
-                    transport.troubles == [
+                    transport.healthIssues == [
                         "\(TestNode.topic): the node answered 404: /relay endpoints are not available while initializing.",
                         "health: the node is not ready: INITIALIZING; the node's relay is not ready: NOT_READY",
                     ])
@@ -187,7 +187,7 @@ struct WakuTransportTests {
                 try await world.send([1])
                 await world.pass(.seconds(10), dueIn: WakuWorld.idle)
                 #expect(world.receiver.numbers == [1])
-                #expect(transport.troubles == [])
+                #expect(transport.healthIssues == [])
             }
         }
     }

@@ -83,8 +83,8 @@ import Wire
         ),
         (#"{"nodeHealth":"INITIALIZING","protocolsHealth":[]}"#, ["the node is not ready: INITIALIZING"]),
     ])
-    func `a node's health is in the body`(text: String, troubles: [String]) throws {
-        #expect(try read(text) { reader throws(JSONError) in try NodeHealth(reading: &reader) }.troubles == troubles)
+    func `a node's health is in the body`(text: String, healthIssues: [String]) throws {
+        #expect(try read(text) { reader throws(JSONError) in try NodeHealth(reading: &reader) }.healthIssues == healthIssues)
     }
 
     @Test(arguments: [

@@ -47,7 +47,7 @@ struct WakuNodeTests {
             await #expect(throws: NodeError.refused(status: 504, text: "PEER_DIAL_FAILURE: /ip4/127.0.0.1")) {
                 try await node.storePage(single)
             }
-            #expect(try await node.healthTroubles() == [])
+            #expect(try await node.healthIssues() == [])
         }
     }
 }

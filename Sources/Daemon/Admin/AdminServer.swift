@@ -12,7 +12,7 @@ struct AdminServer: Service {
     /// What the endpoints show; each is asked for anew at every request.
     struct Content: Sendable {
         /// Why the server is not ready; empty when it is.
-        var troubles: @Sendable () async -> [String]
+        var healthIssues: @Sendable () async -> [String]
         /// What does not keep it from being ready, and should be known.
         var warnings: @Sendable () -> [String]
         /// Prometheus text.
@@ -77,9 +77,9 @@ struct AdminServer: Service {
             Self.respond(.ok, "{\"live\":true}", type: "application/json")
         }
         router.get("health/ready") { [content] _, _ in
-            let troubles = await content.troubles()
-            let body = ReadinessBody(ready: troubles.isEmpty, reasons: troubles, warnings: content.warnings())
-            return Self.respond(troubles.isEmpty ? .ok : .serviceUnavailable, try body.json(), type: "application/json")
+            let healthIssues = await content.healthIssues()
+            let body = ReadinessBody(ready: healthIssues.isEmpty, reasons: healthIssues, warnings: content.warnings())
+            return Self.respond(healthIssues.isEmpty ? .ok : .serviceUnavailable, try body.json(), type: "application/json")
         }
         router.get("metrics") { [content] _, _ in
             Self.respond(.ok, await content.metrics(), type: "text/plain; version=0.0.4; charset=utf-8")

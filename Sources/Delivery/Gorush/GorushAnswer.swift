@@ -104,9 +104,9 @@ enum GorushAnswer: Sendable, Equatable {
 }
 
 extension GorushAnswer {
-    static let wantsTLSTrouble = "gorush cannot be used: it speaks TLS, so its URL must begin with https"
+    static let wantsTLSIssue = "gorush cannot be used: it speaks TLS, so its URL must begin with https"
 
-    static func misconfigurationTrouble(status: Int?) -> String {
+    static func misconfigurationIssue(status: Int?) -> String {
         status.map { "gorush cannot be used: the answer is \($0)" } ?? "gorush cannot be used: its URL or certificate is wrong"
     }
 }

@@ -66,7 +66,7 @@ struct GorushClient: Sendable {
         /// It would take pushes, and does not say more: many a proxy lets only pushes through.
         case silent
         /// Somebody answers who takes no pushes from us.
-        case unusable(trouble: String)
+        case unusable(issue: String)
         /// Nobody answers, or only something in front of it.
         case unreachable
     }
@@ -87,12 +87,12 @@ struct GorushClient: Sendable {
             if GorushAnswer.isOfEmptyList(response) { return .silent }
             switch GorushAnswer(response, expectedCount: 0) {
             case .unavailable: return .unreachable
-            case .wantsTLS: return .unusable(trouble: GorushAnswer.wantsTLSTrouble)
-            default: return .unusable(trouble: GorushAnswer.misconfigurationTrouble(status: response.status))
+            case .wantsTLS: return .unusable(issue: GorushAnswer.wantsTLSIssue)
+            default: return .unusable(issue: GorushAnswer.misconfigurationIssue(status: response.status))
             }
         } catch {
             if case .misconfigured = GorushAnswer(error) {
-                return .unusable(trouble: GorushAnswer.misconfigurationTrouble(status: nil))
+                return .unusable(issue: GorushAnswer.misconfigurationIssue(status: nil))
             }
             return .unreachable
         }

@@ -5,7 +5,7 @@ package struct GorushProbe: Sendable {
     /// Its URL, without what may be a password.
     package var name: String
     /// Why it takes no pushes; nil: it would.
-    package var trouble: String?
+    package var issue: String?
     /// What will lose pushes.
     package var warnings: [String]
 }
@@ -26,10 +26,10 @@ extension DeliveryConfiguration {
             switch await GorushClient(http: http, endpoint: endpoint, probeTimeout: probeTimeout).probe() {
             case .instance(let instance):
                 let warnings = uses.flatMap { instance.warnings(for: .init(platform: $0.platform, environment: endpoint.environment)) }
-                probes.append(.init(name: name, trouble: nil, warnings: Set(warnings).sorted()))
-            case .silent: probes.append(.init(name: name, trouble: nil, warnings: []))
-            case .unusable(let trouble): probes.append(.init(name: name, trouble: trouble, warnings: []))
-            case .unreachable: probes.append(.init(name: name, trouble: "nobody answers", warnings: []))
+                probes.append(.init(name: name, issue: nil, warnings: Set(warnings).sorted()))
+            case .silent: probes.append(.init(name: name, issue: nil, warnings: []))
+            case .unusable(let issue): probes.append(.init(name: name, issue: issue, warnings: []))
+            case .unreachable: probes.append(.init(name: name, issue: "nobody answers", warnings: []))
             }
         }
         return probes

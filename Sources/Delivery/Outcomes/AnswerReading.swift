@@ -4,8 +4,8 @@ import Store
 /// What an answer means for the route.
 enum RouteNews: Sendable, Equatable {
     case works
-    /// - `trouble`: in words for an operator.
-    case fails(trouble: String, retryAfter: Duration?)
+    /// - `issue`: in words for an operator.
+    case fails(issue: String, retryAfter: Duration?)
 }
 
 /// What an answer means for the batch that was posted.
@@ -25,8 +25,8 @@ enum AnswerReading: Sendable, Equatable {
         func all(_ outcome: DeliveryOutcome, _ news: RouteNews) -> AnswerReading {
             .outcomes(batch.flatMap { $0.pushes.map { _ in outcome } }, news)
         }
-        func nothingSent(_ trouble: String, reason: String, retryAfter: Duration? = nil) -> AnswerReading {
-            all(.notSent(reason: reason), .fails(trouble: trouble, retryAfter: retryAfter))
+        func nothingSent(_ issue: String, reason: String, retryAfter: Duration? = nil) -> AnswerReading {
+            all(.notSent(reason: reason), .fails(issue: issue, retryAfter: retryAfter))
         }
         let pushCount = batch.reduce(0) { $0 + $1.pushes.count }
         switch answer {
@@ -35,8 +35,8 @@ enum AnswerReading: Sendable, Equatable {
         case .short(let expected, 0):
             self = nothingSent("gorush took 0 of \(expected) pushes: the platform is disabled there", reason: "platform disabled")
         case .short(let expected, let counted):
-            let trouble = "gorush took \(counted) of \(expected) pushes and does not say which"
-            self = all(.unknown(reason: "wrong count"), .fails(trouble: trouble, retryAfter: nil))
+            let issue = "gorush took \(counted) of \(expected) pushes and does not say which"
+            self = all(.unknown(reason: "wrong count"), .fails(issue: issue, retryAfter: nil))
         case .overLimit(let limit) where batch.count > 1:
             self = .limit(min(limit, batch.count - 1))
         case .overLimit:
@@ -48,18 +48,18 @@ enum AnswerReading: Sendable, Equatable {
         case .tooLarge:
             self = nothingSent("a body of one push is too large for what is in front of gorush", reason: "status 413")
         case .misconfigured(let status):
-            self = nothingSent(GorushAnswer.misconfigurationTrouble(status: status), reason: "configuration")
+            self = nothingSent(GorushAnswer.misconfigurationIssue(status: status), reason: "configuration")
         case .wantsTLS:
-            self = nothingSent(GorushAnswer.wantsTLSTrouble, reason: "configuration")
+            self = nothingSent(GorushAnswer.wantsTLSIssue, reason: "configuration")
         case .unavailable(let retryAfter):
             self = nothingSent("gorush is not available", reason: "unavailable", retryAfter: retryAfter)
         case .timedOut:
             self = .outcomes(
                 batch.flatMap { $0.pushes.map { .timedOut(before: timeOuts[$0]) } },
-                .fails(trouble: "gorush gave no answer in time", retryAfter: nil))
+                .fails(issue: "gorush gave no answer in time", retryAfter: nil))
         case .unknown:
             self = all(
-                .unknown(reason: "no answer"), .fails(trouble: "gorush gave no answer that can be relied on", retryAfter: nil))
+                .unknown(reason: "no answer"), .fails(issue: "gorush gave no answer that can be relied on", retryAfter: nil))
         }
     }
 

@@ -22,14 +22,14 @@ package final class FirstAttempts: Sendable {
     func note(_ ended: [(push: QueuedPush, outcome: PushOutcome)]) {
         guard !ended.isEmpty, waiting.read({ !$0.results.isEmpty }) else { return }
         waiting.update { waiting in
-            for (push, outcome) in ended where waiting.results[push.push.triple] != nil {
+            for (push, outcome) in ended where waiting.results[push.push.deduplicationKey] != nil {
                 let result: Result =
                     switch outcome {
                     case .sent: .sent
                     case .deadToken: .deadToken
                     case .expired, .refused, .discarded, .withdrawn: .failed
                     }
-                waiting.results[push.push.triple] = result
+                waiting.results[push.push.deduplicationKey] = result
             }
         }
     }

@@ -312,13 +312,13 @@ final class Route: Sendable {
     }
 
     private func log(_ view: RouteView, before: RouteView) {
-        for trouble in view.deliveryTroubles where !before.deliveryTroubles.contains(trouble) {
-            logger.warning("pushes are not delivered", metadata: ["reason": "\(trouble)"])
+        for issue in view.deliveryIssues where !before.deliveryIssues.contains(issue) {
+            logger.warning("pushes are not delivered", metadata: ["reason": "\(issue)"])
         }
-        if view.deliveryTroubles.isEmpty, !before.deliveryTroubles.isEmpty {
+        if view.deliveryIssues.isEmpty, !before.deliveryIssues.isEmpty {
             logger.notice("pushes are delivered again")
         }
-        if let error = view.storeTrouble, error != before.storeTrouble {
+        if let error = view.storeIssue, error != before.storeIssue {
             logger.error("the outbox cannot be read or written; pushes wait", metadata: ["error": "\(error)"])
         }
         if view.isSurge, !before.isSurge {

@@ -106,7 +106,7 @@ struct RouteState: Sendable {
 
     private var probing = Probing.waiting(until: .zero)
     /// Why gorush could not be used when it was last asked.
-    private(set) var probeTrouble: String?
+    private(set) var probeIssue: String?
     /// Whether gorush has been asked, and has answered or has not in time.
     private(set) var hasProbed = false
     /// As gorush last described itself.
@@ -118,8 +118,8 @@ struct RouteState: Sendable {
     private var carefulNotificationCount = Int.max
 
     /// Why gorush takes no pushes.
-    private(set) var trouble: String?
-    private(set) var storeTrouble: String?
+    private(set) var issue: String?
+    private(set) var storeIssue: String?
 
     init(route: DeliveryConfiguration.Route, configuration: DeliveryConfiguration, routesOfEndpoint: Int) {
         self.route = route
@@ -250,15 +250,15 @@ struct RouteState: Sendable {
     func refusesCredentials(at now: Duration) -> Bool { credentialFault.words(at: now) != nil }
 
     /// Why pushes are not delivered, in words for an operator; the route itself first.
-    func troubles(at now: Duration) -> [String] {
+    func healthIssues(at now: Duration) -> [String] {
         // Anybody can register a device of a platform that is not served here: that is a warning.
-        var troubles = [isDisabled ? probeTrouble : trouble ?? probeTrouble].compactMap(\.self)
+        var healthIssues = [isDisabled ? probeIssue : issue ?? probeIssue].compactMap(\.self)
         if let words = credentialFault.words(at: now) {
-            troubles.append("\(route.platform == .ios ? "Apple" : "Google") refuses gorush's credentials: \(words)")
+            healthIssues.append("\(route.platform == .ios ? "Apple" : "Google") refuses gorush's credentials: \(words)")
         }
-        troubles += topics.troubles(at: now)
-        if surge.isOn(at: now) { troubles.append("so many pushes are turned down that it cannot be the devices") }
-        return troubles
+        healthIssues += topics.healthIssues(at: now)
+        if surge.isOn(at: now) { healthIssues.append("so many pushes are turned down that it cannot be the devices") }
+        return healthIssues
     }
 
     private mutating func readInstance() {
@@ -300,7 +300,7 @@ struct RouteState: Sendable {
         case .stopping:
             isStopping = true
         case .posting(let batches):
-            storeTrouble = nil
+            storeIssue = nil
             hasPushes = true
             queue = .mayHaveMore
             for count in batches {
@@ -311,7 +311,7 @@ struct RouteState: Sendable {
             }
             window.posted(underWay: requestsInFlight)
         case .nothingDue(let until):
-            storeTrouble = nil
+            storeIssue = nil
             // Unless it was woken since it looked.
             if case .beingRead = queue { queue = .quiet(until: min(until ?? .seconds(Int64.max), now + Self.longestPause)) }
             if until != nil { hasPushes = true }
@@ -322,7 +322,7 @@ struct RouteState: Sendable {
                 probing = .waiting(until: min(probe, now + Self.searchInterval))
             }
         case .storeFailed(let error):
-            storeTrouble = error
+            storeIssue = error
             storeRetry = now + Self.storeRetryInterval
             nextExpiry = .zero
             queue = .mayHaveMore
@@ -331,12 +331,12 @@ struct RouteState: Sendable {
             window.answered(in: latency)
             carefulNotificationCount = 2 * min(carefulNotificationCount, .max / 2)
             works(at: now)
-        case .answered(.fails(let trouble, let retryAfter), let verdicts, let jitter, _):
+        case .answered(.fails(let issue, let retryAfter), let verdicts, let jitter, _):
             judge(verdicts, at: now)
             window.failed()
             carefulNotificationCount = max(1, maximumNotificationCount / 10)
             breaker.fail(at: now, retryAfter: retryAfter, jitter: jitter)
-            self.trouble = trouble
+            self.issue = issue
         case .limited(let limit):
             works(at: now)
             maximumNotificationCount = min(maximumNotificationCount, limit)
@@ -375,10 +375,10 @@ struct RouteState: Sendable {
     }
 
     private mutating func works(at now: Duration) {
-        probeTrouble = nil
+        probeIssue = nil
         breaker.succeed()
-        guard breaker.state == .closed, trouble != nil else { return }
-        trouble = nil
+        guard breaker.state == .closed, issue != nil else { return }
+        issue = nil
         // It may be another one than before.
         if probing != .underWay { probing = .waiting(until: now) }
     }
@@ -386,17 +386,17 @@ struct RouteState: Sendable {
     private mutating func probed(_ probe: GorushClient.Probe, at now: Duration) {
         hasProbed = true
         switch probe {
-        case .unreachable: probeTrouble = "gorush is not reachable"
-        case .unusable(let trouble): probeTrouble = trouble
+        case .unreachable: probeIssue = "gorush is not reachable"
+        case .unusable(let issue): probeIssue = issue
         case .silent, .instance:
-            probeTrouble = nil
+            probeIssue = nil
             // As long as there is a push to try it with, that decides.
             if case .quiet = queue, case .open(let until, _) = breaker.state, until <= now {
                 breaker.reset()
-                trouble = nil
+                issue = nil
             }
         }
-        let isFine = probeTrouble == nil && trouble == nil
+        let isFine = probeIssue == nil && issue == nil
         probing = .waiting(until: now + (isFine ? Self.probeInterval : Self.searchInterval))
         guard case .instance(let instance) = probe else { return }
         self.instance = instance

@@ -1,8 +1,8 @@
 /// What an operator sees of a route.
 struct RouteView: Sendable, Equatable {
     /// Why gorush, Apple or Google takes no pushes.
-    let deliveryTroubles: [String]
-    let storeTrouble: String?
+    let deliveryIssues: [String]
+    let storeIssue: String?
     /// Whether gorush was asked at all: before that, nobody knows.
     let hasProbed: Bool
     /// A success is one of Apple's or Google's.
@@ -19,8 +19,8 @@ struct RouteView: Sendable, Equatable {
     let requestWindow: Int
 
     init(_ state: RouteState, at now: Duration) {
-        deliveryTroubles = state.troubles(at: now)
-        storeTrouble = state.storeTrouble
+        deliveryIssues = state.healthIssues(at: now)
+        storeIssue = state.storeIssue
         hasProbed = state.hasProbed
         provesDeliveries = state.hasProbed && state.successIsProof
         isSurge = state.isSurge(at: now)
@@ -32,8 +32,8 @@ struct RouteView: Sendable, Equatable {
     }
 
     /// Why pushes are not delivered; empty when they are.
-    var troubles: [String] {
-        let troubles = deliveryTroubles + [storeTrouble].compactMap { $0.map { "the outbox cannot be used: \($0)" } }
-        return troubles.isEmpty && !hasProbed ? ["gorush has not answered yet"] : troubles
+    var healthIssues: [String] {
+        let healthIssues = deliveryIssues + [storeIssue].compactMap { $0.map { "the outbox cannot be used: \($0)" } }
+        return healthIssues.isEmpty && !hasProbed ? ["gorush has not answered yet"] : healthIssues
     }
 }

@@ -40,7 +40,7 @@ struct TopicFaults: Sendable {
     }
 
     /// In words for an operator.
-    func troubles(at now: Duration) -> [String] {
+    func healthIssues(at now: Duration) -> [String] {
         faults.filter { now - $0.value.time < Self.holdingTime }.sorted { $0.key < $1.key }
             .map { "Apple refuses the bundle id \($0.key): \($0.value.reason)" }
     }

@@ -134,7 +134,9 @@ struct ReplyQueue: Sendable {
         guard !waiting.isEmpty || !echoes.isEmpty else { return nil }
         let rest = resting.values.map(\.end).min()
         // What the budget suffices for is taken by whoever is free, unless all that it has to wait for is the time to try the network.
-        let ready = [short.isEmpty ? nil : budget.time(for: .short) ?? probeTime, long.isEmpty ? nil : budget.time(for: .long) ?? probeTime]
+        let ready = [
+            short.isEmpty ? nil : budget.time(for: .short) ?? probeTime, long.isEmpty ? nil : budget.time(for: .long) ?? probeTime,
+        ]
         let echo = isHeldUp || echoes.isEmpty ? nil : budget.time(for: .echo)
         return (ready + [rest, echo]).compactMap(\.self).min().map { max($0, probeTime ?? $0) }
     }

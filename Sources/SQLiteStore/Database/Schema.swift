@@ -35,6 +35,7 @@ struct Schema {
         migrator.registerMigration("deliveries") { try $0.execute(sql: Self.deliveries) }
         migrator.registerMigration("superseded-replies") { try $0.execute(sql: Self.supersededReplies) }
         migrator.registerMigration("nextcloud-origin") { try $0.execute(sql: Self.nextcloudOrigin) }
+        migrator.registerMigration("deduplication-keys") { try $0.execute(sql: Self.deduplicationKeys) }
         return migrator
     }
 
@@ -181,6 +182,13 @@ struct Schema {
         ) STRICT;
         CREATE INDEX nextcloud_origin_push_by_proxy ON nextcloud_origin_push (proxy);
         CREATE INDEX nextcloud_origin_push_by_device ON nextcloud_origin_push (device);
+        """
+
+    private static let deduplicationKeys = """
+        ALTER TABLE push RENAME COLUMN triple TO deduplication_key;
+        ALTER TABLE push RENAME COLUMN triple_prefix TO deduplication_prefix;
+        DROP INDEX push_by_triple;
+        CREATE INDEX push_by_deduplication_key ON push (deduplication_prefix);
         """
 
     private static let pushesByTarget = """

@@ -55,8 +55,10 @@ struct KnownFacts {
             facts.targets[installation] = target
             targets[installation] = row
         }
-        let oldest = now.advanced(by: .zero - Limits.tripleLifetime)
-        for triple in questions.triples where try database.isQueued(triple, since: oldest) { facts.recentTriples.insert(triple) }
+        let oldest = now.advanced(by: .zero - Limits.deduplicationLifetime)
+        for deduplicationKey in questions.deduplicationKeys where try database.isQueued(deduplicationKey, since: oldest) {
+            facts.recentDeduplicationKeys.insert(deduplicationKey)
+        }
         for target in questions.crowdedTargets {
             facts.heldPushes.merge(try database.heldPushes(to: target, at: questions.allowances.now)) { first, _ in first }
         }

@@ -60,7 +60,7 @@ extension WriteTransaction {
     /// It came with no message, and is for no installation.
     private static let insertNotification = """
         INSERT INTO push (
-            message, state, route, accepted_at, next_attempt_at, finished_at, attempts, triple_prefix, triple,
+            message, state, route, accepted_at, next_attempt_at, finished_at, attempts, deduplication_prefix, deduplication_key,
             key_hash, installation_id, token_type, type, apn_topic, device_token, chat_id, ciphertext, notification)
         VALUES (0, ?, ?, ?, ?, ?, 0, ?, ?, ?, '', ?, 0, ?, ?, x'', x'', ?) RETURNING id
         """

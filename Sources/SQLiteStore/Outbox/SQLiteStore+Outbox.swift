@@ -193,7 +193,7 @@ extension WriteTransaction {
 extension RowCursor {
     /// What ``nextQueuedPush()`` reads of a push that is joined with ``queuedPushJoin``.
     static let queuedPushColumns = """
-        push.id, push.message, push.key_hash, push.installation_id, push.triple, push.token_type,
+        push.id, push.message, push.key_hash, push.installation_id, push.deduplication_key, push.token_type,
         coalesce(target.device_token, push.device_token), push.apn_topic, push.type, push.chat_id, push.ciphertext,
         push.accepted_at, push.state, push.attempts, push.notification, push.registration, target.version, target.delivered_at
         """
@@ -208,7 +208,7 @@ extension RowCursor {
         var queued = QueuedPush(
             id: try next(), message: try next(),
             push: AcceptedPush(
-                target: try nextInstallation(), triple: try next(), tokenType: try next(), deviceToken: try next(),
+                target: try nextInstallation(), deduplicationKey: try next(), tokenType: try next(), deviceToken: try next(),
                 apnTopic: try next(), type: try next(), chatID: try next(), message: try next()),
             acceptedAt: try next(), state: try next(), attempts: try next(), notification: try nextNotification())
         let (row, version, deliveredAt): (Int64?, UInt64?, Timestamp?) = (try next(), try next(), try next())

@@ -24,7 +24,8 @@ extension WriteTransaction {
         let next = end == nil ? accepted.due?.nanoseconds ?? outbox.turn(for: push.target, in: route) : 0
         try database.run(
             Self.insertPush, accepted.message, end?.outcome.rawValue ?? OpenPushState.queued.rawValue, route, now, next,
-            end == nil ? nil : now, end?.reason, push.triple.prefix, push.triple, push.target.keyHash, push.target.installationID,
+            end == nil ? nil : now, end?.reason, push.deduplicationKey.prefix, push.deduplicationKey, push.target.keyHash,
+            push.target.installationID,
             push.tokenType, push.type, push.apnTopic, end == nil ? push.deviceToken : "", end == nil ? Self.sendable(push.chatID) : [],
             end == nil ? Self.sendable(push.message) : [], target?.row)
         count(.accepted)
@@ -41,7 +42,7 @@ extension WriteTransaction {
     /// Made once: putting it together for each call would cost more than running it.
     private static let insertPush = """
         INSERT INTO push (
-            message, state, route, accepted_at, next_attempt_at, finished_at, reason, attempts, triple_prefix, triple,
+            message, state, route, accepted_at, next_attempt_at, finished_at, reason, attempts, deduplication_prefix, deduplication_key,
             key_hash, installation_id, token_type, type, apn_topic, device_token, chat_id, ciphertext, registration)
         VALUES (?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         """
@@ -178,10 +179,11 @@ extension Database {
         ) WHERE attempts = 0 AND state = \(OpenPushState.queued.rawValue) AND next_attempt_at > ?3
         """
 
-    /// Whether a push with that triple entered the outbox at that time or later.
-    func isQueued(_ triple: Digest32, since: Timestamp) throws -> Bool {
+    /// Whether a push with that deduplication key entered the outbox at that time or later.
+    func isQueued(_ deduplicationKey: Digest32, since: Timestamp) throws -> Bool {
         try first(
-            "SELECT 1 FROM push WHERE triple_prefix = ? AND triple = ? AND accepted_at >= ?", triple.prefix, triple, since
+            "SELECT 1 FROM push WHERE deduplication_prefix = ? AND deduplication_key = ? AND accepted_at >= ?", deduplicationKey.prefix,
+            deduplicationKey, since
         ) { try $0.next() } ?? false
     }
 }

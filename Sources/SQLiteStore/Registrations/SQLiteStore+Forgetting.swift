@@ -33,7 +33,7 @@ extension WriteTransaction {
         forgotten.pushCount = try database.run(
             """
             UPDATE push SET
-                key_hash = zeroblob(64), installation_id = '', apn_topic = '', triple_prefix = 0, triple = zeroblob(32),
+                key_hash = zeroblob(64), installation_id = '', apn_topic = '', deduplication_prefix = 0, deduplication_key = zeroblob(32),
                 notification_id = NULL, registration = NULL
             WHERE key_hash = ?
             """,

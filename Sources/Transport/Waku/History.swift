@@ -28,7 +28,7 @@ struct History {
         /// To be waited before, unless an event comes; nil waits for an event only.
         var delay: Duration?
         /// Why the store cannot be read or compared.
-        var trouble: String?
+        var issue: String?
         /// Gaps that are filled now.
         var filledGapCount = 0
         /// The receiver took messages that were missed without any sign of a gap.
@@ -192,7 +192,7 @@ struct History {
         isInterrupted = false
         openGapCount += 1
         // A pass under way goes on, without further patience: the node is there again. The next one fills the gap.
-        if pass == nil, step.work == .rest { begin(at: now) } else if step.trouble != nil { step.delay = .zero }
+        if pass == nil, step.work == .rest { begin(at: now) } else if step.issue != nil { step.delay = .zero }
     }
 
     /// Begins the pass over the next window.
@@ -313,7 +313,7 @@ struct History {
     // MARK: Outcomes
 
     private mutating func next(_ work: Work, after delay: Duration?) {
-        (step.work, step.delay, step.trouble) = (work, delay, stallCount > 0 ? Self.stalled : nil)
+        (step.work, step.delay, step.issue) = (work, delay, stallCount > 0 ? Self.stalled : nil)
         failureCount = 0
     }
 
@@ -337,7 +337,7 @@ struct History {
             proceed()
         }
         self.failureCount = failureCount
-        step.trouble = reason
+        step.issue = reason
         step.delay = Self.backOff.bound(afterFailures: failureCount)
     }
 }

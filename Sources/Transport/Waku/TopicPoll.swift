@@ -61,7 +61,7 @@ struct TopicPoll {
         /// To be waited before.
         var delay: Duration
         /// Why nothing can be received at the moment.
-        var trouble: String?
+        var issue: String?
         var reception: Reception?
         /// Set when the node proved to keep less than was said: a batch of this size is taken for an overflow from now on.
         var overflowCount: Int?
@@ -104,7 +104,7 @@ struct TopicPoll {
     private var isShedding = false
 
     /// As the last event left it.
-    private(set) var action = Action(work: .take, delay: .zero, trouble: "not polled yet")
+    private(set) var action = Action(work: .take, delay: .zero, issue: "not polled yet")
 
     /// - Parameters:
     ///   - interval: between two GETs of which the first one did not find much.
@@ -178,7 +178,7 @@ struct TopicPoll {
     }
 
     private mutating func succeed(_ work: Work, after delay: Duration) {
-        action.trouble = nil
+        action.issue = nil
         failureCount = 0
         next(work, after: delay)
     }
@@ -186,7 +186,7 @@ struct TopicPoll {
     /// The same work again, later and later.
     private mutating func fail(_ reason: String) {
         failureCount += 1
-        action.trouble = reason
+        action.issue = reason
         action.delay = backOff.bound(afterFailures: failureCount)
     }
 }

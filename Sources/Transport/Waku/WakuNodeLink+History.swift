@@ -15,7 +15,7 @@ extension WakuNodeLink {
         while await pause(action.delay, orNews: news) {
             let event = if let event = news.nextForHistory() { event } else { await carryOut(action.work, receiver, topic) }
             action = history.note(event, at: base.wallClock.now())
-            status.report(action.trouble, about: "history of \(topic)")
+            status.report(action.issue, about: "history of \(topic)")
             if action.hasFoundMissed { news.tellPollOfMissed() }
             guard action.filledGapCount > 0 else { continue }
             base.metrics.gapsFilled.increment(by: action.filledGapCount)

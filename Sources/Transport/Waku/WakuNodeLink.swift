@@ -56,7 +56,7 @@ final class WakuNodeLink: Sendable {
         while await base.pause(action.delay) {
             let event = if let event = news.nextForPoll() { event } else { await carryOut(action.work, topic, receiver) }
             action = poll.note(event)
-            status.report(action.trouble, about: topic)
+            status.report(action.issue, about: topic)
             if let reception = action.reception { news.tellHistory(reception) }
             if case .gap(let cause) = action.reception {
                 base.metrics.count(cause)
@@ -158,8 +158,8 @@ final class WakuNodeLink: Sendable {
         var delay = Duration.zero
         while await base.pause(delay) {
             // A node that cannot be reached is the polls' trouble already.
-            let troubles = (try? await node.healthTroubles()) ?? []
-            status.report(troubles.isEmpty ? nil : troubles.joined(separator: "; "), about: "health")
+            let healthIssues = (try? await node.healthIssues()) ?? []
+            status.report(healthIssues.isEmpty ? nil : healthIssues.joined(separator: "; "), about: "health")
             delay = Self.healthInterval
         }
     }

@@ -6,7 +6,7 @@ import Synchronization
 final class WakuStatus: Sendable {
     private struct State {
         /// By subject: a pubsub topic, its history, the node's health, publishing.
-        var troubles: [String: String]
+        var healthIssues: [String: String]
         var polls: [String: Timestamp] = [:]
         var checkpoints: [String: Timestamp] = [:]
         /// When the topic's newest message was taken from the node; at first, when it was first polled.
@@ -29,14 +29,14 @@ final class WakuStatus: Sendable {
         var logger = logger
         logger[metadataKey: "node"] = "\(node)"
         self.logger = logger
-        state = Mutex(State(troubles: Dictionary(pubsubTopics.map { ($0, "not polled yet") }) { first, _ in first }))
+        state = Mutex(State(healthIssues: Dictionary(pubsubTopics.map { ($0, "not polled yet") }) { first, _ in first }))
     }
 
-    var troubles: [String] {
-        state.withLock { $0.troubles.sorted { $0.key < $1.key }.map { "\($0): \($1)" } }
+    var healthIssues: [String] {
+        state.withLock { $0.healthIssues.sorted { $0.key < $1.key }.map { "\($0): \($1)" } }
     }
 
-    func hasTrouble(about subject: String) -> Bool { state.withLock { $0.troubles[subject] != nil } }
+    func hasIssue(about subject: String) -> Bool { state.withLock { $0.healthIssues[subject] != nil } }
 
     /// When the topic was last polled that has waited longest. Nil before the first poll.
     var oldestPoll: Timestamp? { state.withLock { $0.polls.values.min() } }
@@ -82,15 +82,15 @@ final class WakuStatus: Sendable {
     func saved(_ checkpoint: Timestamp, of topic: String) { state.withLock { $0.checkpoints[topic] = checkpoint } }
 
     /// Logs a change once, however often the same trouble comes back.
-    func report(_ trouble: String?, about subject: String) {
+    func report(_ issue: String?, about subject: String) {
         let previous = state.withLock { state in
-            let previous = state.troubles[subject]
-            state.troubles[subject] = trouble
+            let previous = state.healthIssues[subject]
+            state.healthIssues[subject] = issue
             return previous
         }
-        guard previous != trouble else { return }
-        if let trouble {
-            logger.warning("trouble with the node", metadata: ["subject": "\(subject)", "trouble": "\(trouble)"])
+        guard previous != issue else { return }
+        if let issue {
+            logger.warning("trouble with the node", metadata: ["subject": "\(subject)", "trouble": "\(issue)"])
         } else {
             // As loud as the trouble was.
             logger.warning("the node is usable", metadata: ["subject": "\(subject)"])

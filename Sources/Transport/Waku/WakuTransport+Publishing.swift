@@ -27,7 +27,7 @@ extension WakuTransport {
         var tried: Set<Int> = []
         var failure: NodeError?
         while tried.count < links.count {
-            let troubled = Set(links.indices.filter { links[$0].status.hasTrouble(about: envelope.pubsubTopic) })
+            let troubled = Set(links.indices.filter { links[$0].status.hasIssue(about: envelope.pubsubTopic) })
             let lane = await lanes.wait { [tried, base] lanes in
                 lanes.enter(besides: tried, troubled: troubled, at: base.wallClock.now())
             }

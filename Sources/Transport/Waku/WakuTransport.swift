@@ -70,10 +70,10 @@ package final class WakuTransport: MessageTransport {
 
     // MARK: What an operator may know
 
-    package var troubles: [String] { isUsable ? [] : nodeTroubles }
+    package var healthIssues: [String] { isUsable ? [] : nodeIssues }
     package var warnings: [String] {
         let now = base.wallClock.now()
-        return (isUsable ? nodeTroubles : []) + said { $0.status.warnings(at: now) } + quotaWarnings
+        return (isUsable ? nodeIssues : []) + said { $0.status.warnings(at: now) } + quotaWarnings
     }
 
     package var canEcho: Bool { lanes.read(\.withoutQuota).isEmpty }
@@ -86,9 +86,9 @@ package final class WakuTransport: MessageTransport {
     }
 
     /// Whether one node at least has all that the server needs.
-    private var isUsable: Bool { links.contains(where: \.status.troubles.isEmpty) }
+    private var isUsable: Bool { links.contains(where: \.status.healthIssues.isEmpty) }
 
-    private var nodeTroubles: [String] { said(\.status.troubles) }
+    private var nodeIssues: [String] { said(\.status.healthIssues) }
 
     private func said(_ what: (WakuNodeLink) -> [String]) -> [String] {
         links.flatMap { link in what(link).map { links.count == 1 ? $0 : "node \(link.node.name): \($0)" } }

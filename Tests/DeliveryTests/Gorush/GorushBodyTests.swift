@@ -69,7 +69,8 @@ import Wire
             "Someone requested to join a community you are an admin of": .requestToJoinCommunity,
         ]
         return AcceptedPush(
-            target: Installation(keyHash: try #require(Digest64(bytes("publicKey"))), installationID: "i"), triple: Digest32(repeating: 9),
+            target: Installation(keyHash: try #require(Digest64(bytes("publicKey"))), installationID: "i"),
+            deduplicationKey: Digest32(repeating: 9),
             tokenType: TokenType(rawValue: Int32(reference.platform)), deviceToken: reference.tokens.joined(),
             apnTopic: reference.topic ?? "not for Firebase", type: try #require(types[reference.message]), chatID: try bytes("chatId"),
             message: try bytes("encryptedMessage"))

@@ -134,22 +134,22 @@ import Testing
                 }
                 #expect(instance.core.sync == true && stub.posts.all.isEmpty)
             }
-            #expect(await GorushClient(stub, prefix: "/wrong").probe() == .unusable(trouble: "gorush cannot be used: the answer is 404"))
+            #expect(await GorushClient(stub, prefix: "/wrong").probe() == .unusable(issue: "gorush cannot be used: the answer is 404"))
         }
     }
 
     @Test(
         "What answers and is no gorush that we may use is not taken for one",
         arguments: [
-            (401, "", GorushClient.Probe.unusable(trouble: "gorush cannot be used: the answer is 401")),
-            (200, "<html>", .unusable(trouble: "gorush cannot be used: the answer is 200")),
+            (401, "", GorushClient.Probe.unusable(issue: "gorush cannot be used: the answer is 401")),
+            (200, "<html>", .unusable(issue: "gorush cannot be used: the answer is 200")),
             (
                 400, #"{"code":400,"message":"Missing notifications field."}"#,
-                .unusable(trouble: "gorush cannot be used: the answer is 400")
+                .unusable(issue: "gorush cannot be used: the answer is 400")
             ),
             (
                 400, "Client sent an HTTP request to an HTTPS server.\n",
-                .unusable(trouble: "gorush cannot be used: it speaks TLS, so its URL must begin with https")
+                .unusable(issue: "gorush cannot be used: it speaks TLS, so its URL must begin with https")
             ), (503, "", .unreachable), (502, "", .unreachable),
             (400, #"{"code":400,"message":"Notifications field is empty."}"#, .silent),
         ])

@@ -213,7 +213,8 @@ extension GorushGroup {
 private func somePush(_ change: (inout AcceptedPush) -> Void = { _ in }) -> AcceptedPush {
     var push = AcceptedPush(
         target: Installation(keyHash: Digest64(repeating: 0x77), installationID: "c6ae4fde-bb65-11ea-b3de-0242ac130004"),
-        triple: Digest32(repeating: 9), tokenType: .apn, deviceToken: String(repeating: "ab", count: 32), apnTopic: "im.status.ethereum",
+        deduplicationKey: Digest32(repeating: 9), tokenType: .apn, deviceToken: String(repeating: "ab", count: 32),
+        apnTopic: "im.status.ethereum",
         type: .message, chatID: Array(repeating: 0xC4, count: 64), message: [1, 2, 3])
     change(&push)
     return push

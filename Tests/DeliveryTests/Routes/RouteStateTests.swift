@@ -32,7 +32,7 @@ import Testing
         GorushInstance(yaml: Array(yaml.utf8)).map(GorushClient.Probe.instance) ?? .unreachable
     }
 
-    private static let fails = RouteNews.fails(trouble: "gone", retryAfter: nil)
+    private static let fails = RouteNews.fails(issue: "gone", retryAfter: nil)
 
     private func answered(_ news: RouteNews) -> RouteState.Event { .answered(news, .init(), jitter: 1) }
 
@@ -41,7 +41,7 @@ import Testing
     @Test func `Nothing goes out before gorush was asked how it is set up`() {
         var route = route()
         #expect(route.next(at: .zero) == .probe)
-        #expect(RouteView(route, at: .zero).troubles == ["gorush has not answered yet"])
+        #expect(RouteView(route, at: .zero).healthIssues == ["gorush has not answered yet"])
         route.handle(.woken, at: .zero)
         #expect(route.next(at: .zero) == .wait(until: RouteState.longestPause))
         route.handle(.probed(.unreachable), at: .seconds(5))
@@ -94,7 +94,7 @@ import Testing
         #expect(full.next(at: .seconds(29)) == .wait(until: .seconds(30)))
         #expect(full.next(at: .seconds(30)) == .expire)
         var broken = started()
-        broken.handle(.answered(.fails(trouble: "", retryAfter: .seconds(3_600)), .init(), jitter: 1), at: .zero)
+        broken.handle(.answered(.fails(issue: "", retryAfter: .seconds(3_600)), .init(), jitter: 1), at: .zero)
         #expect(broken.next(at: .seconds(30)) == .expire)
         #expect(broken.next(at: .seconds(30)) == .wait(until: .seconds(60)))
     }
@@ -105,11 +105,11 @@ import Testing
         route.handle(.storeFailed("full"), at: .seconds(1))
         route.handle(.woken, at: .seconds(1))
         #expect(route.next(at: .seconds(1)) == .wait(until: .seconds(2)))
-        #expect(RouteView(route, at: .seconds(1)).troubles == ["the outbox cannot be used: full"])
+        #expect(RouteView(route, at: .seconds(1)).healthIssues == ["the outbox cannot be used: full"])
         #expect(route.next(at: .seconds(2)) == .expire)
         #expect(route.next(at: .seconds(2)) == .look(requests: 32, batch: nil))
         route.handle(.nothingDue(until: nil), at: .seconds(2))
-        #expect(RouteView(route, at: .seconds(2)).troubles == [])
+        #expect(RouteView(route, at: .seconds(2)).healthIssues == [])
     }
 
     @Test func `A route that stops begins nothing`() {
@@ -202,7 +202,7 @@ import Testing
             #expect(route.next(at: attempt) == .wait(until: .seconds(30)))
             route.handle(answered(Self.fails), at: attempt)
             route.handle(.ended(1), at: attempt)
-            #expect(RouteView(route, at: attempt).troubles == ["gone"])
+            #expect(RouteView(route, at: attempt).healthIssues == ["gone"])
             now = attempt
         }
     }
@@ -216,7 +216,7 @@ import Testing
         route.handle(.posting([1]), at: .seconds(4))
         route.handle(answered(.works), at: .seconds(4))
         route.handle(.ended(1), at: .seconds(4))
-        #expect(RouteView(route, at: .seconds(4)).troubles == [])
+        #expect(RouteView(route, at: .seconds(4)).healthIssues == [])
         #expect(route.next(at: .seconds(4)) == .probe)
         // Half as many as before.
         #expect(route.next(at: .seconds(4)) == .look(requests: 16, batch: nil))
@@ -227,13 +227,13 @@ import Testing
         route.handle(.posting([1, 1]), at: .zero)
         route.handle(answered(Self.fails), at: .zero)
         route.handle(answered(.works), at: .zero)
-        #expect(RouteView(route, at: .zero).troubles == ["gone"])
+        #expect(RouteView(route, at: .zero).healthIssues == ["gone"])
         #expect(RouteView(route, at: .zero).isBreakerOpen)
     }
 
     @Test func `Nothing goes out before the time that gorush named`() {
         var route = started()
-        route.handle(.answered(.fails(trouble: "busy", retryAfter: .seconds(20)), .init(), jitter: 0), at: .zero)
+        route.handle(.answered(.fails(issue: "busy", retryAfter: .seconds(20)), .init(), jitter: 0), at: .zero)
         #expect(route.next(at: .zero) == .wait(until: .seconds(20)))
         #expect(route.next(at: .seconds(20)) == .look(requests: 1, batch: nil))
     }
@@ -263,9 +263,9 @@ import Testing
     @Test func `A route says that its gorush is not reachable, until that or a push is answered`() {
         for event in [RouteState.Event.probed(.silent), .answered(.works, .init(), jitter: 1), .limited(1)] {
             var route = started(.unreachable)
-            #expect(RouteView(route, at: .zero).troubles == ["gorush is not reachable"])
+            #expect(RouteView(route, at: .zero).healthIssues == ["gorush is not reachable"])
             route.handle(event, at: .zero)
-            #expect(RouteView(route, at: .zero).troubles == [])
+            #expect(RouteView(route, at: .zero).healthIssues == [])
         }
     }
 
@@ -304,7 +304,7 @@ import Testing
             route.handle(.posting([1]), at: .seconds(4))
             route.handle(answered(Self.fails), at: .seconds(4))
             route.handle(.probed(probe), at: .seconds(4))
-            #expect(RouteView(route, at: .seconds(4)).troubles == ["gone"])
+            #expect(RouteView(route, at: .seconds(4)).healthIssues == ["gone"])
             route.handle(.ended(1), at: .seconds(4))
             #expect(route.next(at: .seconds(8)) == .probe)
             #expect(route.next(at: .seconds(8)) == .look(requests: 1, batch: nil))
@@ -313,16 +313,16 @@ import Testing
             #expect(RouteView(route, at: .seconds(9)).isBreakerOpen)
             #expect(route.next(at: .seconds(13)) == .probe)
             route.handle(.probed(probe), at: .seconds(13))
-            #expect(RouteView(route, at: .seconds(13)).troubles == [] && !RouteView(route, at: .seconds(13)).isBreakerOpen)
+            #expect(RouteView(route, at: .seconds(13)).healthIssues == [] && !RouteView(route, at: .seconds(13)).isBreakerOpen)
         }
     }
 
     @Test func `A gorush that takes no pushes from us is trouble before there is a push`() {
-        var route = started(.unusable(trouble: "wrong password"))
-        #expect(RouteView(route, at: .zero).troubles == ["wrong password"])
+        var route = started(.unusable(issue: "wrong password"))
+        #expect(RouteView(route, at: .zero).healthIssues == ["wrong password"])
         #expect(route.next(at: .seconds(4)) == .probe)
         route.handle(.probed(.silent), at: .seconds(4))
-        #expect(RouteView(route, at: .seconds(4)).troubles == [])
+        #expect(RouteView(route, at: .seconds(4)).healthIssues == [])
     }
 
     // MARK: Workers
@@ -430,7 +430,7 @@ import Testing
             // Strangers can register tokens that never work: that is no reason to call the server sick.
             #expect(route.isSurge(at: .zero) == haveWorked)
             #expect(
-                RouteView(route, at: .zero).troubles
+                RouteView(route, at: .zero).healthIssues
                     == (haveWorked ? ["so many pushes are turned down that it cannot be the devices"] : []))
             #expect(!route.isSurge(at: InvalidTokenSurge.window))
         }
@@ -456,7 +456,7 @@ import Testing
             route.handle(.posting([1]), at: .zero)
             route.handle(answered(Self.fails), at: .zero)
             let view = RouteView(route, at: .zero)
-            #expect(view.troubles == (isDisabled ? [] : ["gone"]))
+            #expect(view.healthIssues == (isDisabled ? [] : ["gone"]))
             #expect(view.warnings.contains { $0.contains("android.enabled") } == isDisabled)
         }
     }
@@ -543,13 +543,13 @@ import Testing
             route.handle(.topicsSaved(["app"]), at: .seconds(1))
             route.handle(.answered(.works, delivered(), jitter: 1), at: .seconds(1))
             route.handle(.answered(.works, refused("InvalidProviderToken"), jitter: 1), at: .seconds(1))
-            #expect(RouteView(route, at: .seconds(1)).troubles == [])
+            #expect(RouteView(route, at: .seconds(1)).healthIssues == [])
             // It looks up by itself to tell.
             #expect(route.next(at: .seconds(1)) == .wait(until: .seconds(6)))
-            #expect(RouteView(route, at: .seconds(6)).troubles == ["\(name) refuses gorush's credentials: InvalidProviderToken"])
+            #expect(RouteView(route, at: .seconds(6)).healthIssues == ["\(name) refuses gorush's credentials: InvalidProviderToken"])
             #expect(RouteView(route, at: .seconds(6)).refusesCredentials)
             route.handle(.answered(.works, delivered(), jitter: 1), at: .seconds(20))
-            #expect(RouteView(route, at: .seconds(20)).troubles == [])
+            #expect(RouteView(route, at: .seconds(20)).healthIssues == [])
             #expect(route.next(at: .seconds(20)) == .hasten)
             #expect(route.next(at: .seconds(20)) == .wait(until: .seconds(30)))
         }
@@ -560,10 +560,10 @@ import Testing
         for second in 0..<60 {
             let verdicts = second.isMultiple(of: 4) ? delivered() : refused("x")
             route.handle(.answered(.works, verdicts, jitter: 1), at: .seconds(second))
-            #expect(RouteView(route, at: .seconds(second)).troubles == [])
+            #expect(RouteView(route, at: .seconds(second)).healthIssues == [])
         }
-        #expect(!RouteView(route, at: .seconds(100)).troubles.isEmpty)
-        #expect(RouteView(route, at: .seconds(100) + CredentialFault.holdingTime).troubles == [])
+        #expect(!RouteView(route, at: .seconds(100)).healthIssues.isEmpty)
+        #expect(RouteView(route, at: .seconds(100) + CredentialFault.holdingTime).healthIssues == [])
     }
 
     @Test func `A success in gorush's queue says nothing of the credentials`() {
@@ -574,22 +574,22 @@ import Testing
             route.handle(.answered(.works, refused("x"), jitter: 1), at: .zero)
             route.handle(
                 .answered(.works, Verdicts([(push, .sent)], successIsProof: route.successIsProof), jitter: 1), at: .seconds(6))
-            #expect(RouteView(route, at: .seconds(6)).troubles.isEmpty == isProof)
+            #expect(RouteView(route, at: .seconds(6)).healthIssues.isEmpty == isProof)
         }
     }
 
     @Test(
         "A bundle id that Apple refuses is trouble if it is one of ours, or has worked",
         arguments: [(["app"], false, true), ([], true, true), ([], false, false)])
-    func topics(configured: [String], hasWorked: Bool, isTrouble: Bool) {
+    func topics(configured: [String], hasWorked: Bool, isIssue: Bool) {
         var route = started { $0.knownTopics = Set(configured) }
         if hasWorked { route.handle(.answered(.works, delivered(), jitter: 1), at: .zero) }
         var verdicts = Verdicts()
         verdicts.refusedTopics = ["app": "TopicDisallowed"]
         route.handle(.answered(.works, verdicts, jitter: 1), at: .zero)
-        #expect(RouteView(route, at: .zero).troubles == (isTrouble ? ["Apple refuses the bundle id app: TopicDisallowed"] : []))
+        #expect(RouteView(route, at: .zero).healthIssues == (isIssue ? ["Apple refuses the bundle id app: TopicDisallowed"] : []))
         route.handle(.answered(.works, delivered(), jitter: 1), at: .seconds(1))
-        #expect(RouteView(route, at: .seconds(1)).troubles == [])
+        #expect(RouteView(route, at: .seconds(1)).healthIssues == [])
     }
 
     // MARK: Idleness

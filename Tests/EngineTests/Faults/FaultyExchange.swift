@@ -60,20 +60,20 @@ struct FaultyExchange {
             defer { disk.heal() }
             guard try await meets(message, server) else { return }
             isHit.change { $0 = true }
-            #expect(!server.engine.troubles.isEmpty)
+            #expect(!server.engine.healthIssues.isEmpty)
 
             // It recovers by itself, before another message comes.
             disk.heal()
             harness.clock.advance(by: .seconds(1))
             await harness.log.wait { $0.contains("the store can be written again") }
             await server.engine.waitUntilIdle()
-            #expect(server.engine.troubles == [])
+            #expect(server.engine.healthIssues == [])
             #expect(try await effectCount(server) == (step == .mark ? 1 : 0))
             // What was not taken can be sent again as it is.
             try await server.publish(step == .record ? message : self.message(2))
             #expect(try await isSuccess(reply: step == .record ? 1 : 2))
             await server.engine.waitUntilIdle()
-            #expect(server.engine.troubles == [])
+            #expect(server.engine.healthIssues == [])
         }
         guard isHit.value else { return false }
         // Nothing is left for another start.
@@ -116,7 +116,7 @@ struct FaultyExchange {
             if isPassed { return false }
             await harness.passAttempts {
                 #expect(harness.replies.all.isEmpty)
-                #expect(!server.engine.troubles.isEmpty)
+                #expect(!server.engine.healthIssues.isEmpty)
             }
             #expect(try await !isSuccess(reply: 1))
             await markAndProbeWait()

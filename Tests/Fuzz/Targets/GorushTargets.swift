@@ -90,7 +90,8 @@
             (0..<count).map { number in
                 let token = "device token \(number)"
                 let push = AcceptedPush(
-                    target: Installation(keyHash: FixedBytes(), installationID: "\(number)"), triple: FixedBytes(), tokenType: .apn,
+                    target: Installation(keyHash: FixedBytes(), installationID: "\(number)"), deduplicationKey: FixedBytes(),
+                    tokenType: .apn,
                     deviceToken: token, apnTopic: "topic", type: .message, chatID: [], message: [])
                 return DeliveryItem(
                     identifier: FixedBytes(repeating: UInt8(number)),

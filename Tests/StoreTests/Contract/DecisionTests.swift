@@ -15,11 +15,11 @@ struct DecisionTests {
             let facts = try await store.facts { questions in
                 questions.registrations = [installation()]
                 questions.targets = [installation(): listEntries]
-                questions.triples = [hash(1)]
+                questions.deduplicationKeys = [hash(1)]
                 questions.requests = [hash(1)]
                 questions.queries = [[hash(1)]]
             }
-            #expect(facts.versions == [:] && facts.targets == [:] && facts.recentTriples == [] && facts.responses == [:])
+            #expect(facts.versions == [:] && facts.targets == [:] && facts.recentDeduplicationKeys == [] && facts.responses == [:])
             #expect(facts.key(beside: installation(2)).liveInstallationCount == 0)
             #expect(facts.queryable == [hash(1): []])
         }
@@ -67,7 +67,7 @@ struct DecisionTests {
                 batch.settle(message, as: .answered(reply(1, status: hash(7))))
                 batch.enqueue(push(3), message: message)
                 #expect(batch.facts.responses[hash(7)] == reply(1).payload)
-                #expect(batch.facts.recentTriples == [hash(3)])
+                #expect(batch.facts.recentDeduplicationKeys == [hash(3)])
             }
         }
     }

@@ -158,7 +158,10 @@ struct OutboxTests {
     func `A discarded push is final from the start and is remembered`(kind: StoreUnderTest) async throws {
         try await kind.withStore { store in
             try await store.enqueue([push()], isDiscarded: true)
-            #expect(try await store.facts { $0.triples = [push().triple] }.recentTriples == [push().triple])
+            #expect(
+                try await store.facts { $0.deduplicationKeys = [push().deduplicationKey] }.recentDeduplicationKeys == [
+                    push().deduplicationKey
+                ])
             #expect(try await store.duePushes(route: "", at: start, limit: 9) == [])
             let facts = try await store.auditFacts()
             #expect(facts.rowCounts == [.discarded: 1] && facts.leakyRowCount == 0)
@@ -166,17 +169,24 @@ struct OutboxTests {
     }
 
     @Test(arguments: StoreUnderTest.all)
-    func `A triple is remembered for ten minutes from the moment its push entered the outbox`(kind: StoreUnderTest) async throws {
+    func `A deduplication key is remembered for ten minutes from the moment its push entered the outbox`(kind: StoreUnderTest) async throws
+    {
         try await kind.withStore { store in
             try await store.enqueue([push(1)])
             try await store.change([1], to: .finish(.sent))
-            let triples: Set = [push(1).triple, push(2).triple]
-            let end = start.advanced(by: Limits.tripleLifetime)
-            #expect(try await store.facts(at: end) { $0.triples = triples }.recentTriples == [push(1).triple])
+            let deduplicationKeys: Set = [push(1).deduplicationKey, push(2).deduplicationKey]
+            let end = start.advanced(by: Limits.deduplicationLifetime)
+            #expect(
+                try await store.facts(at: end) { $0.deduplicationKeys = deduplicationKeys }.recentDeduplicationKeys == [
+                    push(1).deduplicationKey
+                ])
             let later = end.advanced(by: .nanoseconds(1))
-            #expect(try await store.facts(at: later) { $0.triples = triples }.recentTriples == [])
+            #expect(try await store.facts(at: later) { $0.deduplicationKeys = deduplicationKeys }.recentDeduplicationKeys == [])
             try await store.enqueue([push(1)], message: 2, at: later)
-            #expect(try await store.facts(at: later) { $0.triples = triples }.recentTriples == [push(1).triple])
+            #expect(
+                try await store.facts(at: later) { $0.deduplicationKeys = deduplicationKeys }.recentDeduplicationKeys == [
+                    push(1).deduplicationKey
+                ])
         }
     }
 

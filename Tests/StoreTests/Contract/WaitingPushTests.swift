@@ -15,7 +15,7 @@ struct WaitingPushTests {
     private func push(_ number: Int, type: PushNotificationType = .message, version: UInt64 = 1) -> AcceptedPush {
         let registration = registration(version: version).content
         return AcceptedPush(
-            target: installation(), triple: hash(number), tokenType: .apn, deviceToken: registration.deviceToken,
+            target: installation(), deduplicationKey: hash(number), tokenType: .apn, deviceToken: registration.deviceToken,
             apnTopic: registration.apnTopic, type: type, chatID: [UInt8(number)], message: [UInt8(number)])
     }
 
@@ -75,7 +75,7 @@ struct WaitingPushTests {
                 for push in pushes[1...] {
                     let isCoalesced = batch.coalesce(push)
                     #expect(isCoalesced)
-                    #expect(batch.facts.recentTriples.contains(push.triple))
+                    #expect(batch.facts.recentDeduplicationKeys.contains(push.deduplicationKey))
                 }
             }
             let queued = try await store.duePushes(route: "", at: due, limit: 9)

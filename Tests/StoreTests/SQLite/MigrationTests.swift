@@ -53,7 +53,7 @@ struct MigrationTests {
                 QueuedPush(id: 2, message: 1, push: push(2), acceptedAt: start),
                 QueuedPush(id: 3, message: 1, push: push(3), acceptedAt: start, state: .unknown, attempts: 1),
             ])
-        #expect(try await store.facts { $0.triples = [hash(1), hash(9)] }.recentTriples == [hash(1)])
+        #expect(try await store.facts { $0.deduplicationKeys = [hash(1), hash(9)] }.recentDeduplicationKeys == [hash(1)])
         await store.close()
     }
 

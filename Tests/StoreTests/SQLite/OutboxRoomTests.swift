@@ -30,7 +30,10 @@ struct OutboxRoomTests {
         let facts = try await store.auditFacts()
         #expect(facts.rowCounts == [.refused: 2] && facts.leakyRowCount == 0 && Audit(facts).balances)
         // It is remembered, so that a repetition is none.
-        #expect(try await store.facts { $0.triples = [push(7).triple] }.recentTriples == [push(7).triple])
+        #expect(
+            try await store.facts { $0.deduplicationKeys = [push(7).deduplicationKey] }.recentDeduplicationKeys == [
+                push(7).deduplicationKey
+            ])
 
         // What has gone is noticed some seconds later.
         try await store.change([1, 2, 3], to: .finish(.sent))

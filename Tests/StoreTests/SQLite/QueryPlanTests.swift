@@ -31,7 +31,7 @@ struct QueryPlanTests {
             _ = try await store.facts { questions in
                 questions.registrations = Set(numbers.map { installation($0, key: $0) })
                 for number in numbers { questions.targets[installation(number, key: number)] = listEntries }
-                questions.triples = Set(numbers.map { hash($0) })
+                questions.deduplicationKeys = Set(numbers.map { hash($0) })
                 questions.requests = Set(numbers.map { hash($0) })
                 questions.queries = numbers.map { [hash($0)] }
                 for number in numbers { questions.pushCounts[installation(number, key: number)] = Limits.pushCapacity + 1 }
