@@ -27,8 +27,10 @@ struct Book {
     private(set) var acceptedCount: Int64 = 0
     /// Deduplication keys of pushes that a sender was told of.
     private(set) var promised: Set<Digest32> = []
-    /// Letters whose decisions are durable.
-    private(set) var decided: Set<Int> = []
+    /// Letters whose decisions are durable, and the rows that they stand in.
+    private(set) var decided: [Int: Int64] = [:]
+    /// The newest row that tells of an installation.
+    private var newestRegistrations: [Installation: Int64] = [:]
     /// Letters that had an answer.
     private(set) var answered: Set<Int> = []
     /// Pushes that are written down as sent.
@@ -42,9 +44,13 @@ struct Book {
     /// A decision about a letter is durable.
     mutating func decided(_ number: Int, _ letter: Letter, row: Int64) throws(Violation) {
         if case .query = letter.body { return }
-        try expect(decided.insert(number).inserted, "letter \(number) is decided once")
+        try expect(decided.updateValue(row, forKey: number) == nil, "letter \(number) is decided once")
         switch letter.body {
-        case .registration(let registration): register(registration)
+        case .registration(let registration):
+            register(registration)
+            if let installation = registration.facts.installation(keyHash: registration.keyHash) {
+                newestRegistrations[installation] = max(row, newestRegistrations[installation] ?? 0)
+            }
         case .push(let request): push(request, number, letter.origin.messageID, row)
         case .query: break
         }
@@ -99,6 +105,14 @@ struct Book {
     }
 
     // MARK: What that means
+
+    /// Whether a newer answer to the same phone stands in the place of a letter's.
+    func isSuperseded(_ number: Int, _ letter: Letter) -> Bool {
+        guard case .registration(let registration) = letter.body,
+            let installation = registration.facts.installation(keyHash: registration.keyHash), let row = decided[number]
+        else { return false }
+        return row < newestRegistrations[installation] ?? 0
+    }
 
     func isLive(_ installation: Installation) -> Bool { phones[installation]?.isLive ?? false }
 

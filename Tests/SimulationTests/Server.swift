@@ -152,8 +152,10 @@ struct Server {
     }
 
     private mutating func record(_ envelopes: [WakuEnvelope], at now: Timestamp) async throws {
-        let rows = try await store.record(envelopes.map { ($0.hash, $0) }, at: now)
-        for case (let row?, let envelope) in zip(rows, envelopes) {
+        // As the engine does: what has another version is nothing that it reads.
+        let readable = envelopes.filter { $0.message.version == RFC26.messageVersion }
+        let rows = try await store.record(readable.map { ($0.hash, $0) }, at: now)
+        for case (let row?, let envelope) in zip(rows, readable) {
             undecided.append(Undecided(row: row, letter: Network.letter(envelope)))
         }
     }
@@ -196,6 +198,9 @@ struct Server {
                 decided.failed.append(message)
             }
         }
+        // A newer answer to the same phone stands in their place.
+        let superseded = Set(committed.supersededReplies)
+        replies.removeAll { superseded.contains($0.id) }
         undecided.removeFirst(work.count)
         for var message in decided.failed {
             message.failureCount += 1

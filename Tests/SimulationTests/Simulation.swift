@@ -271,7 +271,10 @@ struct Simulation {
         case (.query, _): break
         // It could not be stored, and its sender knows.
         case (_, .decided): refused.insert(letter)
-        case (.registration, .replied): book.told(letter)
+        case (.registration, .replied):
+            book.told(letter)
+            try expect(
+                !book.isSuperseded(letter, people.letters[letter]), "no phone hears of a registration after a newer one: letter \(letter)")
         case (.push, .replied):
             book.told(letter)
             let response = try PushNotificationResponse.decode(reply.payload)
@@ -370,7 +373,7 @@ struct Simulation {
     /// What failed to be written may be durable all the same, even what a sender was told to have failed.
     private mutating func adoptUncertain() async throws {
         for message in uncertainDecisions where try await server.isAnswered(message.row) {
-            if book.decided.contains(message.letter) { continue }
+            if book.decided[message.letter] != nil { continue }
             try book.decided(message.letter, people.letters[message.letter], row: message.row)
         }
         for push in uncertainEnds {
@@ -426,9 +429,11 @@ struct Simulation {
         try expect(openCount == 0, "each accepted push ends (I1): \(openCount) are open")
         for (number, letter) in people.letters.enumerated() {
             if case .query = letter.body { continue }
+            if refused.contains(number) { continue }
+            try expect(book.decided[number] != nil, "nothing is lost that the node's store has: letter \(number)")
             try expect(
-                book.decided.contains(number) || refused.contains(number), "nothing is lost that the node's store has: letter \(number)")
-            try expect(book.answered.contains(number) || refused.contains(number), "each sender hears what became of it: letter \(number)")
+                book.answered.contains(number) || book.isSuperseded(number, letter),
+                "each sender hears what became of it: letter \(number)")
         }
         for push in book.sent {
             try expect(gorush.deliveryCounts[push, default: 0] > 0, "what counts as sent has reached a phone: push \(push)")
