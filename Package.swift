@@ -124,7 +124,7 @@ let package = Package(
         library(
             "Engine",
             [
-                "Transport", "Store", "PushProtocol", "Envelope", "StatusCrypto", "Wire", "Concurrency", "Redaction", logging, metrics,
+                "Transport", "Store", "PushProtocol", "Envelope", "StatusCrypto", "Wire", "Concurrency", "Redaction", deque, logging, metrics,
                 serviceLifecycle,
             ]),
         library(
@@ -249,8 +249,8 @@ let package = Package(
         tests(
             "Engine",
             [
-                "Engine", "Transport", "SQLiteStore", "Store", "PushProtocol", "Envelope", "StatusCrypto", "Wire", grdb, logging,
-                serviceLifecycle,
+                "Engine", "Transport", "WakuREST", "MessageBus", "HTTPClient", "SQLiteStore", "Store", "PushProtocol", "Envelope",
+                "StatusCrypto", "Wire", grdb, logging, serviceLifecycle,
             ]),
         tests(
             "PushClient",

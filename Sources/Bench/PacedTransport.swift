@@ -58,7 +58,7 @@ final class PacedTransport: MessageTransport {
                 let due = min(envelopes.count, Int((ContinuousClock.now - start) / interval) + 1)
                 if due > next {
                     let batch = Array(envelopes[next..<due])
-                    group.addTask { try await receiver.receive(batch, origin: .live) }
+                    group.addTask { try await receiver.receiveWithPatience(batch) }
                     next = due
                 }
                 try await Task.sleep(for: tick)

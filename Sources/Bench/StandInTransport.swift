@@ -34,7 +34,7 @@ final class StandInTransport: MessageTransport {
                         let start = self.next.add(Self.batchCount, ordering: .relaxed).oldValue
                         guard start < self.workload.envelopes.count else { return }
                         let end = min(start + Self.batchCount, self.workload.envelopes.count)
-                        try await receiver.receive(Array(self.workload.envelopes[start..<end]), origin: .live)
+                        try await receiver.receiveWithPatience(Array(self.workload.envelopes[start..<end]))
                     }
                 }
             }
@@ -65,6 +65,19 @@ final class StandInTransport: MessageTransport {
         for reply in replies.kept {
             let candidates = numbers[reply.envelope.message.contentTopic] ?? []
             guard candidates.contains(where: { workload.isSuccess(reply.envelope, to: $0) }) else { throw WrongReply() }
+        }
+    }
+}
+
+extension EnvelopeReceiver {
+    /// Hands envelopes over as soon as there is room for them.
+    func receiveWithPatience(_ envelopes: [WakuEnvelope]) async throws {
+        while true {
+            do {
+                return try await receive(envelopes, origin: .live)
+            } catch is Overload {
+                try await Task.sleep(for: .milliseconds(1))
+            }
         }
     }
 }

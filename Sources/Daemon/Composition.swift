@@ -37,7 +37,7 @@ struct Composition {
     private let gateways: ListeningService?
     /// nil: no Nextcloud origin.
     private let proxyDelivery: ProxyDelivery?
-    private let writerWatch: WriterWatch<ContinuousClock>
+    private let writerWatch: WriterWatch
     private let readiness: Readiness
     private let engine: Engine
 
@@ -53,12 +53,11 @@ struct Composition {
         let delivery = Self.delivery(basis, directory)
         let proxyDelivery = Self.proxyDelivery(basis)
         let engine = Self.engine(basis, directory, transport, delivery)
-        let writerWatch = WriterWatch(serviceManager: serviceManager, clock: ContinuousClock()) { try await files.store.probe() }
-        let troubles: @Sendable () async -> [String] = {
-            transport.troubles + engine.troubles + writerWatch.troubles + (delivery?.troubles ?? [])
-        }
+        let writerWatch = WriterWatch(serviceManager: serviceManager, clock: ContinuousClock(), write: engine.probeStore)
+        let troubles: @Sendable () async -> [String] = { transport.troubles + engine.troubles + (delivery?.troubles ?? []) }
         let warnings: @Sendable () -> [String] = {
-            time.warnings + transport.warnings + (delivery?.warnings ?? [Self.dryRunWarning]) + (proxyDelivery?.warnings ?? [])
+            time.warnings + transport.warnings + engine.warnings + (delivery?.warnings ?? [Self.dryRunWarning])
+                + (proxyDelivery?.warnings ?? [])
         }
         let readiness = Readiness(
             relayCount: basis.relayAddresses.count, hasGateways: settings.gateways != nil, publicKey: basis.identity.publicKey,

@@ -12,6 +12,7 @@ struct Gauges: Sendable {
     private let registrations = Meter(label: "pushserver_registrations")
     private let topics = Meter(label: "pushserver_query_topics")
     private let underWay = Meter(label: "pushserver_messages_under_way")
+    private let replies = Meter(label: "pushserver_replies_waiting")
     private let queued = Meter(label: "pushserver_pushes_queued")
     private let oldestAge = Meter(label: "pushserver_oldest_queued_push_age_seconds")
 
@@ -26,6 +27,7 @@ struct Gauges: Sendable {
         waku?.refreshGauges()
         topics.set(engine.queryTopicCount)
         underWay.set(engine.underWayCount)
+        replies.set(engine.waitingReplyCount)
         if let count = try? await store.registrationCount() { registrations.set(count) }
         if let count = try? await store.queuedPushCount() { queued.set(count) }
         guard let oldest = try? await store.oldestQueuedPush() else {

@@ -5,31 +5,74 @@ import Foundation
 ///
 /// Only their numbers are kept here, as stretches of rows side by side: what waits is in the database, however long the node is away.
 final class Backlog: Sendable {
-    private let rows = Monitor(IndexSet())
-
-    func add(_ rows: [Int64]) {
-        self.rows.update { for row in rows { $0.insert(Int(row)) } }
+    enum Order {
+        /// As it was sent.
+        case oldestFirst
+        /// Who still waits asked last.
+        case newestFirst
     }
 
-    /// Takes rows out that are about to be taken up.
-    func remove(_ rows: ClosedRange<Int64>) {
-        self.rows.update { $0.remove(integersIn: Int(rows.lowerBound)...Int(rows.upperBound)) }
+    private struct State: Sendable {
+        var rows = IndexSet()
+        /// Rows were taken out and are not in other hands yet.
+        var isHandingOver = false
+
+        var isEmpty: Bool { rows.isEmpty && !isHandingOver }
+    }
+
+    private let order: Order
+    private let state = Monitor(State())
+
+    init(order: Order = .oldestFirst) {
+        self.order = order
+    }
+
+    func add(_ rows: [Int64]) {
+        guard !rows.isEmpty else { return }
+        state.update { for row in rows { $0.rows.insert(Int(row)) } }
+    }
+
+    /// Takes rows out, as far as they are there.
+    func remove(_ rows: [Int64]) {
+        guard !rows.isEmpty else { return }
+        state.update { for row in rows { $0.rows.remove(Int(row)) } }
+    }
+
+    /// Takes rows out and hands them over, by one reader.
+    ///
+    /// - Parameter send: gets those that were still there. Called when they are out: they may come back at once.
+    func handOver(_ rows: ClosedRange<Int64>, to send: (IndexSet) -> Void) {
+        let range = Int(rows.lowerBound)...Int(rows.upperBound)
+        let taken = state.update { state in
+            defer { state.rows.remove(integersIn: range) }
+            state.isHandingOver = true
+            return state.rows.intersection(IndexSet(integersIn: range))
+        }
+        send(taken)
+        state.update { $0.isHandingOver = false }
     }
 
     /// Waits until there are rows.
     ///
-    /// - Returns: the first stretch behind the row, or if there is none, of all; nil when the task was cancelled.
-    func next(after row: Int64) async -> ClosedRange<Int64>? {
-        await rows.wait { rows in
-            let next = rows.integerGreaterThan(Int(row)) ?? rows.first
-            return next.flatMap { rows.rangeView(of: $0...).first }.map { Int64($0.lowerBound)...Int64($0.upperBound - 1) }
+    /// - Returns: rows side by side, at most so many; nil when the task was cancelled.
+    func next(maximumCount: Int) async -> ClosedRange<Int64>? {
+        await state.wait { [order] state in
+            switch order {
+            case .oldestFirst:
+                state.rows.rangeView.first.map { Int64($0.lowerBound)...Int64(min($0.upperBound, $0.lowerBound + maximumCount) - 1) }
+            case .newestFirst:
+                state.rows.rangeView.last.map { Int64(max($0.lowerBound, $0.upperBound - maximumCount))...Int64($0.upperBound - 1) }
+            }
         }
     }
 
-    var isEmpty: Bool { rows.read(\.isEmpty) }
+    /// Rows that wait.
+    var count: Int { state.read(\.rows.count) }
+
+    var isEmpty: Bool { state.read(\.isEmpty) }
 
     /// Returns when no row waits, or when the task is cancelled.
     func waitUntilEmpty() async {
-        await rows.wait { $0.isEmpty ? () : nil }
+        await state.wait { $0.isEmpty ? () : nil }
     }
 }

@@ -2,62 +2,38 @@ import Concurrency
 import Logging
 
 /// Takes the rows of a backlog up again, a page at a time, as there is room for them.
-struct BacklogReader<Item: Sendable>: Sendable {
-    /// What was read of a stretch of rows.
-    struct Page: Sendable {
-        var items: [Item]
-        /// The row after which there may be more; nil at the end of the stretch.
-        var last: Int64?
-    }
+struct BacklogReader<Item: Sendable & Identifiable<Int64>>: Sendable {
+    /// Rows that are read at once; some hold a megabyte.
+    static var maximumPageCount: Int { 64 }
+    /// Until a store is read again that could not be.
+    static var retryInterval: Duration { .seconds(1) }
 
     let backlog: Backlog
-    /// What is read enters it.
-    let room: ConcurrencyLimiter
-    /// Whether replies cannot be published now, and rows that only wait for that are tried one by one.
-    let isHeldUp: @Sendable () -> Bool
-    /// Reads at most so many of these rows.
-    let read: @Sendable (ClosedRange<Int64>, Int) async throws -> Page
+    /// Waits until there is room for what is read.
+    ///
+    /// - Returns: for how many; nil when the task was cancelled.
+    let room: @Sendable () async -> Int?
+    /// Reads these rows.
+    let read: @Sendable (ClosedRange<Int64>) async throws -> [Item]
     let send: @Sendable ([Item]) -> Void
     let clock: any Clock<Duration>
     let logger: Logger
 
     /// Runs until cancelled.
     func run() async {
-        var last: Int64 = -1
-        var failureCount = 0
-        while let rows = await backlog.next(after: last) {
-            let isHeldUp = self.isHeldUp()
-            failureCount = isHeldUp ? failureCount + 1 : 0
-            // From the beginning again: what has just come back is not tried again at once.
-            if isHeldUp || rows.lowerBound <= last {
-                guard (try? await clock.sleep(for: backlogBackOff.delay(afterFailures: failureCount, jitter: 1))) != nil else { return }
-            }
+        // Nobody has to wait for rows and room that are there: a cancellation would not be noticed.
+        while !Task.isCancelled, await backlog.next(maximumCount: 1) != nil, let count = await room(),
+            let rows = await backlog.next(maximumCount: min(count, Self.maximumPageCount))
+        {
             do {
-                last = try await takeUp(rows, limit: isHeldUp ? 1 : backlogPageCount)
+                let items = try await read(rows)
+                // What is gone was dropped while it was read.
+                backlog.handOver(rows) { left in send(items.filter { left.contains(Int($0.id)) }) }
             } catch {
                 guard !Task.isCancelled else { return }
                 logger.error("reading the store failed; messages wait", metadata: ["error": "\(error)"])
-                last = rows.upperBound  // so that it is not read again at once
+                guard (try? await clock.sleep(for: Self.retryInterval)) != nil else { return }
             }
         }
     }
-
-    /// - Returns: the last row that was.
-    private func takeUp(_ rows: ClosedRange<Int64>, limit: Int) async throws -> Int64 {
-        try await room.acquire(limit)
-        var page = Page(items: [])
-        defer { room.release(limit - page.items.count) }
-        page = try await read(rows, limit)
-        let last = page.last ?? rows.upperBound
-        // First: once sent, they may come back.
-        backlog.remove(rows.lowerBound...last)
-        send(page.items)
-        return last
-    }
 }
-
-/// Rows that are read at once; some may hold a megabyte.
-private let backlogPageCount = 100
-
-/// Until a row is tried again that waits for the node. Nobody else is there to keep out of step with.
-private let backlogBackOff = BackOff(first: .seconds(1), longest: .seconds(30), minimumShare: 1)

@@ -109,8 +109,9 @@ struct Decider: Sendable {
             batch.settle(id, as: .ignored(.invalid))
             return outcome
         }
-        let reply = PendingReply(
+        var reply = PendingReply(
             id: id, type: .pushNotificationRegistrationResponse, payload: response.encoded(), origin: origin)
+        reply.installationID = installation?.installationID
         batch.settle(id, as: .answered(reply.stored))
         outcome.reply = reply
         return outcome
@@ -189,9 +190,11 @@ struct Decider: Sendable {
             // What cannot be decrypted is discarded, whatever the store does.
             if case .undecryptable = registration.facts.content { return nil }
             let response = RegistrationRules.internalErrorResponse(requestID: registration.requestID)
-            return PendingReply(
+            var reply = PendingReply(
                 id: message.id, type: .pushNotificationRegistrationResponse, payload: response.encoded(), origin: origin,
                 mark: .decided)
+            reply.installationID = registration.installation?.installationID
+            return reply
         case .message(.push(let request), let origin):
             guard let response = PushRules.internalErrorResponse(to: request) else { return nil }
             return PendingReply(

@@ -6,6 +6,7 @@ package import PushProtocol
 import ServiceLifecycle
 package import StatusCrypto
 package import Store
+import Synchronization
 package import Transport
 import Wire
 
@@ -25,8 +26,15 @@ package final class Engine: Service, EnvelopeReceiver {
         package var echoesReplies: Bool
         /// Messages between record and decision: at some kilobytes each a few megabytes, and seconds of work.
         package var maximumIntakeCount: Int
+        /// Their payloads: room for a full intake of ordinary messages, or for 32 of the longest. Opened and decoded they take three times
+        /// as much, which a small machine has.
+        package var maximumIntakeByteCount: Int
         /// Replies in memory: what finds no room waits in the database.
         package var maximumReplyCount: Int
+        /// Their payloads: the same.
+        package var maximumReplyByteCount: Int
+        /// Bytes of replies and echoes a second: what a go-waku node was measured to take at the most, 8,000 POSTs of a kilobyte.
+        package var replyBytesPerSecond: Int
         /// How long a shutdown waits for what is under way; what is left stays recorded.
         package var drainLimit: Duration
         /// How long a shutdown waits before that for the transport to end, to which a node may owe an answer.
@@ -36,7 +44,9 @@ package final class Engine: Service, EnvelopeReceiver {
 
         package init(
             identity: PrivateKey, registrationPolicy: RegistrationPolicy, isDryRun: Bool, workerCount: Int,
-            echoesReplies: Bool = true, maximumIntakeCount: Int = 4_096, maximumReplyCount: Int = 4_096,
+            echoesReplies: Bool = true, maximumIntakeCount: Int = 4_096, maximumIntakeByteCount: Int = 32 << 20,
+            maximumReplyCount: Int = 4_096, maximumReplyByteCount: Int = 32 << 20,
+            replyBytesPerSecond: Int = Self.defaultReplyBytesPerSecond,
             drainLimit: Duration = .seconds(10), transportLimit: Duration = .seconds(10),
             deriveTopicKey: @escaping @Sendable (TopicName) -> SymmetricKey = { $0.deriveSymmetricKey() }
         ) {
@@ -46,17 +56,24 @@ package final class Engine: Service, EnvelopeReceiver {
             self.workerCount = workerCount
             self.echoesReplies = echoesReplies
             self.maximumIntakeCount = maximumIntakeCount
+            self.maximumIntakeByteCount = maximumIntakeByteCount
             self.maximumReplyCount = maximumReplyCount
+            self.maximumReplyByteCount = maximumReplyByteCount
+            self.replyBytesPerSecond = replyBytesPerSecond
             self.drainLimit = drainLimit
             self.transportLimit = transportLimit
             self.deriveTopicKey = deriveTopicKey
         }
+
+        package static let defaultReplyBytesPerSecond = 8 << 20
     }
 
     /// The most a payload may be: the network's limit of 1 MiB a message (WAKU_REST.md §2.2).
     package static let maximumPayloadByteCount = 1 << 20
     /// Between two looks for what is too old to be kept.
     private static let pruneInterval = Duration.seconds(60)
+    /// How long an operator is told that messages were refused.
+    private static let overloadMemory = Duration.seconds(60)
 
     private let configuration: Configuration
     private let store: any PushStore
@@ -67,13 +84,16 @@ package final class Engine: Service, EnvelopeReceiver {
     private let provesDeliveries: @Sendable () -> Bool
     private let metrics = EngineMetrics()
     private let storeHealth: StoreHealth
-    private let intake: ConcurrencyLimiter
+    private let intake: Intake
+    private let time: SteadyTime
+    /// When messages were refused last, and why.
+    private let lastOverload = Mutex<(time: Duration, reason: Overload)?>(nil)
     /// What a crash left undecided, or what could not be looked up.
     private let backlog = Backlog()
     private let directory: TopicDirectory
     private let topicKeys: TopicKeys
     private let transport: any MessageTransport
-    private let opening = BatchQueue<RecordedMessage>()
+    private let opening = OpeningQueue()
     private let deciding = BatchQueue<CommitStage.Work>()
     private let openStage: OpenStage
     private let commitStage: CommitStage
@@ -97,26 +117,26 @@ package final class Engine: Service, EnvelopeReceiver {
         self.logger = logger
         self.provesDeliveries = provesDeliveries
 
-        storeHealth = StoreHealth(logger: logger)
-        intake = ConcurrencyLimiter(limit: configuration.maximumIntakeCount)
+        time = SteadyTime(clock: clock, start: wallClock.now())
+        storeHealth = StoreHealth(time: time, logger: logger)
+        intake = Intake(limits: .init(count: configuration.maximumIntakeCount, byteCount: configuration.maximumIntakeByteCount))
         topicKeys = TopicKeys(store: store, derive: configuration.deriveTopicKey)
-        echoStage =
-            configuration.echoesReplies
-            ? EchoStage(
-                identity: configuration.identity, transport: transport, clock: clock, wallClock: wallClock, metrics: metrics)
-            : nil
+        echoStage = configuration.echoesReplies ? EchoStage(clock: clock, metrics: metrics) : nil
         openStage = OpenStage(
             identity: configuration.identity, keys: topicKeys, intake: intake, backlog: backlog, metrics: metrics, logger: logger,
             echo: echoStage, queue: opening, output: deciding)
         replyStage = ReplyStage(
-            identity: configuration.identity, transport: transport, maximumCount: configuration.maximumReplyCount, metrics: metrics,
-            wallClock: wallClock, logger: logger, echo: echoStage, output: deciding)
+            identity: configuration.identity, transport: transport,
+            limits: .init(
+                count: configuration.maximumReplyCount, byteCount: configuration.maximumReplyByteCount,
+                bytesPerSecond: configuration.replyBytesPerSecond),
+            metrics: metrics, time: time, wallClock: wallClock, logger: logger, echo: echoStage, output: deciding)
         commitStage = CommitStage(
             decider: Decider(
                 serverKey: configuration.identity.publicKey.compressed, registrationPolicy: configuration.registrationPolicy,
                 isDryRun: configuration.isDryRun),
             directory: directory, store: store, storeHealth: storeHealth, intake: intake, metrics: metrics, clock: clock,
-            wallClock: wallClock, logger: logger, onAcceptedPushes: onAcceptedPushes, queue: deciding, replies: replyStage)
+            wallClock: wallClock, time: time, logger: logger, onAcceptedPushes: onAcceptedPushes, queue: deciding, replies: replyStage)
     }
 
     /// Receives until the service group shuts down, and works off what a crash left beside that; then drains.
@@ -129,7 +149,7 @@ package final class Engine: Service, EnvelopeReceiver {
             // On Linux another priority is another set of threads: the one task that everybody waits for does not queue behind batches
             // of cryptography, which keep the others for milliseconds.
             stages.addTask(priority: .high) { await self.commitStage.run() }
-            stages.addTask { await self.replyStage.run(workerCount: self.configuration.workerCount) }
+            stages.addTask { await self.replyStage.run() }
             let ending = await beginWork()
             await drain()
             stages.cancelAll()
@@ -140,13 +160,19 @@ package final class Engine: Service, EnvelopeReceiver {
     /// Runs all that brings new work to the stages, as long as the transport runs.
     private func beginWork() async -> Result<Void, any Error> {
         await withTaskGroup(of: Void.self) { group in
-            group.addTask { await self.reader(of: self.backlog, isHeldUp: { false }).run() }
-            group.addTask { await self.reader(of: self.replyStage.backlogs.queries, isHeldUp: { self.replyStage.isHeldUp }).run() }
+            group.addTask { await self.reader(of: self.backlog, room: self.intake.waitForRoom).run() }
+            // Their answers need room, too.
+            group.addTask {
+                await self.reader(of: self.replyStage.backlogs.queries) {
+                    guard let room = await self.replyStage.waitForRoom() else { return nil }
+                    return await self.intake.waitForRoom().map { min($0, room) }
+                }.run()
+            }
             group.addTask { await self.replyReader.run() }
             group.addTask { await self.openStage.runLane() }
             group.addTask { await self.prune() }
             group.addTask { await self.storeHealth.run(probing: self.store, clock: self.clock) }
-            if let echoStage { group.addTask { await echoStage.run() } }
+            if let echoStage { group.addTask { await echoStage.run(self.replyStage.sendEcho) } }
             defer { group.cancelAll() }
             do {
                 return .success(try await runTransport())
@@ -184,6 +210,12 @@ package final class Engine: Service, EnvelopeReceiver {
         }
         metrics.received.increment(by: wanted.count)
         guard !wanted.isEmpty else { return }
+        let admission = try admit(wanted.map(\.envelope), origin)
+        var new: [RecordedMessage] = []
+        defer {
+            intake.end(admission, entering: new)
+            opening.send(new)
+        }
         let now = wallClock.now()
         // Beside the record, which takes longer. What cannot be read now is read again.
         async let keys: Void = topicKeys.load(wanted.flatMap(\.addressees.subscribers))
@@ -191,7 +223,7 @@ package final class Engine: Service, EnvelopeReceiver {
             try await store.record(wanted.map { (hash: $0.envelope.hash, envelope: $0.envelope) }, at: now)
         }
         _ = try? await keys
-        let new = zip(ids, wanted).compactMap { id, wanted in
+        new = zip(ids, wanted).compactMap { id, wanted in
             id.map {
                 RecordedMessage(
                     id: $0, receivedAt: now, envelope: wanted.envelope, addressees: wanted.addressees, origin: origin)
@@ -199,18 +231,29 @@ package final class Engine: Service, EnvelopeReceiver {
         }
         metrics.recorded.increment(by: new.count)
         metrics.duplicates.increment(by: wanted.count - new.count)
-        guard !new.isEmpty else { return }
+    }
+
+    private func admit(_ envelopes: [WakuEnvelope], _ origin: EnvelopeOrigin) throws(Overload) -> Intake.Admission {
         do {
-            try await intake.acquire(new.count)
-            opening.send(new)
+            return try intake.admit(payloads: envelopes.map(\.message.payload.count), origin: origin)
         } catch {
-            // It is recorded, and whoever sent it is gone.
-            backlog.add(new.map(\.id))
+            metrics.count(error, shed: envelopes.count)
+            if error != .history { lastOverload.withLock { [time] in $0 = (time.elapsed(), error) } }
+            throw error
         }
     }
 
+    /// Returns when messages are let in again, or when the task is cancelled.
+    package func waitForRoom() async { _ = await intake.waitForRoom() }
+
     /// Messages and replies in memory.
-    package var underWayCount: Int { intake.count + replyStage.room.count }
+    package var underWayCount: Int { intake.count + replyStage.count }
+    /// Payloads of messages in memory.
+    package var intakeByteCount: Int { intake.byteCount }
+    /// Replies that are not out, in memory or not.
+    package var waitingReplyCount: Int {
+        replyStage.count + replyStage.backlogs.replies.count + replyStage.backlogs.queries.count
+    }
 
     /// Returns when nothing is under way any more and nothing waits to be; what waits for a topic's key does not count.
     package func waitUntilIdle() async {
@@ -218,15 +261,36 @@ package final class Engine: Service, EnvelopeReceiver {
         repeat {
             for backlog in backlogs { await backlog.waitUntilEmpty() }
             await intake.waitUntilIdle()
-            await replyStage.room.waitUntilIdle()
+            await replyStage.waitUntilIdle()
         } while !Task.isCancelled && (underWayCount > 0 || !backlogs.allSatisfy(\.isEmpty))
+    }
+
+    /// Returns when every message that was let in is decided; what waits for a topic's key does not count.
+    package func waitUntilDecided() async {
+        await backlog.waitUntilEmpty()
+        await intake.waitUntilIdle()
     }
 
     /// Entries of the topic directory, two for each registration.
     package var queryTopicCount: Int { directory.queryTopicCount }
 
+    /// Writes something of no meaning, in its turn: as long as it waits for the writer counts for ``troubles``.
+    package func probeStore() async throws {
+        try await storeHealth.timing { try await store.probe() }
+    }
+
     /// What keeps the engine from accepting messages; empty when it works.
-    package var troubles: [String] { storeHealth.isFailing ? ["the store could not be written"] : [] }
+    package var troubles: [String] {
+        (storeHealth.isFailing ? ["the store could not be written"] : [])
+            + (storeHealth.isBehind
+                ? ["the store's writer hangs: a write takes more than \(StoreHealth.longestWrite.components.seconds) s"] : [])
+    }
+
+    /// What an operator may want to know while it works. To refuse what is too much is to work.
+    package var warnings: [String] {
+        guard let (time, reason) = lastOverload.withLock(\.self), self.time.elapsed() - time < Self.overloadMemory else { return [] }
+        return ["messages were refused in the last minute: \(reason) (\(reason.rawValue))"]
+    }
 
     // MARK: Start and end
 
@@ -239,39 +303,40 @@ package final class Engine: Service, EnvelopeReceiver {
         if count > 0 { logger.notice("working off what the last run left", metadata: ["messages": "\(count)"]) }
     }
 
-    private func reader(of backlog: Backlog, isHeldUp: @escaping @Sendable () -> Bool) -> BacklogReader<RecordedMessage> {
+    private func reader(of backlog: Backlog, room: @escaping @Sendable () async -> Int?) -> BacklogReader<RecordedMessage> {
         BacklogReader(
-            backlog: backlog, room: intake, isHeldUp: isHeldUp,
-            read: { [store, directory, topicKeys] rows, limit in
-                let messages = try await store.undecided(in: rows, limit: limit).map { row in
+            backlog: backlog, room: room,
+            read: { [store, directory, topicKeys] rows in
+                let messages = try await store.undecided(in: rows, limit: rows.count).map { row in
                     RecordedMessage(
                         id: row.id, receivedAt: row.receivedAt, envelope: row.envelope,
                         addressees: directory.addressees(of: row.envelope.message.contentTopic) ?? .init(), isReadAgain: true)
                 }
                 try await topicKeys.load(messages.flatMap(\.addressees.subscribers))
-                return .init(items: messages, last: messages.count < limit ? nil : messages.last?.id)
+                return messages
             },
-            send: opening.send, clock: clock, logger: logger)
+            send: { [intake, opening] messages in
+                intake.enter(messages)
+                opening.send(messages)
+            }, clock: clock, logger: logger)
     }
 
     private var replyReader: BacklogReader<PendingReply> {
         BacklogReader(
-            backlog: replyStage.backlogs.replies, room: replyStage.room, isHeldUp: { self.replyStage.isHeldUp },
-            read: { [store] rows, limit in
-                let stored = try await store.unreplied(in: rows, limit: limit)
-                return .init(
-                    items: stored.compactMap { PendingReply(id: $0.id, stored: $0.reply) },
-                    last: stored.count < limit ? nil : stored.last?.id)
+            backlog: replyStage.backlogs.replies, room: replyStage.waitForRoom,
+            read: { [store] rows in
+                try await store.unreplied(in: rows, limit: rows.count).compactMap { PendingReply(id: $0.id, stored: $0.reply) }
             },
             send: replyStage.send, clock: clock, logger: logger)
     }
 
     /// Waits for what is under way, within a limit; then lets the stages run out.
     private func drain() async {
+        replyStage.drain()
         await withTaskGroup(of: Void.self) { group in
             group.addTask {
                 await self.intake.waitUntilIdle()
-                await self.replyStage.room.waitUntilIdle()
+                await self.replyStage.waitUntilIdle()
             }
             group.addTask { try? await self.clock.sleep(for: self.configuration.drainLimit) }
             await group.next()

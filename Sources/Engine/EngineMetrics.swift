@@ -1,4 +1,5 @@
 import CoreMetrics
+import Transport
 
 /// How a message ended, for the metrics. A fixed set: nothing that a peer chose may become a label.
 enum MessageOutcome: String, CaseIterable, Sendable {
@@ -37,6 +38,8 @@ struct EngineMetrics: Sendable {
     let accepted = Counter(label: "pushserver_pushes_accepted_total")
     let coalesced = Counter(label: "pushserver_pushes_coalesced_total")
     let repliesPublished = Counter(label: "pushserver_replies_published_total")
+    /// Registration answers that were not sent because a newer one of the same client was decided.
+    let repliesSuperseded = Counter(label: "pushserver_replies_superseded_total")
     let replyFailures = Counter(label: "pushserver_reply_publish_failures_total")
     let echoesPublished = Counter(label: "pushserver_reply_echoes_published_total")
     let echoesDropped = Counter(label: "pushserver_reply_echoes_dropped_total")
@@ -44,13 +47,22 @@ struct EngineMetrics: Sendable {
     let commits = Counter(label: "pushserver_commits_total")
     let commitFailures = Counter(label: "pushserver_commit_failures_total")
     let laneOverflows = Counter(label: "pushserver_topic_key_lane_overflows_total")
+    private let shed: [Overload: Counter]
     private let outcomes: [MessageOutcome: Counter]
 
     init() {
+        shed = Dictionary(
+            uniqueKeysWithValues: Overload.allCases.map {
+                ($0, Counter(label: "pushserver_envelopes_shed_total", dimensions: [("reason", $0.rawValue)]))
+            })
         outcomes = Dictionary(
             uniqueKeysWithValues: MessageOutcome.allCases.map {
                 ($0, Counter(label: "pushserver_messages_total", dimensions: [("outcome", $0.rawValue)]))
             })
+    }
+
+    func count(_ overload: Overload, shed count: Int) {
+        shed[overload]?.increment(by: count)
     }
 
     func count(_ outcome: MessageOutcome) {

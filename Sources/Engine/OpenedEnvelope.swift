@@ -6,7 +6,7 @@ import Transport
 import Wire
 
 /// An envelope in the journal.
-struct RecordedMessage: Sendable {
+struct RecordedMessage: Sendable, Identifiable {
     /// Row in the store.
     var id: Int64
     var receivedAt: Timestamp
@@ -65,6 +65,9 @@ struct OpenedEnvelope: Sendable {
     /// When its sender says that it was sent; nil for a message that arrived live, which is not old whatever it says.
     var backfilledSentAt: Timestamp?
     var content: Content
+
+    /// Whether nothing can be made of it.
+    var isJunk: Bool { if case .dropped(.invalid) = content { true } else { false } }
 
     static func dropped(_ id: Int64, _ reason: IgnoreReason = .invalid) -> OpenedEnvelope {
         OpenedEnvelope(id: id, content: .dropped(reason))

@@ -1,4 +1,5 @@
 import CoreMetrics
+import Envelope
 import Logging
 import Store
 import Synchronization
@@ -8,18 +9,31 @@ final class StoreHealth: Sendable {
     /// Between two probes: an operator who made room sees the server ready within seconds (RELIABILITY.md T3).
     private static let probeInterval = Duration.seconds(1)
 
+    /// The longest that a write may take, those before it included: a batch takes a tenth of a second, and a client waits 3.
+    static let longestWrite = Duration.seconds(5)
+
     private let logger: Logger
+    private let time: SteadyTime
+    /// When the writes began that are not over, by number.
+    private let writes = Mutex((last: 0, starts: [Int: Duration]()))
     private let failureCount = Counter(label: "pushserver_store_write_failures_total")
     private let failing = Atomic<Bool>(false)
     private let failures: AsyncStream<Void>
     private let failure: AsyncStream<Void>.Continuation
 
-    init(logger: Logger) {
+    init(time: SteadyTime, logger: Logger) {
+        self.time = time
         self.logger = logger
         (failures, failure) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
     var isFailing: Bool { failing.load(ordering: .relaxed) }
+
+    /// Whether the writer's oldest job has waited for too long.
+    var isBehind: Bool {
+        let oldest = writes.withLock { $0.starts.values.min() }
+        return oldest.map { time.elapsed() - $0 > Self.longestWrite } ?? false
+    }
 
     /// To be called for what was really written: a transaction without a change succeeds on a full disk, too.
     func succeeded() {
@@ -33,9 +47,20 @@ final class StoreHealth: Sendable {
         failure.yield()
     }
 
+    func timing<Result>(_ write: () async throws -> Result) async rethrows -> Result {
+        let now = time.elapsed()
+        let number = writes.withLock { writes in
+            writes.last += 1
+            writes.starts[writes.last] = now
+            return writes.last
+        }
+        defer { writes.withLock { $0.starts[number] = nil } }
+        return try await write()
+    }
+
     func observing<Result>(_ write: () async throws -> Result) async throws -> Result {
         do {
-            let result = try await write()
+            let result = try await timing(write)
             succeeded()
             return result
         } catch {

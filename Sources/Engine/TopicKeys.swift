@@ -44,20 +44,18 @@ final class TopicKeys: Sendable {
         for (subscriber, entry) in zip(missing, try await read(missing)) { keep(entry, of: subscriber) }
     }
 
-    /// The key, derived and saved if need be.
-    func derive(_ subscriber: TopicTable.Subscriber, ownedBy keyHash: Digest64) async throws -> SymmetricKey {
-        if case .known(let key) = self[subscriber] { return key }
-        if case .known(let key)? = try await read([subscriber]).first {
-            keep(.known(key), of: subscriber)
-            return key
-        }
+    /// Brings the key into memory, derived and saved if need be.
+    ///
+    /// - Throws: when it could not be read, or saved; in memory it is then all the same.
+    func derive(_ subscriber: TopicTable.Subscriber, ownedBy keyHash: Digest64) async throws {
+        if case .known = self[subscriber] { return }
+        if case .known(let key)? = try? await read([subscriber]).first { return keep(.known(key), of: subscriber) }
         let name = TopicName.query(keyHash, subscriber.isPrefixed ? .prefixed : .plain)
         let key = try await thread.run { [compute] in compute(name) }
         // The database is as secret as the key file, and mode 0600 like it.
         let bytes = key.withExposedBytes { FixedBytes<32>($0) ?? FixedBytes() }
-        try await store.saveTopicKey(bytes, keyHash: keyHash, prefixed: subscriber.isPrefixed)
         keep(.known(key), of: subscriber)
-        return key
+        try await store.saveTopicKey(bytes, keyHash: keyHash, prefixed: subscriber.isPrefixed)
     }
 
     private func read(_ subscribers: [TopicTable.Subscriber]) async throws -> [Entry] {

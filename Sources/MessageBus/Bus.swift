@@ -49,10 +49,16 @@ package final class Bus: Sendable {
 }
 
 /// Thrown by a recorder that does not record at the moment.
-package struct NotRecording: Error, CustomStringConvertible {
-    package init() {}
+package enum NotRecording: Error, CustomStringConvertible {
+    case notReceiving
+    case noRoom
 
-    package var description: String { "the server is not receiving" }
+    package var description: String {
+        switch self {
+        case .notReceiving: "the server is not receiving"
+        case .noRoom: "the server has no room for more messages"
+        }
+    }
 }
 
 /// The server's side of the bus.

@@ -47,8 +47,9 @@ package enum Limits {
     /// answer was lost, and it is the same to the bit then.
     package static let maximumAnswerCount = 3
     package static let answerInterval = Duration.seconds(10)
-    /// Longer replies are said once: to say them again costs more than it is worth to those few who listen late.
-    package static let maximumEchoedByteCount = 4_096
+    /// The longest reply that goes out before long ones, and that is said again: the answer to a query for a person with some devices takes
+    /// 2 KB, a report on a thousand pushes 64 KB. To say those again costs more than it is worth to the few who listen late.
+    package static let maximumShortReplyByteCount = 4_096
     /// How old a query that was caught up may be and still be answered: clients take late answers (PROTOCOL.md §8).
     package static let maximumQueryAge = Duration.seconds(24 * 60 * 60)
 

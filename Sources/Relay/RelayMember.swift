@@ -57,7 +57,9 @@ package final class RelayMember: BusListener {
             case .version: return .text(NodeAnswer.version)
             case .subscribe:
                 let topics = try RelayBodies.pubsubTopics(request)
-                node.withLock { $0.subscribe(to: topics) }
+                guard node.withLock({ $0.subscribe(to: topics) }) else {
+                    throw RelayRefusal(500, "Subscribe failed: more than \(RelayNode.maximumSubscriptionCount) subscriptions")
+                }
                 return .ok
             case .unsubscribe:
                 let topics = try RelayBodies.pubsubTopics(request)

@@ -4,6 +4,11 @@ import Wire
 
 /// What one node knows: its subscriptions, what it keeps for the next GET, and its store. Every operation is quick.
 struct RelayNode {
+    /// Subscriptions of all clients together: they cost little, but names are free. A node has a shard or two, a large network eight.
+    static let maximumSubscriptionCount = 64
+
+    /// Those that it has from the start stay: no client of it may make it deaf for the others.
+    private let own: Set<String>
     private var subscriptions: Set<String>
     private var cache: MessageCache
     private var archive: MessageArchive
@@ -12,7 +17,8 @@ struct RelayNode {
     ///   - pubsubTopics: subscribed to from the start, like `--shard` of nwaku's command line.
     ///   - archive: what the node's store has from earlier.
     init(pubsubTopics: [String], cacheCapacity: Int = MessageCache.defaultCapacity, archive: MessageArchive = MessageArchive()) {
-        subscriptions = Set(pubsubTopics)
+        own = Set(pubsubTopics)
+        subscriptions = own
         cache = MessageCache(capacity: cacheCapacity)
         self.archive = archive
     }
@@ -21,12 +27,17 @@ struct RelayNode {
         subscriptions.contains(pubsubTopic)
     }
 
-    mutating func subscribe(to pubsubTopics: [String]) {
-        subscriptions.formUnion(pubsubTopics)
+    /// - Returns: false when there is no room for them all: then for none.
+    mutating func subscribe(to pubsubTopics: [String]) -> Bool {
+        let subscriptions = subscriptions.union(pubsubTopics)
+        guard subscriptions.count <= max(Self.maximumSubscriptionCount, own.count) else { return false }
+        self.subscriptions = subscriptions
+        return true
     }
 
+    /// The node's own stay, whoever asks.
     mutating func unsubscribe(from pubsubTopics: [String]) {
-        for topic in pubsubTopics where subscriptions.remove(topic) != nil { cache.remove(pubsubTopic: topic) }
+        for topic in pubsubTopics where !own.contains(topic) && subscriptions.remove(topic) != nil { cache.remove(pubsubTopic: topic) }
     }
 
     /// Takes a message that was published, here or elsewhere.

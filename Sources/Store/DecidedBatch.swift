@@ -1,6 +1,7 @@
 package import Envelope
 package import PushProtocol
 package import StatusCrypto
+import Wire
 
 /// What was decided about a batch of messages, to be written in one transaction.
 package struct DecidedBatch: Sendable {
@@ -32,6 +33,7 @@ package struct DecidedBatch: Sendable {
 
     package private(set) var settlements: [(message: Int64, settlement: Settlement)] = []
     package private(set) var repliedMessages: [Int64] = []
+    package private(set) var supersessions: [(reply: Reply, message: Int64)] = []
     /// One for each installation, the last: what it replaces within the batch was never there.
     package private(set) var registrations: [RegistrationChange] = []
     package private(set) var pushes: [Push] = []
@@ -54,7 +56,9 @@ package struct DecidedBatch: Sendable {
     /// Decides about a recorded message. The batch fails with `alreadyDecided` unless that still waits for its decision.
     package mutating func settle(_ message: Int64, as settlement: Settlement) {
         settlements.append((message, settlement))
-        if case .answered(let reply) = settlement, let request = reply.statusMessageID { facts.responses[request] = reply.payload }
+        guard case .answered(let reply) = settlement else { return }
+        if let request = reply.statusMessageID { facts.responses[request] = reply.payload }
+        if reply.type == .pushNotificationRegistrationResponse { supersede(reply, answering: message) }
     }
 
     /// Takes from what may still be done. Only for this batch: what is decided in the end, whoever keeps the allowances has to note.
@@ -65,6 +69,14 @@ package struct DecidedBatch: Sendable {
     /// Notes that replies are out. Twice does no harm; nor does it to a message that still waits for its decision, and goes on waiting.
     package mutating func markReplied(_ messages: [Int64]) {
         repliedMessages += messages
+    }
+
+    /// Keeps older answers to registrations of the same client from going out, as the decision about a registration does by itself: its
+    /// client, which forgets no question, would take a late success for an answer to what was refused since.
+    ///
+    /// - Parameter message: the row that is answered; those before it are older.
+    package mutating func supersede(_ reply: Reply, answering message: Int64) {
+        supersessions.append((reply, message))
     }
 
     /// Stores a registration in place of what was there. Whether its version is high enough is for the caller to see before.

@@ -21,10 +21,13 @@ package struct Committed<Outcome: Sendable>: Sendable {
     package var outcomes: [Result<Outcome, any Error>]
     /// Which installations came and went, in order.
     package var topicChanges: [TopicChange]
+    /// Messages whose reply is not to go out any more (``DecidedBatch/supersede(_:answering:)``).
+    package var supersededReplies: [Int64]
 
-    package init(outcomes: [Result<Outcome, any Error>], topicChanges: [TopicChange]) {
+    package init(outcomes: [Result<Outcome, any Error>], topicChanges: [TopicChange], supersededReplies: [Int64] = []) {
         self.outcomes = outcomes
         self.topicChanges = topicChanges
+        self.supersededReplies = supersededReplies
     }
 }
 

@@ -39,14 +39,19 @@ package struct Reply: Sendable, Equatable {
     package var pubsubTopic: String
     /// Names the message that is answered, where it can be asked again (PROTOCOL.md §9).
     package var statusMessageID: Digest32?
+    /// Which of the recipient's installations the answer to a registration is about; nil where nobody can tell, which is any. Not read
+    /// back.
+    package var installationID: String?
 
     package init(
-        type: MessageType, payload: [UInt8], recipient: FixedBytes<33>, pubsubTopic: String, statusMessageID: Digest32? = nil
+        type: MessageType, payload: [UInt8], recipient: FixedBytes<33>, pubsubTopic: String, statusMessageID: Digest32? = nil,
+        installationID: String? = nil
     ) {
         self.type = type
         self.payload = payload
         self.recipient = recipient
         self.pubsubTopic = pubsubTopic
         self.statusMessageID = statusMessageID
+        self.installationID = installationID
     }
 }

@@ -9,6 +9,13 @@ package enum NodeError: Error, Equatable, CustomStringConvertible {
     /// The answer is longer than we read. What a GET has taken is lost to us, and in the node's store.
     case tooLarge
 
+    /// Whether the node's RLN membership has no more messages in this epoch (WAKU_REST.md §1.2).
+    package var isQuotaUsedUp: Bool {
+        guard case .refused(_, let text) = self else { return false }
+        let words = text.lowercased()
+        return ["noncelimit", "nonce limit"].contains { words.contains($0) }
+    }
+
     package var description: String {
         switch self {
         case .unreachable(let reason): "the node cannot be reached: \(reason)"

@@ -99,6 +99,15 @@ struct CommandTests {
         #expect(try await ChildProcess.run("pushserver", ["check-config", "--config", folder.path("b.yaml")]).output == result.output)
     }
 
+    @Test(arguments: ["null", "NULL", "~", "-", "...", "a\nb", "tab\t", "\"\\", "a: b # c", "\u{85}\u{2028}\u{FEFF}"])
+    func `whatever a text is, what is printed of it reads back to the same`(text: String) async throws {
+        let folder = try TemporaryFolder()
+        let first = try await ChildProcess.run("pushserver", ["check-config", "--set", "storage.path=\(text)"])
+        try folder.write(first.output, to: "shown.yaml")
+        let again = try await ChildProcess.run("pushserver", ["check-config", "--config", folder.path("shown.yaml")])
+        #expect(again.exitCode == 0 && again.output == first.output, "\(again.error)")
+    }
+
     @Test(arguments: [("log.level=info", true), ("registration.apnTopics=org.example.app", false)])
     func `it is recommended to name the apps that are served`(setting: String, isRecommended: Bool) async throws {
         let arguments = ["check-config", "--set", "gorush.timeout=5s", "--set", "gorush.url=http://127.0.0.1:8088", "--set", setting]

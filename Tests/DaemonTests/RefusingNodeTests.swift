@@ -42,7 +42,7 @@ import Wire
         let now = Timestamp(nanoseconds: Int64(Date.now.timeIntervalSince1970) * 1_000_000_000)
         let rows = try await store.record(envelopes.map { (hash: $0.hash, envelope: $0) }, at: now).compactMap(\.self)
         let reply = Reply(
-            type: .pushNotificationRegistrationResponse, payload: PushNotificationRegistrationResponse().encoded(),
+            type: .pushNotificationResponse, payload: PushNotificationResponse().encoded(),
             recipient: client.key.publicKey.compressed, pubsubTopic: client.pubsubTopic, statusMessageID: nil)
         try await store.apply(at: now) { batch in
             for row in rows { batch.settle(row, as: .answered(reply)) }

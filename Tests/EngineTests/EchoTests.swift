@@ -15,6 +15,7 @@ import Wire
             await server.engine.waitUntilIdle()
             for tick in 1...20 {
                 await harness.clock.sleepers(dueIn: .milliseconds(250))  // the next tick
+                await server.engine.waitUntilIdle()
                 // Said at the end of the sixth tick and of the sixteenth, which is over when the stage sleeps again.
                 #expect(harness.replyCount(to: alice) == (tick <= 6 ? 1 : tick <= 16 ? 2 : 3), "tick \(tick)")
                 harness.clock.advance(by: .milliseconds(250))
@@ -43,10 +44,32 @@ import Wire
                 harness.clock.advance(by: .milliseconds(250))
             }
             await harness.clock.sleepers(dueIn: .milliseconds(250))
+            await server.engine.waitUntilIdle()
         }
         let answers = try harness.replies.all.compactMap { alice.open($0) }
             .map { try PushNotificationRegistrationResponse.decode($0.payload).success }
         #expect(answers == [true, false, false, false])
+    }
+
+    @Test func `nothing is said again while the network has no quota left`() async throws {
+        let harness = try Harness()
+        let alice = ProtocolClient(server: harness.server)
+        let publisher = FailingPublisher()
+        try await harness.withServer(publishing: publisher, echoesReplies: true) { server in
+            try await server.publish(alice.envelope(alice.registration()))
+            _ = try await alice.reply(1, from: harness)
+            await server.engine.waitUntilIdle()
+            publisher.echoes.change { $0 = false }
+            for tick in 1...16 {
+                await harness.clock.sleepers(dueIn: .milliseconds(250))
+                if tick == 10 { publisher.echoes.change { $0 = true } }
+                harness.clock.advance(by: .milliseconds(250))
+            }
+            await harness.clock.sleepers(dueIn: .milliseconds(250))
+            await server.engine.waitUntilIdle()
+        }
+        // The first echo was due before there was quota again, the second after.
+        #expect(harness.replyCount(to: alice) == 2)
     }
 
     @Test(arguments: [(40, 3), (80, 1)])
@@ -88,6 +111,7 @@ import Wire
                 harness.clock.advance(by: .milliseconds(250))
             }
             await harness.clock.sleepers(dueIn: .milliseconds(250))
+            await server.engine.waitUntilIdle()
         }
         #expect(harness.replyCount(to: alice) == 3 && harness.replyCount(to: bob) == 3)
     }

@@ -39,6 +39,7 @@ final class Harness: Sendable {
     var database: String { folder.appending(path: "push.sqlite").path() }
 
     var wallTime: Timestamp { now.withLock { $0 } }
+    var wallClock: WallClock { WallClock { self.wallTime } }
 
     func advanceWallClock(by duration: Duration) {
         now.withLock { $0 = $0.advanced(by: duration) }
@@ -52,10 +53,21 @@ final class Harness: Sendable {
         let store: any PushStore
         fileprivate let transport: TestTransport
 
-        /// Publishes on the network; returns when the server recorded it.
+        /// Publishes on the network, again as soon as there is room for it; returns when the server recorded it.
         func publish(_ envelope: WakuEnvelope) async throws {
+            while true {
+                do {
+                    return try await publishOnce(envelope)
+                } catch is Overload {
+                    await engine.waitForRoom()
+                    try Task.checkCancellation()
+                }
+            }
+        }
+
+        func publishOnce(_ envelope: WakuEnvelope, origin: EnvelopeOrigin = .live) async throws {
             guard let receiver = transport.receiver.value else { throw NotReceiving() }
-            try await receiver.receive([envelope], origin: .live)
+            try await receiver.receive([envelope], origin: origin)
         }
     }
 
@@ -64,33 +76,51 @@ final class Harness: Sendable {
     /// - Parameter prepare: called when the store is open and the server does not run yet.
     func withServer(
         policy: RegistrationPolicy = RegistrationPolicy(), isDryRun: Bool = false, publishing: FailingPublisher = FailingPublisher(),
-        echoesReplies: Bool = false, maximumIntakeCount: Int = 4_096, maximumReplyCount: Int = 4_096,
-        drainLimit: Duration = .seconds(10),
+        echoesReplies: Bool = false, maximumIntakeCount: Int = 4_096, maximumIntakeByteCount: Int = 32 << 20,
+        maximumReplyCount: Int = 4_096, drainLimit: Duration = .seconds(10),
         deriveTopicKey: @escaping @Sendable (TopicName) -> SymmetricKey = { $0.deriveSymmetricKey() },
         prepare: (any PushStore) async throws -> Void = { _ in },
         _ body: @escaping @Sendable (Running) async throws -> Void
     ) async throws {
-        let logger = Logger(label: "test") { _ in LogRecorder(messages: self.log) }
+        let configuration = Engine.Configuration(
+            identity: identity, registrationPolicy: policy, isDryRun: isDryRun, workerCount: 2, echoesReplies: echoesReplies,
+            maximumIntakeCount: maximumIntakeCount, maximumIntakeByteCount: maximumIntakeByteCount, maximumReplyCount: maximumReplyCount,
+            drainLimit: drainLimit, deriveTopicKey: deriveTopicKey)
         let transport = TestTransport(replies: replies, publishing: publishing)
+        try await withServer(
+            configuration, transport: { _ in transport },
+            prepare: { store in
+                try await prepare(store)
+                return { await transport.receiver.wait { $0 != nil } }
+            }
+        ) { engine, store, transport in
+            try await body(Running(engine: engine, store: store, transport: transport))
+        }
+    }
+
+    /// The same at another transport.
+    ///
+    /// - Parameter prepare: called when the store is open and the server does not run yet; returns what to wait for before the body runs.
+    func withServer<Transport: MessageTransport>(
+        _ configuration: Engine.Configuration, transport makeTransport: (any PushStore) -> Transport,
+        prepare: (any PushStore) async throws -> @Sendable () async -> Void = { _ in {} },
+        _ body: @escaping @Sendable (Engine, any PushStore, Transport) async throws -> Void
+    ) async throws {
+        let logger = Logger(label: "test") { _ in LogRecorder(messages: self.log) }
         let store = try SQLiteStore(path: database, identity: identity.publicKey.compressed, logger: logger)
+        let transport = makeTransport(store)
         let engine = Engine(
-            configuration: .init(
-                identity: identity, registrationPolicy: policy, isDryRun: isDryRun, workerCount: 2, echoesReplies: echoesReplies,
-                maximumIntakeCount: maximumIntakeCount, maximumReplyCount: maximumReplyCount, drainLimit: drainLimit,
-                deriveTopicKey: deriveTopicKey),
-            store: store, directory: try await TopicDirectory(serverKey: server, store: store), transport: transport, clock: clock,
-            wallClock: WallClock { self.now.withLock { $0 } }, logger: logger,
-            onAcceptedPushes: { self.accepted.append(()) })
-        let running = Running(engine: engine, store: store, transport: transport)
+            configuration: configuration, store: store, directory: try await TopicDirectory(serverKey: server, store: store),
+            transport: transport, clock: clock, wallClock: wallClock, logger: logger, onAcceptedPushes: { self.accepted.append(()) })
         let group = ServiceGroup(configuration: .init(services: [.init(service: engine)], logger: logger))
         do {
-            try await prepare(store)
+            let isReceiving = try await prepare(store)
             try await withThrowingTaskGroup(of: Void.self) { tasks in
                 tasks.addTask { try await group.run() }
-                tasks.addTask { await transport.receiver.wait { $0 != nil } }
+                tasks.addTask { await isReceiving() }
                 // It receives, or has failed to start.
                 try await tasks.next()
-                try await body(running)
+                try await body(engine, store, transport)
                 await group.triggerGracefulShutdown()
                 try await tasks.waitForAll()
             }
@@ -125,22 +155,24 @@ final class Harness: Sendable {
 
     /// Lets time pass, as much as whoever sleeps has to wait, while the body runs: the pruning alone is left asleep.
     func whileTimePasses(_ body: () async throws -> Void) async rethrows {
-        let clock = self.clock
         let passing = Task {
-            while !Task.isCancelled {
-                await clock.sleepers { $0.contains { $0 <= .seconds(30) } }
-                clock.advance(by: clock.sleepers.first ?? .zero)
-            }
+            while !Task.isCancelled { await passTime() }
         }
         defer { passing.cancel() }
         try await body()
+    }
+
+    /// Lets time pass until whoever sleeps for the shortest time awakes; not before somebody else than the pruning sleeps.
+    func passTime() async {
+        await clock.sleepers { $0.contains { $0 <= .seconds(30) } }
+        clock.advance(by: clock.sleepers.first ?? .zero)
     }
 
     /// Lets the two seconds pass in which a message is tried again that the store does not take.
     ///
     /// - Parameter check: called before each attempt.
     func passAttempts(_ check: () -> Void) async {
-        for _ in 1...20 {
+        for _ in 1...19 {
             await clock.sleepers(dueIn: .milliseconds(100))
             check()
             // Some more: the probing of the store sleeps too, and in this step is never due after a tenth of a second.
@@ -176,7 +208,7 @@ final class FailingPublisher: Sendable {
     /// Nothing is published, nor refused, as long as it is not.
     let answers = Condition(true)
     private let willPublish: @Sendable () -> Void
-    private let remaining = Mutex((count: 0, error: TransportError.queueFull))
+    private let remaining = Mutex((count: 0, error: TransportError.quotaUsedUp))
     /// What was refused, in order.
     let refused = Recorder<WakuEnvelope>()
 
@@ -185,6 +217,9 @@ final class FailingPublisher: Sendable {
     func fail(_ count: Int, with error: TransportError = .refused(status: 500, text: "on purpose")) {
         remaining.withLock { $0 = (count, error) }
     }
+
+    /// Whether echoes may be said.
+    let echoes = Condition(true)
 
     func check(_ envelope: WakuEnvelope) async throws {
         guard await answers.wait(until: { $0 }) else { throw CancellationError() }
@@ -223,6 +258,7 @@ private final class TestTransport: MessageTransport {
     }
 
     var troubles: [String] { [] }
+    var canEcho: Bool { publishing.echoes.value }
 }
 
 /// The texts of what was logged.

@@ -70,9 +70,9 @@ import Wire
         try await harness.withServer(publishing: publisher) { [harness, alice] server in
             publisher.fail(1, with: .outdated)
             try await server.publish(alice.envelope(alice.registration()))
-            await harness.clock.sleepers(dueIn: .seconds(1))
+            await harness.clock.sleepers(dueIn: .milliseconds(500))
             harness.advanceWallClock(by: .seconds(30))
-            harness.clock.advance(by: .seconds(1))
+            harness.clock.advance(by: .milliseconds(500))
             _ = try await alice.reply(1, from: harness)
             let first = try #require(publisher.refused.all.first)
             let second = try #require(harness.replies.all.first { alice.open($0) != nil })

@@ -23,7 +23,7 @@ import Wire
     /// Lets the time pass that a reply waits after each of so many refusals.
     private func passBackOffs(_ count: Int) async {
         for exponent in 0..<count {
-            let backOff = Duration.seconds(min(1 << min(exponent, 5), 30))
+            let backOff = min(.milliseconds(500) * (1 << min(exponent, 6)), .seconds(30))
             await harness.clock.sleepers(dueIn: backOff)
             // A second more: the pruning sleeps too, and in this step is never due after one of these times.
             harness.clock.advance(by: backOff + .seconds(1))
@@ -50,7 +50,7 @@ import Wire
         refusing.fail(.max)
         try await harness.withServer(publishing: refusing, drainLimit: .zero) { [harness, alice] server in
             try await server.publish(alice.envelope(alice.registration()))
-            await harness.clock.sleepers(dueIn: .seconds(1))
+            await harness.clock.sleepers(dueIn: .milliseconds(500))
         }
         #expect(harness.replyCount(to: alice) == 0)
         for _ in 1...2 {
@@ -74,7 +74,7 @@ import Wire
             query.publicKeys = [alice.keyHash.bytes]
             try await server.publish(
                 bob.toServer(query.encoded(), type: .pushNotificationQuery, topic: .partitioned(harness.server)))
-            await harness.clock.sleepers(dueIn: .seconds(1))
+            await harness.clock.sleepers(dueIn: .milliseconds(500))
         }
         try await harness.withServer { [harness, bob] _ in
             let response = try PushNotificationQueryResponse.decode(try await bob.reply(1, from: harness).payload)
@@ -141,6 +141,20 @@ import Wire
         try await harness.withServer { server in
             await server.engine.waitUntilIdle()
             #expect(harness.replyCount(to: alice) == 3)
+        }
+    }
+
+    /// Another process may have the database locked: then each attempt takes as long as a lock is waited for.
+    @Test func `it is the time that counts, not how often the store was asked`() async throws {
+        let harness = try Harness()
+        let alice = ProtocolClient(server: harness.server)
+        try await harness.withServer { server in
+            try harness.execute(
+                sql: "CREATE TRIGGER fault BEFORE INSERT ON registration BEGIN SELECT RAISE(ABORT, 'on purpose'); END")
+            try await server.publish(alice.envelope(alice.registration()))
+            await harness.clock.sleepers(dueIn: .milliseconds(100))
+            harness.clock.advance(by: .seconds(2))
+            #expect(try await alice.registrationResponse(1, from: harness).error == .internalError)
         }
     }
 }

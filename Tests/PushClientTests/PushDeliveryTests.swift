@@ -65,9 +65,39 @@ import Testing
         delivery.learned([info(renewed)], of: person, at: .seconds(2))
         #expect(delivery.next(at: .seconds(2)) == [request(renewed)])
         delivery.received([report(.wrongToken)], from: first.server, at: .seconds(3))
-        #expect(delivery.next(at: .seconds(3)) == [request(second)])
-        delivery.received([report(.wrongToken)], from: second.server, at: .seconds(4))
-        #expect(delivery.next(at: .seconds(4)) == [])
+        #expect(delivery.next(at: .seconds(4.9)) == [])
+        #expect(delivery.next(at: .seconds(5)) == [request(second)])
+        delivery.received([report(.wrongToken)], from: second.server, at: .seconds(6))
+        #expect(delivery.next(at: .seconds(6)) == [])
+        #expect(delivery.reports?.map(\.outcome) == [.refused(.wrongToken)])
+    }
+
+    @Test("the first refusal said again is no answer to the present token")
+    func echoedRefusal() {
+        var delivery = delivery([first])
+        _ = delivery.next(at: .zero)
+        delivery.received([report(.wrongToken)], from: first.server, at: .seconds(1))
+        _ = delivery.next(at: .seconds(1))
+        let renewed = PushDelivery.Route(server: first.server, accessToken: "new")
+        delivery.learned([info(renewed)], of: person, at: .seconds(2))
+        _ = delivery.next(at: .seconds(2))
+        delivery.received([report(.wrongToken)], from: first.server, at: .seconds(2.5))
+        #expect(delivery.next(at: .seconds(2.5)) == [] && delivery.reports == nil)
+        delivery.received([report(.accepted)], from: first.server, at: .seconds(3))
+        #expect(delivery.reports?.map(\.outcome) == [.accepted(by: first.server)])
+    }
+
+    @Test("a present token that is wrong, too, is reported when the server's time is over")
+    func wrongTwice() {
+        var delivery = delivery([first])
+        _ = delivery.next(at: .zero)
+        delivery.received([report(.wrongToken)], from: first.server, at: .zero)
+        _ = delivery.next(at: .zero)
+        delivery.learned([info(PushDelivery.Route(server: first.server, accessToken: "new"))], of: person, at: .zero)
+        _ = delivery.next(at: .zero)
+        delivery.received([report(.wrongToken)], from: first.server, at: .seconds(1))
+        #expect(delivery.next(at: .seconds(9.9)) == [] && delivery.reports == nil)
+        _ = delivery.next(at: .seconds(10))
         #expect(delivery.reports?.map(\.outcome) == [.refused(.wrongToken)])
     }
 

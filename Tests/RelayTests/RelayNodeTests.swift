@@ -104,11 +104,30 @@ import Wire
     }
 
     @Test func `unsubscribing forgets the topic's messages`() {
-        var node = RelayNode(pubsubTopics: [TestNode.topic])
+        var node = RelayNode(pubsubTopics: [])
+        let isSubscribed = node.subscribe(to: [TestNode.topic])
+        #expect(isSubscribed)
         node.hear(envelope(0), hash: envelope(0).hash, now: Self.now)
         node.unsubscribe(from: [TestNode.topic])
         #expect(node.take(pubsubTopic: TestNode.topic) == nil)
-        node.subscribe(to: [TestNode.topic])
+        _ = node.subscribe(to: [TestNode.topic])
         #expect(node.take(pubsubTopic: TestNode.topic) == [])
+    }
+
+    @Test func `nobody unsubscribes the node from its own topics`() {
+        var node = RelayNode(pubsubTopics: [TestNode.topic])
+        node.hear(envelope(0), hash: envelope(0).hash, now: Self.now)
+        node.unsubscribe(from: [TestNode.topic])
+        #expect(node.take(pubsubTopic: TestNode.topic)?.count == 1)
+    }
+
+    @Test func `so many subscriptions and no more`() {
+        var node = RelayNode(pubsubTopics: [TestNode.topic])
+        let others = (1...RelayNode.maximumSubscriptionCount).map { "/waku/2/rs/17/\($0)" }
+        var answers = [Array(others.dropLast()), [others[0], others[63]], [others[0]]].map { node.subscribe(to: $0) }
+        #expect(!node.isSubscribed(to: others[63]))
+        node.unsubscribe(from: [others[0]])
+        answers.append(node.subscribe(to: [others[63]]))
+        #expect(answers == [true, false, true, true])
     }
 }

@@ -98,6 +98,17 @@ struct EmbeddedTransportTests {
         }
     }
 
+    @Test func `a relay tells a sender that there is no room`() async throws {
+        receiver.onReceive { _ in throw Overload.messageCount }
+        try await withRelay(on: bus) { node async throws in
+            try await whileRunning { () async throws in
+                let answer = try await node.post(TestNode.path, #"{"payload":"AQ==","contentTopic":"/wanted/1/b/c"}"#)
+                #expect(answer.status == 503)
+                #expect(answer.body == "Failed to publish: the server has no room for more messages")
+            }
+        }
+    }
+
     @Test func `what the server publishes can be fetched from a relay, and what that is sent reaches it`() async throws {
         try await withRelay(on: bus) { node async throws in
             try await whileRunning { () async throws in

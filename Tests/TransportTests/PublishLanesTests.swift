@@ -59,6 +59,20 @@ import WakuREST
         #expect(!lanes.isBroken(0))
     }
 
+    @Test mutating func `a node without quota is spared, and is neither broken nor forgotten until it takes one`() {
+        for _ in 1...5 {
+            _ = enter(besides: [1, 2])
+            lanes.leave(0, after: .quotaUsedUp, at: Self.now)
+        }
+        #expect(lanes.withoutQuota == [0])
+        #expect(!lanes.isBroken(0))
+        #expect(enter() == 1)
+        _ = enter(besides: [1, 2])
+        lanes.leave(0, after: .failed, at: Self.now)
+        #expect(lanes.isBroken(0))
+        #expect(lanes.withoutQuota == [])
+    }
+
     @Test(arguments: [(nil, 4), (1, 1), (3, 3)] as [(Int?, Int)])
     func `a go-waku node takes several at a time, unless the operator says how many`(limit: Int?, count: Int) {
         var lanes = PublishLanes(count: 1, limit: limit)

@@ -16,46 +16,33 @@ import Wire
         .refused(status: 503, text: ""), .refused(status: 404, text: "/relay endpoints are not available while initializing."),
         .refused(status: 400, text: "Failed to publish: Node not subscribed to topic: /waku/2/rs/16/32"), .refused(status: 429, text: ""),
     ])
-    func `what may pass is tried four times, later and later`(error: NodeError) {
-        var attempts = PublishAttempts()
-        let delays = (0..<4).map { _ in attempts.delay(after: error, jitter: 1) }
-        #expect(delays == [.milliseconds(500), .seconds(1), .seconds(2), nil])
+    func `what may pass concerns every message`(error: NodeError) {
+        #expect(PublishAttempts.mayPass(error))
+        #expect(TransportError(error).isPassing)
     }
 
     @Test(arguments: [
         NodeError.refused(status: 400, text: "Failed to publish: Message size exceeded maximum of 153600 bytes"),
         .refused(status: 413, text: ""),
     ])
-    func `what will not pass is not tried again`(error: NodeError) {
-        var attempts = PublishAttempts()
-        #expect(attempts.delay(after: error, jitter: 0) == nil)
+    func `what will not pass concerns one`(error: NodeError) {
+        #expect(!PublishAttempts.mayPass(error))
+        #expect(!TransportError(error).isPassing)
     }
 
-    @Test func `chance takes up to half of the delay`() {
-        var attempts = PublishAttempts()
-        #expect(attempts.delay(after: .unreachable(""), jitter: 0) == .milliseconds(250))
+    @Test(arguments: [
+        (500, "Failed to publish: could not get new message id to generate an rln proof: NonceLimitReached: Nonce limit reached.", true),
+        (400, "NonceLimitReached", true), (500, "Failed to publish: timedout", false),
+    ])
+    func `a quota that is used up is told from other failures`(status: Int, text: String, isQuota: Bool) {
+        let error = TransportError(.refused(status: status, text: text))
+        #expect((error == .quotaUsedUp) == isQuota)
+        #expect(error.isPassing)
     }
 
     @Test(arguments: [(-21, false), (-20, true), (0, true), (20, true), (21, false)])
     func `an envelope is fresh for 20 seconds`(seconds: Int, isFresh: Bool) {
         #expect(PublishAttempts.isFresh(.sample(), at: Self.now.advanced(by: .seconds(seconds))) == isFresh)
-    }
-
-    @Test func `so many messages may wait and no more`() throws {
-        var backlog = PublishBacklog()
-        for _ in 0..<PublishBacklog.maximumCount { try backlog.enter(.sample()) }
-        #expect(throws: TransportError.queueFull) { try backlog.enter(.sample()) }
-        backlog.leave(.sample())
-        try backlog.enter(.sample())
-    }
-
-    @Test func `so many bytes may wait and no more, save that one message always may`() throws {
-        var backlog = PublishBacklog()
-        let large = WakuEnvelope.sample([UInt8](repeating: 0, count: PublishBacklog.maximumByteCount))
-        try backlog.enter(large)
-        #expect(throws: TransportError.queueFull) { try backlog.enter(.sample()) }
-        backlog.leave(large)
-        try backlog.enter(.sample(large.message.payload + [1]))
     }
 
     @Test func `the latest hashes are known, however many there were`() {
@@ -64,5 +51,32 @@ import Wire
         for hash in hashes { known.insert([hash]) }
         #expect(hashes.suffix(5).allSatisfy { known.contains($0) })
         #expect(!hashes.prefix(90).contains { known.contains($0) })
+        known.remove([hashes[99], hashes[94]])
+        #expect(!known.contains(hashes[99]) && !known.contains(hashes[94]) && known.contains(hashes[98]))
+    }
+
+    @Test func `what was foreign is remembered for some seconds, within bounds, and given back once`() {
+        var foreign = RecentForeign()
+        func add(_ number: UInt8, byteCount: Int = 1, after delay: Duration = .zero) {
+            let envelope = WakuEnvelope.sample([UInt8](repeating: number, count: byteCount), contentTopic: "/\(number)/1/b/c")
+            foreign.add(envelope, hash: envelope.hash, at: Self.now.advanced(by: delay))
+        }
+        func take(_ topic: String, after delay: Duration = .zero) -> [UInt8] {
+            foreign.take(at: Self.now.advanced(by: delay)) { $0 == topic }.compactMap(\.envelope.message.payload.first)
+        }
+        add(1)
+        add(2, byteCount: RecentForeign.maximumPayloadByteCount)
+        add(3, byteCount: RecentForeign.maximumPayloadByteCount + 1)
+        #expect(take("/1/1/b/c") == [1])
+        #expect(take("/1/1/b/c") == [])
+        #expect(take("/3/1/b/c") == [])
+        #expect(take("/4/1/b/c", after: .seconds(4)) == [])
+        add(5, after: .seconds(4))
+        #expect(take("/2/1/b/c", after: .seconds(5)) == [2])
+        #expect(take("/5/1/b/c", after: .seconds(9)) == [5])
+        for _ in 0...(RecentForeign.maximumByteCount / RecentForeign.maximumPayloadByteCount) {
+            add(6, byteCount: RecentForeign.maximumPayloadByteCount)
+        }
+        #expect(take("/6/1/b/c").count == RecentForeign.maximumByteCount / RecentForeign.maximumPayloadByteCount)
     }
 }

@@ -20,8 +20,8 @@ struct SeveralNodesTests {
     let second: RestartableNode
 
     init() throws {
-        first = try RestartableNode(on: world)
-        second = try RestartableNode(on: world)
+        first = try RestartableNode(on: world.bus, clock: world.wallClock.clock)
+        second = try RestartableNode(on: world.bus, clock: world.wallClock.clock)
     }
 
     /// Runs the test at two nodes that the transport has caught up with.
@@ -123,43 +123,5 @@ struct SeveralNodesTests {
             #expect(world.peers.heard.compactMap(\.message.payload.first) == [1, 2, 3, 4])
             #expect(transport.troubles == [])
         }
-    }
-}
-
-/// A node at a fixed place that can be killed and started again: it keeps its store, and nothing else.
-struct RestartableNode: Sendable {
-    let control = RelayControl()
-    private let world: WakuWorld
-    private let folder: TemporaryFolder
-    // Below the ports that the system gives out, so that no other test gets it meanwhile.
-    private let port = Int.random(in: 20_000..<30_000)
-    private let isUp = Condition(false)
-    private let isWanted = Condition(false)
-
-    init(on world: WakuWorld) throws {
-        self.world = world
-        folder = try TemporaryFolder()
-    }
-
-    var name: String { "127.0.0.1:\(port)" }
-    var url: String { "http://\(name)" }
-
-    func start() async {
-        isWanted.change { $0 = true }
-        Task { [self] in
-            let configuration = RelayServer.Configuration(
-                port: port, pubsubTopics: [TestNode.topic], archivePath: folder.path("archive"))
-            try await withRelay(configuration, on: world.bus, clock: world.wallClock.clock, control: control) { _ async throws in
-                isUp.change { $0 = true }
-                await isWanted.wait { !$0 }
-            }
-            isUp.change { $0 = false }
-        }
-        await isUp.wait { $0 }
-    }
-
-    func kill() async {
-        isWanted.change { $0 = false }
-        await isUp.wait { !$0 }
     }
 }

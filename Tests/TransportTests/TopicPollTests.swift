@@ -35,6 +35,39 @@ struct TopicPollTests {
         #expect(poll.action.trouble == nil)
     }
 
+    @Test mutating func `what the receiver has no room for is left to the store, and fetched when there is room`() {
+        poll.note(.took(batch(1)))
+        poll.note(.accepted)
+        for _ in 1...2 {
+            poll.note(.took(batch(1)))
+            poll.note(.shed)
+            #expect(poll.action.work == .take)
+            #expect(poll.action.delay == .milliseconds(500))
+            #expect(poll.action.trouble == nil)
+            #expect(poll.action.reception == nil)
+        }
+        poll.note(.took(batch(1)))
+        #expect(poll.note(.accepted).reception == .gap(.shed))
+        poll.note(.took(batch(1)))
+        #expect(poll.note(.accepted).reception == nil)
+    }
+
+    @Test mutating func `without a store the batch is offered again`() {
+        poll = TopicPoll(interval: .milliseconds(500), cacheShare: 40, usesHistory: false)
+        poll.note(.took(batch(1)))
+        poll.note(.shed)
+        #expect(poll.action.work == .offer(batch(1)))
+        #expect(poll.action.delay == .milliseconds(500))
+        #expect(poll.action.trouble == nil)
+        #expect(poll.note(.accepted).reception == nil)
+    }
+
+    @Test mutating func `what came late is not taken for a full cache`() {
+        poll.note(.took(LiveBatch()))
+        poll.note(.took(LiveBatch(wanted: [], hashes: (0..<40).map { Digest32(repeating: $0) }, reconsideredCount: 10)))
+        #expect(poll.action.reception == nil)
+    }
+
     @Test mutating func `subscribes only when the node does not know the topic`() {
         poll.note(.notSubscribed)
         #expect(poll.action.work == .subscribe)

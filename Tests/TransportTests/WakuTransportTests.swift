@@ -103,6 +103,44 @@ struct WakuTransportTests {
         }
     }
 
+    @Test func `what the receiver has no room for comes from the store as soon as it has, and the operator is not alarmed`() async throws {
+        try await world.withNode(.init(pubsubTopics: [TestNode.topic])) { node async throws in
+            let transport = world.transport(node.url)
+            let isFull = Condition(true)
+            try await world.whileRunning(transport) { () async throws in
+                world.receiver.onReceive { _ in if isFull.value { throw Overload.byteCount } }
+                try await world.send([1])
+                await world.pass(WakuWorld.interval)
+                #expect(transport.troubles == [])
+                // A comparison finds it in the store, and waits for room.
+                await world.pass(.seconds(60), dueIn: [WakuWorld.interval, .seconds(1)])
+                #expect(transport.troubles == [])
+                #expect(world.receiver.numbers == [])
+                #expect(world.checkpoints.checkpoint(of: TestNode.topic) == TestNode.start)
+                isFull.change { $0 = false }
+                try await world.send([2])
+                await world.pass(.seconds(1), dueIn: [WakuWorld.interval, .seconds(60)])
+                #expect(Set(world.receiver.numbers) == [1, 2])
+            }
+        }
+    }
+
+    @Test func `a query that came beside the registration that it asks for is taken when that has taken effect`() async throws {
+        try await world.withNode(.init(pubsubTopics: [TestNode.topic])) { node async throws in
+            try await world.whileRunning(world.transport(node.url)) { () async throws in
+                try await world.send([1])
+                try await world.send([2], contentTopic: "/late/1/a/b")
+                await world.pass(WakuWorld.interval)
+                #expect(world.receiver.numbers == [1])
+                world.receiver.lateTopics.change { $0 = ["/late/1/a/b"] }
+                await world.pass(WakuWorld.interval)
+                #expect(world.receiver.numbers == [1, 2])
+                await world.pass(WakuWorld.interval)
+                #expect(world.receiver.batches.count == 2)
+            }
+        }
+    }
+
     @Test func `what it holds when it is stopped is recorded before it ends`() async throws {
         try await world.withNode(.init(pubsubTopics: [TestNode.topic])) { node async throws in
             try await world.whileRunning(world.transport(node.url)) { () async throws in

@@ -11,6 +11,8 @@ import Wire
 /// Wants what begins with `/wanted`; takes it or, told so, refuses it. Takes each message once, as the engine does.
 final class Receiver: EnvelopeReceiver {
     struct DiskFull: Error {}
+    /// What makes topics wanted that were not.
+    let lateTopics = Condition<Set<String>>([])
 
     struct State {
         var batches: [[WakuEnvelope]] = []
@@ -33,7 +35,9 @@ final class Receiver: EnvelopeReceiver {
     /// The first byte of each payload.
     var numbers: [UInt8] { condition.value.messages.compactMap(\.message.payload.first) }
 
-    func wants(contentTopic: String) -> Bool { contentTopic.hasPrefix("/wanted") }
+    func wants(contentTopic: String) -> Bool {
+        contentTopic.hasPrefix("/wanted") || lateTopics.read { $0.contains(contentTopic) }
+    }
 
     func receive(_ envelopes: [WakuEnvelope], origin: EnvelopeOrigin) async throws {
         try await hook.withLock { $0 }?(envelopes)

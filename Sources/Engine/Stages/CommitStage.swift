@@ -13,25 +13,28 @@ final class CommitStage: Sendable {
     private static let batchCount = 500
     /// What the messages of a transaction may cost together: all others who write wait for as long.
     private static let maximumCost = Duration.milliseconds(100)
-    /// How often a message is tried again before it hears INTERNAL_ERROR: about 2 seconds (PROTOCOL.md §7 row 12).
-    private static let maximumAttemptCount = 20
+    /// How long a message is tried again before it hears INTERNAL_ERROR (PROTOCOL.md §7 row 12), however long each attempt takes.
+    private static let patience = Duration.seconds(2)
     private static let retryInterval = Duration.milliseconds(100)
     /// Marks have no deadline: they are tried until the store takes them.
     private static let markRetryInterval = Duration.seconds(1)
 
     enum Work: Sendable {
-        case message(OpenedEnvelope, attemptCount: Int = 0)
+        /// - Parameter since: when it was first tried; nil: never.
+        case message(OpenedEnvelope, since: Duration? = nil)
         /// The reply to these rows is out.
         case published(ids: [Int64], PendingReply.Mark)
         /// The store could not take the message for too long, and there is nothing to answer.
         case refused(ids: [Int64])
+        /// The store could not take a registration for too long, and its answer is said instead of older ones, which are not.
+        case superseding(PendingReply, isSaid: Bool = false)
     }
 
     private let decider: Decider
     private let directory: TopicDirectory
     private let store: any PushStore
     private let storeHealth: StoreHealth
-    private let intake: ConcurrencyLimiter
+    private let intake: Intake
     private let metrics: EngineMetrics
     private let clock: any Clock<Duration>
     private let wallClock: WallClock
@@ -45,8 +48,8 @@ final class CommitStage: Sendable {
 
     /// - Parameter intake: left by messages as soon as their decision is written.
     init(
-        decider: Decider, directory: TopicDirectory, store: any PushStore, storeHealth: StoreHealth, intake: ConcurrencyLimiter,
-        metrics: EngineMetrics, clock: any Clock<Duration>, wallClock: WallClock, logger: Logger,
+        decider: Decider, directory: TopicDirectory, store: any PushStore, storeHealth: StoreHealth, intake: Intake,
+        metrics: EngineMetrics, clock: any Clock<Duration>, wallClock: WallClock, time: SteadyTime, logger: Logger,
         onAcceptedPushes: @escaping @Sendable () -> Void,
         queue: BatchQueue<Work>, replies: ReplyStage
     ) {
@@ -58,7 +61,7 @@ final class CommitStage: Sendable {
         self.metrics = metrics
         self.clock = clock
         self.wallClock = wallClock
-        time = SteadyTime(clock: clock, start: wallClock.now())
+        self.time = time
         self.logger = logger
         self.onAcceptedPushes = onAcceptedPushes
         self.queue = queue
@@ -97,16 +100,20 @@ final class CommitStage: Sendable {
 
     private func commit(_ batch: ArraySlice<Work>, retries: inout DiscardingTaskGroup) async {
         let now = wallClock.now()
+        let start = time.elapsed()
         allowances.withLock { $0.now = time.now }
-        let committed = await store.commit(Array(batch), at: now) { work in
-            self.questions(about: work)
-        } deciding: { [decider] work, batch -> Decider.Outcome? in
-            switch work {
-            case .message(let message, _): return decider.decide(message, at: now, in: &batch)
-            case .published(let ids, .replied): batch.markReplied(ids)
-            case .published(let ids, .decided), .refused(let ids): for id in ids { batch.settle(id, as: .silent) }
+        let committed = await storeHealth.timing {
+            await store.commit(Array(batch), at: now) { work in
+                self.questions(about: work)
+            } deciding: { [decider] work, batch -> Decider.Outcome? in
+                switch work {
+                case .message(let message, _): return decider.decide(message, at: now, in: &batch)
+                case .published(let ids, .replied): batch.markReplied(ids)
+                case .published(let ids, .decided), .refused(let ids): for id in ids { batch.settle(id, as: .silent) }
+                case .superseding(let reply, _): batch.supersede(reply.stored, answering: reply.id)
+                }
+                return nil
             }
-            return nil
         }
         var written: [(work: Work, outcome: Decider.Outcome?)] = []
         var failed: [(work: Work, error: any Error)] = []
@@ -121,13 +128,13 @@ final class CommitStage: Sendable {
             storeHealth.failed(error)
             metrics.commitFailures.increment()
             logger.error("a transaction failed", metadata: ["messages": "\(failed.count)", "error": "\(error)"])
-        } else if written.contains(where: { $0.outcome?.ending != .queryAnswered }) {
+        } else if written.contains(where: { $0.work.alwaysWrites && $0.outcome?.ending != .queryAnswered }) {
             // An answered query writes nothing before its reply is out.
             storeHealth.succeeded()
         }
         if !written.isEmpty { metrics.commits.increment() }
-        follow(written, committed.topicChanges)
-        for (work, _) in failed { retry(work, in: &retries) }
+        follow(written, committed)
+        for (work, _) in failed { retry(work, triedAt: start, in: &retries) }
     }
 
     private func questions(about work: [Work]) -> Questions {
@@ -141,8 +148,8 @@ final class CommitStage: Sendable {
     }
 
     /// Topics first, then the delivery, then the replies: a client may ask on its topic as soon as it has its answer.
-    private func follow(_ written: [(work: Work, outcome: Decider.Outcome?)], _ topicChanges: [TopicChange]) {
-        for change in topicChanges {
+    private func follow(_ written: [(work: Work, outcome: Decider.Outcome?)], _ committed: Committed<Decider.Outcome?>) {
+        for change in committed.topicChanges {
             switch change {
             case .added(let registration): directory.add(registration: registration.registration, topics: registration.topics)
             case .removed(let registration): directory.remove(registration: registration.registration, topics: registration.topics)
@@ -159,29 +166,41 @@ final class CommitStage: Sendable {
             metrics.accepted.increment(by: acceptedPushCount)
             onAcceptedPushes()
         }
-        for case let reply? in outcomes.map(\.reply) { replies.send(reply) }
+        replies.drop(committed.supersededReplies)
+        let superseded = Set(committed.supersededReplies)
+        replies.send(outcomes.compactMap(\.reply).filter { !superseded.contains($0.id) })
+        for case .superseding(let reply, isSaid: false) in written.map(\.work) { replies.send([reply]) }
         // Last: who waits until nothing is under way must not miss what follows.
-        let publishedCount = written.count { if case .published = $0.work { true } else { false } }
-        replies.room.release(publishedCount)
-        intake.release(written.count - publishedCount)
+        replies.marked(written.count { if case .published = $0.work { true } else { false } })
+        intake.leave(written.flatMap(\.work.intakeRows))
     }
 
-    private func retry(_ work: Work, in group: inout DiscardingTaskGroup) {
+    private func retry(_ work: Work, triedAt start: Duration, in group: inout DiscardingTaskGroup) {
         let clock = self.clock
         let queue = self.queue
         switch work {
-        case .message(let message, let attemptCount) where attemptCount < Self.maximumAttemptCount:
+        case .message(let message, let since) where time.elapsed() - (since ?? start) < Self.patience:
             group.addTask {
                 guard (try? await clock.sleep(for: Self.retryInterval)) != nil else { return }
-                queue.send(.message(message, attemptCount: attemptCount + 1))
+                queue.send(.message(message, since: since ?? start))
             }
         case .message(let message, _):
             metrics.count(.internalError)
             if let reply = decider.internalError(for: message) {
-                replies.send(reply)
-                intake.release()
+                guard reply.type != .pushNotificationRegistrationResponse else { return queue.send(.superseding(reply)) }
+                replies.send([reply])
+                intake.leave([message.id])
             } else {
                 queue.send(.refused(ids: [message.id] + message.segments))
+            }
+        case .superseding(let reply, let isSaid):
+            if !isSaid {
+                replies.send([reply])
+                intake.leave([reply.id])
+            }
+            group.addTask {
+                guard (try? await clock.sleep(for: Self.markRetryInterval)) != nil else { return }
+                queue.send(.superseding(reply, isSaid: true))
             }
         case .published, .refused:
             group.addTask {
@@ -195,6 +214,19 @@ final class CommitStage: Sendable {
 extension CommitStage.Work {
     fileprivate var message: OpenedEnvelope? {
         if case .message(let message, _) = self { message } else { nil }
+    }
+
+    /// Whether there is anything to write for certain.
+    fileprivate var alwaysWrites: Bool { if case .superseding = self { false } else { true } }
+
+    /// Rows that were under way until this is written.
+    fileprivate var intakeRows: [Int64] {
+        switch self {
+        case .message(let message, _): [message.id]
+        case .refused(let ids): ids
+        case .superseding(let reply, _): [reply.id]
+        case .published: []
+        }
     }
 
     /// The writer's time that it takes, roughly, as measured on a slow core: what is looked up and what is written.

@@ -9,41 +9,31 @@ import Wire
 
 /// Decrypts what was recorded, on as many workers as there are cores.
 ///
-/// A message on a query topic whose key is not derived yet goes to a lane of its own, where the 13 ms derivations are done one after
-/// another; nobody else waits for them.
+/// A message on a query topic whose key is not derived yet waits in the journal, while the 13 ms derivations are done one after another in
+/// a lane of their own; nobody else waits for them.
 final class OpenStage: Sendable {
     /// Messages a worker takes at once: enough to save on hand-overs, few enough to keep both cores busy to the end of a burst.
     private static let batchCount = 16
-    /// Messages that may wait for a topic's key: at 13 ms each, more than that would be answered too late to be of use.
-    private static let maximumLaneCount = 1_000
-
-    private struct Keyless: Sendable {
-        var message: RecordedMessage
-        /// Topics whose key has yet to be derived, and their owners.
-        var candidates: [(subscriber: TopicTable.Subscriber, keyHash: Digest64)]
-    }
-
     private let opener: Opener
     private let keys: TopicKeys
-    private let intake: ConcurrencyLimiter
+    private let intake: Intake
     private let backlog: Backlog
     private let metrics: EngineMetrics
     private let logger: Logger
-    private let queue: BatchQueue<RecordedMessage>
+    private let queue: OpeningQueue
     private let output: BatchQueue<CommitStage.Work>
     /// Hears of registrations; nil when replies are said once.
     private let echo: EchoStage?
 
     private let segments = Mutex(SegmentAssembler())
-    private let lane = BatchQueue<Keyless>()
-    private let laneRoom = ConcurrencyLimiter(limit: OpenStage.maximumLaneCount)
+    private let lane = Monitor(TopicKeyLane())
 
     /// - Parameters:
     ///   - intake: which the messages of the queue have entered.
     ///   - backlog: of messages that have to be read again.
     init(
-        identity: PrivateKey, keys: TopicKeys, intake: ConcurrencyLimiter, backlog: Backlog, metrics: EngineMetrics,
-        logger: Logger, echo: EchoStage?, queue: BatchQueue<RecordedMessage>, output: BatchQueue<CommitStage.Work>
+        identity: PrivateKey, keys: TopicKeys, intake: Intake, backlog: Backlog, metrics: EngineMetrics,
+        logger: Logger, echo: EchoStage?, queue: OpeningQueue, output: BatchQueue<CommitStage.Work>
     ) {
         opener = Opener(identity: identity)
         self.keys = keys
@@ -68,7 +58,12 @@ final class OpenStage: Sendable {
     @concurrent
     private func openRecorded() async {
         while let batch = await queue.next(maximumCount: Self.batchCount) {
-            send(batch.compactMap { open($0) })
+            let opened = batch.map { open($0) }
+            queue.note(
+                zip(batch, opened).compactMap { message, opened in
+                    opened.map { (message.envelope.message.contentTopic, $0.isJunk) }
+                })
+            send(opened.compactMap(\.self))
         }
     }
 
@@ -85,66 +80,44 @@ final class OpenStage: Sendable {
     /// - Returns: nil if the message goes to the lane, or waits for other segments or for the store.
     private func open(_ message: RecordedMessage) -> OpenedEnvelope? {
         if message.addressees.isIdentity, let frame = opener.frameForIdentity(message) { return assemble(frame, of: message) }
-        var keyless = Keyless(message: message, candidates: [])
+        var withoutKey: TopicKeyLane.Topic?
         for subscriber in message.addressees.subscribers {
             switch keys[subscriber] {
             case .known(let key):
                 if let frame = opener.frame(message, topicKey: key) { return assemble(frame, of: message) }
             case .notDerived(let keyHash):
-                let isThere = keyless.candidates.contains { $0.keyHash == keyHash && $0.subscriber.isPrefixed == subscriber.isPrefixed }
-                if !isThere { keyless.candidates.append((subscriber, keyHash)) }
+                // One after the other: when it is opened again, it may be the next one's.
+                withoutKey = withoutKey ?? TopicKeyLane.Topic(subscriber: subscriber, keyHash: keyHash)
             case .ownerless:
                 break
             case nil:
-                putBack(message)
-                intake.release()
+                // What could not be looked up is read again with its keys.
+                backlog.add([message.id])
+                intake.leave([message.id])
                 return nil
             }
         }
-        return keyless.candidates.isEmpty ? .dropped(message.id) : enterLane(keyless)
-    }
-
-    /// What could not be looked up is read again with its keys.
-    private func putBack(_ message: RecordedMessage) {
-        backlog.add([message.id])
+        guard let withoutKey else { return .dropped(message.id) }
+        // It is not counted as under way, or a flood of junk would fill the room of everybody, and hold up a shutdown.
+        metrics.laneOverflows.increment(by: lane.update { $0.add(message.id, waitingFor: withoutKey) })
+        intake.leave([message.id])
+        return nil
     }
 
     // MARK: Lane
 
-    /// A message in the lane is not counted as under way, or a flood of junk would fill the room of everybody, and hold up a shutdown.
-    private func enterLane(_ keyless: Keyless) -> OpenedEnvelope? {
-        guard laneRoom.tryAcquire() else {
-            metrics.laneOverflows.increment()
-            return .dropped(keyless.message.id)
-        }
-        intake.release()
-        lane.send(keyless)
-        return nil
-    }
-
-    /// Derives keys and opens what waits for them, until cancelled. What then waits is recorded, and worked off at the next start.
+    /// Derives keys, and has read again what waits for them, until cancelled. What then waits is recorded, and worked off at the next start.
     @concurrent
     func runLane() async {
-        while let keyless = await lane.next(maximumCount: 1)?.first {
+        while !Task.isCancelled, let topic = await lane.wait(for: { $0.next }) {
             do {
-                let opened = try await open(keyless)
-                intake.acquireAlways()
-                if let opened { send([opened]) }
+                try await keys.derive(topic.subscriber, ownedBy: topic.keyHash)
             } catch {
                 guard !Task.isCancelled else { return }
-                logger.error("the store failed; a message waits", metadata: ["error": "\(error)"])
-                putBack(keyless.message)
+                logger.error("the key of a topic could not be saved; it will be derived again", metadata: ["error": "\(error)"])
             }
-            laneRoom.release()
+            backlog.add(lane.update { $0.take(topic) })
         }
-    }
-
-    private func open(_ keyless: Keyless) async throws -> OpenedEnvelope? {
-        for candidate in keyless.candidates {
-            let key = try await keys.derive(candidate.subscriber, ownedBy: candidate.keyHash)
-            if let frame = opener.frame(keyless.message, topicKey: key) { return assemble(frame, of: keyless.message) }
-        }
-        return .dropped(keyless.message.id)
     }
 
     // MARK: Segments
@@ -163,7 +136,7 @@ final class OpenStage: Sendable {
             return opener.interpret(frame.data, of: message)
         case .incomplete(let evicted):
             giveUp(evicted)
-            intake.release()
+            intake.leave([message.id])
             return nil
         case .complete(let whole, let ids):
             var opened = opener.interpret(whole, of: message)
@@ -184,7 +157,7 @@ final class OpenStage: Sendable {
 
     private func giveUp(_ ids: [Int64]) {
         guard !ids.isEmpty else { return }
-        intake.acquireAlways(ids.count)
+        intake.enter(rows: ids)
         output.send(ids.map { .message(.dropped($0)) })
     }
 }

@@ -25,7 +25,8 @@ struct DeviceDelivery: Sendable {
     private var phase: Phase
     /// Servers that may accept, or may have accepted.
     private var asked: Set<IdentityKey> = []
-    private var queryCount = 0
+    /// Who called the token wrong that was known first.
+    private var wrongTokenServer: IdentityKey?
     private var retryCount = 0
     private var lastRefusal: DeviceReport.Outcome?
     /// Servers that do not know the device any more.
@@ -54,7 +55,6 @@ struct DeviceDelivery: Sendable {
             return .request(
                 route.server, PushDevice(person: .key(person), installationID: installationID, accessToken: route.accessToken))
         case .wrongToken:
-            queryCount += 1
             phase = .querying
             return .query
         case .due, .waiting, .querying, .over:
@@ -82,8 +82,12 @@ struct DeviceDelivery: Sendable {
         lastRefusal = outcome
         if outcome == .notRegistered { forgottenBy.insert(server) }
         switch outcome {
-        case .wrongToken where queryCount == 0:
+        case .wrongToken where wrongTokenServer == nil:
+            wrongTokenServer = server
             phase = .wrongToken
+        case .wrongToken where wrongTokenServer == server:
+            // Servers say each answer again, and this one says the same under the same message id: the new token's may yet come.
+            break
         case .internalError where routes.count == 1 && retryCount < PushDelivery.maximumRetryCount:
             phase = .due(time + PushDelivery.retryDelay * (1 << retryCount))
             retryCount += 1

@@ -33,6 +33,7 @@ struct Schema {
         migrator.registerMigration("pushes-by-target") { try $0.execute(sql: Self.pushesByTarget) }
         migrator.registerMigration("tombstones") { try $0.execute(sql: Self.tombstones) }
         migrator.registerMigration("deliveries") { try $0.execute(sql: Self.deliveries) }
+        migrator.registerMigration("superseded-replies") { try $0.execute(sql: Self.supersededReplies) }
         migrator.registerMigration("nextcloud-origin") { try $0.execute(sql: Self.nextcloudOrigin) }
         return migrator
     }
@@ -94,6 +95,14 @@ struct Schema {
         ALTER TABLE registration ADD COLUMN blocked_chats BLOB;
         ALTER TABLE registration ADD COLUMN muted_chats BLOB;
         ALTER TABLE registration ADD COLUMN allowed_mentions_chats BLOB;
+        """
+
+    private static let supersededReplies = """
+        -- Of answers to registrations, which a newer one of the same client replaces: the recipient and the id of its installation, which
+        -- is NULL where nobody can tell it.
+        ALTER TABLE unfinished_message ADD COLUMN recipient_prefix INTEGER;
+        ALTER TABLE unfinished_message ADD COLUMN installation_prefix INTEGER;
+        CREATE INDEX unfinished_message_by_recipient ON unfinished_message (recipient_prefix) WHERE recipient_prefix IS NOT NULL;
         """
 
     /// What has worked is told from what strangers invent.

@@ -15,14 +15,15 @@ extension SQLiteStore {
             let known = try KnownFacts(transaction, answering: part.count == work.count ? all : questions(part), at: now)
             var batch = DecidedBatch(facts: known.facts)
             let outcomes = part.map { decide($0, &batch) }
-            return (outcomes: outcomes, topicChanges: try transaction.apply(batch, known: known, at: now))
+            return (outcomes: outcomes, changes: try transaction.apply(batch, known: known, at: now))
         }
         var committed = Committed<Outcome>(outcomes: [], topicChanges: [])
         for (count, result) in results {
             switch result {
             case .success(let part):
                 committed.outcomes += part.outcomes.map { .success($0) }
-                committed.topicChanges += part.topicChanges
+                committed.topicChanges += part.changes.topics
+                committed.supersededReplies += part.changes.supersededReplies
             case .failure(let error):
                 committed.outcomes += repeatElement(.failure(error), count: count)
             }
@@ -98,8 +99,10 @@ struct KnownFacts {
 extension WriteTransaction {
     /// Writes what was decided.
     ///
-    /// - Returns: which installations came and went.
-    func apply(_ batch: DecidedBatch, known: KnownFacts, at now: Timestamp) throws -> [TopicChange] {
+    /// - Returns: which installations came and went, and which replies are not to go out.
+    func apply(
+        _ batch: DecidedBatch, known: KnownFacts, at now: Timestamp
+    ) throws -> (topics: [TopicChange], supersededReplies: [Int64]) {
         var topicChanges: [TopicChange] = []
         for change in batch.registrations {
             switch change {
@@ -125,6 +128,7 @@ extension WriteTransaction {
         count(.filtered, by: batch.filteredCount)
         try settle(batch.settlements, at: now)
         try markReplied(batch.repliedMessages)
-        return topicChanges
+        let supersededReplies = try batch.supersessions.flatMap { try supersede($0.reply, answering: $0.message) }
+        return (topicChanges, supersededReplies)
     }
 }

@@ -40,6 +40,15 @@ extension WriteTransaction {
         for (state, messages) in closed { try close(messages, as: state, at: now) }
     }
 
+    /// Keeps older answers to registrations of the same client from going out.
+    ///
+    /// - Returns: the messages that they answer.
+    func supersede(_ reply: Reply, answering message: Int64) throws -> [Int64] {
+        try database.all(
+            Self.supersedeReplies, reply.recipient.prefix, message, reply.installationPrefix, reply.recipient
+        ) { try $0.next() }
+    }
+
     /// Notes that the replies are out.
     func markReplied(_ messages: [Int64]) throws {
         for range in RowRanges(messages) { try database.run(Self.finishMessages, range.lowerBound, range.upperBound) }
@@ -50,6 +59,9 @@ extension WriteTransaction {
             Self.answerMessage, now, reply.pubsubTopic, reply.type, reply.payload, reply.recipient, reply.statusMessageID?.prefix,
             reply.statusMessageID, message)
         guard changedCount == 1 else { throw StoreError.alreadyDecided }
+        if reply.type == .pushNotificationRegistrationResponse {
+            try database.run(Self.nameRecipient, reply.recipient.prefix, reply.installationPrefix, message)
+        }
     }
 
     private struct ClosedState: Hashable {
@@ -79,6 +91,15 @@ extension WriteTransaction {
             reply_type = ?, reply = ?, recipient = ?, status_prefix = ?, status_message_id = ?
         WHERE id = ? AND state = \(MessageState.recorded.rawValue)
         """
+    private static let nameRecipient = """
+        UPDATE unfinished_message SET recipient_prefix = ?, installation_prefix = ? WHERE message = ?
+        """
+    private static let supersedeReplies = """
+        DELETE FROM unfinished_message WHERE recipient_prefix = ?1 AND message < ?2
+            AND (installation_prefix IS NULL OR ?3 IS NULL OR installation_prefix = ?3)
+            AND (SELECT recipient FROM message WHERE id = unfinished_message.message) = ?4
+        RETURNING message
+        """
     private static let finishMessages = """
         DELETE FROM unfinished_message WHERE message BETWEEN ? AND ?
             AND (SELECT state FROM message WHERE id = unfinished_message.message) <> \(MessageState.recorded.rawValue)
@@ -87,6 +108,11 @@ extension WriteTransaction {
         UPDATE message SET state = ?, decided_at = ?, ignore_reason = ?, envelope = NULL, pubsub_topic = NULL
         WHERE id BETWEEN ? AND ? AND state = \(MessageState.recorded.rawValue)
         """
+}
+
+extension Reply {
+    /// As that of registrations is made.
+    fileprivate var installationPrefix: Int64? { installationID.map { SHA256.hash($0.utf8Span.span).prefix } }
 }
 
 extension Database {

@@ -201,6 +201,11 @@ extension RelayFaults {
         return switch publishing {
         case .refused: .error(400, "Failed to publish: RLN validation failed")
         case .timedOut: .error(500, "Failed to publish: timedout")
+        case .quotaUsedUp:
+            .error(
+                500,
+                "Failed to publish: could not get new message id to generate an rln proof: NonceLimitReached: Nonce limit reached. "
+                    + "Please wait for the next epoch. requested nonce: 100 & nonceLimit: 100")
         case .normal, .timedOutButSent: nil
         }
     }

@@ -11,6 +11,8 @@ package struct RelayFaults: Codable, Sendable, Equatable {
         case timedOut
         /// 500 and `timedout`, although the message was sent (WAKU_REST.md §1.2).
         case timedOutButSent
+        /// Nothing is sent: RLN lets the node send no more in this epoch (WAKU_REST.md §1.2).
+        case quotaUsedUp
     }
 
     /// Every so manieth message never reaches the node, its own among them. 0: none.

@@ -45,6 +45,8 @@ struct History {
         case rested
         case page(StorePage)
         case accepted
+        /// The receiver has no room: it is asked again, and nothing more is fetched meanwhile.
+        case overloaded
         case saved
         /// The work failed, for a reason in an operator's words.
         case failed(Failure, String)
@@ -77,6 +79,8 @@ struct History {
     static let topicDelay = Duration.seconds(5)
     /// Foreign messages that are remembered until the window's registrations are known: 18 a second, at about 10 MB.
     static let maximumForeignCount = 65_536
+    /// As long as the receiver has no room.
+    static let overloadDelay = Duration.seconds(1)
     static let stalled = "the store's cursor does not advance"
     static let backOff = BackOff(first: .seconds(1), longest: interval, minimumShare: 1)
     /// A gap is looked at once more after so many comparisons: a node that was down itself fetches what it missed from its peers only
@@ -173,6 +177,7 @@ struct History {
             }
         case .page(let page): take(page)
         case .accepted: accept()
+        case .overloaded: step.delay = Self.overloadDelay
         case .saved: complete(at: now)
         case .interrupted: isInterrupted = true
         case .gap: noteGap(at: now)

@@ -12,6 +12,9 @@ struct PublishLanes {
     enum Outcome: Equatable {
         case taken(NodeKind)
         case failed
+        /// The node has sent as many messages as RLN lets it in this epoch, and is spared like one that failed: nobody tells how long an
+        /// epoch lasts, one second or ten minutes.
+        case quotaUsedUp
         /// The node was not asked after all.
         case unused
     }
@@ -23,6 +26,7 @@ struct PublishLanes {
         /// In a row.
         var failureCount = 0
         var restEnd: Timestamp?
+        var isQuotaUsedUp = false
     }
 
     private let limit: Int?
@@ -56,13 +60,20 @@ struct PublishLanes {
         case .taken(let kind):
             (lanes[lane].failureCount, lanes[lane].restEnd) = (0, nil)
             lanes[lane].limit = limit ?? kind.concurrentPostCount
-        case .failed:
+            lanes[lane].isQuotaUsedUp = false
+        case .failed, .quotaUsedUp:
+            lanes[lane].isQuotaUsedUp = outcome == .quotaUsedUp
             lanes[lane].failureCount += 1
             lanes[lane].restEnd = now.advanced(by: Self.backOff.bound(afterFailures: lanes[lane].failureCount))
         case .unused: break
         }
     }
 
-    /// Whether the node failed as often in a row as it takes to give up a message.
-    func isBroken(_ lane: Int) -> Bool { lanes[lane].failureCount >= PublishAttempts.maximumCount }
+    /// Whether the node failed so often in a row that it is no hiccup. One without quota works.
+    func isBroken(_ lane: Int) -> Bool {
+        lanes[lane].failureCount >= PublishAttempts.maximumCount && !lanes[lane].isQuotaUsedUp
+    }
+
+    /// The nodes that have no quota left, as far as is known.
+    var withoutQuota: [Int] { lanes.indices.filter { lanes[$0].isQuotaUsedUp } }
 }

@@ -19,6 +19,11 @@ struct SeenCache {
         younger.contains(hash) || older.contains(hash)
     }
 
+    mutating func remove(_ hashes: [Digest32]) {
+        younger.subtract(hashes)
+        older.subtract(hashes)
+    }
+
     mutating func insert(_ hashes: some Sequence<Digest32>) {
         for hash in hashes {
             if younger.count >= generationCount { (older, younger) = (younger, []) }

@@ -11,9 +11,11 @@ struct LiveBatch: Equatable {
     var hashes: [Digest32] = []
     /// Messages that are neither offered nor remembered, because nobody can read them.
     var unreadableCount = 0
+    /// Messages of an earlier batch, which have come to be of interest since.
+    var reconsideredCount = 0
 
     /// What the node's cache held.
-    var count: Int { hashes.count + unreadableCount }
+    var count: Int { hashes.count - reconsideredCount + unreadableCount }
 
     /// Whether a message on a topic of interest has the version that is ours. The hash does not cover it: what was dropped for its version
     /// must not be known by its hash, or a twin of a message would take the message's place.
@@ -30,6 +32,8 @@ enum Gap: String, CaseIterable {
     case resubscription
     /// The node's cache was full, and may have been fuller.
     case overflow
+    /// The receiver had no room for messages, which the node's store still has.
+    case shed
 }
 
 /// Decides what to do about one pubsub topic of a node: a value, told what happened.
@@ -70,6 +74,8 @@ struct TopicPoll {
         case notSubscribed
         case subscribed
         case accepted
+        /// The receiver has no room for the batch, which is not its fault nor the node's.
+        case shed
         /// The node's store has messages that no GET gave, although no batch looked like an overflow.
         case missed
         /// The work failed, for a reason in an operator's words.
@@ -84,6 +90,7 @@ struct TopicPoll {
     static let smallestCacheCapacity = 30
 
     private let interval: Duration
+    private let usesHistory: Bool
     private let backOff: BackOff
     /// A batch of this size is taken for the sign of a full cache.
     private var overflowCount: Int
@@ -94,6 +101,7 @@ struct TopicPoll {
     /// Set while nothing is received: why, by what began it.
     private var interruption: Gap? = .start
     private var lastBatchIsLarge = false
+    private var isShedding = false
 
     /// As the last event left it.
     private(set) var action = Action(work: .take, delay: .zero, trouble: "not polled yet")
@@ -102,8 +110,10 @@ struct TopicPoll {
     ///   - interval: between two GETs of which the first one did not find much.
     ///   - cacheShare: the node's cache capacity divided by the number of topics that are polled. A full cache holds at least that many
     ///     messages of one of them (WAKU_REST.md §2.1 and §3).
-    init(interval: Duration, cacheShare: Int) {
+    ///   - usesHistory: whether what the receiver has no room for is fetched from the node's store later.
+    init(interval: Duration, cacheShare: Int, usesHistory: Bool = true) {
         self.interval = interval
+        self.usesHistory = usesHistory
         backOff = BackOff(first: interval, longest: Self.maximumDelay, minimumShare: 1)
         overflowCount = max(1, cacheShare - 1)
     }
@@ -122,7 +132,15 @@ struct TopicPoll {
             largestBatchCount = max(largestBatchCount, batch.count)
             lastBatchIsLarge = batch.count >= max(1, (overflowCount + 1) / 4)  // The next one is taken at once.
             succeed(batch.hashes.isEmpty ? .take : .offer(batch), after: batch.hashes.isEmpty && !lastBatchIsLarge ? interval : .zero)
+        case .shed where usesHistory:
+            isShedding = true
+            succeed(.take, after: interval)
+        case .shed:
+            // The node's cache is all that there is: it takes what comes in meanwhile.
+            succeed(action.work, after: interval)
         case .accepted:
+            if isShedding { action.reception = .gap(.shed) }
+            isShedding = false
             succeed(.take, after: lastBatchIsLarge ? .zero : interval)
         case .notSubscribed where hasSubscribed:
             hasSubscribed = false

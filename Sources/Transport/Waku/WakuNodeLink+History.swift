@@ -49,6 +49,8 @@ extension WakuNodeLink {
                 status.saved(checkpoint, of: topic)
                 return .saved
             }
+        } catch is Overload {
+            return .overloaded
         } catch {
             base.metrics.historyFailures.increment()
             return .failed(History.Failure(error), "\(error)")

@@ -20,6 +20,7 @@ final class WakuNodeLink: Sendable {
     let base: WakuBase
     let status: WakuStatus
     private let isOnly: Bool
+    private let foreign = Mutex(RecentForeign())
 
     /// - Parameter isOnly: whether the transport has no other node.
     init(node: WakuNode, isOnly: Bool, base: WakuBase) {
@@ -49,7 +50,8 @@ final class WakuNodeLink: Sendable {
 
     private func poll(_ topic: String, _ receiver: any EnvelopeReceiver, _ news: TopicNews) async {
         let share = base.configuration.cacheCapacity / max(1, base.configuration.pubsubTopics.count)
-        var poll = TopicPoll(interval: base.configuration.pollInterval, cacheShare: share)
+        var poll = TopicPoll(
+            interval: base.configuration.pollInterval, cacheShare: share, usesHistory: base.configuration.usesHistory)
         var action = poll.action
         while await base.pause(action.delay) {
             let event = if let event = news.nextForPoll() { event } else { await carryOut(action.work, topic, receiver) }
@@ -88,6 +90,8 @@ final class WakuNodeLink: Sendable {
                 try await offer(batch.wanted, hashes: batch.hashes, to: receiver, origin: .live)
                 return .accepted
             }
+        } catch is Overload {
+            return .shed
         } catch {
             if work == .take { base.metrics.count(.failed) }
             return .failed("\(error)")
@@ -105,13 +109,29 @@ final class WakuNodeLink: Sendable {
         let readable = envelopes.filter { LiveBatch.isReadable($0) || !receiver.wants(contentTopic: $0.message.contentTopic) }
         // Foreign messages too: reading them once more from the store to learn their hashes would cost more than computing them.
         let hashes = readable.map(\.hash)
+        let late = takeLate(receiver)
         let isNew = base.known.withLock { known in
             var batch: Set<Digest32> = []
             return hashes.map { !known.contains($0) && batch.insert($0).inserted }
         }
         base.metrics.known.increment(by: isNew.count { !$0 })
-        let wanted = zip(readable, isNew).filter { $1 && receiver.wants(contentTopic: $0.message.contentTopic) }.map(\.0)
-        return .took(LiveBatch(wanted: wanted, hashes: hashes, unreadableCount: envelopes.count - readable.count))
+        let isWanted = readable.map { receiver.wants(contentTopic: $0.message.contentTopic) }
+        foreign.withLock { foreign in
+            for (index, envelope) in readable.enumerated() where isNew[index] && !isWanted[index] {
+                foreign.add(envelope, hash: hashes[index], at: base.wallClock.now())
+            }
+        }
+        return .took(
+            LiveBatch(
+                wanted: late.map(\.envelope) + readable.indices.filter { isNew[$0] && isWanted[$0] }.map { readable[$0] },
+                hashes: late.map(\.hash) + hashes, unreadableCount: envelopes.count - readable.count, reconsideredCount: late.count))
+    }
+
+    /// Messages that were foreign when they came, and are not any more: a registration of the same batch has made them so.
+    private func takeLate(_ receiver: any EnvelopeReceiver) -> [RecentForeign.Entry] {
+        let late = foreign.withLock { $0.take(at: base.wallClock.now()) { receiver.wants(contentTopic: $0) } }
+        if !late.isEmpty { base.known.withLock { $0.remove(late.map(\.hash)) } }
+        return late
     }
 
     /// Known is only what the receiver has accepted: until then the history would find it missing, and hold the checkpoint.

@@ -7,30 +7,17 @@ import Synchronization
 import WakuREST
 
 extension WakuTransport {
-    /// Publishes through one of the nodes. Queues behind what others publish: a node takes few messages at a time (WAKU_REST.md §1.2).
+    /// Publishes through one of the nodes, each of which is tried once. Queues behind what others publish: a node takes few messages at a
+    /// time (WAKU_REST.md §1.2).
     ///
-    /// - Throws: `queueFull` when too much waits already, `outdated` when the envelope is too old to be archived, else what a node
-    ///   answered at the last of several attempts.
+    /// - Throws: `outdated` when the envelope is too old to be archived, else what a node answered.
     package func publish(_ envelope: WakuEnvelope) async throws {
-        do {
-            try backlog.withLock { backlog throws(TransportError) in try backlog.enter(envelope) }
-        } catch {
-            base.metrics.count(.queueFull)
-            throw error
-        }
-        defer { backlog.withLock { $0.leave(envelope) } }
         let hash = envelope.hash
         base.known.withLock { $0.insert([hash]) }  // the nodes will give it back to us
-        try await post(envelope)
+        waitingCount.add(1, ordering: .relaxed)
+        defer { waitingCount.subtract(1, ordering: .relaxed) }
+        if let error = try await postToEach(envelope) { throw TransportError(error) }
         if base.configuration.confirmsPublishing { confirmations.withLock { $0.add(.init(hash: hash, envelope: envelope)) } }
-    }
-
-    private func post(_ envelope: WakuEnvelope) async throws {
-        var attempts = PublishAttempts()
-        while let error = try await postToEach(envelope) {
-            guard let delay = attempts.delay(after: error, jitter: base.jitter()) else { throw TransportError(error) }
-            try await base.clock.sleep(for: delay)
-        }
     }
 
     /// Tries one node after the other until one takes the message.
@@ -67,7 +54,7 @@ extension WakuTransport {
             return nil
         } catch {
             base.metrics.count(PublishFailure(error))
-            leave(lane, after: .failed)
+            leave(lane, after: error.isQuotaUsedUp ? .quotaUsedUp : .failed)
             if lanes.read({ $0.isBroken(lane) }) || !PublishAttempts.mayPass(error) { link.status.report("\(error)", about: "publishing") }
             return error
         }
@@ -102,6 +89,8 @@ extension WakuTransport {
         for entry in entries where !found.contains(entry.hash) {
             do {
                 try await publish(entry.envelope)
+            } catch let error as TransportError where error.isPassing {
+                confirmations.withLock { $0.add(entry) }  // until it is too old
             } catch {
                 base.metrics.unconfirmed.increment()
                 base.logger.warning("a published message is not in the node's store", metadata: ["error": "\(error)"])

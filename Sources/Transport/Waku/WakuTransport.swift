@@ -43,7 +43,7 @@ package final class WakuTransport: MessageTransport {
 
     // Publishing
     let lanes: Monitor<PublishLanes>
-    let backlog = Mutex(PublishBacklog())
+    let waitingCount = Atomic<Int>(0)
     let confirmations = Mutex(Confirmations())
 
     /// - Parameters:
@@ -73,7 +73,16 @@ package final class WakuTransport: MessageTransport {
     package var troubles: [String] { isUsable ? [] : nodeTroubles }
     package var warnings: [String] {
         let now = base.wallClock.now()
-        return (isUsable ? nodeTroubles : []) + said { $0.status.warnings(at: now) }
+        return (isUsable ? nodeTroubles : []) + said { $0.status.warnings(at: now) } + quotaWarnings
+    }
+
+    package var canEcho: Bool { lanes.read(\.withoutQuota).isEmpty }
+
+    private var quotaWarnings: [String] {
+        lanes.read(\.withoutQuota).map { lane in
+            let node = links.count == 1 ? "the node" : "node \(links[lane].node.name)"
+            return "publishing: the quota of \(node) is used up (RLN); replies wait for the next epoch, and are not said again"
+        }
     }
 
     /// Whether one node at least has all that the server needs.
@@ -88,7 +97,7 @@ package final class WakuTransport: MessageTransport {
     /// Sets the metrics that age, each by the node that is best off: to be called before they are read.
     package func refreshGauges() {
         let now = base.wallClock.now()
-        base.metrics.publishQueueDepth.set(backlog.withLock { $0.count })
+        base.metrics.publishQueueDepth.set(waitingCount.load(ordering: .relaxed))
         if let poll = links.compactMap(\.status.oldestPoll).max() { base.metrics.lastPollAge.set(now.seconds(since: poll)) }
         if let checkpoint = links.compactMap(\.status.oldestCheckpoint).max() {
             base.metrics.checkpointAge.set(now.seconds(since: checkpoint))

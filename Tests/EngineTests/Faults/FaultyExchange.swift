@@ -128,9 +128,9 @@ struct FaultyExchange {
         }
     }
 
-    /// Returns when a mark has failed and waits for its next attempt, and so does the probing of the disk.
+    /// Returns when what could not be written waits for its next attempt, and so does the probing of the disk.
     private func markAndProbeWait() async {
-        await harness.clock.sleepers { $0.count { $0 <= .seconds(1) } == 2 }
+        await harness.clock.sleepers { $0.count { $0 <= .seconds(1) } >= 2 }
     }
 
     private func isFirst(_ this: @escaping @Sendable () async -> Void, before that: @escaping @Sendable () async -> Void) async -> Bool {

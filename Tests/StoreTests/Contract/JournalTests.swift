@@ -103,6 +103,45 @@ struct JournalTests {
     }
 
     @Test(arguments: StoreUnderTest.all)
+    func `The answer to a registration takes the place of older ones to the same installation, and of no others`(
+        kind: StoreUnderTest
+    ) async throws {
+        @Sendable func answer(_ installationID: String?, to recipient: UInt8 = 2) -> Reply {
+            var answer = reply(1, type: .pushNotificationRegistrationResponse, status: nil)
+            // Keys that an index may take for the same.
+            answer.recipient = FixedBytes<33>((0..<33).map { $0 < 9 ? 2 : recipient }) ?? answer.recipient
+            answer.installationID = installationID
+            return answer
+        }
+        func superseded(by answer: Reply, to message: Int, in store: any PushStore) async throws -> [Int64] {
+            let row = try await store.record(message)
+            let committed = await store.commit(
+                [()], at: start, asking: { _ in Questions() }, deciding: { _, batch in batch.settle(row, as: .answered(answer)) })
+            return committed.supersededReplies.sorted()
+        }
+        try await kind.withStore { store in
+            #expect(try await superseded(by: answer("a"), to: 1, in: store) == [])
+            #expect(try await superseded(by: answer("b"), to: 2, in: store) == [])
+            #expect(try await superseded(by: answer("a", to: 3), to: 3, in: store) == [])
+            #expect(try await superseded(by: answer("a"), to: 4, in: store) == [1])
+            #expect(try await store.unfinishedRows().unreplied.sorted() == [2, 3, 4])
+            // Nobody can tell whose it is: then it may be anybody's.
+            #expect(try await superseded(by: answer(nil), to: 5, in: store) == [2, 4])
+            #expect(try await superseded(by: answer("c"), to: 6, in: store) == [5])
+            // Other answers stand for themselves, and one that is out is not called back.
+            try await store.settle([store.record(7)], as: .answered(reply(7)))
+            try await store.apply(at: start) { $0.markReplied([6]) }
+            #expect(try await superseded(by: answer("c"), to: 8, in: store) == [])
+            #expect(try await store.unfinishedRows().unreplied.sorted() == [3, 7, 8])
+            // Of those that wait, an older one takes no place of a newer one.
+            let late = await store.commit(
+                [()], at: start, asking: { _ in Questions() }, deciding: { _, batch in batch.supersede(answer("c"), answering: 7) })
+            #expect(late.supersededReplies == [])
+            #expect(Audit(try await store.auditFacts()).balances)
+        }
+    }
+
+    @Test(arguments: StoreUnderTest.all)
     func `A checkpoint is there after a restart, for its pubsub topic alone`(kind: StoreUnderTest) async throws {
         try await kind.withCrash { store async throws in
             #expect(try await store.checkpoint(of: "/waku/2/rs/16/32") == nil)

@@ -58,6 +58,11 @@ struct QueryPlanTests {
             _ = try await store.expirePushes(route: "", acceptedBefore: start, limit: 1, at: start)
             _ = try await store.undecided(in: 1...9, limit: 1)
             _ = try await store.unreplied(in: 1...9, limit: 1)
+            try await store.apply(at: start) { batch in
+                for number in numbers.suffix(10) {
+                    batch.settle(Int64(number), as: .answered(reply(number, type: .pushNotificationRegistrationResponse, status: nil)))
+                }
+            }
             _ = try await store.prune(at: start)
 
             try await store.pool.writeWithoutTransaction { try expectNoFullScan($0, minimumStatementCount: 20) }

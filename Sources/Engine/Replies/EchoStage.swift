@@ -1,35 +1,25 @@
 import CoreMetrics
-import Envelope
-import PushProtocol
 import StatusCrypto
 import Synchronization
-import Transport
 import Wire
 
 /// Says each reply again, twice, in a fresh envelope.
 ///
 /// Clients were seen to subscribe to their own topic up to 2.5 s after they asked (RELIABILITY.md, "What operators ask for"). The same
 /// bytes would be dropped by the network's dedupe, so each echo is sealed anew. It is a courtesy: nothing of it survives a shutdown,
-/// a failure to publish is not repeated, and what does not fit the bound is not echoed.
+/// a failure to publish is not repeated, and what is long or does not fit the bound is not echoed. The reply stage says it, after all that
+/// has not been said.
 ///
 /// The answer to a registration is said again only while that is the newest of its key: reference clients never forget what they asked,
 /// and would take the success of version 1 for that of version 2, which was refused or lost (PROTOCOL.md §7).
 final class EchoStage: Sendable {
-    private let sealer: ReplySealer
-    private let transport: any MessageTransport
     private let clock: any Clock<Duration>
-    private let wallClock: WallClock
     private let metrics: EngineMetrics
     private let wheel = Mutex(EchoWheel<PendingReply>())
     private let newest = Mutex(NewestRegistrations())
 
-    init(
-        identity: PrivateKey, transport: any MessageTransport, clock: any Clock<Duration>, wallClock: WallClock, metrics: EngineMetrics
-    ) {
-        sealer = ReplySealer(identity: identity)
-        self.transport = transport
+    init(clock: any Clock<Duration>, metrics: EngineMetrics) {
         self.clock = clock
-        self.wallClock = wallClock
         self.metrics = metrics
     }
 
@@ -42,29 +32,23 @@ final class EchoStage: Sendable {
 
     /// The reply has just been published. A long one is not said again: who asks for it by a few bytes would get it three times.
     func add(_ reply: PendingReply) {
-        guard reply.payload.count <= Limits.maximumEchoedByteCount else { return }
+        guard reply.isShort else { return }
         let isTaken = wheel.withLock { $0.add(reply, byteCount: reply.payload.count) }
         if !isTaken { metrics.echoesDropped.increment() }
     }
 
     /// Runs until cancelled.
-    @concurrent
-    func run() async {
-        var random = SecureRandom()
+    ///
+    /// - Parameter say: takes what is due.
+    func run(_ say: (PendingReply) -> Void) async {
         while (try? await clock.sleep(for: EchoWheel<PendingReply>.tick)) != nil {
             newest.withLock { $0.advance() }
-            for reply in wheel.withLock({ $0.advance() }) where isCurrent(reply) {
-                guard let envelopes = try? sealer.seal(reply, at: wallClock.now(), using: &random) else { continue }
-                for envelope in envelopes where (try? await transport.publish(envelope)) != nil {
-                    metrics.echoesPublished.increment()
-                }
-            }
+            for reply in wheel.withLock({ $0.advance() }) where isCurrent(reply) { say(reply) }
         }
     }
-}
 
-extension EchoStage {
-    private func isCurrent(_ reply: PendingReply) -> Bool {
+    /// Whether nothing newer is going to be said instead.
+    func isCurrent(_ reply: PendingReply) -> Bool {
         guard reply.type == .pushNotificationRegistrationResponse else { return true }
         return newest.withLock { $0.isNewest(reply.id, from: reply.recipient) }
     }

@@ -4,7 +4,7 @@ import Store
 import Wire
 
 /// A reply that is decided and not yet published.
-struct PendingReply: Sendable {
+struct PendingReply: Sendable, Identifiable {
     /// Row of the message it answers.
     var id: Int64
     var type: MessageType
@@ -14,6 +14,8 @@ struct PendingReply: Sendable {
     var pubsubTopic: String
     /// Set for push requests: the same request again finds this answer.
     var statusMessageID: Digest32?
+    /// The installation that is told about its registration; nil where nobody can tell which.
+    var installationID: String?
     var mark: Mark
     /// Rows that are marked with it.
     var segments: [Int64] = []
@@ -50,7 +52,8 @@ struct PendingReply: Sendable {
 
     var stored: Reply {
         Reply(
-            type: type, payload: payload, recipient: recipient.compressed, pubsubTopic: pubsubTopic, statusMessageID: statusMessageID)
+            type: type, payload: payload, recipient: recipient.compressed, pubsubTopic: pubsubTopic, statusMessageID: statusMessageID,
+            installationID: installationID)
     }
 }
 

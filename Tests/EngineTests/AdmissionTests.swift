@@ -1,0 +1,82 @@
+import Concurrency
+import Envelope
+import PushProtocol
+import StatusCrypto
+import Store
+import TestSupport
+import Testing
+import Transport
+import Wire
+
+@testable import Engine
+
+/// What there is no room for is refused before it is written down, and nobody waits.
+@Suite(.safetyNet) struct AdmissionTests {
+    /// Keeps messages under way: what cannot be decided is tried again.
+    static let fault = "CREATE TRIGGER fault BEFORE UPDATE ON message BEGIN SELECT RAISE(ABORT, 'on purpose'); END"
+
+    let harness: Harness
+    let alice: ProtocolClient
+
+    init() throws {
+        harness = try Harness()
+        alice = ProtocolClient(server: harness.server)
+    }
+
+    private func junk(_ byteCount: Int) -> WakuEnvelope {
+        alice.wrap([UInt8](repeating: 0x5A, count: byteCount), topic: TopicName.partitioned(harness.server).topic)
+    }
+
+    @Test(arguments: [(2, 32 << 20, Overload.messageCount), (4_096, 80_000, .byteCount)])
+    func `messages are refused by number and by bytes, unrecorded, and taken again when there is room`(
+        maximumCount: Int, maximumByteCount: Int, reason: Overload
+    ) async throws {
+        let envelopes = (0..<5).map { _ in junk(40_000) }
+        try await harness.withServer(maximumIntakeCount: maximumCount, maximumIntakeByteCount: maximumByteCount) { [harness] server in
+            try harness.execute(sql: Self.fault)
+            for envelope in envelopes.prefix(2) { try await server.publishOnce(envelope) }
+            for envelope in envelopes.dropFirst(2) {
+                await #expect(throws: reason) { try await server.publishOnce(envelope) }
+            }
+            #expect(server.engine.underWayCount == 2)
+            #expect(server.engine.intakeByteCount <= 2 * 41_000)
+            #expect(try await server.store.unfinishedRows().undecided.count == 2)
+            #expect(server.engine.warnings.contains { $0.contains(reason.rawValue) })
+            #expect(!server.engine.troubles.contains { $0.contains(reason.rawValue) })
+
+            try harness.execute(sql: "DROP TRIGGER fault")
+            try await harness.whileTimePasses {
+                for envelope in envelopes { try await server.publish(envelope) }
+                await server.engine.waitUntilIdle()
+            }
+            #expect(try await Audit(server.store.auditFacts()).balances)
+            harness.clock.advance(by: .seconds(60))
+            #expect(server.engine.warnings == [])
+        }
+    }
+
+    @Test func `a node's history has to leave half of the room`() throws {
+        let intake = Intake(limits: .init(count: 4, byteCount: 1 << 20))
+        let live = try intake.admit(payloads: [1, 1], origin: .live)
+        #expect(throws: Overload.history) { try intake.admit(payloads: [1], origin: .backfilled) }
+        intake.end(try intake.admit(payloads: [1], origin: .live))
+        intake.end(live)
+        intake.end(try intake.admit(payloads: [1, 1, 1, 1, 1], origin: .backfilled))
+        #expect(intake.count == 0 && intake.byteCount == 0)
+    }
+
+    @Test func `the store is behind when its oldest write is, and only then`() async throws {
+        let clock = ManualClock()
+        let health = StoreHealth(time: SteadyTime(clock: clock, start: Timestamp(nanoseconds: 0)), logger: quietLogger)
+        await health.timing {
+            clock.advance(by: .seconds(4))
+            await health.timing {
+                clock.advance(by: .seconds(1))
+                #expect(!health.isBehind)
+                clock.advance(by: .milliseconds(1))
+                #expect(health.isBehind)
+            }
+        }
+        #expect(!health.isBehind)
+    }
+}

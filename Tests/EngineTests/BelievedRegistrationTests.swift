@@ -1,0 +1,96 @@
+import Engine
+import Envelope
+import StatusCrypto
+import TestSupport
+import Testing
+import Transport
+import Wire
+
+/// What a reference client takes for registered (PROTOCOL.md §7): it forgets no request that it ever sent, and takes a success for any of
+/// them as the news that its newest version is registered.
+private struct BelievingClient {
+    let client: ProtocolClient
+    private(set) var registered: UInt64?
+    private var newest: UInt64 = 0
+    private var pending: Set<[UInt8]> = []
+
+    init(_ client: ProtocolClient) { self.client = client }
+
+    /// - Returns: what it publishes.
+    mutating func send(_ registration: PushNotificationRegistration) throws -> WakuEnvelope {
+        let payload = client.encrypted(registration)
+        pending.insert(Keccak.shake256(payload).bytes)
+        newest = registration.version
+        return try client.toServer(payload, type: .pushNotificationRegistration, topic: .personal(client.server))
+    }
+
+    mutating func hear(_ envelopes: some Sequence<WakuEnvelope>) throws {
+        for message in envelopes.compactMap({ client.open($0) }) {
+            let response = try PushNotificationRegistrationResponse.decode(message.payload)
+            if pending.contains(response.requestID), response.success { registered = newest }
+        }
+    }
+}
+
+@Suite(.safetyNet) struct BelievedRegistrationTests {
+    enum Moment: CaseIterable {
+        /// The first version is answered, and its answer would be said again.
+        case betweenEchoes
+        /// The answer to the first version is not out.
+        case beforeTheAnswer
+        /// The same, and then the server is started anew.
+        case beforeARestart
+    }
+
+    enum Fault: CaseIterable {
+        case grant
+        case tokenType
+
+        func spoil(_ registration: inout PushNotificationRegistration) {
+            switch self {
+            case .grant: registration.grant[0] ^= 1
+            case .tokenType: registration.tokenType = TokenType(rawValue: 9)
+            }
+        }
+    }
+
+    @Test(arguments: Moment.allCases, Fault.allCases)
+    func `no client believes that a version is registered that was refused after an accepted one`(moment: Moment, fault: Fault) async throws
+    {
+        let harness = try Harness()
+        let client = ProtocolClient(server: harness.server)
+        let publisher = FailingPublisher()
+        var believing = BelievingClient(client)
+        let accepted = try believing.send(client.registration(version: 1))
+        if moment != .betweenEchoes { publisher.fail(.max, with: .unreachable("on purpose")) }
+        var refused = client.registration(version: 2)
+        fault.spoil(&refused)
+        // It sends the second version before it hears of anything that is said from here on.
+        let second = try believing.send(refused)
+        try await harness.withServer(publishing: publisher, echoesReplies: true, drainLimit: .zero) { server in
+            try await server.publish(accepted)
+            await server.engine.waitUntilDecided()
+            if moment == .betweenEchoes { await server.engine.waitUntilIdle() }
+            let heardCount = harness.replies.all.count
+            #expect(heardCount == (moment == .betweenEchoes ? 1 : 0))
+            try await server.publish(second)
+            await server.engine.waitUntilDecided()
+            if moment == .beforeARestart { return }
+            publisher.fail(0)
+            for _ in 1...24 {
+                await harness.clock.sleepers(dueIn: .milliseconds(250))
+                harness.clock.advance(by: .milliseconds(250))
+            }
+            await harness.whileTimePasses { await server.engine.waitUntilIdle() }
+        }
+        if moment == .beforeARestart {
+            try await harness.withServer { server in await server.engine.waitUntilIdle() }
+        }
+        // The first answer came before the second version was sent.
+        try believing.hear(harness.replies.all.dropFirst(moment == .betweenEchoes ? 1 : 0))
+        #expect(believing.registered == nil)
+        let refusals = try harness.replies.all.compactMap { client.open($0) }
+            .filter { try !PushNotificationRegistrationResponse.decode($0.payload).success }
+        #expect(refusals.count == (moment == .beforeARestart ? 1 : 3))
+    }
+}

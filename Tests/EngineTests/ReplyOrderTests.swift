@@ -1,0 +1,108 @@
+import Engine
+import Envelope
+import PushProtocol
+import StatusCrypto
+import Store
+import TestSupport
+import Testing
+import Transport
+import Wire
+
+/// What a client hears, and when, while the network is slow or away.
+@Suite(.safetyNet) struct ReplyOrderTests {
+    /// Replies that are under way at the same time.
+    static let workerCount = 8
+
+    let harness: Harness
+    let alice: ProtocolClient
+    let publisher = FailingPublisher()
+
+    init() throws {
+        harness = try Harness()
+        alice = ProtocolClient(server: harness.server)
+    }
+
+    @Test func `an honest query is answered next, however many replies wait for others`() async throws {
+        try await harness.register([alice])
+        let stranger = ProtocolClient(server: harness.server)
+        let bob = ProtocolClient(server: harness.server)
+        try await harness.withServer(publishing: publisher) { [harness, alice, publisher] server in
+            publisher.answers.change { $0 = false }
+            for _ in 1...50 {
+                try await server.publish(stranger.envelope(stranger.request([stranger.notification(to: stranger)])))
+            }
+            var query = PushNotificationQuery()
+            query.publicKeys = [alice.keyHash.bytes]
+            try await server.publish(
+                bob.toServer(query.encoded(), type: .pushNotificationQuery, topic: .partitioned(harness.server)))
+            await server.engine.waitUntilDecided()
+            publisher.answers.change { $0 = true }
+            await server.engine.waitUntilIdle()
+            let order = harness.replies.all.map { bob.open($0) != nil }
+            let place = try #require(order.firstIndex(of: true))
+            #expect(place <= Self.workerCount)
+            #expect(order.count == 51)
+        }
+    }
+
+    /// The client's rule: it forgets no question, and takes any success for the answer to its newest (PROTOCOL.md §7).
+    @Test(arguments: [false, true])
+    func `no late success follows a refusal, nor after a restart`(isRestarted: Bool) async throws {
+        publisher.fail(.max, with: .unreachable("on purpose"))
+        try await harness.withServer(publishing: publisher, drainLimit: .zero) { [self] server in
+            try await server.publish(alice.envelope(alice.registration(version: 2)))
+            await publisher.refused.wait(for: 1)
+            // Too old: refused.
+            try await server.publish(alice.envelope(alice.registration(version: 1, deviceToken: String(repeating: "cd", count: 32))))
+            await server.engine.waitUntilDecided()
+            if isRestarted { return }
+            publisher.fail(0)
+            await harness.whileTimePasses { await server.engine.waitUntilIdle() }
+        }
+        if isRestarted { try await harness.withServer { server in await server.engine.waitUntilIdle() } }
+        #expect(try successes() == [false])
+        try await expectNothingLeft()
+    }
+
+    @Test func `nor does one follow an INTERNAL_ERROR`() async throws {
+        publisher.fail(.max, with: .unreachable("on purpose"))
+        try await harness.withServer(publishing: publisher) { [self] server in
+            try await server.publish(alice.envelope(alice.registration(version: 1)))
+            await publisher.refused.wait(for: 1)
+            try harness.execute(sql: "CREATE TRIGGER fault BEFORE UPDATE ON message BEGIN SELECT RAISE(ABORT, 'on purpose'); END")
+            try await server.publish(alice.envelope(alice.registration(version: 2)))
+            await harness.passAttempts {}
+            await server.engine.waitUntilDecided()
+            try harness.execute(sql: "DROP TRIGGER fault")
+            publisher.fail(0)
+            await harness.whileTimePasses { await server.engine.waitUntilIdle() }
+        }
+        #expect(try successes() == [false])
+        try await expectNothingLeft()
+    }
+
+    @Test func `another installation of the same key hears its answer too`() async throws {
+        publisher.fail(.max, with: .unreachable("on purpose"))
+        var laptop = alice.registration()
+        laptop.installationID = "another one"
+        try await harness.withServer(publishing: publisher) { [self, laptop] server in
+            try await server.publish(alice.envelope(alice.registration()))
+            try await server.publish(alice.envelope(laptop))
+            await server.engine.waitUntilDecided()
+            publisher.fail(0)
+            await harness.whileTimePasses { await server.engine.waitUntilIdle() }
+        }
+        #expect(try successes() == [true, true])
+    }
+
+    private func expectNothingLeft() async throws {
+        try await harness.withStore { store in
+            let left = try await store.unfinishedRows().unreplied
+            #expect(left == [])
+        }
+    }
+
+    private func successes() throws -> [Bool] {
+        try harness.replies.all.compactMap { alice.open($0) }.map { try PushNotificationRegistrationResponse.decode($0.payload).success }
+    }
+}

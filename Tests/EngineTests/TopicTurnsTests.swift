@@ -1,0 +1,49 @@
+import Testing
+
+@testable import Engine
+
+/// Which message is opened next.
+@Suite struct TopicTurnsTests {
+    var turns = TopicTurns<String>()
+
+    mutating func add(_ count: Int, on topic: String) {
+        for number in 1...count { turns.add("\(topic)\(number)", on: topic) }
+    }
+
+    mutating func take(_ count: Int = .max) -> [String] {
+        var taken: [String] = []
+        while taken.count < count, let message = turns.next() { taken.append(message) }
+        return taken
+    }
+
+    @Test mutating func `topics take turns, and each keeps its order`() {
+        add(4, on: "a")
+        add(2, on: "b")
+        add(1, on: "c")
+        #expect(take() == ["a1", "b1", "c1", "a2", "b2", "a3", "a4"])
+        add(1, on: "b")
+        #expect(take() == ["b1"])
+    }
+
+    @Test mutating func `a topic of junk has an eighth of the turns, until something opens`() {
+        for _ in 1...TopicTurns<String>.patience { turns.note("junk", isJunk: true) }
+        add(9, on: "junk")
+        add(30, on: "a")
+        let served = take(18)
+        #expect(served.count { $0.hasPrefix("junk") } == 2)
+        turns.note("junk", isJunk: false)
+        // It stands for its next turn already; from then on it is one of them.
+        let next = [take(9), take(8)].map { $0.count { $0.hasPrefix("junk") } }
+        #expect(next == [1, 4])
+        #expect(take().count == 39 - 18 - 17)
+    }
+
+    @Test mutating func `now and then something does not open on every topic`() {
+        for _ in 1..<TopicTurns<String>.patience { turns.note("a", isJunk: true) }
+        turns.note("a", isJunk: false)
+        for _ in 1..<TopicTurns<String>.patience { turns.note("a", isJunk: true) }
+        add(2, on: "a")
+        add(2, on: "b")
+        #expect(take() == ["a1", "b1", "a2", "b2"])
+    }
+}
