@@ -13,7 +13,7 @@ import Testing
 struct ProxyStoreTests {
     private static let attemptedAt = start.advanced(by: .seconds(60))
 
-    private static func device(_ number: Int, token: String = "token", voip: String? = "voip") -> Device {
+    private static func device(_ number: Int, token: String = "0123456789abcdef token", voip: String? = "voip") -> Device {
         Device(
             identifier: DeviceIdentifier(hash(number)), userKey: GatewayVectors.publicKey("user_alice"), pushTokenHash: hash(number),
             platform: .ios, token: token, topic: "topic", voipToken: voip, voipTopic: voip.map { _ in "topic.voip" }, createdAt: start,
@@ -74,14 +74,14 @@ struct ProxyStoreTests {
             rest.voipToken = nil
             #expect(try await known(1...2, in: store)[1]?.voipToken == nil)
             #expect(try await known(1...2, in: store)[1]?.token == rest.token)
-            _ = try await store.unregister(token: "token", apnTopic: "topic", attemptedAt: Self.attemptedAt, at: start)
+            _ = try await store.unregister(token: Self.device(1).token, apnTopic: "topic", attemptedAt: Self.attemptedAt, at: start)
             #expect(try await known(1...2, in: store).keys.sorted() == [2])
         }
     }
 
     @Test(arguments: [
-        ("toke", "topic", start.advanced(by: .seconds(60))), ("token", "another topic", start.advanced(by: .seconds(60))),
-        ("token", "topic", start), ("voip", "topic", start.advanced(by: .seconds(60))),
+        ("0123456789abcdef other", "topic", attemptedAt), (device(1).token, "another topic", attemptedAt),
+        (device(1).token, "topic", start), ("voip", "topic", attemptedAt),
     ])
     func `what another token's verdict is, or that of another app or time, does not count`(
         token: String, topic: String, attemptedAt: Timestamp
