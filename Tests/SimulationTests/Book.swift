@@ -29,8 +29,16 @@ struct Book {
     private(set) var promised: Set<Digest32> = []
     /// Letters whose decisions are durable, and the rows that they stand in.
     private(set) var decided: [Int: Int64] = [:]
-    /// The newest row that tells of an installation.
-    private var newestRegistrations: [Installation: Int64] = [:]
+    /// A decision about a registration: the row of the message, and in which commit it was made; nil where nobody saw.
+    private struct RegistrationDecision {
+        var row: Int64
+        var commit: Int?
+    }
+
+    private var commitCount = 0
+    private var registrationDecisions: [Installation: [RegistrationDecision]] = [:]
+    /// In which commit each letter was decided, where that was seen.
+    private var commits: [Int: Int] = [:]
     /// Letters that had an answer.
     private(set) var answered: Set<Int> = []
     /// Pushes that are written down as sent.
@@ -41,15 +49,21 @@ struct Book {
 
     // MARK: What happens
 
+    mutating func beginCommit() { commitCount += 1 }
+
     /// A decision about a letter is durable.
-    mutating func decided(_ number: Int, _ letter: Letter, row: Int64) throws(Violation) {
+    ///
+    /// - Parameter isSeen: whether it was made in the commit that was begun last; otherwise a crash hides when.
+    mutating func decided(_ number: Int, _ letter: Letter, row: Int64, isSeen: Bool = true) throws(Violation) {
         if case .query = letter.body { return }
+        let commit = isSeen ? commitCount : nil
+        commits[number] = commit
         try expect(decided.updateValue(row, forKey: number) == nil, "letter \(number) is decided once")
         switch letter.body {
         case .registration(let registration):
             register(registration)
             if let installation = registration.facts.installation(keyHash: registration.keyHash) {
-                newestRegistrations[installation] = max(row, newestRegistrations[installation] ?? 0)
+                registrationDecisions[installation, default: []].append(.init(row: row, commit: commit))
             }
         case .push(let request): push(request, number, letter.origin.messageID, row)
         case .query: break
@@ -106,12 +120,20 @@ struct Book {
 
     // MARK: What that means
 
-    /// Whether a newer answer to the same phone stands in the place of a letter's.
+    /// Whether a newer answer to the same phone may stand in the place of a letter's.
+    func mayBeSuperseded(_ number: Int, _ letter: Letter) -> Bool { !newerDecisions(than: number, letter).isEmpty }
+
+    /// Whether one does: it was decided later. What is decided after a newer message, because that failed first, is said: it is so now.
     func isSuperseded(_ number: Int, _ letter: Letter) -> Bool {
+        guard let commit = commits[number] else { return false }
+        return newerDecisions(than: number, letter).contains { $0.commit.map { $0 > commit } ?? false }
+    }
+
+    private func newerDecisions(than number: Int, _ letter: Letter) -> [RegistrationDecision] {
         guard case .registration(let registration) = letter.body,
             let installation = registration.facts.installation(keyHash: registration.keyHash), let row = decided[number]
-        else { return false }
-        return row < newestRegistrations[installation] ?? 0
+        else { return [] }
+        return registrationDecisions[installation, default: []].filter { $0.row > row }
     }
 
     func isLive(_ installation: Installation) -> Bool { phones[installation]?.isLive ?? false }

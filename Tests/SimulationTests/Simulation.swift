@@ -259,6 +259,7 @@ struct Simulation {
         guard !server.undecided.isEmpty else { return }
         let decided = await server.decide(count, people.letters, at: now, steadily: steadily)
         note("decided \(decided.messages.map(\.letter))")
+        book.beginCommit()
         for message in decided.messages { try book.decided(message.letter, people.letters[message.letter], row: message.row) }
         uncertainDecisions += decided.failed
         try await check()
@@ -374,7 +375,7 @@ struct Simulation {
     private mutating func adoptUncertain() async throws {
         for message in uncertainDecisions where try await server.isAnswered(message.row) {
             if book.decided[message.letter] != nil { continue }
-            try book.decided(message.letter, people.letters[message.letter], row: message.row)
+            try book.decided(message.letter, people.letters[message.letter], row: message.row, isSeen: false)
         }
         for push in uncertainEnds {
             if let outcome = try await server.end(of: push.id) { try noteEnd(push, outcome) }
@@ -432,7 +433,7 @@ struct Simulation {
             if refused.contains(number) { continue }
             try expect(book.decided[number] != nil, "nothing is lost that the node's store has: letter \(number)")
             try expect(
-                book.answered.contains(number) || book.isSuperseded(number, letter),
+                book.answered.contains(number) || book.mayBeSuperseded(number, letter),
                 "each sender hears what became of it: letter \(number)")
         }
         for push in book.sent {
