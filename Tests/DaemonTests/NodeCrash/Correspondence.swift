@@ -49,7 +49,15 @@ struct Correspondence {
         guard let client = openCounts.indices.min(by: { openCounts[$0] < openCounts[$1] }), openCounts[client] < Self.windowSize else {
             return nil
         }
-        return sequence % 4 == 0 ? try register(client) : try push(from: client)
+        // The answer to a registration that follows would stand in the place of the one before.
+        return sequence % 4 == 0 && !awaitsRegistration(client) ? try register(client) : try push(from: client)
+    }
+
+    private func awaitsRegistration(_ client: Int) -> Bool {
+        letters.values.contains { letter in
+            guard letter.client == client, letter.answers.isEmpty, case .registration = letter.content else { return false }
+            return true
+        }
     }
 
     /// The node did not say that it has it.
