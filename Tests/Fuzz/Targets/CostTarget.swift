@@ -68,17 +68,19 @@
             }
 
             func limit(_ cost: Cost) -> Int {
-                switch self {
+                // What is compiled when it is first asked.
+                let statements = 1 << 20
+                return switch self {
                 // An answer's free bytes for each message, and what may be told of a key at once. Reports are shorter than what they report on.
                 case .replies: 8_192 * cost.messageCount + (8 << 20) * cost.keyCount + cost.byteCount
                 // A look at an index, or a row, takes some hundred; a notification, the shortest thing that needs some, a hundred bytes.
                 case .instructions: 10_000 * cost.messageCount + 20 * cost.byteCount
                 // Lists are written twice, as they are and as fingerprints; answers are read, copied and written.
-                case .memory: 256 * 1_024 * cost.messageCount + 64 * cost.byteCount + 16 * cost.replyByteCount
+                case .memory: statements + 256 * 1_024 * cost.messageCount + 64 * cost.byteCount + 16 * cost.replyByteCount
                 // Each list once a transaction, however often it is asked about: some hundred bytes an entry.
                 case .lookUps:
-                    8 * Limits.maximumListByteCountPerKey * cost.keyCount * cost.transactionCount + 16 * 1_024 * cost.messageCount
-                        + 16 * cost.byteCount
+                    statements + 8 * Limits.maximumListByteCountPerKey * cost.keyCount * cost.transactionCount
+                        + 16 * 1_024 * cost.messageCount + 16 * cost.byteCount
                 // A row of a push is some hundred bytes, and three indexes know it.
                 case .disk: 64 * 1_024 + 4_096 * cost.messageCount + 8 * cost.byteCount
                 case .lists: Limits.maximumListByteCountPerKey
