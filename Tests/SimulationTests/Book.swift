@@ -102,8 +102,16 @@ struct Book {
 
     func isLive(_ installation: Installation) -> Bool { phones[installation]?.isLive ?? false }
 
-    /// - Parameter stored: what is stored of all phones, but for their lists.
-    func agrees(with stored: [Installation: Phone]) -> Bool {
-        stored == phones.mapValues { Phone(version: $0.version, isLive: $0.isLive) }
+    /// What an operator would be shown of its owners.
+    func agrees(with summaries: [Person: [RegistrationSummary]]) -> Bool {
+        var stored: [Installation: Phone] = [:]
+        for (owner, summaries) in summaries {
+            for summary in summaries {
+                let installation = Installation(keyHash: owner.keyHash, installationID: summary.installationID)
+                stored[installation] = Phone(
+                    version: summary.version, isLive: summary.isLive, mutes: phones[installation]?.mutes ?? false)
+            }
+        }
+        return stored == phones
     }
 }

@@ -28,21 +28,25 @@ enum Checks {
         try expect(
             facts.counts[.accepted, default: 0] == book.acceptedCount,
             "what was accepted is written down, and nothing else (I1): \(facts.counts[.accepted, default: 0]), \(book.acceptedCount)")
-        let (stored, pushCount) = try await store.registrations(andPushesAfter: found.lastPush)
-        let owners = stored.filter { $0.key.keyHash != Person.hoarder.keyHash }
-        try expect(book.agrees(with: owners), "only their owners change registrations, and only forward (I3)")
+        var summaries: [Person: [RegistrationSummary]] = [:]
+        for owner in Person.owners { summaries[owner] = try await store.registrationSummaries(of: owner.keyHash) }
+        try expect(book.agrees(with: summaries), "only their owners change registrations, and only forward (I3)")
+        try await limits(in: store, openCount: facts.openCount, since: found, for: elapsed)
+    }
 
-        let liveCount = stored.count { $0.key.keyHash == Person.hoarder.keyHash && $0.value.isLive }
-        let tombstoneCount = stored.count - owners.count - liveCount
+    private static func limits(in store: SQLiteStore, openCount: Int64, since found: Found, for elapsed: Duration) async throws {
+        let hoarded = try await store.registrationSummaries(of: Person.hoarder.keyHash)
+        let liveCount = hoarded.count(where: \.isLive)
         try expect(liveCount <= Limits.maximumInstallationsPerKey, "a key has so many installations at most: \(liveCount)")
-        try expect(tombstoneCount <= Limits.maximumUnknownTombstonesPerKey, "and so many tombstones of nothing: \(tombstoneCount)")
+        try expect(
+            hoarded.count - liveCount <= Limits.maximumUnknownTombstonesPerKey, "and so many tombstones of nothing: \(hoarded.count)")
         try expect(
             liveCount - found.hoardedCount <= Limits.registrationCapacity + Int(elapsed / Limits.registrationInterval) + 1,
             "a key registers so often at most: \(liveCount) in \(elapsed)")
-        try expect(
-            facts.openCount <= 2 * Int64(Server.maximumQueueCount), "so many pushes wait for a route at most: \(facts.openCount)")
+        try expect(openCount <= 2 * Int64(Server.maximumQueueCount), "so many pushes wait for a route at most: \(openCount)")
         // What waits for a credit may be one beyond, and another one if that closes just then.
         let pushLimit = Limits.pushCapacity + Int(elapsed / Limits.pushInterval) + 3
+        let pushCount = try await store.largestPushCount(after: found.lastPush)
         try expect(pushCount <= pushLimit, "a phone is rung so often at most: \(pushCount) in \(elapsed)")
     }
 
@@ -66,19 +70,16 @@ enum Checks {
 }
 
 extension SQLiteStore {
-    /// All registrations, without their lists, and how many pushes with rows after that go to one installation at most.
-    fileprivate func registrations(
-        andPushesAfter row: Int64
-    ) async throws -> (registrations: [Installation: Book.Phone], pushCount: Int) {
+    /// Pushes to one installation with rows after that.
+    fileprivate func largestPushCount(after row: Int64) async throws -> Int {
         try await read { database in
-            let phones = try database.all("SELECT key_hash, installation_id, version, is_live FROM registration") { row in
-                let installation = Installation(keyHash: try row.next(), installationID: try row.next())
-                return (installation, Book.Phone(version: try row.next(), isLive: try row.next()))
-            }
-            let pushCount: Int?? = try database.first(
-                "SELECT max(count) FROM (SELECT count(*) AS count FROM push WHERE id > ? GROUP BY key_hash, installation_id)", row
-            ) { try $0.next(Int?.self) }
-            return (Dictionary(phones) { first, _ in first }, (pushCount ?? nil) ?? 0)
+            try database.first(
+                """
+                SELECT coalesce(max(count), 0) FROM (
+                    SELECT count(*) AS count FROM push WHERE id > ? GROUP BY key_hash, installation_id)
+                """,
+                row
+            ) { try $0.next() } ?? 0
         }
     }
 }

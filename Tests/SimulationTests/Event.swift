@@ -33,17 +33,16 @@ enum Event: CaseIterable {
     /// How often it happens, beside the others.
     var weight: Int {
         switch self {
-        case .letter: 44
-        case .repetition: 4
-        // Each is a hundred letters, and takes as long as all else.
+        case .letter: 22
+        case .repetition: 2
         case .flood, .hoard: 1
-        case .travel: 20
-        case .server: 92
-        case .time: 20
-        case .networkFault: 8
-        case .gorushFault: 6
-        case .deletion, .clock, .diskRepair, .pruning: 2
-        case .diskFault, .crash: 4
+        case .travel: 10
+        case .server: 46
+        case .time: 10
+        case .networkFault: 4
+        case .gorushFault: 3
+        case .deletion, .clock, .diskRepair, .pruning: 1
+        case .diskFault, .crash: 2
         }
     }
 

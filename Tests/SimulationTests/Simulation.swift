@@ -416,8 +416,8 @@ struct Simulation {
             let isQuiet = server.undecided.isEmpty && openCount == 0
             quietCount = isQuiet ? quietCount + 1 : 0
             // Some comparisons with the node's store.
-            if quietCount > 10 { break }
-            steadily = before + (isQuiet ? .seconds(20) : .seconds(5))
+            if quietCount > 40 { break }
+            steadily = before + .seconds(5)
         }
         try await check()
         try await Checks.promises(of: book, in: server.store)

@@ -8,7 +8,7 @@ import Testing
 struct SimulationTests {
     private static let environment = ProcessInfo.processInfo.environment
     private static let replayed = environment["SIMULATION_SEED"].flatMap(UInt64.init)
-    private static let stepCount = environment["SIMULATION_STEPS"].flatMap(Int.init) ?? 100
+    private static let stepCount = environment["SIMULATION_STEPS"].flatMap(Int.init) ?? 150
     private static let seedCount = environment["SIMULATION_SEEDS"].flatMap(UInt64.init) ?? 48
     /// As many as a small machine has cores.
     private static let laneCount: UInt64 = 2
