@@ -79,8 +79,8 @@
                 case .memory: statements + 256 * 1_024 * cost.messageCount + 64 * cost.byteCount + 16 * cost.replyByteCount
                 // Each list once a transaction, however often it is asked about: some hundred bytes an entry.
                 case .lookUps:
-                    statements + 4 * cost.listByteCount * cost.keyCount * cost.transactionCount + 16 * 1_024 * cost.messageCount
-                        + 4 * cost.byteCount
+                    statements + 8 * Limits.maximumListByteCountPerKey * cost.keyCount * cost.transactionCount
+                        + 16 * 1_024 * cost.messageCount + 16 * cost.byteCount
                 // A row of a push is some hundred bytes, and three indexes know it.
                 case .disk: 64 * 1_024 + 4_096 * cost.messageCount + 8 * cost.byteCount
                 case .lists: Limits.maximumListByteCountPerKey
@@ -99,10 +99,9 @@
 
         static let samples: [String] = [
             // A registration with lists, asked about again and again, and pushed to.
-            "\u{0}\u{1}\u{7F}\u{0}\u{6}\u{2}\u{1}" + String(repeating: "\u{4}", count: 40) + "\u{6}",
-            // Phones of one key, all pushed to at once; one that leaves.
-            (0..<8).map { "\u{0}" + String(UnicodeScalar(UInt8(1 | $0 << 2))) + "\u{0}\u{3}" }.joined() + "\u{6}\u{3}\u{1}\u{11}\u{6}",
-            "\u{1}\u{1}\u{10}\u{2}\u{6}\u{3}\u{1}\u{7F}\u{6}\u{5}\u{1}\u{6}",
+            "\u{0}\u{1}\u{7F}\u{3F}\u{0}\u{6}\u{2}\u{1}\u{2}\u{1}\u{4}\u{4}\u{4}\u{6}",
+            "\u{0}\u{1}\u{10}\u{10}\u{40}\u{6}\u{3}\u{1}\u{7F}\u{6}",
+            "\u{1}\u{1}\u{10}\u{10}\u{7F}\u{6}\u{3}\u{1}\u{7F}\u{6}\u{5}\u{1}\u{6}",
         ]
 
         private enum Step {
@@ -126,7 +125,7 @@
                     let who = next()
                     keys.insert(UInt8(who & 3))
                     (body, size) = Self.registration(
-                        key: who & 3, installation: who >> 2 & 15, version: steps.count + 1, entryCount: 20 * next(),
+                        key: who & 3, installation: who >> 2 & 15, version: steps.count + 1, entryCount: next() * next(),
                         isFirebase: choice % 8 == 1, topicByteCount: 1 + next() * 64)
                 case 2:
                     let count = 1 + next() % 128
@@ -165,11 +164,6 @@
             UniversallyUniqueID.text(FixedBytes(repeating: UInt8(truncatingIfNeeded: key << 4 | installation)), version: 4)
         }
 
-        /// Of 64 bytes, as the reference's client has them; as many as a registration can have here.
-        private static let listEntries = (0..<2_560).map { number in
-            [UInt8](repeating: 7, count: 62) + [UInt8(truncatingIfNeeded: number >> 8), UInt8(truncatingIfNeeded: number)]
-        }
-
         private static func registration(
             key: Int, installation: Int, version: Int, entryCount: Int, isFirebase: Bool, topicByteCount: Int, leaves: Bool = false
         ) -> (OpenedEnvelope.Body, Int) {
@@ -184,9 +178,12 @@
                 content.enabled = true
                 content.apnTopic = String(repeating: "t", count: topicByteCount)
                 content.grant = [UInt8](repeating: 0, count: 65)
-                // Half of them of contacts.
-                content.allowedKeyList = Array(listEntries.prefix(entryCount / 2))
-                content.blockedChatList = content.allowedKeyList
+                // Of 64 bytes, as the reference's client has them; half of them of contacts.
+                let entries = (0..<entryCount / 2).map { number in
+                    [UInt8](repeating: 7, count: 62) + [UInt8(truncatingIfNeeded: number >> 8), UInt8(truncatingIfNeeded: number)]
+                }
+                content.allowedKeyList = entries
+                content.blockedChatList = entries
             }
             let encoded = content.encoded()
             let facts = RegistrationFacts(content: .message(content), grantIsValid: true, plaintextDigest: SHA256.hash(encoded))
@@ -251,17 +248,17 @@
                         batch.append(OpenedEnvelope(id: rows.first.flatMap(\.self) ?? 0, content: .message(body, from: origin)))
                     }
                     cost.storedByteCount = 4_096 * (try database.count("PRAGMA page_count") - pageCount)
+                    cost.listByteCount = try database.count(
+                        """
+                        SELECT coalesce(max(byte_count), 0) FROM (
+                            SELECT sum(coalesce(length(allowed_keys), 0) + coalesce(length(chat_lists), 0)) AS byte_count
+                            FROM registration_lists JOIN registration ON registration.id = registration_lists.registration GROUP BY key_hash)
+                        """)
                     return .rollback
                 }
             }
             return cost
         }
-
-        private static let selectListByteCount = """
-            SELECT coalesce(max(byte_count), 0) FROM (
-                SELECT sum(coalesce(length(allowed_keys), 0) + coalesce(length(chat_lists), 0)) AS byte_count
-                FROM registration_lists JOIN registration ON registration.id = registration_lists.registration GROUP BY key_hash)
-            """
 
         private func decide(
             _ messages: [OpenedEnvelope], _ allowances: inout Allowances, _ transaction: WriteTransaction, _ cost: inout Cost
@@ -280,7 +277,6 @@
             cost.allocatedByteCount += allocation_meter_total()
             cost.instructionCount += instructionCount.load(ordering: .relaxed)
             for spending in outcomes.flatMap(\.spendings) { allowances.spend(spending) }
-            cost.listByteCount = max(cost.listByteCount, try transaction.database.count(Self.selectListByteCount))
             cost.replyByteCount += outcomes.reduce(0) { $0 + ($1.reply?.payload.count ?? 0) }
         }
     }
