@@ -44,6 +44,8 @@
         /// Of that, to find what is known.
         var lookUpByteCount = 0
         var transactionCount = 0
+        /// Devices that were pushed to, and keys that were asked for.
+        var entryCount = 0
         var storedByteCount = 0
         /// Lists of one key, as they are stored.
         var listByteCount = 0
@@ -69,7 +71,7 @@
 
             func limit(_ cost: Cost) -> Int {
                 // What is compiled when it is first asked.
-                let statements = 1 << 20
+                let statements = 4 << 20
                 return switch self {
                 // An answer's free bytes for each message, and what may be told of a key at once. Reports are shorter than what they report on.
                 case .replies: 8_192 * cost.messageCount + (8 << 20) * cost.keyCount + cost.byteCount
@@ -79,10 +81,10 @@
                 case .memory: statements + 256 * 1_024 * cost.messageCount + 64 * cost.byteCount + 16 * cost.replyByteCount
                 // Each list once a transaction, however often it is asked about: some hundred bytes an entry.
                 case .lookUps:
-                    statements + 8 * Limits.maximumListByteCountPerKey * cost.keyCount * cost.transactionCount
-                        + 16 * 1_024 * cost.messageCount + 16 * cost.byteCount
-                // A row of a push is some hundred bytes, and three indexes know it.
-                case .disk: 64 * 1_024 + 4_096 * cost.messageCount + 8 * cost.byteCount
+                    statements + 4 * cost.listByteCount * cost.keyCount * cost.transactionCount + 64 * 1_024 * cost.messageCount
+                        + 16 * 1_024 * cost.entryCount
+                // What is sent, and its fingerprints; the row of a push is some hundred bytes, and three indexes know it.
+                case .disk: 64 * 1_024 + 4_096 * cost.messageCount + 1_024 * cost.entryCount + 2 * cost.byteCount
                 case .lists: Limits.maximumListByteCountPerKey
                 }
             }
@@ -97,12 +99,20 @@
         /// Signatures, keys and names around a message.
         private static let envelopeByteCount = 250
 
+        /// The first character is the length of bundle ids.
         static let samples: [String] = [
-            // A registration with lists, asked about again and again, and pushed to.
-            "\u{0}\u{1}\u{7F}\u{3F}\u{0}\u{6}\u{2}\u{1}\u{2}\u{1}\u{4}\u{4}\u{4}\u{6}",
-            "\u{0}\u{1}\u{10}\u{10}\u{40}\u{6}\u{3}\u{1}\u{7F}\u{6}",
-            "\u{1}\u{1}\u{10}\u{10}\u{7F}\u{6}\u{3}\u{1}\u{7F}\u{6}\u{5}\u{1}\u{6}",
+            // A registration with lists, asked about again and again.
+            "\u{0}" + phone(0, lists: 0x7F) + "\u{6}\u{2}\u{1}" + String(repeating: "\u{4}", count: 40) + "\u{6}",
+            // As many lists as a key may have.
+            "\u{0}" + (0..<3).map { phone($0, lists: 0x7F) }.joined() + "\u{6}",
+            // Phones of one key, all pushed to at once and again; one that leaves.
+            "\u{3}" + (0..<8).map { phone($0, lists: 0) }.joined() + "\u{6}" + String(repeating: "\u{3}\u{1}\u{11}", count: 4)
+                + "\u{6}\u{5}\u{1}\u{6}",
         ]
+
+        private static func phone(_ number: UInt8, lists: UInt8) -> String {
+            "\u{0}" + [1 | number << 2, lists].map { String(UnicodeScalar($0)) }.joined()
+        }
 
         private enum Step {
             case message(OpenedEnvelope.Body, byteCount: Int)
@@ -118,6 +128,7 @@
             var rest = input[...]
             var byteCount = 0
             func next() -> Int { Int(rest.popFirst() ?? 0) }
+            let topicByteCount = 1 + next() * 64
             while let choice = rest.popFirst(), steps.count < Self.maximumMessageCount, byteCount < Self.maximumByteCount {
                 let (body, size): (OpenedEnvelope.Body, Int)
                 switch choice % 8 {
@@ -125,8 +136,8 @@
                     let who = next()
                     keys.insert(UInt8(who & 3))
                     (body, size) = Self.registration(
-                        key: who & 3, installation: who >> 2 & 15, version: steps.count + 1, entryCount: next() * next(),
-                        isFirebase: choice % 8 == 1, topicByteCount: 1 + next() * 64)
+                        key: who & 3, installation: who >> 2 & 15, version: steps.count + 1, entryCount: 20 * next(),
+                        isFirebase: choice % 8 == 1, topicByteCount: topicByteCount)
                 case 2:
                     let count = 1 + next() % 128
                     let keys = (0..<count).map { Self.hash(of: $0 & 3) }
@@ -134,9 +145,9 @@
                     query.publicKeys = keys.map { $0.bytes }
                     (body, size) = (.query(QueryRules.keys(of: query)), query.encodedByteCount)
                 case 3:
-                    let (who, count) = (next(), 4 * next())
+                    let (who, count) = (next(), next())
                     // To one installation, or to all of a key's in turn.
-                    let stride = count >> 2 & 1
+                    let stride = count & 1
                     var request = PushNotificationRequest()
                     request.messageID = [UInt8(truncatingIfNeeded: steps.count), 1]
                     request.requests = (0..<count).map { Self.notification(key: who & 3, installation: (who >> 2 + $0 * stride) & 15) }
@@ -164,6 +175,11 @@
             UniversallyUniqueID.text(FixedBytes(repeating: UInt8(truncatingIfNeeded: key << 4 | installation)), version: 4)
         }
 
+        /// Of 64 bytes, as the reference's client has them; as many as a registration can have here.
+        private static let listEntries = (0..<2_560).map { number in
+            [UInt8](repeating: 7, count: 62) + [UInt8(truncatingIfNeeded: number >> 8), UInt8(truncatingIfNeeded: number)]
+        }
+
         private static func registration(
             key: Int, installation: Int, version: Int, entryCount: Int, isFirebase: Bool, topicByteCount: Int, leaves: Bool = false
         ) -> (OpenedEnvelope.Body, Int) {
@@ -178,12 +194,9 @@
                 content.enabled = true
                 content.apnTopic = String(repeating: "t", count: topicByteCount)
                 content.grant = [UInt8](repeating: 0, count: 65)
-                // Of 64 bytes, as the reference's client has them; half of them of contacts.
-                let entries = (0..<entryCount / 2).map { number in
-                    [UInt8](repeating: 7, count: 62) + [UInt8(truncatingIfNeeded: number >> 8), UInt8(truncatingIfNeeded: number)]
-                }
-                content.allowedKeyList = entries
-                content.blockedChatList = entries
+                // Half of them of contacts.
+                content.allowedKeyList = Array(listEntries.prefix(entryCount / 2))
+                content.blockedChatList = content.allowedKeyList
             }
             let encoded = content.encoded()
             let facts = RegistrationFacts(content: .message(content), grantIsValid: true, plaintextDigest: SHA256.hash(encoded))
@@ -238,6 +251,7 @@
                         }
                         guard let (body, byteCount) = last else { continue }
                         cost.messageCount += 1
+                        cost.entryCount += body.entryCount
                         cost.byteCount += byteCount
                         var hash = Digest32()
                         hash[0] = UInt8(truncatingIfNeeded: cost.messageCount)
@@ -248,17 +262,17 @@
                         batch.append(OpenedEnvelope(id: rows.first.flatMap(\.self) ?? 0, content: .message(body, from: origin)))
                     }
                     cost.storedByteCount = 4_096 * (try database.count("PRAGMA page_count") - pageCount)
-                    cost.listByteCount = try database.count(
-                        """
-                        SELECT coalesce(max(byte_count), 0) FROM (
-                            SELECT sum(coalesce(length(allowed_keys), 0) + coalesce(length(chat_lists), 0)) AS byte_count
-                            FROM registration_lists JOIN registration ON registration.id = registration_lists.registration GROUP BY key_hash)
-                        """)
                     return .rollback
                 }
             }
             return cost
         }
+
+        private static let selectListByteCount = """
+            SELECT coalesce(max(byte_count), 0) FROM (
+                SELECT sum(coalesce(length(allowed_keys), 0) + coalesce(length(chat_lists), 0)) AS byte_count
+                FROM registration_lists JOIN registration ON registration.id = registration_lists.registration GROUP BY key_hash)
+            """
 
         private func decide(
             _ messages: [OpenedEnvelope], _ allowances: inout Allowances, _ transaction: WriteTransaction, _ cost: inout Cost
@@ -277,7 +291,18 @@
             cost.allocatedByteCount += allocation_meter_total()
             cost.instructionCount += instructionCount.load(ordering: .relaxed)
             for spending in outcomes.flatMap(\.spendings) { allowances.spend(spending) }
+            cost.listByteCount = max(cost.listByteCount, try transaction.database.count(Self.selectListByteCount))
             cost.replyByteCount += outcomes.reduce(0) { $0 + ($1.reply?.payload.count ?? 0) }
+        }
+    }
+
+    extension OpenedEnvelope.Body {
+        fileprivate var entryCount: Int {
+            switch self {
+            case .registration: 0
+            case .query(let keyHashes): keyHashes.count
+            case .push(let request): request.requests.count
+            }
         }
     }
 
