@@ -77,10 +77,11 @@ struct NodeCrashCampaign {
         try await reach(kind.moment, kind.victim, using: &random)
         try await killWhileClientsWrite(kind.victim)
         try await start(kind.victim, using: &random)
+        let fault = Bool.random(using: &random) ? NodeProcess.Fault.confusesOrder : .none
+        // Before: a server whose replies nobody takes does not become ready.
+        if kind.moment == .repliesWaiting, kind.victim == .server { try await node.misbehave(fault) }
         try await waitUntilReady()
-        if kind.moment == .repliesWaiting || kind.victim != .server {
-            try await node.misbehave(Bool.random(using: &random) ? .confusesOrder : .none)
-        }
+        if kind.victim != .server { try await node.misbehave(fault) }
     }
 
     private mutating func reach(_ moment: Moment, _ victim: Victim, using random: inout SplitMix64) async throws {
