@@ -1,0 +1,59 @@
+import Concurrency
+import Store
+import TestSupport
+import Testing
+
+@testable import Delivery
+
+/// Routes to begin a test with, and what may happen to them.
+protocol RouteStateSuite {}
+
+extension RouteStateSuite {
+    func route(
+        _ pushes: DeliveryConfiguration.Route.Pushes = .platform(.android), routesOfEndpoint: Int = 1,
+        _ configure: (inout DeliveryConfiguration) -> Void = { _ in }
+    ) -> RouteState {
+        var configuration = DeliveryConfiguration(endpoint: .init(url: "http://gorush"))
+        configure(&configuration)
+        return RouteState(
+            route: .init(name: "route", pushes: pushes), configuration: configuration, routesOfEndpoint: routesOfEndpoint)
+    }
+
+    /// A route whose gorush has been asked at time zero, and that is about to look at its queue.
+    func started(
+        _ probe: GorushClient.Probe = .silent, routesOfEndpoint: Int = 1, _ configure: (inout DeliveryConfiguration) -> Void = { _ in }
+    ) -> RouteState {
+        var route = route(routesOfEndpoint: routesOfEndpoint, configure)
+        #expect(route.next(at: .zero) == .probe)
+        route.handle(.probed(probe), at: .zero)
+        #expect(route.next(at: .zero) == .expire)
+        return route
+    }
+
+    func instance(_ yaml: String) -> GorushClient.Probe {
+        GorushInstance(yaml: Array(yaml.utf8)).map(GorushClient.Probe.instance) ?? .unreachable
+    }
+
+    static var fails: RouteNews { .fails(issue: "gone", retryAfter: nil) }
+
+    func answered(_ news: RouteNews) -> RouteState.Event { .answered(news, .init(), jitter: 1) }
+
+    /// Verdicts on so many devices, numbered.
+    func verdicts(_ devices: Range<Int>, areTurnedDown: Bool, haveWorked: Bool = true) -> Verdicts {
+        var verdicts = Verdicts()
+        verdicts.devices = devices.map { .init(device: $0, isTurnedDown: areTurnedDown, hasWorked: haveWorked) }
+        return verdicts
+    }
+
+    func refused(_ words: String) -> Verdicts {
+        var verdicts = Verdicts()
+        verdicts.credentialFault = words
+        return verdicts
+    }
+
+    func delivered(_ topic: String = "app") -> Verdicts {
+        var verdicts = Verdicts()
+        verdicts.deliveredTopics = [topic]
+        return verdicts
+    }
+}
