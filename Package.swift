@@ -270,8 +270,9 @@ let package = Package(
         tests(
             "Daemon",
             [
-                "pushserver", "pushctl", "pushbench", "Quickstart", "misbehavingrelay", "Daemon", "WakuREST", "HTTPClient", "SQLiteStore",
-                "Store", "Envelope", "GatewayHTTP", "RSA", "KeyFiles", "StatusCrypto", "Wire", grdb, logging, serviceLifecycle, yams,
+                "pushserver", "pushctl", "pushbench", "Quickstart", "misbehavingrelay", "Daemon", "WakuREST", "MessageBus", "HTTPClient",
+                "SQLiteStore", "Store", "Envelope", "GatewayHTTP", "RSA", "KeyFiles", "StatusCrypto", "Wire", grdb, logging,
+                serviceLifecycle, yams,
             ]),
     ],
     cLanguageStandard: .c11

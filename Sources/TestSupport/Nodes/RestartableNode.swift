@@ -1,6 +1,7 @@
 package import Envelope
 package import MessageBus
 import Relay
+import ServiceLifecycle
 
 /// A node at a fixed place that can be killed and started again: it keeps its store, and nothing else.
 package struct RestartableNode: Sendable {
@@ -10,8 +11,8 @@ package struct RestartableNode: Sendable {
     private let folder: TemporaryFolder
     // Below the ports that the system gives out, so that no other test gets it meanwhile.
     private let port = Int.random(in: 20_000..<30_000)
-    private let isUp = Condition(false)
-    private let isWanted = Condition(false)
+    /// nil while it is away.
+    private let services = Condition<ServiceGroup?>(nil)
 
     package init(on bus: Bus, clock: WallClock) throws {
         self.bus = bus
@@ -23,21 +24,23 @@ package struct RestartableNode: Sendable {
     package var url: String { "http://\(name)" }
 
     package func start() async {
-        isWanted.change { $0 = true }
-        Task { [self] in
-            let configuration = RelayServer.Configuration(
-                port: port, pubsubTopics: [TestNode.topic], archivePath: folder.path("archive"))
-            try await withRelay(configuration, on: bus, clock: clock, control: control) { _ async throws in
-                isUp.change { $0 = true }
-                await isWanted.wait { !$0 }
-            }
-            isUp.change { $0 = false }
+        let isListening = Condition(false)
+        let relay = MisbehavingRelay(
+            configuration: .init(port: port, pubsubTopics: [TestNode.topic], archivePath: folder.path("archive")), bus: bus, clock: clock,
+            control: control, logger: quietLogger
+        ) { _ in isListening.change { $0 = true } }
+        let group = ServiceGroup(services: [relay], logger: quietLogger)
+        Task { [services] in
+            try await group.run()
+            services.change { $0 = nil }
         }
-        await isUp.wait { $0 }
+        await isListening.wait { $0 }
+        services.change { $0 = group }
     }
 
+    /// By a shutdown: SwiftNIO traps when a task is cancelled while a connection comes in (github.com/apple/swift-nio/issues/3481).
     package func kill() async {
-        isWanted.change { $0 = false }
-        await isUp.wait { !$0 }
+        await services.value?.triggerGracefulShutdown()
+        await services.wait { $0 == nil }
     }
 }

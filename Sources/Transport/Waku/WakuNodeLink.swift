@@ -56,7 +56,10 @@ final class WakuNodeLink: Sendable {
         while await base.pause(action.delay) {
             let event = if let event = news.nextForPoll() { event } else { await carryOut(action.work, topic, receiver) }
             action = poll.note(event)
+            let wasAway = status.hasIssue(about: topic)
             status.report(action.issue, about: topic)
+            // What could not be published while the node was away says nothing of the one that is back.
+            if wasAway, action.issue == nil { status.report(nil, about: "publishing") }
             if let reception = action.reception { news.tellHistory(reception) }
             if case .gap(let cause) = action.reception {
                 base.metrics.count(cause)

@@ -1,0 +1,130 @@
+import Envelope
+import Foundation
+import MessageBus
+import StatusCrypto
+import TestSupport
+import Testing
+import Wire
+
+/// A server at two nodes of one network, of which each is killed and started again while clients write.
+@Suite(.fewAtATime, .safetyNet) struct TwoNodesTests {
+    @Test func `nothing is lost, nothing is answered twice, and it says which node is away`() async throws {
+        try await withStubGorush { gorush in
+            let bus = Bus()
+            let nodes = try (0..<2).map { _ in try RestartableNode(on: bus, clock: .system) }
+            for node in nodes { await node.start() }
+            let folder = try TemporaryFolder()
+            let server = try await ServerProcess.start(
+                in: folder,
+                settings: [
+                    "gorush.url": await gorush.url, "transport.kind": "waku", "transport.waku.pollInterval": "20ms",
+                    "transport.waku.urls": nodes.map(\.url).joined(separator: ","),
+                ])
+            let clients = try Clients(of: server, on: bus)
+            try await clients.registerOwners()
+            for (node, senders) in zip(nodes, [0..<16, 16..<32]) {
+                let start = senders.lowerBound
+                try await clients.write(start..<start + 4)
+                async let load: Void = clients.write(start + 4..<start + 8)
+                await node.kill()
+                try await load
+                try await clients.write(start + 8..<start + 12)
+                await clients.waitForAnswers(to: start + 12)
+                #expect(await server.log.wait { $0.contains("trouble with the node") && $0.contains(node.name) })
+                #expect(try await health(of: server).hasWarning(of: node))
+
+                await node.start()
+                try await clients.write(start + 12..<start + 16)
+                await clients.waitForAnswers(to: start + 16)
+                #expect(await server.log.wait { $0.contains("messages may have been missed cause=outage node=\(node.name)") })
+                let health = try await health(of: server)
+                #expect(!health.hasWarning(of: node), "\(health.warnings)")
+            }
+            await gorush.waitForNotifications(count: clients.senders.count)
+            #expect(await server.terminate() == 0)
+            #expect(clients.answerCounts == Array(repeating: 2, count: clients.senders.count))
+            #expect(gorush.notifications.all.count == clients.senders.count)
+            let audit = try await ChildProcess.run("pushctl", ["audit", "--database", folder.path("push.sqlite")])
+            #expect(audit.exitCode == 0, "\(audit.output)")
+            for node in nodes { await node.kill() }
+        }
+    }
+
+    private func health(of server: ServerProcess) async throws -> Health {
+        let answer = try await AdminClient(server).get("/health/ready")
+        #expect(answer.status == 200, "\(answer.body)")
+        return try JSONDecoder().decode(Health.self, from: Data(answer.body.utf8))
+    }
+
+    private struct Health: Decodable {
+        var warnings: [String]
+
+        /// Whether the node cannot be used; its history is read again in its own time.
+        func hasWarning(of node: RestartableNode) -> Bool {
+            warnings.contains { $0.hasPrefix("node \(node.name): ") && !$0.contains(": history of ") }
+        }
+    }
+}
+
+/// Everybody else of the network: owners of phones, and senders who register and then ask for a push each.
+private struct Clients: Sendable {
+    let senders: [ProtocolClient]
+    private let owners: [ProtocolClient]
+    private let network: BusMembership
+    private let mailboxes: Mailboxes
+
+    init(of server: ServerProcess, on bus: Bus) throws {
+        let key = try serverKey(of: server)
+        owners = (0..<4).map { _ in ProtocolClient(server: key, clock: .system) }
+        senders = (0..<32).map { _ in ProtocolClient(server: key, clock: .system) }
+        mailboxes = Mailboxes(of: owners + senders)
+        network = bus.attach(listener: mailboxes)
+    }
+
+    func registerOwners() async throws {
+        for owner in owners { try await network.publish(owner.envelope(owner.registration())) }
+        await mailboxes.wait { [owners] counts in owners.allSatisfy { counts[$0.key.publicKey] == 1 } }
+    }
+
+    func write(_ range: Range<Int>) async throws {
+        for index in range {
+            let (sender, owner) = (senders[index], owners[index % owners.count])
+            try await network.publish(sender.envelope(sender.registration()))
+            let messageID = Array("message \(index)".utf8)
+            try await network.publish(sender.envelope(sender.request([sender.notification(to: owner)], messageID: messageID)))
+        }
+    }
+
+    /// Returns when so many senders, the first ones, have an answer to both of their messages.
+    func waitForAnswers(to count: Int) async {
+        await mailboxes.wait { [senders] counts in senders.prefix(count).allSatisfy { counts[$0.key.publicKey, default: 0] >= 2 } }
+    }
+
+    /// How many answers each sender has.
+    var answerCounts: [Int] { senders.map { mailboxes.counts[$0.key.publicKey] ?? 0 } }
+}
+
+/// Counts what is said to each client. The network carries the same envelope twice at times.
+private final class Mailboxes: BusListener {
+    private struct State {
+        var known: Set<Digest32> = []
+        var counts: [PublicKey: Int] = [:]
+    }
+
+    private let clients: [String: [ProtocolClient]]
+    private let state = Condition(State())
+
+    init(of clients: [ProtocolClient]) {
+        self.clients = Dictionary(grouping: clients) { TopicName.partitioned($0.key.publicKey).topic.contentTopic }
+    }
+
+    var counts: [PublicKey: Int] { state.read(\.counts) }
+
+    func hear(_ envelope: WakuEnvelope) {
+        guard let client = clients[envelope.message.contentTopic]?.first(where: { $0.open(envelope) != nil }) else { return }
+        let hash = envelope.hash
+        state.change { if $0.known.insert(hash).inserted { $0.counts[client.key.publicKey, default: 0] += 1 } }
+    }
+
+    func wait(until isSo: @escaping @Sendable ([PublicKey: Int]) -> Bool) async { await state.wait { isSo($0.counts) } }
+}
