@@ -143,7 +143,8 @@ struct Decider: Sendable {
     private func decide(
         _ request: PushNotificationRequest, of id: Int64, from origin: OpenedEnvelope.Origin, in batch: inout DecidedBatch
     ) -> Outcome {
-        // What is stored was written by us; if it cannot be read, deciding anew is the safe side: the deduplication key still guards the outbox.
+        // What is stored was written by us; if it cannot be read, deciding anew is the safe side: the deduplication key still guards the
+        // outbox.
         let earlier = batch.facts.responses[origin.messageID].flatMap { try? PushNotificationResponse.decode($0) }
         let decision = PushRules.decide(
             request, earlier: earlier, targets: batch.facts.targets, recentDeduplicationKeys: batch.facts.recentDeduplicationKeys)

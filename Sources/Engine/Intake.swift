@@ -5,8 +5,8 @@ import Wire
 
 /// Messages between record and decision: bounds how many, and how many bytes, and tells when there are none.
 ///
-/// What finds no room is refused before it is recorded (`Overload`): it stays where it is, with its sender or in a node's store. Nobody waits
-/// here: a transport that waited would no longer hear those for whom there is room.
+/// What finds no room is refused before it is recorded (`Overload`): it stays where it is, with its sender or in a node's store. Nobody
+/// waits here: a transport that waited would no longer hear those for whom there is room.
 final class Intake: Sendable {
     struct Limits: Sendable {
         /// At some kilobytes each a few megabytes, and seconds of work.

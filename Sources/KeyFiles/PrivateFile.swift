@@ -3,8 +3,8 @@ import Foundation
 /// A small file that only its owner may read: mode 0600, or a credential that systemd has put there for the service.
 package struct PrivateFile: Sendable {
     package let path: String
-    /// Whether it is below `$CREDENTIALS_DIRECTORY`: who may read it there is systemd's affair, and its mode may show otherwise because of an
-    /// access control list (systemd.exec(5), "CREDENTIALS").
+    /// Whether it is below `$CREDENTIALS_DIRECTORY`: who may read it there is systemd's affair, and its mode may show otherwise because of
+    /// an access control list (systemd.exec(5), "CREDENTIALS").
     package let isCredential: Bool
     private let sync: @Sendable (Int32) -> Int32
 

@@ -36,8 +36,8 @@ package enum Limits {
     /// A question of some kilobytes must not buy an answer of gigabytes: what does not fit one message is left out, and can be asked for
     /// alone. The figure is the payload of the largest message that is not segmented (PROTOCOL.md §5.1).
     package static let maximumAnswerByteCount = 786_432
-    /// What an answer tells of a key beyond it is charged to the key: without large lists twelve devices fit, so that nobody can keep others
-    /// from being answered by asking too.
+    /// What an answer tells of a key beyond it is charged to the key: without large lists twelve devices fit, so that nobody can keep
+    /// others from being answered by asking too.
     package static let freeAnswerByteCount = 4_096
     /// What can be told of a key at once, beyond what is free: 60 people may ask in one moment for somebody with 2,000 contacts.
     package static let answerByteCapacity = 8 << 20
@@ -62,7 +62,8 @@ package enum Limits {
     package static let deduplicationLifetime = Duration.seconds(10 * 60)
     /// The longest chat id or ciphertext. Apple and Google take payloads of 4 KB, in which it stands in hex: what is longer is not kept.
     package static let maximumPushContentByteCount = 2_048
-    /// Pushes to an installation at once. Who sends is never limited: the keys of senders cost nothing. 40 pushes a device and day are much.
+    /// Pushes to an installation at once. Who sends is never limited: the keys of senders cost nothing. 40 pushes a device and day are
+    /// much.
     package static let pushCapacity = 30
     /// Until one push more goes to the installation by itself. Twelve a minute, for hours, is more than anybody reads.
     package static let pushInterval = Duration.seconds(5)

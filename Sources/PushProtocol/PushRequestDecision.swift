@@ -30,7 +30,8 @@ extension PushRules {
     ///   - earlier: the stored response to the same Status message id. Its successes are given again without a look or a push; its failures
     ///     are decided anew.
     ///   - targets: the registrations that are live, of those that are named.
-    ///   - recentDeduplicationKeys: those of its deduplication keys whose pushes entered the outbox in the last `Limits.deduplicationLifetime`.
+    ///   - recentDeduplicationKeys: those of its deduplication keys whose pushes entered the outbox in the last
+    ///     `Limits.deduplicationLifetime`.
     /// - Returns: nil when the request is dropped without a reply: it has no message id.
     package static func decide(
         _ request: PushNotificationRequest, earlier: PushNotificationResponse?,

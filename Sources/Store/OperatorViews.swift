@@ -23,8 +23,8 @@ package protocol OperatorViews: Sendable {
     /// - Returns: those that are live again.
     func restoreDeadRegistrations(_ ids: [Int64]?, at now: Timestamp) async throws -> [ChangedRegistration]
 
-    /// Forgets a key: its registrations become tombstones, what waits to be pushed to it is withdrawn, and what is kept of earlier pushes and
-    /// of replies to it names nobody any more. For a tool: a server would go on with what it has in memory.
+    /// Forgets a key: its registrations become tombstones, what waits to be pushed to it is withdrawn, and what is kept of earlier pushes
+    /// and of replies to it names nobody any more. For a tool: a server would go on with what it has in memory.
     func forget(_ key: PublicKey, at now: Timestamp) async throws -> Forgotten
 }
 

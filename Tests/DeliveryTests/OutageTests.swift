@@ -62,8 +62,8 @@ struct OutageTests {
                 #expect(try await server.delivery.outcomes()[.sent] == Int64(total))
                 #expect(try await server.delivery.audit().balances)
                 print(
-                    "outage: \(total) pushes in \(server.requestCount) requests, an hour in \(outage); gorush's return noticed after \(passed), "
-                        + "all sent after \(drained) of simulated time")
+                    "outage: \(total) pushes in \(server.requestCount) requests, an hour in \(outage); gorush's return noticed "
+                        + "after \(passed), all sent after \(drained) of simulated time")
             }
         }
     }

@@ -62,7 +62,8 @@ struct F7cloudTests {
 
             // "Pushed notifications": content, a silent delete, many of them, all.
             for event in [
-                #""notification":{"nid":1337,"app":"spreed","subject":"Test mentioned you in a private conversation","type":"chat","id":"t0k3n"}"#,
+                #""notification":{"nid":1337,"app":"spreed","subject":"Test mentioned you in a private conversation","type":"chat","#
+                    + #""id":"t0k3n"}"#,
                 #""delete":[1337],"app":"spreed""#, #""delete":"all""#,
             ] {
                 #expect(try await world.notify(#"{"uid":"alice",\#(event)}"#) == 202)

@@ -42,7 +42,8 @@ struct PushServerTests {
         // The hash of golden vectors 01.
         #expect(
             stored.blockedChatList.map { Hex.encode($0) } == [
-                "005fc334f5eee410f8d6e5378e437b920deab61216e7666cbcc214c9061a0e116ab9a52b0762144d94d214512960c1dda446bd83cc81d118464a84005f980ed8"
+                "005fc334f5eee410f8d6e5378e437b920deab61216e7666cbcc214c9061a0e11"
+                    + "6ab9a52b0762144d94d214512960c1dda446bd83cc81d118464a84005f980ed8"
             ])
         #expect(Set(stored.mutedChatList) == Set(["a", "b"].map { Keccak.shake256(Array($0.utf8)).bytes }))
         #expect(stored.allowedMentionsChatList == [Keccak.shake256(Array("c".utf8)).bytes])

@@ -13,8 +13,8 @@ import Wire
 @testable import Engine
 @testable import Transport
 
-/// What a server process has in memory, from its start to its crash: the real rules over the real store, and in place of its tasks a step at
-/// a time that somebody else chooses.
+/// What a server process has in memory, from its start to its crash: the real rules over the real store, and in place of its tasks a step
+/// at a time that somebody else chooses.
 struct Server {
     /// A message that is recorded, and what it says.
     struct Undecided {

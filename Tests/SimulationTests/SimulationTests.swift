@@ -2,8 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Seeded worlds, each with everything that can go wrong. `SIMULATION_SEEDS=5000` runs so many, `SIMULATION_STEPS` has so much happen in each;
-/// `SIMULATION_SEED=17` replays one, and prints what happened in it.
+/// Seeded worlds, each with everything that can go wrong. `SIMULATION_SEEDS=5000` runs so many, `SIMULATION_STEPS` has so much happen in
+/// each; `SIMULATION_SEED=17` replays one, and prints what happened in it.
 @Suite(.fewAtATime, .timeLimit(.minutes(600)))
 struct SimulationTests {
     private static let environment = ProcessInfo.processInfo.environment
@@ -36,7 +36,8 @@ struct SimulationTests {
             Issue.record(
                 """
                 seed \(seed): \(error)
-                Again, with all that happened: SIMULATION_SEED=\(seed) SIMULATION_STEPS=\(Self.stepCount) swift test --filter SimulationTests
+                Again, with all that happened: SIMULATION_SEED=\(seed) SIMULATION_STEPS=\(Self.stepCount) swift test \
+                --filter SimulationTests
                 \(simulation.trace.suffix(isPrinted ? .max : 12).joined(separator: "\n"))
                 """)
         }

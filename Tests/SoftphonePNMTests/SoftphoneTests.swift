@@ -160,11 +160,10 @@ struct SoftphoneTests {
     @Test(arguments: ["a", "ä", "👩‍👩‍👧", "<", "\u{2028}"])
     func `a message is cut between characters, so that the payload fits`(character: Character) async throws {
         let message = String(repeating: character, count: 5_000)
-        let fields = try #require(
-            JSONFields(
-                Array(
-                    #"{"verb":"NotifyTextMessage","AppId":"com.example.softphone.ios","DeviceToken":"\#(Self.token)","Selector":"s","Message":"\#(message)"}"#
-                        .utf8)))
+        let body =
+            #"{"verb":"NotifyTextMessage","AppId":"com.example.softphone.ios","DeviceToken":"\#(Self.token)","Selector":"s","#
+            + #""Message":"\#(message)"}"#
+        let fields = try #require(JSONFields(Array(body.utf8)))
         let notification = try SoftphonePush(fields, apps: Self.apps).notification
         let shortened = try #require(notification.alert?.body)
         #expect(notification.data["Message"] == shortened)

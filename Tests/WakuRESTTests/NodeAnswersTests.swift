@@ -16,7 +16,8 @@ import Wire
     @Test(arguments: [
         #"{"payload":"AQ==","contentTopic":"/a/1/b/c","version":1,"timestamp":7,"ephemeral":false,"proof":""}"#,
         #"{"payload":"AQ==","contentTopic":"/a/1/b/c","version":1,"timestamp":7}"#,
-        #"{"payload":"AQ==","contentTopic":"/a/1/b/c","version":1,"timestamp":"7","ephemeral":null,"meta":null,"rateLimitProof":{"a":[1]}}"#,
+        #"{"payload":"AQ==","contentTopic":"/a/1/b/c","version":1,"timestamp":"7","ephemeral":null,"meta":null,"#
+            + #""rateLimitProof":{"a":[1]}}"#,
     ])
     func `a message reads the same from any node`(text: String) throws {
         let json = try read(text) { reader throws(JSONError) in try MessageJSON(reading: &reader, as: .answer) }
@@ -62,9 +63,11 @@ import Wire
 
     @Test(arguments: [
         #"{"statusCode":200,"statusDesc":"OK","requestId":"","paginationCursor":"0x02","messages":[{"messageHash":"0x01","message":"#
-            + #"{"payload":"AQ==","contentTopic":"/wanted/1/a/b","version":1,"timestamp":1700000000000000000},"pubsubTopic":"/waku/2/rs/16/32"}]}"#,
+            + #"{"payload":"AQ==","contentTopic":"/wanted/1/a/b","version":1,"timestamp":1700000000000000000},"#
+            + #""pubsubTopic":"/waku/2/rs/16/32"}]}"#,
         #"{"status_code":200,"status_desc":"OK","request_id":"","pagination_cursor":"0x02","messages":[{"message_hash":"0x01","message":"#
-            + #"{"payload":"AQ==","contentTopic":"/wanted/1/a/b","version":1,"timestamp":"1700000000000000000"},"pubsub_topic":"/waku/2/rs/16/32"}]}"#,
+            + #"{"payload":"AQ==","contentTopic":"/wanted/1/a/b","version":1,"timestamp":"1700000000000000000"},"#
+            + #""pubsub_topic":"/waku/2/rs/16/32"}]}"#,
     ])
     func `a page of a store reads the same from any node`(text: String) throws {
         let answer = try read(text) { reader throws(JSONError) in try StoreAnswerJSON(reading: &reader) }

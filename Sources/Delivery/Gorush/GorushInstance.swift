@@ -84,8 +84,8 @@ struct GorushInstance: Sendable, Equatable, Decodable {
         if retriesItself { warnings.append("max_retry is above 0: what gorush reports as failed may have arrived; the retry is made here") }
         if core.sync == true, let count = core.worker_num, count < use.workerCount {
             warnings.append(
-                "core.worker_num is \(count): so many pushes go out at a time, and a route waits for another's; \(use.workerCount) are wanted"
-            )
+                "core.worker_num is \(count): so many pushes go out at a time, and a route waits for another's; "
+                    + "\(use.workerCount) are wanted")
         }
         return warnings
     }

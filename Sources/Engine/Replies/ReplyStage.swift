@@ -10,8 +10,8 @@ import Transport
 ///
 /// Nothing waits for it: a reply that finds no room, or that cannot be published, stays a row, and is read again later.
 final class ReplyStage: Sendable {
-    /// Replies that are sealed and published at the same time: as many POSTs as two nodes of the quicker kind take (WAKU_REST.md §1.2). With
-    /// more, the newest would wait behind those that have their turn.
+    /// Replies that are sealed and published at the same time: as many POSTs as two nodes of the quicker kind take (WAKU_REST.md §1.2).
+    /// With more, the newest would wait behind those that have their turn.
     private static let workerCount = 8
 
     /// Rows whose reply is to be published, or made again and published.

@@ -106,7 +106,8 @@ final class OpenStage: Sendable {
 
     // MARK: Lane
 
-    /// Derives keys, and has read again what waits for them, until cancelled. What then waits is recorded, and worked off at the next start.
+    /// Derives keys, and has read again what waits for them, until cancelled. What then waits is recorded, and worked off at the next
+    /// start.
     @concurrent
     func runLane() async {
         while !Task.isCancelled, let topic = await lane.wait(for: { $0.next }) {

@@ -7,8 +7,8 @@ package import RSA
 package import StatusCrypto
 import Synchronization
 
-/// What a Nextcloud server is to its apps, as far as pushes go: devices are registered here, and what the operator's backend reports is sent
-/// to their proxies (GATEWAY_PROTOCOLS.md §4). The backend vouches for users.
+/// What a Nextcloud server is to its apps, as far as pushes go: devices are registered here, and what the operator's backend reports is
+/// sent to their proxies (GATEWAY_PROTOCOLS.md §4). The backend vouches for users.
 package final class NextcloudOrigin: Gateway {
     package struct Configuration: Sendable {
         /// Cloud ids are `uid@host`.

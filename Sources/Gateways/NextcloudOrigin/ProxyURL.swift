@@ -1,7 +1,8 @@
 import Foundation
 import HTTPClient
 
-/// The address of a push proxy, which a client names. It is judged by name, without DNS; when it is connected to, by address (Decisions 11).
+/// The address of a push proxy, which a client names. It is judged by name, without DNS; when it is connected to, by address (Decisions
+/// 11).
 package struct ProxyURL: Sendable, Equatable {
     private static let maximumByteCount = 256
 

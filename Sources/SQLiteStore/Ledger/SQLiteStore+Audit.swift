@@ -13,8 +13,8 @@ extension SQLiteStore {
             }
             try Self.readMessages(database, into: &facts)
             try Self.readPushes(database, into: &facts)
-            // Each row's number is that of the newest one before it and one (https://www.sqlite.org/autoinc.html, section 2), and the newest
-            // is never deleted: its number says how many there ever were.
+            // Each row's number is that of the newest one before it and one (https://www.sqlite.org/autoinc.html, section 2), and the
+            // newest is never deleted: its number says how many there ever were.
             facts.messageRowsEver = Int64(try database.count("SELECT coalesce(max(id), 0) FROM message"))
             facts.pushRowsEver = Int64(try database.count("SELECT coalesce(max(id), 0) FROM push"))
             return facts

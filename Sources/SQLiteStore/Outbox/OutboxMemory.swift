@@ -2,8 +2,8 @@ import Envelope
 import PushProtocol
 import Synchronization
 
-/// What is known of the outbox without asking the database. A transaction that fails may have taken places for nothing: the queue is counted
-/// anew before it refuses anything.
+/// What is known of the outbox without asking the database. A transaction that fails may have taken places for nothing: the queue is
+/// counted anew before it refuses anything.
 final class OutboxMemory: Sendable {
     let turns = Mutex(OutboxTurns())
     let room: Mutex<OutboxRoom>

@@ -75,8 +75,8 @@ final class WakuStatus: Sendable {
     }
 
     private static let otherReader = """
-        the node's store has messages that the node did not give, though its cache cannot have been full: something else reads from this node, \
-        which has to be this server's alone, or it was restarted just now
+        the node's store has messages that the node did not give, though its cache cannot have been full: something else reads from this \
+        node, which has to be this server's alone, or it was restarted just now
         """
 
     func saved(_ checkpoint: Timestamp, of topic: String) { state.withLock { $0.checkpoints[topic] = checkpoint } }

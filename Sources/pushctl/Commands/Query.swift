@@ -11,7 +11,8 @@ struct Query: AsyncParsableCommand {
 
     /// A server that knows nobody by that key says nothing (PROTOCOL.md §8).
     static let silence = """
-        If all is well (`pushctl doctor` tells), nobody is registered by that key: for a key it does not know a server gives no answer, by design.
+        If all is well (`pushctl doctor` tells), nobody is registered by that key: for a key it does not know a server gives no answer, by \
+        design.
         """
 
     @OptionGroup var server: ServerOptions

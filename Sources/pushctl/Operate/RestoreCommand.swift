@@ -12,8 +12,8 @@ struct RestoreCommand: AsyncParsableCommand {
         commandName: "restore",
         abstract: "Puts a backup in the place of a server's database.",
         discussion: """
-            The server has to be stopped, its key file has to be there, and no database may be where the backup goes. Pushes that waited when \
-            the backup was made may have been sent since: they are tried again, and those older than an hour expire.
+            The server has to be stopped, its key file has to be there, and no database may be where the backup goes. Pushes that waited \
+            when the backup was made may have been sent since: they are tried again, and those older than an hour expire.
             """)
 
     /// What was accepted before it is old news on a phone.
@@ -68,8 +68,8 @@ struct RestoreCommand: AsyncParsableCommand {
         }
         throw .configuration(
             """
-            There is no key file \(keyFile). A database serves one identity for ever, so put its key file back first; identity.keyFile in the \
-            server's configuration (--config) says where.
+            There is no key file \(keyFile). A database serves one identity for ever, so put its key file back first; identity.keyFile in \
+            the server's configuration (--config) says where.
             """)
     }
 

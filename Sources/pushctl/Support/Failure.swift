@@ -34,7 +34,8 @@ extension Failure {
                 .unavailable(
                     """
                     \(error.description)
-                    Is \(node.url) a node's REST API? Answers are looked for in its store; if it has none and serves nobody else, try --own-node.
+                    Is \(node.url) a node's REST API? Answers are looked for in its store; if it has none and serves nobody else, try \
+                    --own-node.
                     """)
             // Said to a message; go-waku says no more than that (WAKU_REST.md §1.2).
             case .nodeRefused(500, _): .unavailable("\(error.description)\n\(Self.unpublished)")

@@ -64,7 +64,8 @@ import Testing
         arguments: [
             ("InvalidProviderToken", "InvalidProviderToken"),
             (
-                "unknown error while making an http call: Post \"https://fcm/a1a1\": oauth2: cannot fetch token: 400 Bad Request\nResponse: {}",
+                "unknown error while making an http call: Post \"https://fcm/a1a1\": oauth2: cannot fetch token: 400 Bad Request\n"
+                    + "Response: {}",
                 "oauth2: cannot fetch token: 400 Bad Request Response: {}"
             ),
         ])

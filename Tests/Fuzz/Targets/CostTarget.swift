@@ -13,8 +13,8 @@
     @testable import SQLiteStore
 
     extension FuzzTarget {
-        /// What strangers make the writer do: the input is a course of registrations, questions and push requests, decided by the real rules over
-        /// the real tables in memory. libFuzzer looks for the most that a byte of theirs can buy; each bound has a name.
+        /// What strangers make the writer do: the input is a course of registrations, questions and push requests, decided by the real
+        /// rules over the real tables in memory. libFuzzer looks for the most that a byte of theirs can buy; each bound has a name.
         static let cost = FuzzTarget(name: "cost", vectors: [], samples: CostCourse.samples) { input throws(Violation) in
             let cost: Cost
             do {
@@ -73,7 +73,8 @@
                 // What is compiled when it is first asked.
                 let statements = 4 << 20
                 return switch self {
-                // An answer's free bytes for each message, and what may be told of a key at once. Reports are shorter than what they report on.
+                // An answer's free bytes for each message, and what may be told of a key at once. Reports are shorter than what they report
+                // on.
                 case .replies: 8_192 * cost.messageCount + (8 << 20) * cost.keyCount + cost.byteCount
                 // A look at an index, or a row, takes some hundred; a notification, the shortest thing that needs some, a hundred bytes.
                 case .instructions: 10_000 * cost.messageCount + 20 * cost.byteCount

@@ -54,11 +54,14 @@
         ]
         private static let hash = "0x" + String(repeating: "ab", count: 32)
         private static let question =
-            "includeData=true&ascending=false&pageSize=10&pubsubTopic=%252Fwaku%252F2&startTime=1&endTime=2&hashes=\(hash),\(hash)&cursor=\(hash)"
+            "includeData=true&ascending=false&pageSize=10&pubsubTopic=%252Fwaku%252F2&startTime=1&endTime=2"
+            + "&hashes=\(hash),\(hash)&cursor=\(hash)"
         private static let message =
-            #"{"payload":"AAEC","contentTopic":"/waku/1/0x01020304/rfc26","version":1,"timestamp":1700000000000000000,"meta":"AA==","ephemeral":true}"#
+            #"{"payload":"AAEC","contentTopic":"/waku/1/0x01020304/rfc26","version":1,"timestamp":1700000000000000000,"#
+            + #""meta":"AA==","ephemeral":true}"#
         private static let page =
-            #"{"statusCode":200,"statusDesc":"OK","messages":[{"messageHash":"\#(hash)","message":\#(message),"pubsubTopic":"t"}],"paginationCursor":"\#(hash)"}"#
+            #"{"statusCode":200,"statusDesc":"OK","messages":[{"messageHash":"\#(hash)","message":\#(message),"pubsubTopic":"t"}],"#
+            + #""paginationCursor":"\#(hash)"}"#
         private static let health =
             #"{"nodeHealth":"Ready","protocolsHealth":[{"Relay":"Not Ready","desc":"no peers"},{"Store":"Ready"}]}"#
     }

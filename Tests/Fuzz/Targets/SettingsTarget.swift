@@ -4,7 +4,8 @@
     @testable import Daemon
 
     extension FuzzTarget {
-        /// The text of a configuration file and, behind a zero byte, lines of an environment. It is the operator's own text: no bound of memory.
+        /// The text of a configuration file and, behind a zero byte, lines of an environment. It is the operator's own text: no bound of
+        /// memory.
         static let settings = FuzzTarget(name: "settings", vectors: [], samples: samples) { input throws(Violation) in
             // Each unknown name is compared with each setting.
             let parts = input.prefix(1_024).split(separator: 0, maxSplits: 1).map { String(decoding: $0, as: UTF8.self) }
@@ -30,7 +31,8 @@
         }
 
         private static let samples = [
-            "transport: {kind: waku, waku: {urls: [http://127.0.0.1:8645, http://127.0.0.1:8646], pollInterval: 500ms}}\nlog: {level: debug}",
+            "transport: {kind: waku, waku: {urls: [http://127.0.0.1:8645, http://127.0.0.1:8646], pollInterval: 500ms}}\n"
+                + "log: {level: debug}",
             "gorush:\n  url: http://127.0.0.1:8088\n  headers: [\"Authorization: Bearer x\"]\nstorage: {path: \"null\"}\n",
             "admin: {listen: '[::1]:0', allowedHosts: [Push.example.org]}\nstorage: {path: \"~\"}",
             "{}\0LOG_LEVEL=trace\nSTORAGE_PATH=/a b\nGORUSH_URL=https://example.org/gorush",

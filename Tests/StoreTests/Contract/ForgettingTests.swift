@@ -20,7 +20,8 @@ import Wire
         tablet = Installation(keyHash: key.hash, installationID: "installation-of-a-tablet")
     }
 
-    /// A key with a phone, a tablet that was unregistered, a device that died, pushes and a reply; and somebody else, with the same of each.
+    /// A key with a phone, a tablet that was unregistered, a device that died, pushes and a reply; and somebody else, with the same of
+    /// each.
     private func fill(_ store: any PushStore) async throws {
         for keyHash in [key.hash, hash(2)] {
             let base = keyHash == key.hash ? 0 : 10
