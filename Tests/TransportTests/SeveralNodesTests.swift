@@ -72,10 +72,15 @@ struct SeveralNodesTests {
             await world.pass(WakuWorld.interval, dueIn: Self.polled)
             #expect(transport.warnings == [])
             #expect(transport.healthIssues.count == 2)
+            for number in 1...4 as ClosedRange<UInt8> {
+                await #expect(throws: TransportError.self) { try await transport.publish(world.envelope(number)) }
+            }
+            #expect(transport.healthIssues.count { $0.contains("publishing") } == 2)
             await second.start()
             await world.pass(WakuWorld.interval, dueIn: [WakuWorld.interval, .seconds(1), .seconds(60)])
+            // What could not be published while it was away says nothing of the one that is back.
             #expect(transport.healthIssues == [])
-            #expect(transport.warnings.count == 1)
+            #expect(transport.warnings.count == 2)
         }
     }
 
