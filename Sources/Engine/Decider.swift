@@ -18,7 +18,7 @@ struct Decider: Sendable {
         var ending: MessageOutcome
         var reply: PendingReply?
         var acceptedPushCount = 0
-        /// Of these, those that became one with others.
+        /// The part of these that became one with others.
         var coalescedPushCount = 0
         /// What it takes from the allowances.
         var spendings: [Allowances.Spending] = []

@@ -210,10 +210,10 @@ package final class Engine: Service, EnvelopeReceiver {
         }
         metrics.received.increment(by: wanted.count)
         guard !wanted.isEmpty else { return }
-        let admission = try admit(wanted.map(\.envelope), origin)
+        let reservation = try admit(wanted.map(\.envelope), origin)
         var new: [RecordedMessage] = []
         defer {
-            intake.end(admission, entering: new)
+            intake.end(reservation, entering: new)
             opening.send(new)
         }
         let now = wallClock.now()
@@ -233,7 +233,7 @@ package final class Engine: Service, EnvelopeReceiver {
         metrics.duplicates.increment(by: wanted.count - new.count)
     }
 
-    private func admit(_ envelopes: [WakuEnvelope], _ origin: EnvelopeOrigin) throws(Overload) -> Intake.Admission {
+    private func admit(_ envelopes: [WakuEnvelope], _ origin: EnvelopeOrigin) throws(Overload) -> Intake.Reservation {
         do {
             return try intake.admit(payloads: envelopes.map(\.message.payload.count), origin: origin)
         } catch {

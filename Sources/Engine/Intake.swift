@@ -11,7 +11,7 @@ final class Intake: Sendable {
     struct Limits: Sendable {
         /// At some kilobytes each a few megabytes, and seconds of work.
         var count: Int
-        /// Of their payloads. Opened and decoded, a message takes about three times as much.
+        /// Their payloads. Opened and decoded, a message takes about three times as much.
         var byteCount: Int
     }
 
@@ -47,7 +47,7 @@ final class Intake: Sendable {
     }
 
     /// What is being recorded.
-    struct Admission: Sendable {
+    struct Reservation: Sendable {
         fileprivate var count: Int
         fileprivate var byteCount: Int
     }
@@ -60,26 +60,26 @@ final class Intake: Sendable {
 
     /// Lets messages in that are going to be recorded. Of a node's history only as long as half is free: it can wait.
     ///
-    /// - Returns: to be ended by `admitted`.
-    func admit(payloads: [Int], origin: EnvelopeOrigin) throws(Overload) -> Admission {
-        let admission = Admission(
+    /// - Returns: to be ended by ``end(_:entering:)``.
+    func admit(payloads: [Int], origin: EnvelopeOrigin) throws(Overload) -> Reservation {
+        let reservation = Reservation(
             count: payloads.count, byteCount: payloads.reduce(0) { $0 + $1 + Self.overheadByteCount })
         let overload = state.update { state -> Overload? in
             if let overload = state.overload(share: 1) { return overload }
             if origin == .backfilled, state.overload(share: 2) != nil { return .history }
-            state.recordingCount += admission.count
-            state.recordingByteCount += admission.byteCount
+            state.recordingCount += reservation.count
+            state.recordingByteCount += reservation.byteCount
             return nil
         }
         if let overload { throw overload }
-        return admission
+        return reservation
     }
 
     /// They are recorded, in these rows, or will not be.
-    func end(_ admission: Admission, entering messages: [RecordedMessage] = []) {
+    func end(_ reservation: Reservation, entering messages: [RecordedMessage] = []) {
         state.update { state in
-            state.recordingCount -= admission.count
-            state.recordingByteCount -= admission.byteCount
+            state.recordingCount -= reservation.count
+            state.recordingByteCount -= reservation.byteCount
             for message in messages { state.enter(message.id, message.byteCount) }
         }
     }

@@ -39,7 +39,7 @@ struct Server {
     var history: History
     private(set) var directory: TopicDirectory
     /// Hashes of what needs nothing more.
-    private let known: KnownHashes
+    private let known: SeenHashes
     /// What was decided and is durable has been taken from it.
     private var allowances = Allowances()
     var undecided: [Undecided] = []
@@ -77,7 +77,7 @@ struct Server {
         startedSteadily = steadily
         let directory = try await TopicDirectory(serverKey: Person.server.key, store: store)
         self.directory = directory
-        let known = KnownHashes()
+        let known = SeenHashes()
         self.known = known
         let wants = Self.wants(directory)
         poll = TopicPoll(interval: .milliseconds(500), cacheShare: Network.cacheCapacity)
@@ -252,7 +252,7 @@ struct Server {
 }
 
 /// Hashes that both the poll and the history know.
-final class KnownHashes: Sendable {
+final class SeenHashes: Sendable {
     private let hashes = Mutex<Set<Digest32>>([])
 
     func contains(_ hash: Digest32) -> Bool { hashes.withLock { $0.contains(hash) } }

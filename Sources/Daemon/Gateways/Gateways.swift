@@ -15,7 +15,7 @@ struct GatewayParts {
     var store: any GatewayOutbox & ProxyStore & OriginStore
     var identity: PrivateKey
     var delivery: DeliveryLoop?
-    /// Of the Nextcloud origin.
+    /// The Nextcloud origin's; nil: none.
     var proxyDelivery: ProxyDelivery?
     var http: HTTPClient
     var clock: ContinuousClock

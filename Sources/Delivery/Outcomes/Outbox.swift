@@ -78,7 +78,7 @@ struct Outbox: Sendable {
         var rules: OutcomeRules
         /// Bundle ids that a push of the route was delivered to; nil: gorush does not tell.
         var deliveredTopics: Set<String>?
-        /// Of these, what is written down.
+        /// The part of these that is written down.
         var savedTopics: Set<String>
         /// When they were made.
         var attemptedAt: Timestamp

@@ -12,7 +12,7 @@ struct TopicFaults: Sendable {
     private let configured: Set<String>
     /// Those that a push was ever delivered to.
     private(set) var delivered: Set<String> = []
-    /// Of these, what is known to be written down.
+    /// The part of these that is known to be written down.
     private(set) var saved: Set<String> = []
     private var faults: [String: (reason: String, time: Duration)] = [:]
 

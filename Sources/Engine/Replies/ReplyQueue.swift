@@ -13,7 +13,7 @@ struct ReplyQueue: Sendable {
     struct Limits: Sendable {
         /// Replies in memory, those that are being published included.
         var count: Int
-        /// Of their payloads: a few thousand ordinary replies take a megabyte, some hundred answers with full lists as much as this.
+        /// Their payloads: a few thousand ordinary replies take a megabyte, some hundred answers with full lists as much as this.
         var byteCount: Int
         /// Bytes a second to the network, echoes included.
         var bytesPerSecond: Int

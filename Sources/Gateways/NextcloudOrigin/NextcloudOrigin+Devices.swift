@@ -48,7 +48,7 @@ extension NextcloudOrigin {
         return OCSAnswer(try await remove(tokenID, of: session.user) ? 202 : 200)
     }
 
-    /// Of v3: the key has to be shown.
+    /// Unregisters by v3: the key has to be shown.
     func unregisterByKey(_ request: GatewayRequest, _ version: OriginRegistration.Version) async throws -> OCSAnswer {
         guard let session = try await session(request) else { return .notLoggedIn }
         guard let key = OriginRegistration.deviceKey(try await fields(request), version) else { return .fault(.deviceKey) }

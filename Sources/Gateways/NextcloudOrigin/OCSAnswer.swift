@@ -11,7 +11,7 @@ struct OCSAnswer: Sendable {
     }
 
     var status: Int
-    /// Of the answer, where it is not that of HTTP.
+    /// In the answer's body; not always that of HTTP.
     var statusCode: Int
     var message: String
     var data: Value

@@ -34,7 +34,7 @@ package struct OriginDevice: Sendable, Equatable {
 
     /// A device whose app password was not used for so long gets nothing.
     static let maximumSilence = Duration.seconds(60 * 24 * 3_600)
-    /// Of more, the newest get it: each costs a signature.
+    /// Devices that one notification goes to, the newest ones: each costs a signature.
     static let maximumCount = 20
 
     /// Those that are pushed to at all.

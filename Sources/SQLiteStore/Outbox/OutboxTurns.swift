@@ -8,8 +8,8 @@ import PushProtocol
 struct OutboxTurns: Sendable {
     /// What was never tried has a turn in the place of the time of its next attempt: no time that is stored is so near to 1970.
     static let end: Int64 = 1 << 50
-    /// Of four pushes that go out, one may be a repeated attempt though others wait: those would never come to an end of it under lasting
-    /// load, and new ones are worth more.
+    /// One in so many pushes that go out may be a repeated attempt though others wait: those would never come to an end of it under
+    /// lasting load, and new ones are worth more.
     static let retryShare = 4
 
     private struct Route {

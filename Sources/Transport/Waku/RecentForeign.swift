@@ -14,7 +14,7 @@ struct RecentForeign {
     static let lifetime = History.topicDelay
     /// A query for a hundred keys takes 10 KB; what is longer comes on the server's own topics.
     static let maximumPayloadByteCount = 16 << 10
-    /// Of payloads: hundreds of messages a second of a busy shard.
+    /// Payloads: hundreds of messages a second of a busy shard.
     static let maximumByteCount = 4 << 20
 
     /// In the order in which they came.

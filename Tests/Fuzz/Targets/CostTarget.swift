@@ -41,7 +41,7 @@
         var instructionCount = 0
         /// Memory that was taken while the writer was busy, all in all: what copies or decodes a list takes memory for it.
         var allocatedByteCount = 0
-        /// Of that, to find what is known.
+        /// The part of that to find what is known.
         var lookUpByteCount = 0
         var transactionCount = 0
         /// Devices that were pushed to, and keys that were asked for.
@@ -176,7 +176,7 @@
             UniversallyUniqueID.text(FixedBytes(repeating: UInt8(truncatingIfNeeded: key << 4 | installation)), version: 4)
         }
 
-        /// Of 64 bytes, as the reference's client has them; as many as a registration can have here.
+        /// Entries of 64 bytes, as the reference's client has them; as many as a registration can have here.
         private static let listEntries = (0..<2_560).map { number in
             [UInt8](repeating: 7, count: 62) + [UInt8(truncatingIfNeeded: number >> 8), UInt8(truncatingIfNeeded: number)]
         }

@@ -11,7 +11,7 @@ import Wire
 @testable import Engine
 
 /// What there is no room for is refused before it is written down, and nobody waits.
-@Suite(.safetyNet) struct AdmissionTests {
+@Suite(.safetyNet) struct IntakeTests {
     /// Keeps messages under way: what cannot be decided is tried again.
     static let fault = "CREATE TRIGGER fault BEFORE UPDATE ON message BEGIN SELECT RAISE(ABORT, 'on purpose'); END"
 
