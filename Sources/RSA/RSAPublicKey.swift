@@ -15,8 +15,12 @@ package struct RSAPublicKey: Sendable {
     package let der: [UInt8]
 
     init(_ handle: RSAKeyHandle) {
+        self.init(handle, der: handle.publicDER)
+    }
+
+    init(_ handle: RSAKeyHandle, der: [UInt8]) {
         self.handle = handle
-        der = handle.publicDER
+        self.der = der
     }
 
     /// - Returns: nil unless it is one RSA key in SPKI of ``bitCounts`` bits.

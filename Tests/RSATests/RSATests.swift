@@ -17,6 +17,9 @@ struct RSATests {
         #expect(RSAPublicKey(pem: String(vector.public_spki_pem.dropLast())) == key)
         #expect(RSAPublicKey(pem: vector.public_spki_pem.replacing("\n", with: "\r\n")) == key)
         #expect(RSAPublicKey(der: key.der) == key)
+        let stored = try #require(RSAPublicKey(stored: key.der))
+        #expect(stored == key)
+        #expect(stored.blockByteCount == key.blockByteCount)
         #expect(GatewayVectors.privateKey(name).publicKey == key)
         #expect(RSAPrivateKey(der: GatewayVectors.privateKey(name).der)?.publicKey == key)
     }
@@ -34,6 +37,24 @@ struct RSATests {
 
     @Test func `nothing may follow the DER`() {
         #expect(RSAPublicKey(der: GatewayVectors.publicKey("user_bob").der + [0]) == nil)
+    }
+
+    @Test func `what was stored verifies and encrypts, and is read whole or not at all`() throws {
+        let pair = GatewayVectors.privateKey("user_bob")
+        let stored = try #require(RSAPublicKey(stored: pair.publicKey.der))
+        #expect(stored.isValidSignature(pair.signature(of: [1, 2, 3]), of: [1, 2, 3]))
+        #expect(!stored.isValidSignature(pair.signature(of: [1, 2, 3]), of: [1, 2]))
+        let block = try #require(stored.encrypt([4, 5, 6], padding: .oaep))
+        #expect(pair.decrypt(block, padding: .oaep) == [4, 5, 6])
+        let der = stored.der
+        #expect(RSAPublicKey(stored: der + [0]) == nil)
+        for count in der.indices { #expect(RSAPublicKey(stored: Array(der[..<count])) == nil) }
+        // All that comes before the modulus.
+        for index in 0..<32 {
+            var changed = der
+            changed[index] ^= 1
+            #expect(RSAPublicKey(stored: changed) == nil, "byte \(index)")
+        }
     }
 
     @Test func `a key of 4,096 bits is one`() throws {

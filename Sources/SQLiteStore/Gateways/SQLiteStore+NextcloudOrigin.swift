@@ -130,7 +130,7 @@ extension Database {
             user
         ) { row in
             let (tokenID, identifier): (Int64, String) = (try row.next(), try row.next())
-            guard let publicKey = RSAPublicKey(der: try row.next()) else { throw StoreError.damaged }
+            guard let publicKey = RSAPublicKey(stored: try row.next()) else { throw StoreError.damaged }
             let (hash, proxy): (String, String) = (try row.next(), try row.next())
             guard let appType = AppType(rawValue: try row.next()) else { throw StoreError.damaged }
             return OriginDevice(

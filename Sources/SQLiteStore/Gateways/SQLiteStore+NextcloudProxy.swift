@@ -109,7 +109,7 @@ extension Database {
             """,
             identifier.digest.prefix, identifier.digest
         ) { row in
-            guard let userKey = RSAPublicKey(der: try row.next()) else { throw StoreError.damaged }
+            guard let userKey = RSAPublicKey(stored: try row.next()) else { throw StoreError.damaged }
             let hash: Digest64 = try row.next()
             guard let platform = GatewayNotification.Platform(rawValue: try row.next()) else { throw StoreError.damaged }
             return Device(
