@@ -38,6 +38,9 @@ package struct GatewayRequest: Sendable {
         try await readBody(maximumByteCount)
     }
 
+    /// How long the body is said to be; nil: nobody said, or no number.
+    package var announcedByteCount: Int? { headers["Content-Length"].flatMap { Int($0) } }
+
     /// The media type of the body in lower case, without parameters.
     package var contentType: String? {
         headers["Content-Type"].map { value in

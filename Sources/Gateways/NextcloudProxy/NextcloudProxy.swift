@@ -44,8 +44,6 @@ package final class NextcloudProxy: Gateway {
     private static let batchesPerMinute = 600
     /// Entries for devices that are not here, for each address: a server forgets them when it is told, so more are spam.
     private static let unknownEntriesPerHour = 1_000
-    /// Bodies of 16 MiB that are in memory at a time. The others wait.
-    private static let batchesAtATime = 8
     /// A device that was removed is unknown at once for so long (Decisions 15).
     package static let removalMemory = Duration.seconds(24 * 3_600)
     /// The same entry within it is the same notification.
@@ -66,7 +64,7 @@ package final class NextcloudProxy: Gateway {
     private let elapsed: @Sendable () -> Duration
     private let logger: Logger
     private let limits: Mutex<Limits>
-    private let batches = ConcurrencyLimiter(limit: batchesAtATime)
+    private let places = Monitor(BatchPlaces())
 
     /// - Parameter clock: for limits.
     package init(
@@ -178,9 +176,16 @@ package final class NextcloudProxy: Gateway {
         }
         if let wait { return .tooManyRequests(wait) }
         guard isSubscribed(request) else { return .text(401, "Unauthorized") }
-        try await batches.acquire()
-        defer { batches.release() }
-        let body = try await request.body(upTo: BatchBody.maximumByteCount)
+        if let count = request.announcedByteCount, count <= BatchPlaces.longestWithoutPlace {
+            return try await answerBatch(request, upTo: BatchPlaces.longestWithoutPlace)
+        }
+        guard await places.wait(for: { $0.take(for: request.client) ? () : nil }) != nil else { throw CancellationError() }
+        defer { places.update { $0.leave(request.client) } }
+        return try await answerBatch(request, upTo: BatchBody.maximumByteCount)
+    }
+
+    private func answerBatch(_ request: GatewayRequest, upTo maximumByteCount: Int) async throws -> GatewayAnswer {
+        let body = try await request.body(upTo: maximumByteCount)
         do {
             return try await take(BatchBody.read(body), from: request.client)
         } catch let failure as BatchBody.Failure {
