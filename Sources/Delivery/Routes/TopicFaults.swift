@@ -1,5 +1,5 @@
-/// Bundle ids that Apple takes, and those that it refuses though it should know them. What strangers register as one is none of an
-/// operator's.
+/// Bundle ids that Apple takes, and those that it refuses though it should know them. An operator is not told of the others: anybody can
+/// invent one.
 ///
 /// Times are those of a monotonic clock, from its start.
 struct TopicFaults: Sendable {
@@ -20,7 +20,7 @@ struct TopicFaults: Sendable {
         self.configured = configured
     }
 
-    /// Whether it exists for certain.
+    /// Whether Apple should know it.
     func isKnown(_ topic: String) -> Bool { configured.contains(topic) || delivered.contains(topic) }
 
     mutating func refused(_ topic: String, reason: String, at now: Duration) {

@@ -2,8 +2,8 @@ import Envelope
 import StatusCrypto
 import Wire
 
-/// Messages that nobody wanted when they came, for some seconds: a query that came beside the registration of whom it asks for is wanted as
-/// soon as that has been decided. A value.
+/// Keeps messages that nobody wanted when they came, for some seconds: a query may come beside the registration that it asks for, and is
+/// wanted as soon as that has been decided.
 struct RecentForeign {
     struct Entry: Equatable {
         var envelope: WakuEnvelope
