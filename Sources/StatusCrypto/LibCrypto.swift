@@ -4,7 +4,8 @@ import CLibCrypto
 ///
 /// Safe to share: a fetched algorithm never changes, and its reference count, which contexts raise and drop, is atomic.
 package enum LibCrypto {
-    // Each is set once, before anybody can read it, and what it points to never changes: see above.
+    // Safe without isolation, all four: each is set once, by Swift's own lock, before anybody can read it, and what it points to never
+    // changes (see above).
     nonisolated(unsafe) static let sha256 = unsafe fetchDigest("SHA2-256")
     // As above.
     package nonisolated(unsafe) static let sha512 = unsafe fetchDigest("SHA2-512")

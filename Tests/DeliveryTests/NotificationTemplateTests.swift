@@ -63,7 +63,8 @@ import Testing
             ios(
                 """
                 ios: { title: T, sound: default, badge: 7, category: C, thread-id: G, interruption_level: time-sensitive,
-                  mutable_content: true, content_available: true, push_type: alert, priority: high, alert: { title-loc-key: K, subtitle: S } }
+                  mutable_content: true, content_available: true, push_type: alert, priority: high,
+                  alert: { title-loc-key: K, subtitle: S } }
                 """,
                 """
                 {\(NotificationTemplateTests.ios),\(message),"title":"T","sound":"default","badge":7,"category":"C","thread-id":"G",

@@ -10,8 +10,8 @@ struct ForgetCommand: AsyncParsableCommand {
         abstract: "Forgets a key for ever: its registrations, their lists and tokens, and its pushes.",
         discussion: """
             The server must not be running. What stays: a tombstone for each installation, with the hash of the key, the installation's id \
-            and its version, so that nobody can register it anew with an old message; for two days the replies to other people that name the \
-            hash; and whatever backups there are. Its owner can register again, with a higher version.
+            and its version, so that nobody can register it anew with an old message; for two days the replies to other people that name \
+            the hash; and whatever backups there are. Its owner can register again, with a higher version.
             """)
 
     @Argument(help: "The public key (0x04… or compressed).", transform: HexArgument.publicKey)
