@@ -7,7 +7,6 @@ package enum LibCrypto {
     // Safe without isolation, all four: each is set once, by Swift's own lock, before anybody can read it, and what it points to never
     // changes (see above).
     nonisolated(unsafe) static let sha256 = unsafe fetchDigest("SHA2-256")
-    // As above.
     package nonisolated(unsafe) static let sha512 = unsafe fetchDigest("SHA2-512")
     nonisolated(unsafe) static let aes256GCM = unsafe fetchCipher("AES-256-GCM")
     nonisolated(unsafe) static let aes128CTR = unsafe fetchCipher("AES-128-CTR")
