@@ -56,11 +56,7 @@ import Testing
 
     @Test func `Once nothing waits any more, a gorush that answers a probe ends the trouble`() {
         for probe in [GorushClient.Probe.silent, instance("core: {}")] {
-            var route = started()
-            route.handle(.posting([1]), at: .zero)
-            route.handle(answered(Self.fails), at: .zero)
-            route.handle(.ended(1), at: .zero)
-            #expect(route.next(at: .seconds(4)) == .look(requests: 1, batch: nil))
+            var route = retrying()
             // There is a push to try it with: that decides.
             route.handle(.posting([1]), at: .seconds(4))
             route.handle(answered(Self.fails), at: .seconds(4))

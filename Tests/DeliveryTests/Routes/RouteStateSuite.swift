@@ -30,6 +30,16 @@ extension RouteStateSuite {
         return route
     }
 
+    /// A route whose first request failed, and that after four seconds is about to try with another one.
+    func retrying() -> RouteState {
+        var route = started()
+        route.handle(.posting([1]), at: .zero)
+        route.handle(answered(Self.fails), at: .zero)
+        route.handle(.ended(1), at: .zero)
+        #expect(route.next(at: .seconds(4)) == .look(requests: 1, batch: nil))
+        return route
+    }
+
     func instance(_ yaml: String) -> GorushClient.Probe {
         GorushInstance(yaml: Array(yaml.utf8)).map(GorushClient.Probe.instance) ?? .unreachable
     }

@@ -179,11 +179,7 @@ import Testing
     }
 
     @Test func `One request that is taken lets all go again, and gorush is asked whether it is another one`() {
-        var route = started()
-        route.handle(.posting([1]), at: .zero)
-        route.handle(answered(Self.fails), at: .zero)
-        route.handle(.ended(1), at: .zero)
-        #expect(route.next(at: .seconds(4)) == .look(requests: 1, batch: nil))
+        var route = retrying()
         route.handle(.posting([1]), at: .seconds(4))
         route.handle(answered(.works), at: .seconds(4))
         route.handle(.ended(1), at: .seconds(4))
