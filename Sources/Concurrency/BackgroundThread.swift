@@ -3,11 +3,11 @@ import Foundation
 import Synchronization
 
 /// A thread of its own for computations that may take as long as they like: the kernel gives it little while others want the
-/// cores. Neither the cooperative pool nor libdispatch's classes of service can do that on Linux: their threads all have one priority.
+/// cores.
 package final class BackgroundThread: Sendable {
-    /// Beside a busy thread of the usual priority it gets 110 of 1,134 parts of a core (sched(7), the kernel's table of weights): little,
-    /// and yet nobody waits for ever while the server is busy.
-    private static let niceness: Int32 = 10
+    /// Beside one of the busy ``ComputingThreads`` it gets 15 of 125 parts of a core (sched(7), the kernel's table of weights): little, and
+    /// yet nobody waits for ever while the server is busy.
+    private static let niceness: Int32 = 19
 
     private typealias Work = @Sendable () -> Void
 

@@ -96,8 +96,7 @@ package final class DeliveryLoop: Service {
     private func deliver() async {
         guard await takeOver() else { return }
         await withDiscardingTaskGroup { group in
-            // On Linux another priority is another set of threads: a push does not wait behind batches of cryptography.
-            for route in routes { group.addTask(priority: .high) { await route.run() } }
+            for route in routes { group.addTask { await route.run() } }
         }
     }
 

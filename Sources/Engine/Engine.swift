@@ -145,10 +145,10 @@ package final class Engine: Service, EnvelopeReceiver {
     package func run() async throws {
         try await findUnfinished()
         try await withTaskGroup(of: Void.self) { stages in
-            stages.addTask { await self.openStage.run(workerCount: self.configuration.workerCount) }
-            // On Linux another priority is another set of threads: the one task that everybody waits for does not queue behind batches
-            // of cryptography, which keep the others for milliseconds.
-            stages.addTask(priority: .high) { await self.commitStage.run() }
+            stages.addTask(executorPreference: ComputingThreads.shared) {
+                await self.openStage.run(workerCount: self.configuration.workerCount)
+            }
+            stages.addTask { await self.commitStage.run() }
             stages.addTask { await self.replyStage.run() }
             let ending = await beginWork()
             await drain()
@@ -172,13 +172,26 @@ package final class Engine: Service, EnvelopeReceiver {
             group.addTask { await self.openStage.runLane() }
             group.addTask { await self.prune() }
             group.addTask { await self.storeHealth.run(probing: self.store, clock: self.clock) }
-            if let echoStage { group.addTask { await echoStage.run(self.replyStage.sendEcho) } }
+            if let echoStage {
+                group.addTask { await echoStage.run(self.replyStage.sendEcho) }
+                group.addTask { await self.holdEchoesWhileBusy() }
+            }
             defer { group.cancelAll() }
             do {
                 return .success(try await runTransport())
             } catch {
                 return .failure(error)
             }
+        }
+    }
+
+    /// To seal an echo takes a processor as long as to answer somebody who has heard nothing yet.
+    private func holdEchoesWhileBusy() async {
+        while !Task.isCancelled {
+            await intake.waitUntil(isBusy: true)
+            replyStage.holdEchoes(true)
+            await intake.waitUntil(isBusy: false)
+            replyStage.holdEchoes(false)
         }
     }
 

@@ -17,6 +17,8 @@ final class Intake: Sendable {
 
     /// Beside its payload.
     private static let overheadByteCount = 512
+    /// Messages that two cores work at for some 20 ms: fewer are a moment's, more have gathered.
+    private static let busyCount = 64
 
     private struct State: Sendable {
         let limits: Limits
@@ -120,6 +122,11 @@ final class Intake: Sendable {
     /// Returns when nothing is under way, or when the task is cancelled.
     func waitUntilIdle() async {
         await state.wait { $0.count == 0 ? () : nil }
+    }
+
+    /// Returns when the processors have more to do than this moment's messages, or no longer; or when the task is cancelled.
+    func waitUntil(isBusy: Bool) async {
+        await state.wait { ($0.count > Self.busyCount) == isBusy ? () : nil }
     }
 }
 

@@ -2,6 +2,7 @@ import Engine
 import Envelope
 import TestSupport
 import Testing
+import Transport
 import Wire
 
 /// Clients were seen to listen for their answer only after it had come: it is said again.
@@ -25,6 +26,35 @@ import Wire
         #expect(Set(replies.map(\.hash)).count == 3)
         let payloads = Set(replies.compactMap { alice.open($0)?.payload })
         #expect(payloads.count == 1)
+    }
+
+    @Test func `what has gathered undecided is answered before anything is said again`() async throws {
+        let harness = try Harness()
+        let alice = ProtocolClient(server: harness.server)
+        let others = (1...70).map { _ in ProtocolClient(server: harness.server) }
+        try await harness.withServer(echoesReplies: true) { server in
+            try await server.publish(alice.envelope(alice.registration()))
+            _ = try await alice.reply(1, from: harness)
+            await server.engine.waitUntilIdle()
+            for _ in 1...5 {
+                await harness.clock.sleepers(dueIn: .milliseconds(250))
+                harness.clock.advance(by: .milliseconds(250))
+            }
+            try harness.execute(
+                sql: "CREATE TRIGGER fault BEFORE INSERT ON registration BEGIN SELECT raise(ABORT, 'fault'); END")
+            try await server.engine.receive(others.map { try $0.envelope($0.registration()) }, origin: .live)
+            // All of them wait to be tried again, and the echo is due.
+            await harness.clock.sleepers { $0.count { $0 <= .milliseconds(100) } >= others.count }
+            harness.clock.advance(by: .milliseconds(250))
+            await harness.clock.sleepers { $0.count { $0 <= .milliseconds(100) } >= others.count && $0.contains(.milliseconds(250)) }
+            try harness.execute(sql: "DROP TRIGGER fault")
+            harness.clock.advance(by: .milliseconds(100))
+            await server.engine.waitUntilIdle()
+        }
+        let places = harness.replies.all.indices.filter { alice.open(harness.replies.all[$0]) != nil }
+        #expect(places.count == 2)
+        // Eight are published at the same time.
+        #expect(places.last ?? 0 > others.count - 8)
     }
 
     /// A client that asked for version 1 and 2 would take the echo of the first success for an answer to both (PROTOCOL.md §7).

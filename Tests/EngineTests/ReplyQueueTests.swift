@@ -45,6 +45,18 @@ import Wire
         #expect(queue.isIdle)
     }
 
+    @Test mutating func `echoes can be held, and replies are not held with them`() {
+        #expect(queue.addEcho(reply(1)) == 0)
+        queue.holdEchoes(true)
+        #expect(add([2]) == [])
+        #expect(publishAll() == [2])
+        #expect(queue.nextTime == nil)
+        #expect(!queue.isIdle)
+        queue.holdEchoes(false)
+        #expect(publishAll() == [1])
+        #expect(queue.isIdle)
+    }
+
     @Test mutating func `the oldest make room, one that is under way never`() throws {
         _ = add([1])
         let turn = try take(at: .zero)

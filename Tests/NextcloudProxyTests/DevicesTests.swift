@@ -306,7 +306,7 @@ struct DevicesTests {
 
     @Test func `what the store does not take is not accepted`() async throws {
         try await withProxy { world async throws in
-            world.store.set(isFull: true)
+            world.store.set(room: 0)
             let answer = try await world.post("alice_talk_ios")
             #expect(answer.status == 503 && answer.retryAfter != nil)
         }

@@ -241,9 +241,22 @@ struct NotificationsTests {
     @Test func `what the store does not take is not accepted`() async throws {
         try await withProxy { world async throws in
             try await world.registerAlice()
-            world.store.set(isFull: true)
+            world.store.set(room: 0)
             #expect(try await world.notify([Self.entry("talk_chat_oaep")]).status == 503)
             #expect(world.store.acceptedBatches.value == 0)
+        }
+    }
+
+    @Test func `a long batch that is written in part is whole once it is sent again`() async throws {
+        try await withProxy { world async throws in
+            try await world.registerAlice()
+            let entries = [Self.entry("talk_chat_oaep")] + Array(repeating: "{", count: 1_500) + [Self.entry("talk_call_oaep")]
+            world.store.set(room: 1)
+            #expect(try await world.notify(entries).status == 503)
+            #expect(world.store.accepted.map(\.kind) == [.alert])
+            world.store.set(room: .max)
+            #expect(try await world.notify(entries).body == #"{"unknown":[],"failed":1500}"#)
+            #expect(world.store.accepted.map(\.kind) == [.alert, .voip])
         }
     }
 

@@ -21,7 +21,13 @@ struct ProxyWorld: Sendable {
             var devices: [DeviceIdentifier: Device] = [:]
             var removals: [DeviceIdentifier: Timestamp] = [:]
             var accepted: [(notification: AcceptedNotification, at: Timestamp)] = []
-            var isFull = false
+            /// Transactions that still find room.
+            var room = Int.max
+
+            mutating func takeRoom() throws {
+                guard room > 0 else { throw Full() }
+                room -= 1
+            }
         }
 
         private let content = Mutex(Content())
@@ -31,13 +37,14 @@ struct ProxyWorld: Sendable {
         var accepted: [GatewayNotification] { content.withLock { $0.accepted.map(\.notification.notification) } }
         var owners: [[UInt8]] { content.withLock { $0.accepted.map(\.notification.owner) } }
 
-        func set(isFull: Bool) { content.withLock { $0.isFull = isFull } }
+        /// - Parameter room: transactions that it takes before it is full.
+        func set(room: Int) { content.withLock { $0.room = room } }
 
         func changeDevice<Result: Sendable>(
             _ identifier: DeviceIdentifier, at now: Timestamp, _ decide: @escaping @Sendable (Device?) -> (DeviceChange, Result)
         ) async throws -> Result {
             try content.withLock { content in
-                if content.isFull { throw Full() }
+                try content.takeRoom()
                 let (change, result) = decide(content.devices[identifier])
                 switch change {
                 case .none: break
@@ -65,7 +72,7 @@ struct ProxyWorld: Sendable {
 
         func accept(_ notifications: [AcceptedNotification], repeatsSince: Timestamp, at now: Timestamp) async throws {
             try content.withLock { content in
-                if content.isFull { throw Full() }
+                try content.takeRoom()
                 for notification in notifications
                 where !content.accepted.contains(where: { $0.notification.digest == notification.digest && $0.at >= repeatsSince }) {
                     content.accepted.append((notification, now))

@@ -5,8 +5,8 @@ import PushProtocol
 /// Decides which reply is published next: a value, told what came of it.
 ///
 /// Newest first, across all who asked: clients wait 3 s for an answer (PROTOCOL.md §8), so under load the youngest replies are those that
-/// still help somebody. What finds no room leaves as the oldest, and stays a row. Echoes come after all replies, and are the only thing
-/// that is ever dropped.
+/// still help somebody. What finds no room leaves as the oldest, and stays a row. Echoes come after all replies, and after the messages
+/// that have gathered undecided, and are the only thing that is ever dropped.
 ///
 /// No reply waits inside its turn: one that failed goes back, and while the network takes nothing, one at a time tries whether it does.
 struct ReplyQueue: Sendable {
@@ -62,6 +62,7 @@ struct ReplyQueue: Sendable {
     private var failureCount = 0
     private var probeTime: Duration?
     private var isDraining = false
+    private var holdsEchoes = false
 
     init(limits: Limits) {
         self.limits = limits
@@ -101,6 +102,9 @@ struct ReplyQueue: Sendable {
         return Self.maximumEchoCount / 4
     }
 
+    /// Echoes wait, though nothing else does.
+    mutating func holdEchoes(_ areHeld: Bool) { holdsEchoes = areHeld }
+
     /// Drops replies that are not to be published any more. One that is being published is not tried again.
     mutating func drop(_ ids: [Int64]) {
         for id in ids where remove(id) == nil && underWay[id] != nil { dropped.insert(id) }
@@ -122,7 +126,7 @@ struct ReplyQueue: Sendable {
             budget.spend(turn.reply)
             return turn
         }
-        guard !isHeldUp, let echo = echoes.last, budget.suffices(for: .echo) else { return nil }
+        guard !isHeldUp, !holdsEchoes, let echo = echoes.last, budget.suffices(for: .echo) else { return nil }
         echoes.removeLast()
         echoesUnderWayCount += 1
         budget.spend(echo)
@@ -137,7 +141,7 @@ struct ReplyQueue: Sendable {
         let ready = [
             short.isEmpty ? nil : budget.time(for: .short) ?? probeTime, long.isEmpty ? nil : budget.time(for: .long) ?? probeTime,
         ]
-        let echo = isHeldUp || echoes.isEmpty ? nil : budget.time(for: .echo)
+        let echo = isHeldUp || holdsEchoes || echoes.isEmpty ? nil : budget.time(for: .echo)
         return (ready + [rest, echo]).compactMap(\.self).min().map { max($0, probeTime ?? $0) }
     }
 

@@ -68,6 +68,9 @@ final class ReplyStage: Sendable {
         metrics.echoesDropped.increment(by: queue.update { $0.addEcho(reply) })
     }
 
+    /// Whether echoes wait although it is their turn.
+    func holdEchoes(_ areHeld: Bool) { queue.update { $0.holdEchoes(areHeld) } }
+
     /// These replies are not to be published any more: their clients will hear something newer.
     func drop(_ ids: [Int64]) {
         guard !ids.isEmpty else { return }

@@ -10,8 +10,16 @@ struct Batch: Sendable {
         /// No notification at all, or none that this user signed.
         case malformed
         /// Its device is not registered here, or not with that token.
-        case unknown
+        ///
+        /// - Parameters:
+        ///   - text: the identifier as its server wrote it.
+        ///   - isCertain: it was registered here, so it is no new one that its server has heard of first.
+        case unknown(DeviceIdentifier, text: String, isCertain: Bool)
         case accepted(AcceptedNotification)
+
+        var accepted: AcceptedNotification? {
+            if case .accepted(let notification) = self { notification } else { nil }
+        }
     }
 
     /// So many entries are judged in one go: some milliseconds of a processor.
@@ -27,10 +35,19 @@ struct Batch: Sendable {
     var identifiers: Set<DeviceIdentifier> { Set(entries.compactMap { $0?.identifier }) }
 
     /// In the order of the entries.
-    func judge(_ devices: [DeviceIdentifier: Device], workers: Int) async -> [Judgement] {
+    func judge(
+        known: [DeviceIdentifier: Device], removed: Set<DeviceIdentifier>, workers: Int
+    ) async -> [Judgement] {
         await Self.map(entries, workers: workers) { entry in
             guard let entry else { return .malformed }
-            guard let device = devices[entry.identifier], entry.pushTokenHash == device.pushTokenHash.description else { return .unknown }
+            let identifier = entry.identifier
+            guard let device = known[identifier] else {
+                return .unknown(identifier, text: entry.identifierText, isCertain: removed.contains(identifier))
+            }
+            guard entry.pushTokenHash == device.pushTokenHash.description else {
+                // Its server has the wrong token.
+                return .unknown(identifier, text: entry.identifierText, isCertain: true)
+            }
             guard entry.isSigned(by: device.userKey) else { return .malformed }
             return .accepted(
                 AcceptedNotification(entry.notification(for: device), digest: entry.digest, owner: entry.identifier.digest.bytes))
@@ -47,7 +64,7 @@ struct Batch: Sendable {
         await withTaskGroup(of: (Int, [Result]).self) { group in
             func add(_ index: Int) {
                 let part = elements[starts[index]..<min(starts[index] + chunkCount, elements.count)]
-                group.addTask { (index, part.map(body)) }
+                group.addTask(executorPreference: ComputingThreads.shared) { (index, part.map(body)) }
             }
             var next = min(workers, starts.count)
             for index in 0..<next { add(index) }
@@ -67,18 +84,21 @@ struct Batch: Sendable {
 struct BatchResult: Sendable, Equatable {
     /// As the server wrote them, each once, in the order of the entries.
     var unknown: [String] = []
+    /// Entries of devices that are not here, whether or not they are listed.
+    var unknownCount = 0
     var failedCount = 0
 
-    /// - Parameter reports: whether an identifier may be called unknown.
-    init(_ judgements: [Batch.Judgement], of entries: [BatchEntry?], reports: (DeviceIdentifier) -> Bool) {
+    /// - Parameter reports: whether a device that was never seen may be called unknown.
+    init(_ judgements: [Batch.Judgement], reports: (DeviceIdentifier) -> Bool) {
         var listed: Set<DeviceIdentifier> = []
-        for (judgement, entry) in zip(judgements, entries) {
+        for judgement in judgements {
             switch judgement {
             case .accepted: continue
             case .malformed: failedCount += 1
-            case .unknown:
+            case .unknown(let identifier, let text, let isCertain):
                 failedCount += 1
-                if let entry, reports(entry.identifier), listed.insert(entry.identifier).inserted { unknown.append(entry.identifierText) }
+                unknownCount += 1
+                if isCertain || reports(identifier), listed.insert(identifier).inserted { unknown.append(text) }
             }
         }
     }

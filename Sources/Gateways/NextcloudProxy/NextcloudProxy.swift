@@ -42,6 +42,8 @@ package final class NextcloudProxy: Gateway {
     private static let maximumDeviceBodyByteCount = 32 << 10
     /// A server sends one batch when it has something to say.
     private static let batchesPerMinute = 600
+    /// Entries of a batch that are judged and written together: some tens of milliseconds, for as long as which others wait for the writer.
+    private static let partCount = 1_024
     /// Entries for devices that are not here, for each address: a server forgets them when it is told, so more are spam.
     private static let unknownEntriesPerHour = 1_000
     /// A device that was removed is unknown at once for so long (Decisions 15).
@@ -194,26 +196,37 @@ package final class NextcloudProxy: Gateway {
     }
 
     private func take(_ texts: [String], from client: IPAddress) async throws -> GatewayAnswer {
-        let batch = await Batch(texts, workers: configuration.workerCount)
         let now = wallClock.now()
-        let (known, removed) = try await store.devices(batch.identifiers, removedSince: now.advanced(by: .zero - Self.removalMemory))
-        let judgements = await batch.judge(known, workers: configuration.workerCount)
-        let accepted = judgements.compactMap { judgement in
-            if case .accepted(let notification) = judgement { notification } else { nil }
+        let judgements = try await withThrowingTaskGroup(of: Void.self) { writing in
+            var judgements: [Batch.Judgement] = []
+            // One part is written while the next is judged. If that fails, the server is told so and sends the whole batch again; what was
+            // written of it is merged then.
+            for start in stride(from: 0, to: texts.count, by: Self.partCount) {
+                let part = try await judge(Array(texts[start...].prefix(Self.partCount)), at: now)
+                judgements += part
+                try await writing.next()
+                let accepted = part.compactMap(\.accepted)
+                guard !accepted.isEmpty else { continue }
+                writing.addTask { [outbox] in
+                    try await outbox.accept(accepted, repeatsSince: now.advanced(by: .zero - Self.repeatInterval), at: now)
+                }
+            }
+            try await writing.waitForAll()
+            return judgements
         }
-        if !accepted.isEmpty {
-            try await outbox.accept(accepted, repeatsSince: now.advanced(by: .zero - Self.repeatInterval), at: now)
-        }
-        let unknownCount = judgements.count { $0 == .unknown }
         let elapsed = elapsed()
         let result = limits.withLock { limits in
-            limits.unknownEntries.charge(unknownCount, to: client, at: elapsed)
-            return BatchResult(judgements, of: batch.entries) { identifier in
-                // With another token it is known, and its server has the wrong one.
-                known[identifier] != nil || removed.contains(identifier) || limits.misses.miss(identifier, at: now)
-            }
+            let result = BatchResult(judgements) { limits.misses.miss($0, at: now) }
+            limits.unknownEntries.charge(result.unknownCount, to: client, at: elapsed)
+            return result
         }
         return .json(200, #"{"unknown":\#(JSONText.array(result.unknown)),"failed":\#(result.failedCount)}"#)
+    }
+
+    private func judge(_ texts: [String], at now: Timestamp) async throws -> [Batch.Judgement] {
+        let batch = await Batch(texts, workers: configuration.workerCount)
+        let (known, removed) = try await store.devices(batch.identifiers, removedSince: now.advanced(by: .zero - Self.removalMemory))
+        return await batch.judge(known: known, removed: removed, workers: configuration.workerCount)
     }
 
     private func isSubscribed(_ request: GatewayRequest) -> Bool {
