@@ -167,13 +167,14 @@ final class Route: Sendable {
         note(.posting(plan.batches.map(\.count)))
         for batch in plan.batches {
             group.addTask {
-                await self.post(batch, attemptedAt: now)
-                self.tell(.ended(batch.count))
+                await self.post(batch, attemptedAt: now, ending: batch.count)
+                self.tell(.settled)
             }
         }
     }
 
-    private func post(_ batch: [DeliveryItem], attemptedAt: Timestamp) async {
+    /// - Parameter requestCount: notifications of the request that ends with it; nil: more of it follows.
+    private func post(_ batch: [DeliveryItem], attemptedAt: Timestamp, ending requestCount: Int?) async {
         let pushes = batch.flatMap(\.pushes)
         let first = dependencies.configuration.timeout
         let start = dependencies.time.elapsed()
@@ -190,20 +191,30 @@ final class Route: Sendable {
         case .outcomes(let outcomes, let news):
             let verdicts = Verdicts(zip(pushes, outcomes), successIsProof: successIsProof)
             note(.answered(news, verdicts, jitter: jitter(), latency: dependencies.time.elapsed() - start))
+            end(requestCount)
             if awaitsFeedback, outcomes.allSatisfy({ $0 == .sent }) {
                 keep(batch, attemptedAt: attemptedAt)
             } else {
                 await settle(zip(pushes, outcomes).map(Outbox.Attempt.init), attemptedAt: attemptedAt)
             }
         case .divide:
-            for half in planner.divide(batch, at: attemptedAt) ?? [] { await post(half, attemptedAt: attemptedAt) }
+            let parts = planner.divide(batch, at: attemptedAt) ?? []
+            for part in parts.dropLast() { await post(part, attemptedAt: attemptedAt, ending: nil) }
+            guard let last = parts.last else { return end(requestCount) }
+            await post(last, attemptedAt: attemptedAt, ending: requestCount)
         case .limit(let limit):
             note(.limited(limit))
             logger.notice("gorush takes fewer notifications at a time", metadata: ["limit": "\(limit)"])
             let attempts = pushes.map { Outbox.Attempt(push: $0, outcome: .notSent(reason: "over limit")) }
             state.withLock { $0.record(attempts.map { ($0.push, $0.outcome) }) }
+            end(requestCount)
             await settle(attempts, attemptedAt: attemptedAt)
         }
+    }
+
+    /// The next request need not wait until what gorush has said is written.
+    private func end(_ requestCount: Int?) {
+        if let requestCount { tell(.ended(requestCount)) }
     }
 
     private func keep(_ batch: [DeliveryItem], attemptedAt: Timestamp) {

@@ -23,8 +23,10 @@ struct RouteState: Sendable {
         case answered(RouteNews, Verdicts, jitter: Double, latency: Duration = .zero)
         /// gorush takes no more notifications in a request than so many.
         case limited(Int)
-        /// What became of a request with so many notifications is written down.
+        /// gorush has answered a request with so many notifications, or will not any more: another one may go out.
         case ended(Int)
+        /// What became of a request is written down.
+        case settled
         /// gorush said how it is set up, or did not.
         case probed(GorushClient.Probe)
         /// gorush's feedback judged pushes that it had taken.
@@ -58,6 +60,8 @@ struct RouteState: Sendable {
 
     /// However quiet, a route looks at its queue so often.
     static let longestPause = Duration.seconds(30)
+    /// While more is due than may go out, room for several requests is gathered for so long: each look costs a read and a commit.
+    static let gatheringTime = Duration.milliseconds(5)
     /// A database that fails is not asked without pause.
     static let storeRetryInterval = Duration.seconds(1)
     /// What a gorush says of itself changes when it is started anew; that is noticed by its absence, but not always.
@@ -85,6 +89,10 @@ struct RouteState: Sendable {
     /// Whether there is nothing to do but wait, by the last ``next(at:)``.
     private var isWaiting = false
     private var queue = Queue.mayHaveMore
+    /// Requests that were asked for last.
+    private var lookedForCount = 0
+    /// When the queue was looked at last; nil unless it had all that was asked for.
+    private var fullLook: Duration?
     private var nextExpiry = Duration.zero
     private var storeRetry = Duration.zero
     private(set) var breaker = Breaker()
@@ -101,6 +109,8 @@ struct RouteState: Sendable {
     /// Whether there has ever been a push.
     private var hasPushes = false { didSet { if !oldValue { readInstance() } } }
     private var requestsInFlight = 0
+    /// In flight, or answered while that is not written yet.
+    private var unsettledRequestCount = 0
     private(set) var window: RequestWindow
     private(set) var notificationsInFlight = 0
 
@@ -177,7 +187,11 @@ struct RouteState: Sendable {
             if paces { pause = min(pause, backlog.nextQuestion) }
             return .wait(until: pause)
         }
+        if let fullLook, requests < window.count / 4, now < fullLook + Self.gatheringTime {
+            return .wait(until: min(pause, fullLook + Self.gatheringTime))
+        }
         queue = .beingRead
+        lookedForCount = requests
         return .look(requests: requests, batch: batchCount)
     }
 
@@ -285,7 +299,7 @@ struct RouteState: Sendable {
 
     /// Until when nothing happens unless an event comes; nil while something is under way.
     func idleUntil(at now: Duration) -> Duration? {
-        guard isWaiting, requestsInFlight == 0, probing != .underWay else { return nil }
+        guard isWaiting, unsettledRequestCount == 0, probing != .underWay else { return nil }
         var copy = self
         guard case .wait(let until) = copy.next(at: now) else { return nil }
         return until
@@ -303,20 +317,23 @@ struct RouteState: Sendable {
             storeIssue = nil
             hasPushes = true
             queue = .mayHaveMore
+            fullLook = batches.count < lookedForCount ? nil : now
             for count in batches {
                 breaker.begin()
                 requestsInFlight += 1
+                unsettledRequestCount += 1
                 notificationsInFlight += count
                 backlog.posted(count)
             }
             window.posted(underWay: requestsInFlight)
         case .nothingDue(let until):
             storeIssue = nil
+            fullLook = nil
             // Unless it was woken since it looked.
             if case .beingRead = queue { queue = .quiet(until: min(until ?? .seconds(Int64.max), now + Self.longestPause)) }
             if until != nil { hasPushes = true }
             // In sync mode nothing is left that waits for the end of a surge.
-            if until == nil, requestsInFlight == 0, isSync != false { surge.end() }
+            if until == nil, unsettledRequestCount == 0, isSync != false { surge.end() }
             // Nobody goes that could find out whether it works again.
             if breaker.state != .closed, case .waiting(let probe) = probing {
                 probing = .waiting(until: min(probe, now + Self.searchInterval))
@@ -343,6 +360,8 @@ struct RouteState: Sendable {
         case .ended(let count):
             requestsInFlight -= 1
             notificationsInFlight -= count
+        case .settled:
+            unsettledRequestCount -= 1
             queue = .mayHaveMore
         case .probed(let probe):
             probed(probe, at: now)

@@ -101,17 +101,32 @@ import Testing
         #expect(route.next(at: .zero) == .look(requests: 1, batch: nil))
     }
 
+    @Test func `While more is due than may go out, room for a quarter of the requests is gathered, and not for long`() {
+        var route = started()
+        #expect(route.next(at: .zero) == .look(requests: 32, batch: nil))
+        route.handle(.posting([Int](repeating: 1, count: 32)), at: .zero)
+        for _ in 1...7 { route.handle(.ended(1), at: .zero) }
+        #expect(route.next(at: .zero) == .wait(until: RouteState.gatheringTime))
+        var patient = route
+        #expect(patient.next(at: RouteState.gatheringTime) == .look(requests: 7, batch: nil))
+        route.handle(.ended(1), at: .zero)
+        #expect(route.next(at: .zero) == .look(requests: 8, batch: nil))
+        // Fewer are due than may go out: what comes next goes at once.
+        route.handle(.posting([Int](repeating: 1, count: 7)), at: .zero)
+        #expect(route.next(at: .zero) == .look(requests: 1, batch: nil))
+    }
+
     @Test func `No more notifications are under way than are allowed, nor than half of gorush's queue for all its routes`() {
         var few = started {
             $0.batchMode = .batch; $0.maximumNotificationsInFlight = 250
         }
         #expect(few.next(at: .zero) == .look(requests: 2, batch: 100))
         few.handle(.posting([100, 100]), at: .zero)
-        #expect(few.next(at: .zero) == .look(requests: 1, batch: 100))
+        #expect(few.next(at: RouteState.gatheringTime) == .look(requests: 1, batch: 100))
         few.handle(.posting([50]), at: .zero)
         #expect(few.next(at: .zero) == .wait(until: .seconds(30)))
         few.handle(.ended(100), at: .zero)
-        #expect(few.next(at: .zero) == .look(requests: 1, batch: 100))
+        #expect(few.next(at: RouteState.gatheringTime) == .look(requests: 1, batch: 100))
 
         var small = started(instance("core: {queue_num: 60}"), routesOfEndpoint: 3)
         #expect(small.next(at: .zero) == .look(requests: 10, batch: nil))
@@ -239,6 +254,10 @@ import Testing
         #expect(route.idleUntil(at: .zero) == nil)  // a request is under way
         route.handle(.ended(1), at: .zero)
         _ = route.next(at: .zero)
+        _ = route.next(at: .zero)
+        #expect(route.idleUntil(at: .zero) == nil)  // what became of it is being written
+        route.handle(.settled, at: .zero)
+        #expect(route.next(at: .zero) == .look(requests: 32, batch: nil))
         route.handle(.nothingDue(until: nil), at: .zero)
         _ = route.next(at: .zero)
         #expect(route.idleUntil(at: .zero) == .seconds(30))
