@@ -86,7 +86,7 @@ let package = Package(
         library("KeyFiles", ["StatusCrypto"]),
         library("Envelope", ["Wire", "StatusCrypto"]),
         library("PushProtocol", ["Wire", "StatusCrypto", "Envelope", "Redaction"]),
-        library("Notifications", ["StatusCrypto", "Redaction"]),
+        library("Notifications", ["JSON", "StatusCrypto", "Redaction"]),
 
         // The neighbours: database, node, gorush.
         library("HTTPClient", ["CLibCurl", "Redaction"]),

@@ -4,6 +4,7 @@ import FoundationEssentials
 package enum JSONText {
     /// A string literal with its quotation marks. Beside what must be escaped, nothing is.
     package static func string(_ string: String) -> String {
+        guard needsEscapes(string) else { return "\"" + string + "\"" }
         var text = "\""
         for scalar in string.unicodeScalars {
             switch scalar {
@@ -26,9 +27,49 @@ package enum JSONText {
         "\"\(Data(bytes).base64EncodedString())\""
     }
 
+    /// Nearly all that is long is base64.
+    private static func needsEscapes(_ string: String) -> Bool {
+        string.utf8.contains { $0 < 0x20 || $0 == UInt8(ascii: "\"") || $0 == UInt8(ascii: "\\") }
+    }
+
     /// An array of strings.
     package static func array(_ strings: [String]) -> String {
         "[" + strings.map(string).joined(separator: ",") + "]"
+    }
+}
+
+/// An object of JSON, member by member.
+package struct JSONObjectText: Sendable {
+    /// The text so far.
+    private var text = "{"
+
+    package init() {}
+
+    /// Adds a member; none for nil.
+    package mutating func add(_ name: String, _ value: String?) {
+        if let value { add(name, text: JSONText.string(value)) }
+    }
+
+    package mutating func add(_ name: String, _ value: Int?) {
+        if let value { add(name, text: String(value)) }
+    }
+
+    package mutating func add(_ name: String, _ value: Bool) {
+        add(name, text: value ? "true" : "false")
+    }
+
+    package mutating func add(_ name: String, _ value: JSONObjectText?) {
+        if let value { add(name, text: value.ended) }
+    }
+
+    /// The whole object.
+    package var ended: String { text + "}" }
+
+    private mutating func add(_ name: String, text value: String) {
+        if text.utf8.count > 1 { text += "," }
+        text += JSONText.string(name)
+        text += ":"
+        text += value
     }
 }
 

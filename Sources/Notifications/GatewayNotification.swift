@@ -1,26 +1,26 @@
 /// What a gateway wants a phone to get: one device, and what Apple or Google are told about it.
 ///
 /// It is stored with the push that carries it, so its names are not to be changed once released.
-package struct GatewayNotification: Sendable, Hashable, Codable {
-    package enum Platform: String, Sendable, Codable, CaseIterable {
+package struct GatewayNotification: Sendable, Hashable, Decodable {
+    package enum Platform: String, Sendable, Decodable, CaseIterable {
         case ios
         case android
     }
 
     /// What an iPhone does with it: APNs' `apns-push-type`.
-    package enum Kind: String, Sendable, Codable, CaseIterable {
+    package enum Kind: String, Sendable, Decodable, CaseIterable {
         case alert
         case voip
         case background
     }
 
-    package enum Priority: String, Sendable, Codable, CaseIterable {
+    package enum Priority: String, Sendable, Decodable, CaseIterable {
         case high
         case normal
     }
 
     /// What is shown. For what is nil a phone shows nothing.
-    package struct Alert: Sendable, Hashable, Codable {
+    package struct Alert: Sendable, Hashable, Decodable {
         package var title: String?
         package var body: String?
         /// Names of texts in the app, in the user's language.

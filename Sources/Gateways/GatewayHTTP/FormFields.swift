@@ -10,10 +10,15 @@ package enum FormFields {
     /// - Returns: nil for a broken escape, text that is no UTF-8, or too many fields.
     package static func read(_ bytes: [UInt8], maximumCount: Int = Self.maximumCount) -> [(name: String, value: String)]? {
         var fields: [(name: String, value: String)] = []
-        for part in bytes.split(separator: UInt8(ascii: "&")) {
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let end = rest.firstIndex(of: UInt8(ascii: "&")) ?? rest.endIndex
+            let part = rest[..<end]
+            rest = rest[min(end + 1, rest.endIndex)...]
+            guard !part.isEmpty else { continue }
             guard fields.count < maximumCount else { return nil }
-            let halves = part.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
-            guard let name = decode(halves[0]), let value = halves.count > 1 ? decode(halves[1]) : "" else { return nil }
+            let nameEnd = part.firstIndex(of: UInt8(ascii: "=")) ?? part.endIndex
+            guard let name = decode(part[..<nameEnd]), let value = decode(part[nameEnd...].dropFirst()) else { return nil }
             fields.append((name, value))
         }
         return fields
@@ -35,16 +40,22 @@ package enum FormFields {
     private static func decode(_ bytes: ArraySlice<UInt8>) -> String? {
         var decoded: [UInt8] = []
         decoded.reserveCapacity(bytes.count)
-        var iterator = bytes.makeIterator()
-        while let byte = iterator.next() {
-            switch byte {
-            case UInt8(ascii: "+"): decoded.append(0x20)
-            case UInt8(ascii: "%"):
-                guard let high = iterator.next().flatMap(Hex.nibble), let low = iterator.next().flatMap(Hex.nibble) else { return nil }
+        var rest = bytes
+        // Runs of what stands for itself are copied at once.
+        while let index = rest.firstIndex(where: { $0 == UInt8(ascii: "%") || $0 == UInt8(ascii: "+") }) {
+            decoded += rest[..<index]
+            if rest[index] == UInt8(ascii: "+") {
+                decoded.append(0x20)
+                rest = rest[(index + 1)...]
+            } else {
+                guard rest.endIndex - index > 2, let high = Hex.nibble(rest[index + 1]), let low = Hex.nibble(rest[index + 2]) else {
+                    return nil
+                }
                 decoded.append(high << 4 | low)
-            default: decoded.append(byte)
+                rest = rest[(index + 3)...]
             }
         }
+        decoded += rest
         return String(validating: decoded, as: UTF8.self)
     }
 }

@@ -12,8 +12,7 @@ extension SQLiteStore {
         _ notifications: [AcceptedNotification], repeatsSince: Timestamp?, isDiscarded: Bool, at now: Timestamp
     ) async throws -> [Int64?] {
         // Before the writer's turn.
-        let encoder = JSONEncoder()
-        let contents = try notifications.map { isDiscarded ? nil : [UInt8](try encoder.encode($0.notification)) }
+        let contents = notifications.map { isDiscarded ? nil : Array($0.notification.json.utf8) }
         return try await queue.perform { transaction in
             try zip(notifications, contents).map { notification, content in
                 try transaction.enqueue(notification, content, repeatsSince: repeatsSince, at: now)

@@ -1,4 +1,5 @@
 package import Envelope
+import FoundationEssentials
 import GRDB
 package import NextcloudProxy
 import Notifications
@@ -12,7 +13,8 @@ extension SQLiteStore: ProxyStore {
         _ identifier: DeviceIdentifier, at now: Timestamp, _ decide: @escaping @Sendable (Device?) -> (DeviceChange, Result)
     ) async throws -> Result {
         try await queue.perform { transaction in
-            let (change, result) = decide(try transaction.database.device(identifier))
+            var keys = UserKeys()
+            let (change, result) = decide(try transaction.database.device(identifier, keys: &keys))
             switch change {
             case .none: break
             case .put(let device): try transaction.put(device)
@@ -28,8 +30,9 @@ extension SQLiteStore: ProxyStore {
         try await read { database in
             var known: [DeviceIdentifier: Device] = [:]
             var removed: Set<DeviceIdentifier> = []
+            var keys = UserKeys()
             for identifier in identifiers {
-                if let device = try database.device(identifier) {
+                if let device = try database.device(identifier, keys: &keys) {
                     known[identifier] = device
                 } else if try database.isRemoved(identifier, since: removedSince) {
                     removed.insert(identifier)
@@ -100,8 +103,21 @@ extension WriteTransaction {
     }
 }
 
+/// The keys that were read for a call: a user has several devices, and libcrypto remembers beside a key what it needs to verify.
+private struct UserKeys {
+    private var keys: [Data: RSAPublicKey] = [:]
+
+    mutating func key(stored der: [UInt8]) throws -> RSAPublicKey {
+        let name = Data(der)
+        if let key = keys[name] { return key }
+        guard let key = RSAPublicKey(stored: der) else { throw StoreError.damaged }
+        keys[name] = key
+        return key
+    }
+}
+
 extension Database {
-    fileprivate func device(_ identifier: DeviceIdentifier) throws -> Device? {
+    fileprivate func device(_ identifier: DeviceIdentifier, keys: inout UserKeys) throws -> Device? {
         try first(
             """
             SELECT user_key, push_token_hash, platform, token, topic, voip_token, voip_topic, created_at, updated_at FROM nextcloud_device
@@ -109,7 +125,7 @@ extension Database {
             """,
             identifier.digest.prefix, identifier.digest
         ) { row in
-            guard let userKey = RSAPublicKey(stored: try row.next()) else { throw StoreError.damaged }
+            let userKey = try keys.key(stored: row.next())
             let hash: Digest64 = try row.next()
             guard let platform = GatewayNotification.Platform(rawValue: try row.next()) else { throw StoreError.damaged }
             return Device(

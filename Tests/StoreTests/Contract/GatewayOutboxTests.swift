@@ -1,0 +1,37 @@
+import Notifications
+import StatusCrypto
+import Store
+import TestSupport
+import Testing
+
+/// What the outbox keeps of the gateways' notifications.
+@Suite(.safetyNet)
+struct GatewayOutboxTests {
+    /// Everything that JSON text has to escape, and what it need not.
+    private static let text = "\u{0}\u{1F} \"quoted\" \\ / \t\r\n\u{8} ü \u{1F514} \u{7F}"
+
+    static let minimal = GatewayNotification(platform: .android, token: "token", kind: .background, priority: .normal, data: [:])
+
+    static let full: GatewayNotification = {
+        var notification = GatewayNotification(
+            platform: .ios, token: text, topic: "topic", kind: .voip, priority: .high,
+            alert: .init(title: text, body: "body", titleLocalizationKey: "title key", bodyLocalizationKey: text), sound: "default",
+            data: ["subject": "AA+/==", text: text])
+        notification.badge = -3
+        notification.isContentAvailable = true
+        notification.isMutable = true
+        notification.threadID = text
+        notification.collapseID = "collapse"
+        notification.isTriedOnce = true
+        return notification
+    }()
+
+    @Test(arguments: StoreUnderTest.all, [minimal, full])
+    func `a notification is leased as it was accepted`(_ stores: StoreUnderTest, _ notification: GatewayNotification) async throws {
+        try await stores.withStore { store async throws in
+            let accepted = AcceptedNotification(notification, digest: Digest32(), owner: [])
+            _ = try await store.enqueue([accepted], repeatsSince: nil, isDiscarded: false, at: start)
+            #expect(try await store.duePushes(route: "", at: start, limit: 2).map(\.notification) == [notification])
+        }
+    }
+}
