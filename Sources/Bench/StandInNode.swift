@@ -1,4 +1,5 @@
 import Envelope
+import Foundation
 import Relay
 import Synchronization
 import TestSupport
@@ -7,7 +8,7 @@ import TestSupport
 /// server that is measured. Connections and answers are as its kind of node has them (WAKU_REST.md §0, §1.2).
 final class StandInNode: Sendable {
     enum Kind: String, CaseIterable {
-        /// Takes one POST at a time, and closes each connection.
+        /// Takes one POST at a time, each for as long as ``publishingTime``, and closes each connection.
         case nwaku
         /// Takes several at a time, over connections that it keeps.
         case goWaku = "go-waku"
@@ -15,8 +16,9 @@ final class StandInNode: Sendable {
         fileprivate var success: String { self == .nwaku ? "OK" : "true" }
     }
 
-    /// As many as are given out at once.
-    private static let maximumBatchCount = 500
+    /// How long an nwaku hears nobody else while it publishes. No measure of a real one: so long that the node is what bounds the rate, and
+    /// not the processors, which the server, the stand-in and gorush share.
+    private static let publishingTime = Duration.milliseconds(2)
     private static let health = #"{"nodeHealth":"READY","protocolsHealth":[{"Relay":"READY"}]}"#
 
     private struct State {
@@ -27,6 +29,8 @@ final class StandInNode: Sendable {
 
     let kind: Kind
     private let state = Mutex(State())
+    /// Held while an nwaku publishes.
+    private let publishing = Mutex(())
 
     init(_ kind: Kind) {
         self.kind = kind
@@ -57,14 +61,14 @@ final class StandInNode: Sendable {
 
     private func answer(_ request: String) -> String {
         if request.hasPrefix("POST /relay/v1/messages") {
+            if kind == .nwaku { publishing.withLock { _ in Thread.sleep(forTimeInterval: Self.publishingTime.seconds) } }
             state.withLock { $0.publishedCount += 1 }
             return kind.success
         }
         if request.hasPrefix("GET /relay/v1/messages") {
             let taken = state.withLock { state in
-                let taken = Array(state.waiting.prefix(Self.maximumBatchCount))
-                state.waiting.removeFirst(taken.count)
-                return taken
+                defer { state.waiting = [] }
+                return state.waiting
             }
             return "[" + taken.joined(separator: ",") + "]"
         }
