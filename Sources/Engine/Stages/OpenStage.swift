@@ -12,8 +12,7 @@ import Wire
 /// A message on a query topic whose key is not derived yet waits in the journal, while the 13 ms derivations are done one after another in
 /// a lane of their own; nobody else waits for them.
 final class OpenStage: Sendable {
-    /// Messages a worker takes at once: enough to save on hand-overs, which take a hundredth of opening one; few enough to keep all cores
-    /// busy to the end of a burst.
+    /// Messages a worker takes at once: few enough to keep all cores busy to the end of a burst.
     private static let batchCount = 4
     private let opener: Opener
     private let keys: TopicKeys
