@@ -38,8 +38,9 @@ import Testing
         let lines = report().table.split(separator: "\n")
         #expect(lines[0].contains("a processor, 2 cores"))
         #expect(
-            lines.contains { $0.contains("fast enough") && $0.contains("0.85") && $0.contains("0.80 … 0.90") && $0.contains("≥ 0.80, met") }
-        )
+            lines.contains {
+                $0.contains("fast enough") && $0.contains("0.85") && $0.contains("0.80 … 0.90") && $0.contains("≥ 0.80, met")
+            })
         #expect(lines.contains { $0.contains("too slow") && $0.contains("25.0") && $0.contains("≤ 20.0, NOT met") })
     }
 }

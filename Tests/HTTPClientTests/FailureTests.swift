@@ -10,7 +10,8 @@ import Testing
     @Test(
         "What is no http URL is refused before anything is sent",
         arguments: [
-            "", "gorush", "/api/push", "ftp://127.0.0.1/", "file:///etc/passwd", "http://", "http://a b/", "http://a/\r\nX: y", "http://ä/",
+            "", "gorush", "/api/push", "ftp://127.0.0.1/", "file:///etc/passwd", "http://", "http://a b/", "http://a/\r\nX: y",
+            "http://ä/",
         ])
     func invalidURL(url: String) async {
         let error = await failure(client, .to(url))

@@ -22,8 +22,8 @@ package struct GorushField: Sendable {
         self.isVisible = isVisible
     }
 
-    /// What can be set. The rest is delivery's own (`tokens`, `notif_id`, `collapse_id` …), does something else than it seems to (`topic`,
-    /// `sound` and `image` of Android), or belongs to no message (`event` …).
+    /// What can be set. The rest is delivery's own (`tokens`, `notif_id`, `collapse_id` …), does something else than it seems to
+    /// (`topic`, `sound` and `image` of Android), or belongs to no message (`event` …).
     package static func all(of platform: GorushPlatform) -> [GorushField] {
         switch platform {
         case .ios: ios

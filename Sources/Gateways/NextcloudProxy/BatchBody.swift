@@ -1,6 +1,7 @@
 import GatewayHTTP
 
-/// The entries of `POST /notifications`, not looked at: `notifications[N]=…` and `notifications[]=…` in a form (GATEWAY_PROTOCOLS.md §2.4).
+/// The entries of `POST /notifications`, not looked at: `notifications[N]=…` and `notifications[]=…` in a form
+/// (GATEWAY_PROTOCOLS.md §2.4).
 enum BatchBody {
     static let maximumByteCount = 16 << 20
     static let maximumEntryCount = 10_000
