@@ -2,12 +2,17 @@ import DequeModule
 
 /// A queue between two stages: any number of senders and takers, first in, first out, taken in batches.
 ///
-/// A batch is what has gathered since the taker last asked, so it grows by itself under load: that is what makes one commit serve many.
+/// A batch is what has gathered since the taker last asked, so it grows by itself when the taker is slow. Where it is quick, and each
+/// batch has its price, it can be told to let some gather (``gather(atLeast:)``).
 /// The queue is unbounded; what may be under way at all is bounded where it enters, by a ``ConcurrencyLimiter``.
 package final class BatchQueue<Element: Sendable>: Sendable {
     private struct State: Sendable {
         var elements: Deque<Element> = []
+        /// Fewer are not given out.
+        var minimumCount = 1
         var isFinished = false
+
+        var isReady: Bool { isFinished || elements.count >= minimumCount }
 
         /// Moves elements out, one by one: copying a slice would retain and release each of their parts.
         mutating func take(_ maximumCount: Int) -> [Element] {
@@ -34,11 +39,13 @@ package final class BatchQueue<Element: Sendable>: Sendable {
 
     /// The next batch, 1 to `maximumCount` elements; nil when the queue is finished and empty, or the task is cancelled.
     package func next(maximumCount: Int) async -> [Element]? {
-        let batch = await state.wait { state -> [Element]? in
-            let batch = state.take(maximumCount)
-            return batch.isEmpty && !state.isFinished ? nil : batch
-        }
+        let batch = await state.wait { $0.isReady ? $0.take(maximumCount) : nil }
         return batch.flatMap { $0.isEmpty ? nil : $0 }
+    }
+
+    /// Lets so many elements gather, 1 or more, before any is given out. Whoever asks for more than one knows that they are coming.
+    package func gather(atLeast count: Int) {
+        state.update { $0.minimumCount = count }
     }
 
     /// Lets no more elements in; takers get what is left, then nil.

@@ -34,10 +34,14 @@ package final class Monitor<State: Sendable>: Sendable {
         let (result, resumptions) = content.withLock { content in
             let result = change(&content.state)
             var resumptions: [@Sendable () -> Void] = []
-            content.waiters.removeAll { waiter in
-                guard let resume = waiter.attempt(&content.state) else { return false }
-                resumptions.append(resume)
-                return true
+            var index = 0
+            while index < content.waiters.count {
+                if let resume = content.waiters[index].attempt(&content.state) {
+                    resumptions.append(resume)
+                    content.waiters.remove(at: index)
+                } else {
+                    index += 1
+                }
             }
             return (result, resumptions)
         }

@@ -72,6 +72,9 @@ package final class Engine: Service, EnvelopeReceiver {
     package static let maximumPayloadByteCount = 1 << 20
     /// Between two looks for what is too old to be kept.
     private static let pruneInterval = Duration.seconds(60)
+    /// Messages and marks that a transaction has at least while a backlog is opened, of which there are as many: alone, one costs the
+    /// processors half as much again as in such company.
+    private static let transactionCount = OpeningQueue.backlogCount
     /// How long an operator is told that messages were refused.
     private static let overloadMemory = Duration.seconds(60)
 
@@ -93,7 +96,7 @@ package final class Engine: Service, EnvelopeReceiver {
     private let directory: TopicDirectory
     private let topicKeys: TopicKeys
     private let transport: any MessageTransport
-    private let opening = OpeningQueue()
+    private let opening: OpeningQueue
     private let deciding = BatchQueue<CommitStage.Work>()
     private let openStage: OpenStage
     private let commitStage: CommitStage
@@ -120,6 +123,7 @@ package final class Engine: Service, EnvelopeReceiver {
         time = SteadyTime(clock: clock, start: wallClock.now())
         storeHealth = StoreHealth(time: time, logger: logger)
         intake = Intake(limits: .init(count: configuration.maximumIntakeCount, byteCount: configuration.maximumIntakeByteCount))
+        opening = OpeningQueue { [deciding] isBacklog in deciding.gather(atLeast: isBacklog ? Self.transactionCount : 1) }
         topicKeys = TopicKeys(store: store, derive: configuration.deriveTopicKey)
         echoStage = configuration.echoesReplies ? EchoStage(clock: clock, metrics: metrics) : nil
         openStage = OpenStage(
@@ -248,7 +252,7 @@ package final class Engine: Service, EnvelopeReceiver {
 
     private func admit(_ envelopes: [WakuEnvelope], _ origin: EnvelopeOrigin) throws(Overload) -> Intake.Reservation {
         do {
-            return try intake.admit(payloads: envelopes.map(\.message.payload.count), origin: origin)
+            return try intake.admit(payloads: envelopes.map { $0.message.payload.count }, origin: origin)
         } catch {
             metrics.count(error, shed: envelopes.count)
             if error != .history { lastOverload.withLock { [time] in $0 = (time.elapsed(), error) } }

@@ -36,6 +36,32 @@ import Testing
         #expect(taken.sorted() == Array(0..<1_000))
     }
 
+    @Test func `where elements gather, fewer are not given out, unless no more can come`() async {
+        let queue = BatchQueue<Int>()
+        /// What a taker gets who does not wait.
+        func take() async -> [Int]? {
+            let taking = Task { await queue.next(maximumCount: 10) }
+            taking.cancel()
+            return await taking.value
+        }
+        queue.gather(atLeast: 3)
+        queue.send([1, 2])
+        #expect(await take() == nil)
+        queue.send(3)
+        #expect(await take() == [1, 2, 3])
+        queue.send(4)
+        #expect(await take() == nil)
+        let waiting = Task { await queue.next(maximumCount: 10) }
+        queue.gather(atLeast: 1)
+        #expect(await waiting.value == [4])
+        queue.gather(atLeast: 3)
+        queue.send(5)
+        #expect(await take() == nil)
+        queue.finish()
+        #expect(await take() == [5])
+        #expect(await take() == nil)
+    }
+
     @Test func `finished, the rest is taken, then nothing, and nothing more gets in`() async {
         let queue = BatchQueue<Int>()
         let waiting = Task { await queue.next(maximumCount: 1) }

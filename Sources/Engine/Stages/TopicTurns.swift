@@ -15,16 +15,20 @@ struct TopicTurns<Message: Sendable>: Sendable {
     private var turns: Deque<String> = []
     private var junkTurns: Deque<String> = []
     private var turnsSinceJunk = 0
+    /// Messages that wait.
+    private(set) var count = 0
     /// In a row, by topic.
     private var failureCounts: [String: Int] = [:]
 
     mutating func add(_ message: Message, on topic: String) {
         waiting[topic, default: []].append(message)
+        count += 1
         if waiting[topic]?.count == 1 { queueUp(topic) }
     }
 
     mutating func next() -> Message? {
         guard let topic = nextTopic(), let message = waiting[topic]?.popFirst() else { return nil }
+        count -= 1
         if waiting[topic]?.isEmpty == true { waiting[topic] = nil } else { queueUp(topic) }
         return message
     }
