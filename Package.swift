@@ -131,16 +131,16 @@ let package = Package(
         library(
             "Delivery",
             [
-                "Concurrency", "Store", "Notifications", "PushProtocol", "Envelope", "StatusCrypto", "Wire", "HTTPClient", "Redaction",
-                logging, metrics, serviceLifecycle, yams,
+                "Concurrency", "JSON", "Store", "Notifications", "PushProtocol", "Envelope", "StatusCrypto", "Wire", "HTTPClient",
+                "Redaction", logging, metrics, serviceLifecycle, yams,
             ]),
         library(
             "Daemon",
             [
                 "Engine", "Delivery", "GatewayServer", "GatewayHTTP", "NextcloudProxy", "NextcloudOrigin", "SoftphonePNM", "Notifications",
-                "RSA", "Relay", "Transport", "MessageBus", "WakuREST", "SQLiteStore", "Store", "HTTPClient", "PushProtocol", "Envelope",
-                "KeyFiles", "StatusCrypto", "SettingsSources", "BuildInfo", "Redaction", hummingbird, logging, metrics, serviceLifecycle,
-                unixSignals, yams,
+                "RSA", "JSON", "Relay", "Transport", "MessageBus", "WakuREST", "SQLiteStore", "Store", "HTTPClient", "PushProtocol",
+                "Envelope", "KeyFiles", "StatusCrypto", "SettingsSources", "BuildInfo", "Redaction", hummingbird, logging, metrics,
+                serviceLifecycle, unixSignals, yams,
             ]),
 
         // The client side: the only public API.
@@ -244,8 +244,9 @@ let package = Package(
         tests(
             "Delivery",
             [
-                "Delivery", "Daemon", "SoftphonePNM", "Concurrency", "Engine", "Transport", "SQLiteStore", "Store", "Notifications",
-                "PushProtocol", "HTTPClient", "Envelope", "StatusCrypto", "Wire", "SettingsSources", grdb, logging, serviceLifecycle, yams,
+                "Delivery", "Daemon", "SoftphonePNM", "Concurrency", "JSON", "Engine", "Transport", "SQLiteStore", "Store",
+                "Notifications", "PushProtocol", "HTTPClient", "Envelope", "StatusCrypto", "Wire", "SettingsSources", grdb, logging,
+                serviceLifecycle, yams,
             ]),
         tests(
             "Engine",

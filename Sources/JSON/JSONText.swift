@@ -5,21 +5,7 @@ package enum JSONText {
     /// A string literal with its quotation marks. Beside what must be escaped, nothing is.
     package static func string(_ string: String) -> String {
         guard needsEscapes(string) else { return "\"" + string + "\"" }
-        var text = "\""
-        for scalar in string.unicodeScalars {
-            switch scalar {
-            case "\"": text += "\\\""
-            case "\\": text += "\\\\"
-            case "\n": text += "\\n"
-            case "\r": text += "\\r"
-            case "\t": text += "\\t"
-            case "\0"..<" ":
-                let digits = String(scalar.value, radix: 16)
-                text += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
-            default: text.unicodeScalars.append(scalar)
-            }
-        }
-        return text + "\""
+        return JSON.text(string).text
     }
 
     /// A string literal with bytes in standard base64 with padding (WAKU_REST.md §0).
@@ -35,41 +21,6 @@ package enum JSONText {
     /// An array of strings.
     package static func array(_ strings: [String]) -> String {
         "[" + strings.map(string).joined(separator: ",") + "]"
-    }
-}
-
-/// An object of JSON, member by member.
-package struct JSONObjectText: Sendable {
-    /// The text so far.
-    private var text = "{"
-
-    package init() {}
-
-    /// Adds a member; none for nil.
-    package mutating func add(_ name: String, _ value: String?) {
-        if let value { add(name, text: JSONText.string(value)) }
-    }
-
-    package mutating func add(_ name: String, _ value: Int?) {
-        if let value { add(name, text: String(value)) }
-    }
-
-    package mutating func add(_ name: String, _ value: Bool) {
-        add(name, text: value ? "true" : "false")
-    }
-
-    package mutating func add(_ name: String, _ value: JSONObjectText?) {
-        if let value { add(name, text: value.ended) }
-    }
-
-    /// The whole object.
-    package var ended: String { text + "}" }
-
-    private mutating func add(_ name: String, text value: String) {
-        if text.utf8.count > 1 { text += "," }
-        text += JSONText.string(name)
-        text += ":"
-        text += value
     }
 }
 

@@ -3,34 +3,26 @@ import JSON
 extension GatewayNotification {
     /// What `init(from:)` reads. Written by hand: `JSONEncoder` takes nearly as long as the signature of a notification.
     package var json: String {
-        var object = JSONObjectText()
-        object.add("platform", platform.rawValue)
-        object.add("token", token)
-        object.add("topic", topic)
-        object.add("kind", kind.rawValue)
-        object.add("priority", priority.rawValue)
-        object.add("alert", alert?.json)
-        object.add("sound", sound)
-        object.add("badge", badge)
-        object.add("isContentAvailable", isContentAvailable)
-        object.add("isMutable", isMutable)
-        object.add("threadID", threadID)
-        object.add("collapseID", collapseID)
-        object.add("isTriedOnce", isTriedOnce)
-        var members = JSONObjectText()
-        for (name, value) in data { members.add(name, value) }
-        object.add("data", members)
-        return object.ended
+        var members: [String: JSON] = [
+            "platform": .text(platform.rawValue), "token": .text(token), "kind": .text(kind.rawValue),
+            "priority": .text(priority.rawValue), "isContentAvailable": .flag(isContentAvailable), "isMutable": .flag(isMutable),
+            "isTriedOnce": .flag(isTriedOnce), "data": .object(data.mapValues(JSON.text)),
+        ]
+        members["topic"] = topic.map(JSON.text)
+        members["alert"] = alert.map(\.json)
+        members["sound"] = sound.map(JSON.text)
+        members["badge"] = badge.map { .number(Int64($0)) }
+        members["threadID"] = threadID.map(JSON.text)
+        members["collapseID"] = collapseID.map(JSON.text)
+        return JSON.object(members).text
     }
 }
 
 extension GatewayNotification.Alert {
-    fileprivate var json: JSONObjectText {
-        var object = JSONObjectText()
-        object.add("title", title)
-        object.add("body", body)
-        object.add("titleLocalizationKey", titleLocalizationKey)
-        object.add("bodyLocalizationKey", bodyLocalizationKey)
-        return object
+    fileprivate var json: JSON {
+        let members = [
+            "title": title, "body": body, "titleLocalizationKey": titleLocalizationKey, "bodyLocalizationKey": bodyLocalizationKey,
+        ]
+        return .object(members.compactMapValues { $0.map(JSON.text) })
     }
 }

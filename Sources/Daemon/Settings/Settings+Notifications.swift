@@ -1,4 +1,5 @@
 import Delivery
+import JSON
 
 /// The settings `gorush.texts`, `gorush.locKeys`, `gorush.ios` and `gorush.android`, which each route can have as well: what is merged into
 /// each notification.

@@ -1,3 +1,5 @@
+import JSON
+
 /// A platform as gorush numbers it.
 package enum GorushPlatform: Int, Sendable {
     case ios = 1

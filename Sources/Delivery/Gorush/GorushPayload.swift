@@ -1,3 +1,4 @@
+import JSON
 import PushProtocol
 
 /// An upper bound for the payload that reaches APNs or FCM. It need not be exact, for ciphertexts are far below the limit or far above.

@@ -1,3 +1,5 @@
+package import JSON
+
 /// What every notification of a platform has in common: an operator's settings `gorush.ios` and `gorush.android`.
 package struct NotificationTemplate: Sendable, Hashable {
     package var texts = PushTexts()
