@@ -86,6 +86,21 @@ import Wire
         #expect(actions.allSatisfy { !$0.hasFoundMissed })
     }
 
+    @Test mutating func `what a page was missing is asked for when the node gives again, however long it did not`() throws {
+        try start()
+        world.advance(by: .seconds(60))
+        let evicted = world.archive(.seconds(30), number: 1)
+        history.note(.rested, at: world.now)
+        history.note(try world.carryOut(history.action.work), at: world.now)
+        history.note(.interrupted, at: world.now)
+        history.note(.rested, at: world.now)
+        history.note(.gap, at: world.now)
+        guard case .ask(let query) = history.action.work else { Issue.record("\(history.action)"); return }
+        #expect(query.hashes.count == 1)
+        try world.run(&history)
+        #expect(world.accepted == [evicted])
+    }
+
     @Test mutating func `what was taken before the node stopped giving is recorded all the same`() throws {
         world.archive(.seconds(30), number: 1)
         history.note(.loaded(ago(.seconds(1_000))), at: world.now)

@@ -16,7 +16,7 @@ final class OpeningQueue: Sendable {
     private let state = Monitor(State())
     private let onBacklog: @Sendable (_ isBacklog: Bool) -> Void
 
-    /// - Parameter onBacklog: called when ``backlogCount`` messages wait, and when fewer do again; under the queue's lock, so in this order.
+    /// - Parameter onBacklog: called when ``backlogCount`` messages wait, and when fewer do again; under the queue's lock, in this order.
     init(onBacklog: @escaping @Sendable (_ isBacklog: Bool) -> Void) {
         self.onBacklog = onBacklog
     }

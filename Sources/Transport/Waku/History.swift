@@ -169,6 +169,8 @@ struct History {
             checkpoint = stored
             openGapCount > 0 ? begin(at: now) : next(.rest, after: nil)
         case .rested:
+            // What is missing of a page stays to be asked for, whoever rests meanwhile.
+            guard step.work == .rest else { break }
             if pass == nil {
                 beginReviewIfDue()
                 begin(at: now)
