@@ -14,6 +14,8 @@ package struct IPAddress: Hashable, Sendable {
     package init?(_ text: some StringProtocol) {
         var text = String(text)
         if text.hasPrefix("["), text.hasSuffix("]") { text = String(text.dropFirst().dropLast()) }
+        // For C the text would end there.
+        guard !text.utf8.contains(0) else { return nil }
         var four = in_addr()
         var six = in6_addr()
         if unsafe inet_pton(AF_INET, text, &four) == 1 {

@@ -44,6 +44,11 @@ extension JSON {
     /// A string literal: nothing is escaped but what must be.
     static func write(_ text: String, to bytes: inout [UInt8]) {
         bytes.append(UInt8(ascii: "\""))
+        // Nearly all that is long is base64.
+        guard needsEscapes(text) else {
+            bytes += text.utf8
+            return bytes.append(UInt8(ascii: "\""))
+        }
         for byte in text.utf8 {
             switch byte {
             case UInt8(ascii: "\""), UInt8(ascii: "\\"): bytes += [UInt8(ascii: "\\"), byte]
@@ -57,11 +62,19 @@ extension JSON {
         bytes.append(UInt8(ascii: "\""))
     }
 
-    /// The text of it.
-    package var text: String {
+    private static func needsEscapes(_ text: String) -> Bool {
+        let bytes = text.utf8Span.span
+        for index in bytes.indices where bytes[index] < 0x20 || bytes[index] == UInt8(ascii: "\"") || bytes[index] == UInt8(ascii: "\\") {
+            return true
+        }
+        return false
+    }
+
+    /// The text of it in UTF-8.
+    package var bytes: [UInt8] {
         var bytes: [UInt8] = []
         write(to: &bytes)
-        return String(decoding: bytes, as: UTF8.self)
+        return bytes
     }
 }
 

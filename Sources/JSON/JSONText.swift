@@ -3,19 +3,11 @@ import FoundationEssentials
 /// Writes the pieces of JSON text; the few objects of ours are put together by hand.
 package enum JSONText {
     /// A string literal with its quotation marks. Beside what must be escaped, nothing is.
-    package static func string(_ string: String) -> String {
-        guard needsEscapes(string) else { return "\"" + string + "\"" }
-        return JSON.text(string).text
-    }
+    package static func string(_ string: String) -> String { String(decoding: JSON.text(string).bytes, as: UTF8.self) }
 
     /// A string literal with bytes in standard base64 with padding (WAKU_REST.md §0).
     package static func base64(_ bytes: [UInt8]) -> String {
         "\"\(Data(bytes).base64EncodedString())\""
-    }
-
-    /// Nearly all that is long is base64.
-    private static func needsEscapes(_ string: String) -> Bool {
-        string.utf8.contains { $0 < 0x20 || $0 == UInt8(ascii: "\"") || $0 == UInt8(ascii: "\\") }
     }
 
     /// An array of strings.

@@ -2,7 +2,7 @@ import JSON
 
 extension GatewayNotification {
     /// What `init(from:)` reads. Written by hand: `JSONEncoder` takes nearly as long as the signature of a notification.
-    package var json: String {
+    package var json: [UInt8] {
         var members: [String: JSON] = [
             "platform": .text(platform.rawValue), "token": .text(token), "kind": .text(kind.rawValue),
             "priority": .text(priority.rawValue), "isContentAvailable": .flag(isContentAvailable), "isMutable": .flag(isMutable),
@@ -14,7 +14,7 @@ extension GatewayNotification {
         members["badge"] = badge.map { .number(Int64($0)) }
         members["threadID"] = threadID.map(JSON.text)
         members["collapseID"] = collapseID.map(JSON.text)
-        return JSON.object(members).text
+        return JSON.object(members).bytes
     }
 }
 

@@ -1,3 +1,4 @@
 import Redaction
 
 extension GatewayNotification: HoldsSecret {}
+extension AcceptedNotification: HoldsSecret {}

@@ -13,6 +13,7 @@ package final class SQLiteStore: PushStore {
     let pool: DatabasePool
     let queue: WriteQueue
     let outbox: OutboxMemory
+    let userKeys = UserKeys()
     /// nil when opened for reading only.
     private let checkpointer: Checkpointer?
     private let logger: Logger

@@ -10,15 +10,22 @@ package enum FormFields {
     /// - Returns: nil for a broken escape, text that is no UTF-8, or too many fields.
     package static func read(_ bytes: [UInt8], maximumCount: Int = Self.maximumCount) -> [(name: String, value: String)]? {
         var fields: [(name: String, value: String)] = []
-        var rest = bytes[...]
-        while !rest.isEmpty {
-            let end = rest.firstIndex(of: UInt8(ascii: "&")) ?? rest.endIndex
-            let part = rest[..<end]
-            rest = rest[min(end + 1, rest.endIndex)...]
-            guard !part.isEmpty else { continue }
+        let text = bytes.span
+        var start = 0
+        while start < text.count {
+            var nameEnd: Int?
+            var end = start
+            while end < text.count, text[end] != UInt8(ascii: "&") {
+                if nameEnd == nil, text[end] == UInt8(ascii: "=") { nameEnd = end }
+                end += 1
+            }
+            defer { start = end + 1 }
+            guard end > start else { continue }
             guard fields.count < maximumCount else { return nil }
-            let nameEnd = part.firstIndex(of: UInt8(ascii: "=")) ?? part.endIndex
-            guard let name = decode(part[..<nameEnd]), let value = decode(part[nameEnd...].dropFirst()) else { return nil }
+            let valueStart = nameEnd.map { $0 + 1 } ?? end
+            guard let name = decode(text.extracting(start..<(nameEnd ?? end))), let value = decode(text.extracting(valueStart..<end)) else {
+                return nil
+            }
             fields.append((name, value))
         }
         return fields
@@ -37,25 +44,24 @@ package enum FormFields {
         return String(decoding: encoded, as: UTF8.self)
     }
 
-    private static func decode(_ bytes: ArraySlice<UInt8>) -> String? {
-        var decoded: [UInt8] = []
-        decoded.reserveCapacity(bytes.count)
-        var rest = bytes
-        // Runs of what stands for itself are copied at once.
-        while let index = rest.firstIndex(where: { $0 == UInt8(ascii: "%") || $0 == UInt8(ascii: "+") }) {
-            decoded += rest[..<index]
-            if rest[index] == UInt8(ascii: "+") {
-                decoded.append(0x20)
-                rest = rest[(index + 1)...]
-            } else {
-                guard rest.endIndex - index > 2, let high = Hex.nibble(rest[index + 1]), let low = Hex.nibble(rest[index + 2]) else {
-                    return nil
+    /// - Returns: nil for a broken escape, or text that is no UTF-8.
+    private static func decode(_ encoded: Span<UInt8>) -> String? {
+        var isBroken = false
+        let decoded = [UInt8](capacity: encoded.count) { decoded in
+            var index = 0
+            while index < encoded.count {
+                switch encoded[index] {
+                case UInt8(ascii: "+"): decoded.append(0x20)
+                case UInt8(ascii: "%"):
+                    guard encoded.count - index > 2, let high = Hex.nibble(encoded[index + 1]), let low = Hex.nibble(encoded[index + 2])
+                    else { return isBroken = true }
+                    decoded.append(high << 4 | low)
+                    index += 2
+                default: decoded.append(encoded[index])
                 }
-                decoded.append(high << 4 | low)
-                rest = rest[(index + 3)...]
+                index += 1
             }
         }
-        decoded += rest
-        return String(validating: decoded, as: UTF8.self)
+        return isBroken ? nil : String(validating: decoded, as: UTF8.self)
     }
 }

@@ -1,9 +1,8 @@
-import Concurrency
 import GatewayHTTP
 import Notifications
 import StatusCrypto
 
-/// Judges the entries of one request, each on its own (GATEWAY_PROTOCOLS.md §2.4).
+/// Judges entries of a request, each on its own (GATEWAY_PROTOCOLS.md §2.4).
 struct Batch: Sendable {
     /// What became of an entry.
     enum Judgement: Sendable, Equatable {
@@ -22,23 +21,16 @@ struct Batch: Sendable {
         }
     }
 
-    /// So many entries are judged in one go: some milliseconds of a processor.
-    private static let chunkCount = 128
-
     /// nil where an entry cannot be read.
     let entries: [BatchEntry?]
 
-    init(_ texts: [String], workers: Int) async {
-        entries = await Self.map(texts, workers: workers) { BatchEntry($0) }
-    }
+    init(_ texts: some Sequence<String>) { entries = texts.map { BatchEntry($0) } }
 
     var identifiers: Set<DeviceIdentifier> { Set(entries.compactMap { $0?.identifier }) }
 
     /// In the order of the entries.
-    func judge(
-        known: [DeviceIdentifier: Device], removed: Set<DeviceIdentifier>, workers: Int
-    ) async -> [Judgement] {
-        await Self.map(entries, workers: workers) { entry in
+    func judge(known: [DeviceIdentifier: Device], removed: Set<DeviceIdentifier>) -> [Judgement] {
+        entries.map { entry in
             guard let entry else { return .malformed }
             let identifier = entry.identifier
             guard let device = known[identifier] else {
@@ -53,44 +45,22 @@ struct Batch: Sendable {
                 AcceptedNotification(entry.notification(for: device), digest: entry.digest, owner: entry.identifier.digest.bytes))
         }
     }
-
-    /// Computes with so many workers at a time.
-    private static func map<Element: Sendable, Result: Sendable>(
-        _ elements: [Element], workers: Int, _ body: @escaping @Sendable (Element) -> Result
-    ) async -> [Result] {
-        guard elements.count > chunkCount else { return elements.map(body) }
-        let starts = Array(stride(from: 0, to: elements.count, by: chunkCount))
-        var chunks = [[Result]](repeating: [], count: starts.count)
-        await withTaskGroup(of: (Int, [Result]).self) { group in
-            func add(_ index: Int) {
-                let part = elements[starts[index]..<min(starts[index] + chunkCount, elements.count)]
-                group.addTask(executorPreference: ComputingThreads.shared) { (index, part.map(body)) }
-            }
-            var next = min(workers, starts.count)
-            for index in 0..<next { add(index) }
-            for await (index, results) in group {
-                chunks[index] = results
-                if next < starts.count {
-                    add(next)
-                    next += 1
-                }
-            }
-        }
-        return chunks.flatMap { $0 }
-    }
 }
 
 /// What a server is told: it deletes what is unknown, so nothing is listed that may not be.
-struct BatchResult: Sendable, Equatable {
+struct BatchResult: Sendable {
     /// As the server wrote them, each once, in the order of the entries.
     var unknown: [String] = []
     /// Entries of devices that are not here, whether or not they are listed.
     var unknownCount = 0
     var failedCount = 0
 
-    /// - Parameter reports: whether a device that was never seen may be called unknown.
-    init(_ judgements: [Batch.Judgement], reports: (DeviceIdentifier) -> Bool) {
-        var listed: Set<DeviceIdentifier> = []
+    private var listed: Set<DeviceIdentifier> = []
+
+    /// - Parameters:
+    ///   - judgements: of the next entries.
+    ///   - reports: whether a device that was never seen may be called unknown.
+    mutating func add(_ judgements: [Batch.Judgement], reports: (DeviceIdentifier) -> Bool) {
         for judgement in judgements {
             switch judgement {
             case .accepted: continue

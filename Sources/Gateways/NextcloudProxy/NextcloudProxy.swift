@@ -42,8 +42,8 @@ package final class NextcloudProxy: Gateway {
     private static let maximumDeviceBodyByteCount = 32 << 10
     /// A server sends one batch when it has something to say.
     private static let batchesPerMinute = 600
-    /// Entries of a batch that are judged and written together: some tens of milliseconds, for as long as which others wait for the writer.
-    private static let partCount = 1_024
+    /// Entries of a batch that are judged in one go: some tens of milliseconds of a processor.
+    private static let partCount = 256
     /// Entries for devices that are not here, for each address: a server forgets them when it is told, so more are spam.
     private static let unknownEntriesPerHour = 1_000
     /// A device that was removed is unknown at once for so long (Decisions 15).
@@ -197,36 +197,64 @@ package final class NextcloudProxy: Gateway {
 
     private func take(_ texts: [String], from client: IPAddress) async throws -> GatewayAnswer {
         let now = wallClock.now()
-        let judgements = try await withThrowingTaskGroup(of: Void.self) { writing in
-            var judgements: [Batch.Judgement] = []
-            // One part is written while the next is judged. If that fails, the server is told so and sends the whole batch again; what was
-            // written of it is merged then.
-            for start in stride(from: 0, to: texts.count, by: Self.partCount) {
-                let part = try await judge(Array(texts[start...].prefix(Self.partCount)), at: now)
-                judgements += part
-                try await writing.next()
-                let accepted = part.compactMap(\.accepted)
-                guard !accepted.isEmpty else { continue }
-                writing.addTask { [outbox] in
-                    try await outbox.accept(accepted, repeatsSince: now.advanced(by: .zero - Self.repeatInterval), at: now)
-                }
-            }
-            try await writing.waitForAll()
-            return judgements
-        }
+        let result = try await judgeAndWrite(texts, at: now)
         let elapsed = elapsed()
-        let result = limits.withLock { limits in
-            let result = BatchResult(judgements) { limits.misses.miss($0, at: now) }
-            limits.unknownEntries.charge(result.unknownCount, to: client, at: elapsed)
-            return result
-        }
+        limits.withLock { $0.unknownEntries.charge(result.unknownCount, to: client, at: elapsed) }
         return .json(200, #"{"unknown":\#(JSONText.array(result.unknown)),"failed":\#(result.failedCount)}"#)
     }
 
-    private func judge(_ texts: [String], at now: Timestamp) async throws -> [Batch.Judgement] {
-        let batch = await Batch(texts, workers: configuration.workerCount)
+    private enum Step: Sendable {
+        case judged(part: Int, [Batch.Judgement])
+        case written
+    }
+
+    /// Judges a batch part by part, as many at a time as there are processors and one that waits for the store, and writes in order what is
+    /// accepted. If that fails, the server is told so and sends the whole batch again; what was written of it is merged then.
+    private func judgeAndWrite(_ texts: [String], at now: Timestamp) async throws -> BatchResult {
+        let parts = stride(from: 0, to: texts.count, by: Self.partCount).map { texts[$0...].prefix(Self.partCount) }
+        return try await withThrowingTaskGroup(of: Step.self) { group in
+            var result = BatchResult()
+            var begunCount = 0
+            var endedCount = 0
+            /// Parts whose turn to be written has not come, by number.
+            var judged: [Int: [Batch.Judgement]] = [:]
+            var accepted: [AcceptedNotification] = []
+            var isWriting = false
+            func judgeNext() {
+                guard begunCount < parts.count else { return }
+                let (number, part) = (begunCount, parts[begunCount])
+                begunCount += 1
+                group.addTask(executorPreference: ComputingThreads.shared) { .judged(part: number, try await self.judge(part, at: now)) }
+            }
+            for _ in 0...configuration.workerCount { judgeNext() }
+            while let step = try await group.next() {
+                switch step {
+                case .judged(let part, let judgements):
+                    judged[part] = judgements
+                    judgeNext()
+                case .written: isWriting = false
+                }
+                while let judgements = judged.removeValue(forKey: endedCount) {
+                    endedCount += 1
+                    accepted += judgements.compactMap(\.accepted)
+                    limits.withLock { limits in result.add(judgements) { limits.misses.miss($0, at: now) } }
+                }
+                guard !isWriting, !accepted.isEmpty else { continue }
+                isWriting = true
+                group.addTask { [outbox, accepted] in
+                    try await outbox.accept(accepted, repeatsSince: now.advanced(by: .zero - Self.repeatInterval), at: now)
+                    return .written
+                }
+                accepted = []
+            }
+            return result
+        }
+    }
+
+    private func judge(_ texts: ArraySlice<String>, at now: Timestamp) async throws -> [Batch.Judgement] {
+        let batch = Batch(texts)
         let (known, removed) = try await store.devices(batch.identifiers, removedSince: now.advanced(by: .zero - Self.removalMemory))
-        return await batch.judge(known: known, removed: removed, workers: configuration.workerCount)
+        return batch.judge(known: known, removed: removed)
     }
 
     private func isSubscribed(_ request: GatewayRequest) -> Bool {

@@ -11,12 +11,8 @@ extension SQLiteStore {
     package func enqueue(
         _ notifications: [AcceptedNotification], repeatsSince: Timestamp?, isDiscarded: Bool, at now: Timestamp
     ) async throws -> [Int64?] {
-        // Before the writer's turn.
-        let contents = notifications.map { isDiscarded ? nil : Array($0.notification.json.utf8) }
-        return try await queue.perform { transaction in
-            try zip(notifications, contents).map { notification, content in
-                try transaction.enqueue(notification, content, repeatsSince: repeatsSince, at: now)
-            }
+        try await queue.perform { transaction in
+            try notifications.map { try transaction.enqueue($0, isDiscarded ? nil : $0.content, repeatsSince: repeatsSince, at: now) }
         }
     }
 

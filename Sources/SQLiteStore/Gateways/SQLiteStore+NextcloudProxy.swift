@@ -6,15 +6,15 @@ import Notifications
 import RSA
 import StatusCrypto
 import Store
+import Synchronization
 import Wire
 
 extension SQLiteStore: ProxyStore {
     package func changeDevice<Result: Sendable>(
         _ identifier: DeviceIdentifier, at now: Timestamp, _ decide: @escaping @Sendable (Device?) -> (DeviceChange, Result)
     ) async throws -> Result {
-        try await queue.perform { transaction in
-            var keys = UserKeys()
-            let (change, result) = decide(try transaction.database.device(identifier, keys: &keys))
+        try await queue.perform { [userKeys] transaction in
+            let (change, result) = decide(try transaction.database.device(identifier, userKeys))
             switch change {
             case .none: break
             case .put(let device): try transaction.put(device)
@@ -27,12 +27,11 @@ extension SQLiteStore: ProxyStore {
     package func devices(
         _ identifiers: Set<DeviceIdentifier>, removedSince: Timestamp
     ) async throws -> (known: [DeviceIdentifier: Device], removed: Set<DeviceIdentifier>) {
-        try await read { database in
+        try await read { [userKeys] database in
             var known: [DeviceIdentifier: Device] = [:]
             var removed: Set<DeviceIdentifier> = []
-            var keys = UserKeys()
             for identifier in identifiers {
-                if let device = try database.device(identifier, keys: &keys) {
+                if let device = try database.device(identifier, userKeys) {
                     known[identifier] = device
                 } else if try database.isRemoved(identifier, since: removedSince) {
                     removed.insert(identifier)
@@ -103,21 +102,27 @@ extension WriteTransaction {
     }
 }
 
-/// The keys that were read for a call: a user has several devices, and libcrypto remembers beside a key what it needs to verify.
-private struct UserKeys {
-    private var keys: [Data: RSAPublicKey] = [:]
+/// Users' keys that were read lately: a user has several devices, and libcrypto remembers beside a key what it needs to verify.
+final class UserKeys: Sendable {
+    /// Some kilobytes each. Beyond, all are forgotten, which costs as long as a third of a signature each.
+    private static let maximumCount = 1_024
 
-    mutating func key(stored der: [UInt8]) throws -> RSAPublicKey {
+    private let keys = Mutex<[Data: RSAPublicKey]>([:])
+
+    func key(stored der: [UInt8]) throws -> RSAPublicKey {
         let name = Data(der)
-        if let key = keys[name] { return key }
+        if let key = keys.withLock({ $0[name] }) { return key }
         guard let key = RSAPublicKey(stored: der) else { throw StoreError.damaged }
-        keys[name] = key
+        keys.withLock { keys in
+            if keys.count >= Self.maximumCount { keys = [:] }
+            keys[name] = key
+        }
         return key
     }
 }
 
 extension Database {
-    fileprivate func device(_ identifier: DeviceIdentifier, keys: inout UserKeys) throws -> Device? {
+    fileprivate func device(_ identifier: DeviceIdentifier, _ userKeys: UserKeys) throws -> Device? {
         try first(
             """
             SELECT user_key, push_token_hash, platform, token, topic, voip_token, voip_topic, created_at, updated_at FROM nextcloud_device
@@ -125,7 +130,7 @@ extension Database {
             """,
             identifier.digest.prefix, identifier.digest
         ) { row in
-            let userKey = try keys.key(stored: row.next())
+            let userKey = try userKeys.key(stored: row.next())
             let hash: Digest64 = try row.next()
             guard let platform = GatewayNotification.Platform(rawValue: try row.next()) else { throw StoreError.damaged }
             return Device(
