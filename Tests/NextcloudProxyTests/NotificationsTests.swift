@@ -260,6 +260,19 @@ struct NotificationsTests {
         }
     }
 
+    @Test func `a long batch is written and answered in the order of its entries`() async throws {
+        try await withProxy { world async throws in
+            _ = try await world.post("alice_talk_ios")
+            let entries = ["files_share_ios_oaep", "talk_call_oaep", "", "twofactor_android_oaep", "talk_chat_oaep"].flatMap { name in
+                name.isEmpty ? Array(repeating: "{", count: 1_500) : [Self.entry(name)]
+            }
+            _ = try await world.notify(entries)
+            await world.advance(by: .seconds(60))
+            #expect(try await world.notify(entries).body == Self.unknown("alice_files_ios", "alice_files_android", failed: 1_502))
+            #expect(world.store.accepted.map(\.kind) == [.voip, .alert])
+        }
+    }
+
     @Test func `only servers with one of the keys, if there are keys`() async throws {
         let key = "AAAAA-BBBBB-CCCCC-DDDDD-EEEEE"
         try await withProxy(.init(apps: ProxyWorld.apps, subscriptionKeys: ["x", key])) { world async throws in

@@ -208,8 +208,7 @@ package final class NextcloudProxy: Gateway {
         case written
     }
 
-    /// Judges a batch part by part, as many at a time as there are processors and one that waits for the store, and writes in order what is
-    /// accepted. If that fails, the server is told so and sends the whole batch again; what was written of it is merged then.
+    /// Judges a batch part by part, for each processor one and another that waits, and writes in order what is accepted. If that fails, the server is told so and sends the whole batch again; what was written of it is merged then.
     private func judgeAndWrite(_ texts: [String], at now: Timestamp) async throws -> BatchResult {
         let parts = stride(from: 0, to: texts.count, by: Self.partCount).map { texts[$0...].prefix(Self.partCount) }
         return try await withThrowingTaskGroup(of: Step.self) { group in
@@ -220,18 +219,17 @@ package final class NextcloudProxy: Gateway {
             var judged: [Int: [Batch.Judgement]] = [:]
             var accepted: [AcceptedNotification] = []
             var isWriting = false
-            func judgeNext() {
-                guard begunCount < parts.count else { return }
-                let (number, part) = (begunCount, parts[begunCount])
-                begunCount += 1
-                group.addTask(executorPreference: ComputingThreads.shared) { .judged(part: number, try await self.judge(part, at: now)) }
+            func judge() {
+                while begunCount < min(parts.count, endedCount + 2 * configuration.workerCount) {
+                    let (number, part) = (begunCount, parts[begunCount])
+                    begunCount += 1
+                    group.addTask(executorPreference: ComputingThreads.shared) { .judged(part: number, try await self.judge(part, at: now)) }
+                }
             }
-            for _ in 0...configuration.workerCount { judgeNext() }
+            judge()
             while let step = try await group.next() {
                 switch step {
-                case .judged(let part, let judgements):
-                    judged[part] = judgements
-                    judgeNext()
+                case .judged(let part, let judgements): judged[part] = judgements
                 case .written: isWriting = false
                 }
                 while let judgements = judged.removeValue(forKey: endedCount) {
@@ -239,6 +237,7 @@ package final class NextcloudProxy: Gateway {
                     accepted += judgements.compactMap(\.accepted)
                     limits.withLock { limits in result.add(judgements) { limits.misses.miss($0, at: now) } }
                 }
+                judge()
                 guard !isWriting, !accepted.isEmpty else { continue }
                 isWriting = true
                 group.addTask { [outbox, accepted] in
