@@ -47,9 +47,11 @@ import Wire
 
             // Behind the junk, in the lane of those that need a key.
             gate.open()
-            try await server.publish(bystander.envelope(queryFor: [owners[0].keyHash], onTopicOf: owners[4].keyHash))
-            let reply = try await bystander.reply(2, from: harness)
-            #expect(try PushNotificationQueryResponse.decode(reply.payload).success)
+            for (number, owner) in owners.enumerated() {
+                try await server.publish(bystander.envelope(queryFor: [owner.keyHash], onTopicOf: owner.keyHash))
+                let reply = try await bystander.reply(2 + number, from: harness)
+                #expect(try PushNotificationQueryResponse.decode(reply.payload).success)
+            }
             #expect(try await derivedCount(in: server.store) == owners.count)
         }
     }
