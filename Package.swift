@@ -186,7 +186,7 @@ let package = Package(
             dependencies: [
                 "CAllocationMeter", "Daemon", "Delivery", "Engine", "Transport", "Relay", "NextcloudProxy", "GatewayHTTP",
                 "Notifications", "RSA", "SQLiteStore", "Store", "PushProtocol", "HTTPClient", "WakuREST", "JSON", "Envelope",
-                "StatusCrypto", "Wire", "SettingsSources", argumentParser, logging, grdb, sqlite,
+                "StatusCrypto", "Wire", "SettingsSources", "TestSupport", argumentParser, logging, grdb, sqlite,
             ],
             path: "Tests/Fuzz", exclude: ["CAllocationMeter", "Regressions"],
             swiftSettings: settings + [.enableExperimentalFeature("Extern")]),

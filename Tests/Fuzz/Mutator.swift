@@ -1,13 +1,17 @@
+import TestSupport
+
 /// Changes inputs by chance, for builds without libFuzzer: it does not see which code an input reaches.
 struct Mutator {
     private static let interesting: [UInt8] = [0x00, 0x01, 0x04, 0x0A, 0x7F, 0x80, 0xFE, 0xFF]
     private static let maximumByteCount = 16 << 10
 
     var seeds: [[UInt8]]
-    private var random = SystemRandomNumberGenerator()
+    private var random: SplitMix64
 
-    init(seeds: [[UInt8]]) {
+    /// - Parameter number: the same one makes the same inputs.
+    init(seeds: [[UInt8]], number: UInt64) {
         self.seeds = seeds.isEmpty ? [[]] : seeds
+        random = SplitMix64(seed: number)
     }
 
     /// An input: a seed, changed in one to eight places.

@@ -13,6 +13,9 @@ struct PushFuzz: ParsableCommand {
     @Option(help: "How long each target runs.")
     var seconds = 5
 
+    @Option(help: "Makes the same inputs each time, as many as there is time for. By chance unless given.")
+    var number = UInt64.random(in: .min ... .max)
+
     @Flag(help: "Print the names of the targets.")
     var list = false
 
@@ -52,7 +55,7 @@ struct PushFuzz: ParsableCommand {
     /// Tries the seeds, and then what comes of them by chance.
     private func search(_ target: FuzzTarget) throws {
         let seeds = try Seeds.all(of: target)
-        var mutator = Mutator(seeds: seeds)
+        var mutator = Mutator(seeds: seeds, number: number)
         let clock = ContinuousClock()
         let end = clock.now.advanced(by: .seconds(seconds))
         var count = 0
