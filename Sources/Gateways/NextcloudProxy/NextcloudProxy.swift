@@ -223,7 +223,9 @@ package final class NextcloudProxy: Gateway {
                 while begunCount < min(parts.count, endedCount + 2 * configuration.workerCount) {
                     let (number, part) = (begunCount, parts[begunCount])
                     begunCount += 1
-                    group.addTask(executorPreference: ComputingThreads.shared) { .judged(part: number, try await self.judge(part, at: now)) }
+                    group.addTask(executorPreference: ComputingThreads.shared) {
+                        .judged(part: number, try await self.judge(part, at: now))
+                    }
                 }
             }
             judge()
