@@ -42,7 +42,7 @@ extension JSON {
     }
 
     /// A string literal: nothing is escaped but what must be.
-    static func write(_ text: String, to bytes: inout [UInt8]) {
+    private static func write(_ text: String, to bytes: inout [UInt8]) {
         bytes.append(UInt8(ascii: "\""))
         // Nearly all that is long is base64.
         guard needsEscapes(text) else {

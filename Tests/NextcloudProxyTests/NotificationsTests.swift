@@ -273,6 +273,21 @@ struct NotificationsTests {
         }
     }
 
+    @Test func `however many long batches come, only so many of their parts are worked at`() async throws {
+        try await withProxy(.init(apps: ProxyWorld.apps, workerCount: 2)) { world async throws in
+            world.store.finds.change { $0 = false }
+            let batch = Array(repeating: "{", count: 1_000)
+            async let answers = withThrowingTaskGroup(of: Int.self) { group in
+                for _ in 1...5 { group.addTask { try await world.notify(batch).status } }
+                return try await group.reduce(into: []) { $0.append($1) }
+            }
+            await world.store.lookups.wait { $0.count == 4 }
+            world.store.finds.change { $0 = true }
+            #expect(try await answers == Array(repeating: 200, count: 5))
+            #expect(world.store.lookups.value.highest == 4)
+        }
+    }
+
     @Test func `only servers with one of the keys, if there are keys`() async throws {
         let key = "AAAAA-BBBBB-CCCCC-DDDDD-EEEEE"
         try await withProxy(.init(apps: ProxyWorld.apps, subscriptionKeys: ["x", key])) { world async throws in

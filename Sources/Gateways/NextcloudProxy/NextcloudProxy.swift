@@ -42,8 +42,8 @@ package final class NextcloudProxy: Gateway {
     private static let maximumDeviceBodyByteCount = 32 << 10
     /// A server sends one batch when it has something to say.
     private static let batchesPerMinute = 600
-    /// Entries of a batch that are judged in one go: some tens of milliseconds of a processor.
-    private static let partCount = 256
+    /// Entries of a batch that are judged in one go: some milliseconds of a processor, for as long as which others wait for it.
+    private static let partCount = 64
     /// Entries for devices that are not here, for each address: a server forgets them when it is told, so more are spam.
     private static let unknownEntriesPerHour = 1_000
     /// A device that was removed is unknown at once for so long (Decisions 15).
@@ -67,6 +67,9 @@ package final class NextcloudProxy: Gateway {
     private let logger: Logger
     private let limits: Mutex<Limits>
     private let places = Monitor(BatchPlaces())
+    /// Parts of batches, whosesoever: for each processor one and another that waits for the store. The messages of 71 are opened by the
+    /// same threads, and wait for no more than these.
+    private let parts: ConcurrencyLimiter
 
     /// - Parameter clock: for limits.
     package init(
@@ -81,6 +84,7 @@ package final class NextcloudProxy: Gateway {
         let origin = clock.now
         elapsed = { origin.duration(to: clock.now) }
         self.logger = logger
+        parts = ConcurrencyLimiter(limit: 2 * configuration.workerCount)
         limits = Mutex(
             Limits(
                 registrations: RateLimiter(configuration.registrationsPerMinute, every: .seconds(60)),
@@ -208,7 +212,8 @@ package final class NextcloudProxy: Gateway {
         case written
     }
 
-    /// Judges a batch part by part, for each processor one and another that waits, and writes in order what is accepted. If that fails, the server is told so and sends the whole batch again; what was written of it is merged then.
+    /// Judges a batch part by part, and writes in order what is accepted. If that fails, the server is told so and sends the whole batch
+    /// again; what was written of it is merged then.
     private func judgeAndWrite(_ texts: [String], at now: Timestamp) async throws -> BatchResult {
         let parts = stride(from: 0, to: texts.count, by: Self.partCount).map { texts[$0...].prefix(Self.partCount) }
         return try await withThrowingTaskGroup(of: Step.self) { group in
@@ -253,6 +258,8 @@ package final class NextcloudProxy: Gateway {
     }
 
     private func judge(_ texts: ArraySlice<String>, at now: Timestamp) async throws -> [Batch.Judgement] {
+        try await parts.acquire()
+        defer { parts.release() }
         let batch = Batch(texts)
         let (known, removed) = try await store.devices(batch.identifiers, removedSince: now.advanced(by: .zero - Self.removalMemory))
         return batch.judge(known: known, removed: removed)
