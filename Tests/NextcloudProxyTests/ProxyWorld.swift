@@ -32,10 +32,10 @@ struct ProxyWorld: Sendable {
 
         private let content = Mutex(Content())
         let acceptedBatches = Condition(0)
-        /// Whether devices are found; until then whoever looks for them waits.
-        let finds = Condition(true)
-        /// Who looks for devices, and how many did at most.
-        let lookups = Condition((count: 0, highest: 0))
+        /// Whether these devices are found; until then whoever looks for them waits.
+        let finds = Condition<@Sendable (Set<DeviceIdentifier>) -> Bool> { _ in true }
+        /// Who looks for devices, how many did at most at a time, and how many have been answered.
+        let lookups = Condition((count: 0, highest: 0, answered: 0))
 
         var devices: [Device] { content.withLock { Array($0.devices.values) } }
         var accepted: [GatewayNotification] { content.withLock { $0.accepted.map(\.notification.notification) } }
@@ -66,9 +66,9 @@ struct ProxyWorld: Sendable {
         func devices(
             _ identifiers: Set<DeviceIdentifier>, removedSince: Timestamp
         ) async throws -> (known: [DeviceIdentifier: Device], removed: Set<DeviceIdentifier>) {
-            lookups.change { $0 = ($0.count + 1, max($0.highest, $0.count + 1)) }
-            defer { lookups.change { $0.count -= 1 } }
-            await finds.wait { $0 }
+            lookups.change { $0 = ($0.count + 1, max($0.highest, $0.count + 1), $0.answered) }
+            defer { lookups.change { $0 = ($0.count - 1, $0.highest, $0.answered + 1) } }
+            await finds.wait { $0(identifiers) }
             return content.withLock { content in
                 (
                     content.devices.filter { identifiers.contains($0.key) },
