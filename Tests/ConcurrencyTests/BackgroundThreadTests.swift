@@ -11,7 +11,7 @@ import Testing
         try await thread.run { order.append(1) }
         try await thread.run { order.append(2) }
         #expect(order.all == [1, 2])
-        #expect(try await thread.run { getpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0) } == 19)
+        #expect(try await thread.run { getpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0) } == 14)
         #expect(getpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0) < 10)
     }
 

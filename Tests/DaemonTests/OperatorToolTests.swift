@@ -224,7 +224,7 @@ struct OperatorToolTests {
             let key = world.server.addresses.publicKey
             let admin = ["--admin", "http://\(world.server.addresses.admin)"]
             func doctor(_ more: [String]) async throws -> ChildProcess.Ended {
-                let arguments = ["doctor", "--server", key, "--node", "http://\(world.server.addresses.relays[0])"]
+                let arguments = ["doctor", "--server", key, "--node", "http://\(world.server.addresses.relays[0])", "--timeout", "5m"]
                 return try await ChildProcess.run("pushctl", arguments + more, environment: [:])
             }
             let healthy = try await doctor(admin)

@@ -277,6 +277,18 @@ struct NotificationsTests {
         }
     }
 
+    @Test func `what has gathered while the writer was slow is not written all at once`() async throws {
+        try await withProxy { world async throws in
+            try await world.registerAlice()
+            world.store.takes.change { $0 = false }
+            async let answer = world.notify(Array(repeating: Self.entry("talk_chat_oaep"), count: 2_560))
+            await world.store.lookups.wait { $0.answered == 40 }
+            world.store.takes.change { $0 = true }
+            #expect(try await answer.body == #"{"unknown":[],"failed":0}"#)
+            #expect(world.store.longestWrite.value == 1_024)
+        }
+    }
+
     @Test func `however many long batches come, only so many of their parts are worked at`() async throws {
         try await withProxy(.init(apps: ProxyWorld.apps, workerCount: 2)) { world async throws in
             world.store.finds.change { $0 = { _ in false } }

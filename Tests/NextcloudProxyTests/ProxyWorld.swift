@@ -32,6 +32,10 @@ struct ProxyWorld: Sendable {
 
         private let content = Mutex(Content())
         let acceptedBatches = Condition(0)
+        /// Whether anything is written; until then whoever wants to write waits.
+        let takes = Condition(true)
+        /// The most notifications that were written together.
+        let longestWrite = Condition(0)
         /// Whether these devices are found; until then whoever looks for them waits.
         let finds = Condition<@Sendable (Set<DeviceIdentifier>) -> Bool> { _ in true }
         /// Who looks for devices, how many did at most at a time, and how many have been answered.
@@ -78,6 +82,8 @@ struct ProxyWorld: Sendable {
         }
 
         func accept(_ notifications: [AcceptedNotification], repeatsSince: Timestamp, at now: Timestamp) async throws {
+            longestWrite.change { $0 = max($0, notifications.count) }
+            await takes.wait { $0 }
             try content.withLock { content in
                 try content.takeRoom()
                 for notification in notifications

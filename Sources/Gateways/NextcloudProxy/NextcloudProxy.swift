@@ -44,6 +44,8 @@ package final class NextcloudProxy: Gateway {
     private static let batchesPerMinute = 600
     /// Entries of a batch that are judged in one go: some milliseconds of a processor, for as long as which others wait for it.
     private static let partCount = 64
+    /// Entries that are written together: some tens of milliseconds, for as long as which others wait for the writer.
+    private static let writtenCount = 1_024
     /// Entries for devices that are not here, for each address: a server forgets them when it is told, so more are spam.
     private static let unknownEntriesPerHour = 1_000
     /// A device that was removed is unknown at once for so long (Decisions 15).
@@ -69,7 +71,7 @@ package final class NextcloudProxy: Gateway {
     private let places = Monitor(BatchPlaces())
     /// Parts of batches, whosesoever: for each processor one and another that waits for the store. The messages of 71 are opened by the
     /// same threads, and wait for no more than these.
-    private let parts: ConcurrencyLimiter
+    private let judging: ConcurrencyLimiter
 
     /// - Parameter clock: for limits.
     package init(
@@ -84,7 +86,7 @@ package final class NextcloudProxy: Gateway {
         let origin = clock.now
         elapsed = { origin.duration(to: clock.now) }
         self.logger = logger
-        parts = ConcurrencyLimiter(limit: 2 * configuration.workerCount)
+        judging = ConcurrencyLimiter(limit: 2 * configuration.workerCount)
         limits = Mutex(
             Limits(
                 registrations: RateLimiter(configuration.registrationsPerMinute, every: .seconds(60)),
@@ -247,19 +249,20 @@ package final class NextcloudProxy: Gateway {
                 judge()
                 guard !isWriting, !accepted.isEmpty else { continue }
                 isWriting = true
-                group.addTask { [outbox, accepted] in
-                    try await outbox.accept(accepted, repeatsSince: now.advanced(by: .zero - Self.repeatInterval), at: now)
+                let next = Array(accepted.prefix(Self.writtenCount))
+                accepted.removeFirst(next.count)
+                group.addTask { [outbox] in
+                    try await outbox.accept(next, repeatsSince: now.advanced(by: .zero - Self.repeatInterval), at: now)
                     return .written
                 }
-                accepted = []
             }
             return result
         }
     }
 
     private func judge(_ texts: ArraySlice<String>, at now: Timestamp) async throws -> [Batch.Judgement] {
-        try await parts.acquire()
-        defer { parts.release() }
+        try await judging.acquire()
+        defer { judging.release() }
         let batch = Batch(texts)
         let (known, removed) = try await store.devices(batch.identifiers, removedSince: now.advanced(by: .zero - Self.removalMemory))
         return batch.judge(known: known, removed: removed)
