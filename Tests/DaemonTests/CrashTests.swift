@@ -45,8 +45,7 @@ struct CrashTests {
             for client in world.clients {
                 let state = ledger.state(of: client.keyHash)
                 guard state.acknowledgedVersion > 0 else { continue }
-                try await network.publish(client.envelope(client.registration(version: state.acknowledgedVersion)))
-                let response = try await registrationResponse(to: client, from: network)
+                let response = try await register(client, version: state.acknowledgedVersion, on: network)
                 #expect(response.error == .versionMismatch, "seed \(Self.seed)")
             }
             for client in world.leavers where ledger.state(of: client.keyHash).acknowledgedVersion == 2 {
@@ -54,8 +53,7 @@ struct CrashTests {
                 try await network.publish(sender.envelope(sender.request([sender.notification(to: client)])))
                 let response = try PushNotificationResponse.decode(try await network.firstReply { sender.open($0)?.payload })
                 #expect(response.reports.map(\.error) == [.notRegistered], "seed \(Self.seed)")
-                try await network.publish(client.envelope(client.registration(version: 2)))
-                #expect(try await registrationResponse(to: client, from: network).error == .versionMismatch, "seed \(Self.seed)")
+                #expect(try await register(client, version: 2, on: network).error == .versionMismatch, "seed \(Self.seed)")
             }
             #expect(await server.terminate() == 0)
             try Self.checkIntegrity(of: folder.path("push.sqlite"))
@@ -91,6 +89,21 @@ extension StubGorush {
 extension StubNotification {
     var chatID: String? {
         if case .string(let chatID)? = data?["chat_id"] { chatID } else { nil }
+    }
+}
+
+/// Registers, and returns the answer to that: what was not marked when a life ended is said again, and comes first.
+private func register(
+    _ client: ProtocolClient, version: UInt64, on network: Network, hearing: (WakuEnvelope) -> Void = { _ in }
+) async throws -> PushNotificationRegistrationResponse {
+    let payload = client.encrypted(client.registration(version: version))
+    try await network.publish(client.toServer(payload, type: .pushNotificationRegistration, topic: .personal(client.server)))
+    let requestID = Keccak.shake256(payload).bytes
+    return try await network.firstReply { envelope in
+        hearing(envelope)
+        guard let message = client.open(envelope) else { return nil }
+        let response = try? PushNotificationRegistrationResponse.decode(message.payload)
+        return response?.requestID == Array(requestID) ? response : nil
     }
 }
 
@@ -198,11 +211,7 @@ private final class World: Sendable {
     func settle(on network: Network) async throws {
         for client in clients {
             let version = sequence.add(1, ordering: .relaxed).newValue
-            try await network.publish(client.envelope(client.registration(version: version)))
-            _ = try await network.firstReply { envelope -> Bool? in
-                self.note(envelope)
-                return client.open(envelope).map { _ in true }
-            }
+            _ = try await register(client, version: version, on: network, hearing: note)
         }
     }
 
