@@ -55,6 +55,8 @@ struct CrashTests {
                 #expect(response.reports.map(\.error) == [.notRegistered], "seed \(Self.seed)")
                 #expect(try await register(client, version: 2, on: network).error == .versionMismatch, "seed \(Self.seed)")
             }
+            // What was accepted with its answer unheard is posted as well.
+            try await ServerDatabase(path: folder.path("push.sqlite")).wait(for: "push WHERE state = 0") { $0 == 0 }
             #expect(await server.terminate() == 0)
             try Self.checkIntegrity(of: folder.path("push.sqlite"))
             // I2: twice only for want of an answer: what was in flight when a life ended, which the ledger has counted.
