@@ -49,8 +49,8 @@ package enum DeliveryBenchmark {
         report.add("\(name), bare posts", bare.map(\.rate), unit: "/s")
         report.add("\(name), delivery", delivered.map(\.rate), unit: "/s")
         report.add(
-            "\(name), delivery ÷ bare posts", zip(delivered, bare).map { $0.rate / $1.rate }, unit: "×", mark: isSync ? .atLeast(0.45) : nil
-        )
+            "\(name), delivery ÷ bare posts", zip(delivered, bare).map { $0.rate / $1.rate }, unit: "×",
+            mark: isSync ? .atLeast(0.45) : nil)
         report.add("\(name), bare posts, processor time", bare.map(\.processorTime), unit: "µs")
         report.add("\(name), delivery, processor time", delivered.map(\.processorTime), unit: "µs", mark: isSync ? .atMost(320) : nil)
     }

@@ -63,8 +63,8 @@ package struct NoIdentityError: Error, CustomStringConvertible {
 
     package var description: String {
         """
-        there is no key file \(keyFile). The server makes its own at its first start; that of a service is found with its --config, by a user \
-        who may read it. --create makes one here
+        there is no key file \(keyFile). The server makes its own at its first start; that of a service is found with its --config, by a \
+        user who may read it. --create makes one here
         """
     }
 }

@@ -22,6 +22,7 @@ package struct DeviceIdentifier: Hashable, Sendable {
 /// Standard base64 with padding, and nothing else; spaces stand for `+`.
 func base64(_ text: String) -> [UInt8]? {
     if let data = Data(base64Encoded: text) { return [UInt8](data) }
+    guard text.utf8.contains(UInt8(ascii: " ")) else { return nil }
     // `replacing` takes longer than the signature that the text may be.
     let standard = text.utf8.map { $0 == UInt8(ascii: " ") ? UInt8(ascii: "+") : $0 }
     return Data(base64Encoded: Data(standard)).map { [UInt8]($0) }
