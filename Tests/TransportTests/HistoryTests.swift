@@ -24,6 +24,15 @@ import Wire
         try world.run(&history)
     }
 
+    /// A history that rests before its second look at what was foreign.
+    mutating func rest() throws {
+        world.archive(.seconds(500), number: 1)
+        world.archive(.seconds(499), contentTopic: HistoryWorld.foreign, number: 2)
+        history.note(.loaded(ago(.seconds(600))), at: world.now)
+        history.note(.gap, at: world.now)
+        while history.action.delay != History.topicDelay { history.note(try world.carryOut(history.action.work), at: world.now) }
+    }
+
     func ago(_ duration: Duration) -> Timestamp { world.now.advanced(by: .zero - duration) }
 
     @Test(arguments: [1, 2, 3]) func `a store whose cursors lead in a circle is given up, later and later, until they advance`(length: Int)
@@ -257,6 +266,43 @@ import Wire
         try world.run(&history)
         #expect(world.accepted == [registration, query])
         #expect(world.saved.count == 1)
+    }
+
+    @Test mutating func `gaps that follow each other do not put off the second look`() throws {
+        try rest()
+        for rest in [4, 3, 2, 1, 0, 0] {
+            world.advance(by: .seconds(1))
+            history.note(.gap, at: world.now)
+            #expect(history.action.work == .rest)
+            #expect(history.action.delay == .seconds(rest))
+        }
+        history.note(.rested, at: world.now)
+        try world.run(&history)
+        #expect(world.saved.last == world.now)
+    }
+
+    @Test mutating func `a clock that is put back does not prolong the rest before a second look`() throws {
+        try rest()
+        world.advance(by: .seconds(-3_600))
+        for rest in [5, 4, 3] {
+            history.note(.gap, at: world.now)
+            #expect(history.action.delay == .seconds(rest))
+            world.advance(by: .seconds(1))
+        }
+    }
+
+    @Test mutating func `what the receiver had no room for is offered at once when a gap tells that it has`() throws {
+        world.archive(.seconds(30), number: 1)
+        history.note(.loaded(ago(.seconds(1_000))), at: world.now)
+        history.note(.gap, at: world.now)
+        history.note(try world.carryOut(history.action.work), at: world.now)
+        let offer = history.action.work
+        history.note(.overloaded, at: world.now)
+        #expect(history.action == History.Action(work: offer, delay: History.overloadDelay))
+        history.note(.gap, at: world.now)
+        #expect(history.action == History.Action(work: offer, delay: .zero))
+        try world.run(&history)
+        #expect(world.accepted.count == 1)
     }
 
     @Test mutating func `a cursor that the store has lost begins the window anew`() throws {

@@ -118,7 +118,7 @@ final class HistoryWorld: Sendable {
     @discardableResult
     func run(_ history: inout History, checkpoint: Timestamp? = nil) throws -> [History.Action] {
         var actions: [History.Action] = []
-        while !(history.action.work == .rest && history.action.delay != History.topicDelay) {
+        while !(history.action.work == .rest && [nil, History.interval].contains(history.action.delay)) {
             if let delay = history.action.delay { advance(by: delay) }
             actions.append(history.note(try carryOut(history.action.work, checkpoint: checkpoint), at: now))
         }

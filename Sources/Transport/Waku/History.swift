@@ -129,6 +129,8 @@ struct History {
     /// How often the listing of the window led nowhere.
     private var stallCount = 0
     private var isInterrupted = false
+    /// When what was foreign is looked at again.
+    private var restEnd: Timestamp?
     private var step = Action(work: .load, delay: .zero)
 
     private static let maximumPageSize = 100
@@ -185,7 +187,18 @@ struct History {
         case .gap: noteGap(at: now)
         case .failed(let failure, let reason): fail(failure, reason)
         }
+        continueRest(at: now)
         return action
+    }
+
+    /// The rest before a second look goes on where an event broke it off: gaps that follow each other do not put it off.
+    private mutating func continueRest(at now: Timestamp) {
+        guard pass != nil, step.work == .rest else { return restEnd = nil }
+        // No later than that, though the clock be put back.
+        let latest = now.advanced(by: Self.topicDelay)
+        let end = min(restEnd ?? latest, latest)
+        restEnd = end
+        step.delay = max(.zero, .nanoseconds(end.nanoseconds) - .nanoseconds(now.nanoseconds))
     }
 
     // MARK: Windows
@@ -193,8 +206,8 @@ struct History {
     private mutating func noteGap(at now: Timestamp) {
         isInterrupted = false
         openGapCount += 1
-        // A pass under way goes on, without further patience: the node is there again. The next one fills the gap.
-        if pass == nil, step.work == .rest { begin(at: now) } else if step.issue != nil { step.delay = .zero }
+        // A pass under way goes on, without further patience: the node is there again, or the receiver has room. The next fills the gap.
+        if step.work != .rest { step.delay = .zero } else if pass == nil { begin(at: now) }
     }
 
     /// Begins the pass over the next window.

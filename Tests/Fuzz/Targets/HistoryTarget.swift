@@ -67,7 +67,7 @@
                     try carryOut(.none)
                     count += 1
                     try expect(count < 10_000, "a window comes to an end")
-                } while history.action.work != .rest || history.action.delay == History.topicDelay
+                } while history.action.work != .rest || ![nil, History.interval].contains(history.action.delay)
                 node.advance(by: History.interval)
             }
             try expect(node.missingCount == 0, "nothing is missing that the store holds, and \(node.missingCount) are")
