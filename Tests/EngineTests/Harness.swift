@@ -1,3 +1,4 @@
+import Concurrency
 import Engine
 import Envelope
 import Foundation
@@ -205,8 +206,10 @@ final class Harness: Sendable {
 
 /// Refuses the next publications, or keeps them waiting.
 final class FailingPublisher: Sendable {
-    /// Nothing is published, nor refused, as long as it is not.
-    let answers = Condition(true)
+    /// Publications that are answered; others wait.
+    let answers = Monitor(Int.max)
+    /// What was to be published, in order.
+    let offered = Recorder<WakuEnvelope>()
     private let willPublish: @Sendable () -> Void
     private let remaining = Mutex((count: 0, error: TransportError.quotaUsedUp))
     /// What was refused, in order.
@@ -222,7 +225,8 @@ final class FailingPublisher: Sendable {
     let echoes = Condition(true)
 
     func check(_ envelope: WakuEnvelope) async throws {
-        guard await answers.wait(until: { $0 }) else { throw CancellationError() }
+        offered.append(envelope)
+        guard await answers.wait(for: { $0 > 0 ? ($0 -= 1) : nil }) != nil else { throw CancellationError() }
         let error = remaining.withLock { remaining -> TransportError? in
             guard remaining.count > 0 else { return nil }
             remaining.count -= 1
