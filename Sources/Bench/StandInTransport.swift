@@ -1,3 +1,4 @@
+import Engine
 import Envelope
 import StatusCrypto
 import Synchronization
@@ -75,8 +76,10 @@ extension EnvelopeReceiver {
         while true {
             do {
                 return try await receive(envelopes, origin: .live)
-            } catch is Overload {
-                try await Task.sleep(for: .milliseconds(1))
+            } catch let overload as Overload {
+                guard let engine = self as? Engine else { throw overload }
+                await engine.waitForRoom()
+                try Task.checkCancellation()
             }
         }
     }

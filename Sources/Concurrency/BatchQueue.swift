@@ -8,42 +8,52 @@ import DequeModule
 package final class BatchQueue<Element: Sendable>: Sendable {
     private struct State: Sendable {
         var elements: Deque<Element> = []
-        /// Fewer are not given out.
-        var minimumCount = 1
+        /// Those of the elements that somebody waits for.
+        var urgentCount = 0
+        /// With fewer that are urgent, none is given out.
+        var minimumCount = 0
         var isFinished = false
 
-        var isReady: Bool { isFinished || elements.count >= minimumCount }
-
-        /// Moves elements out, one by one: copying a slice would retain and release each of their parts.
-        mutating func take(_ maximumCount: Int) -> [Element] {
-            var batch: [Element] = []
-            batch.reserveCapacity(min(maximumCount, elements.count))
-            while batch.count < maximumCount, let element = elements.popFirst() { batch.append(element) }
-            return batch
-        }
+        var isReady: Bool { isFinished || !elements.isEmpty && urgentCount >= minimumCount }
     }
 
     private let state = Monitor(State())
+    private let isUrgent: @Sendable (Element) -> Bool
 
-    package init() {}
-
-    package func send(_ element: Element) {
-        state.update { if !$0.isFinished { $0.elements.append(element) } }
+    /// - Parameter isUrgent: whether somebody waits for the element; others go along when it comes to gathering.
+    package init(isUrgent: @escaping @Sendable (Element) -> Bool = { _ in true }) {
+        self.isUrgent = isUrgent
     }
+
+    package func send(_ element: Element) { send([element]) }
 
     /// Ignored once the queue is finished: whoever sends keeps what matters elsewhere.
     package func send(_ elements: [Element]) {
         guard !elements.isEmpty else { return }
-        state.update { if !$0.isFinished { $0.elements.append(contentsOf: elements) } }
+        let urgentCount = elements.count(where: isUrgent)
+        state.update { state in
+            guard !state.isFinished else { return }
+            state.elements.append(contentsOf: elements)
+            state.urgentCount += urgentCount
+        }
     }
 
     /// The next batch, 1 to `maximumCount` elements; nil when the queue is finished and empty, or the task is cancelled.
     package func next(maximumCount: Int) async -> [Element]? {
-        let batch = await state.wait { $0.isReady ? $0.take(maximumCount) : nil }
+        let batch = await state.wait { $0.isReady ? self.take(maximumCount, from: &$0) : nil }
         return batch.flatMap { $0.isEmpty ? nil : $0 }
     }
 
-    /// Lets so many elements gather, 1 or more, before any is given out. Whoever asks for more than one knows that they are coming.
+    /// Moves elements out, one by one: copying a slice would retain and release each of their parts.
+    private func take(_ maximumCount: Int, from state: inout State) -> [Element] {
+        var batch: [Element] = []
+        batch.reserveCapacity(min(maximumCount, state.elements.count))
+        while batch.count < maximumCount, let element = state.elements.popFirst() { batch.append(element) }
+        state.urgentCount -= batch.count(where: isUrgent)
+        return batch
+    }
+
+    /// Lets so many urgent elements gather before any is given out; 0: none. Whoever asks for some knows that they are coming.
     package func gather(atLeast count: Int) {
         state.update { $0.minimumCount = count }
     }

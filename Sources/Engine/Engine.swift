@@ -72,8 +72,8 @@ package final class Engine: Service, EnvelopeReceiver {
     package static let maximumPayloadByteCount = 1 << 20
     /// Between two looks for what is too old to be kept.
     private static let pruneInterval = Duration.seconds(60)
-    /// Messages and marks that a transaction has at least while a backlog is opened, of which there are as many: alone, one costs the
-    /// processors half as much again as in such company.
+    /// Messages that a transaction has at least while a backlog is opened, of which there are as many: alone, one costs the processors
+    /// half as much again as in such company. Marks go along: nobody waits for them.
     private static let transactionCount = OpeningQueue.backlogCount
     /// How long an operator is told that messages were refused.
     private static let overloadMemory = Duration.seconds(60)
@@ -97,7 +97,7 @@ package final class Engine: Service, EnvelopeReceiver {
     private let topicKeys: TopicKeys
     private let transport: any MessageTransport
     private let opening: OpeningQueue
-    private let deciding = BatchQueue<CommitStage.Work>()
+    private let deciding = BatchQueue<CommitStage.Work> { $0.isUrgent }
     private let openStage: OpenStage
     private let commitStage: CommitStage
     private let replyStage: ReplyStage
@@ -123,7 +123,7 @@ package final class Engine: Service, EnvelopeReceiver {
         time = SteadyTime(clock: clock, start: wallClock.now())
         storeHealth = StoreHealth(time: time, logger: logger)
         intake = Intake(limits: .init(count: configuration.maximumIntakeCount, byteCount: configuration.maximumIntakeByteCount))
-        opening = OpeningQueue { [deciding] isBacklog in deciding.gather(atLeast: isBacklog ? Self.transactionCount : 1) }
+        opening = OpeningQueue { [deciding] isBacklog in deciding.gather(atLeast: isBacklog ? Self.transactionCount : 0) }
         topicKeys = TopicKeys(store: store, derive: configuration.deriveTopicKey)
         echoStage = configuration.echoesReplies ? EchoStage(clock: clock, metrics: metrics) : nil
         openStage = OpenStage(

@@ -1,3 +1,4 @@
+import Concurrency
 import Envelope
 import PushProtocol
 import StatusCrypto
@@ -17,7 +18,7 @@ import Wire
         func befall(_ publisher: FailingPublisher) {
             switch self {
             case .refuses: publisher.fail(.max)
-            case .hangs: publisher.answers.change { $0 = false }
+            case .hangs: publisher.answers.update { $0 = 0 }
             }
         }
     }
@@ -37,7 +38,7 @@ import Wire
     /// The network works again.
     private func heal() {
         publisher.fail(0)
-        publisher.answers.change { $0 = true }
+        publisher.answers.update { $0 = .max }
     }
 
     private func request(_ number: UInt8) throws -> WakuEnvelope {
@@ -89,7 +90,7 @@ import Wire
         let accessToken = "0f3b1c52-7d1e-4a52-9a39-0a3d1f0c8c11"
         // One message after the other.
         try await harness.withServer(publishing: publisher, maximumIntakeCount: 1, maximumReplyCount: 1) { [self] server in
-            publisher.answers.change { $0 = false }
+            publisher.answers.update { $0 = 0 }
             try await server.publish(request(1))
             for envelope in try query(inSegments: segmentCount) { try await server.publish(envelope) }
             try await server.publish(alice.envelope(alice.registration(version: 2, accessToken: accessToken)))

@@ -114,6 +114,8 @@ struct ReplyQueue: Sendable {
 
     /// - Returns: nil when it is nobody's turn.
     mutating func next(at now: Duration) -> Turn? {
+        // Asked by everybody who is free, after each change.
+        guard !waiting.isEmpty || !echoes.isEmpty else { return nil }
         budget.refill(at: now)
         wake(at: now)
         guard probeTime.map({ $0 <= now && underWay.isEmpty && echoesUnderWayCount == 0 }) ?? true, underWay.count < limits.count else {

@@ -19,7 +19,8 @@ final class CommitStage: Sendable {
     /// Marks have no deadline: they are tried until the store takes them.
     private static let markRetryInterval = Duration.seconds(1)
 
-    enum Work: Sendable {
+    /// Indirect: it is handed on several times, and a message has many parts.
+    indirect enum Work: Sendable {
         /// - Parameter since: when it was first tried; nil: never.
         case message(OpenedEnvelope, since: Duration? = nil)
         /// The reply to these rows is out.
@@ -215,6 +216,9 @@ extension CommitStage.Work {
     fileprivate var message: OpenedEnvelope? {
         if case .message(let message, _) = self { message } else { nil }
     }
+
+    /// Whether somebody waits for it.
+    var isUrgent: Bool { if case .published = self { false } else { true } }
 
     /// Whether there is anything to write for certain.
     fileprivate var alwaysWrites: Bool { if case .superseding = self { false } else { true } }
