@@ -42,10 +42,6 @@ package final class NextcloudProxy: Gateway {
     private static let maximumDeviceBodyByteCount = 32 << 10
     /// A server sends one batch when it has something to say.
     private static let batchesPerMinute = 600
-    /// Entries of a batch that are judged in one go: some milliseconds of a processor, for as long as which others wait for it.
-    private static let partCount = 64
-    /// Entries that are written together: some tens of milliseconds, for as long as which others wait for the writer.
-    private static let writtenCount = 1_024
     /// Entries for devices that are not here, for each address: a server forgets them when it is told, so more are spam.
     private static let unknownEntriesPerHour = 1_000
     /// A device that was removed is unknown at once for so long (Decisions 15).
@@ -209,53 +205,31 @@ package final class NextcloudProxy: Gateway {
         return .json(200, #"{"unknown":\#(JSONText.array(result.unknown)),"failed":\#(result.failedCount)}"#)
     }
 
-    private enum Step: Sendable {
-        case judged(part: Int, [Batch.Judgement])
-        case written
-    }
-
-    /// Judges a batch part by part, and writes in order what is accepted. If that fails, the server is told so and sends the whole batch
-    /// again; what was written of it is merged then.
+    /// If a write fails, the server is told so and sends the whole batch again; what was written of it is merged then.
     private func judgeAndWrite(_ texts: [String], at now: Timestamp) async throws -> BatchResult {
-        let parts = stride(from: 0, to: texts.count, by: Self.partCount).map { texts[$0...].prefix(Self.partCount) }
-        return try await withThrowingTaskGroup(of: Step.self) { group in
-            var result = BatchResult()
-            var begunCount = 0
-            var endedCount = 0
-            /// Parts whose turn to be written has not come, by number.
-            var judged: [Int: [Batch.Judgement]] = [:]
-            var accepted: [AcceptedNotification] = []
-            var isWriting = false
-            func judge() {
-                while begunCount < min(parts.count, endedCount + 2 * configuration.workerCount) {
-                    let (number, part) = (begunCount, parts[begunCount])
-                    begunCount += 1
-                    group.addTask(executorPreference: ComputingThreads.shared) {
-                        .judged(part: number, try await self.judge(part, at: now))
+        var progress = BatchProgress(entryCount: texts.count, maximumPartCount: 2 * configuration.workerCount)
+        var result = BatchResult()
+        return try await withThrowingTaskGroup(of: BatchProgress.Event.self) { group in
+            func execute(_ actions: [BatchProgress.Action]) {
+                for action in actions {
+                    switch action {
+                    case .judge(let part):
+                        group.addTask(executorPreference: ComputingThreads.shared) {
+                            .judged(part, try await self.judge(texts[part], at: now))
+                        }
+                    case .count(let judgements):
+                        limits.withLock { limits in result.add(judgements) { limits.misses.miss($0, at: now) } }
+                    case .write(let accepted):
+                        group.addTask {
+                            try await self.outbox.accept(
+                                accepted, repeatsSince: now.advanced(by: .zero - Self.repeatInterval), at: now)
+                            return .written
+                        }
                     }
                 }
             }
-            judge()
-            while let step = try await group.next() {
-                switch step {
-                case .judged(let part, let judgements): judged[part] = judgements
-                case .written: isWriting = false
-                }
-                while let judgements = judged.removeValue(forKey: endedCount) {
-                    endedCount += 1
-                    accepted += judgements.compactMap(\.accepted)
-                    limits.withLock { limits in result.add(judgements) { limits.misses.miss($0, at: now) } }
-                }
-                judge()
-                guard !isWriting, !accepted.isEmpty else { continue }
-                isWriting = true
-                let next = Array(accepted.prefix(Self.writtenCount))
-                accepted.removeFirst(next.count)
-                group.addTask { [outbox] in
-                    try await outbox.accept(next, repeatsSince: now.advanced(by: .zero - Self.repeatInterval), at: now)
-                    return .written
-                }
-            }
+            execute(progress.begin())
+            while let event = try await group.next() { execute(progress.handle(event)) }
             return result
         }
     }

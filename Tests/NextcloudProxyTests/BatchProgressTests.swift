@@ -1,0 +1,63 @@
+import Notifications
+import StatusCrypto
+import TestSupport
+import Testing
+
+@testable import NextcloudProxy
+
+@Suite(.safetyNet)
+struct BatchProgressTests {
+    private static func accepted(_ number: Int) -> AcceptedNotification {
+        AcceptedNotification(
+            GatewayNotification(platform: .ios, token: "\(number)", kind: .alert, priority: .normal, data: [:]),
+            digest: Digest32(repeating: UInt8(truncatingIfNeeded: number)))
+    }
+
+    /// Entries of a part, all of them accepted.
+    private static func judged(_ part: Range<Int>) -> BatchProgress.Event { .judged(part, part.map { .accepted(accepted($0)) }) }
+
+    @Test func `nothing is done for a batch without entries`() {
+        var progress = BatchProgress(entryCount: 0, maximumPartCount: 4)
+        #expect(progress.begin().isEmpty)
+    }
+
+    @Test func `the last part is as long as what is left`() {
+        var progress = BatchProgress(entryCount: 129, maximumPartCount: 4)
+        #expect(progress.begin() == [.judge(0..<64), .judge(64..<128), .judge(128..<129)])
+    }
+
+    @Test func `a part is begun for each that is counted, not for each that is judged`() {
+        var progress = BatchProgress(entryCount: 256, maximumPartCount: 2)
+        #expect(progress.begin() == [.judge(0..<64), .judge(64..<128)])
+        let malformed = Array(repeating: Batch.Judgement.malformed, count: 64)
+        #expect(progress.handle(.judged(64..<128, malformed)).isEmpty)
+        #expect(
+            progress.handle(.judged(0..<64, malformed))
+                == [.count(malformed), .count(malformed), .judge(128..<192), .judge(192..<256)])
+    }
+
+    @Test func `what is accepted is written in the order of the entries, one write at a time`() {
+        var progress = BatchProgress(entryCount: 192, maximumPartCount: 3)
+        _ = progress.begin()
+        #expect(progress.handle(Self.judged(64..<128)).isEmpty)
+        #expect(progress.handle(Self.judged(0..<64)).last == .write((0..<128).map(Self.accepted)))
+        #expect(progress.handle(Self.judged(128..<192)) == [.count((128..<192).map { .accepted(Self.accepted($0)) })])
+        #expect(progress.handle(.written) == [.write((128..<192).map(Self.accepted))])
+        #expect(progress.handle(.written).isEmpty)
+    }
+
+    @Test func `a write takes a thousand entries, however many wait`() {
+        var progress = BatchProgress(entryCount: 1_200, maximumPartCount: 20)
+        let parts = progress.begin().compactMap { if case .judge(let part) = $0 { part } else { nil } }
+        for part in parts.dropFirst() { _ = progress.handle(Self.judged(part)) }
+        #expect(progress.handle(Self.judged(parts[0])).last == .write((0..<1_024).map(Self.accepted)))
+        #expect(progress.handle(.written) == [.write((1_024..<1_200).map(Self.accepted))])
+    }
+
+    @Test func `only what is accepted is written`() {
+        var progress = BatchProgress(entryCount: 3, maximumPartCount: 1)
+        _ = progress.begin()
+        let judgements: [Batch.Judgement] = [.malformed, .accepted(Self.accepted(1)), .malformed]
+        #expect(progress.handle(.judged(0..<3, judgements)) == [.count(judgements), .write([Self.accepted(1)])])
+    }
+}
