@@ -38,9 +38,6 @@ struct CrashTests {
             try await world.settle(on: network)
             let accepted = ledger.acceptedChatIDs
 
-            // I1: every push whose report said success has been posted.
-            await gorush.notifications.wait { accepted.isSubset(of: $0.compactMap(\.chatID)) }
-
             // I3: an old version is refused, an unregistration holds.
             for client in world.clients {
                 let state = ledger.state(of: client.keyHash)
@@ -55,10 +52,13 @@ struct CrashTests {
                 #expect(response.reports.map(\.error) == [.notRegistered], "seed \(Self.seed)")
                 #expect(try await register(client, version: 2, on: network).error == .versionMismatch, "seed \(Self.seed)")
             }
-            // What was accepted with its answer unheard is posted as well.
-            try await ServerDatabase(path: folder.path("push.sqlite")).wait(for: "push WHERE state = 0") { $0 == 0 }
+            let database = ServerDatabase(path: folder.path("push.sqlite"))
+            try await database.wait(for: "push WHERE finished_at IS NULL") { $0 == 0 }
             #expect(await server.terminate() == 0)
             try Self.checkIntegrity(of: folder.path("push.sqlite"))
+            // I1: every push whose report said success has been posted, or is told by one for several.
+            let coalescedCount = try Self.coalescedCount(in: database.path)
+            #expect(accepted.subtracting(gorush.chatIDs).count <= coalescedCount + gorush.chatlessCount, "seed \(Self.seed)")
             // I2: twice only for want of an answer: what was in flight when a life ended, which the ledger has counted.
             let posted = gorush.chatIDs
             let uncertainCount = try Self.uncertainCount(in: folder.path("push.sqlite"))
@@ -66,7 +66,9 @@ struct CrashTests {
             // I5: the ledger balances.
             let audit = try await ChildProcess.run("pushctl", ["audit", "--database", folder.path("push.sqlite")])
             #expect(audit.exitCode == 0, "\(audit.output) seed \(Self.seed)")
-            print("crash test: \(accepted.count) pushes accepted, \(posted.count) posted, \(posted.count - Set(posted).count) twice")
+            print(
+                "crash test: \(accepted.count) pushes accepted, \(posted.count) posted, \(posted.count - Set(posted).count) twice, "
+                    + "\(coalescedCount) beyond their target's bucket")
         }
     }
 
@@ -78,19 +80,32 @@ struct CrashTests {
 
     /// Attempts of which the server does not know what became of them.
     static func uncertainCount(in path: String) throws -> Int {
+        try ledger("uncertain", in: path)
+    }
+
+    /// Pushes beyond their target's bucket of 30, which became one with another (PROTOCOL.md §9).
+    static func coalescedCount(in path: String) throws -> Int {
+        try ledger("coalesced", in: path)
+    }
+
+    private static func ledger(_ milestone: String, in path: String) throws -> Int {
         let queue = try DatabaseQueue(path: path)
-        return try queue.read { try Int.fetchOne($0, sql: "SELECT count FROM ledger WHERE milestone = 'uncertain'") ?? 0 }
+        return try queue.read { try Int.fetchOne($0, sql: "SELECT count FROM ledger WHERE milestone = ?", arguments: [milestone]) ?? 0 }
     }
 }
 
 extension StubGorush {
-    /// Chat ids of all notifications that it has taken, in order.
+    /// Chat ids of all notifications that it has taken and that tell one, in order.
     var chatIDs: [String] { notifications.all.compactMap(\.chatID) }
+
+    /// Notifications that stand for pushes of several chats, and so tell none (PROTOCOL.md §9).
+    var chatlessCount: Int { notifications.all.count { $0.chatID == nil } }
 }
 
 extension StubNotification {
+    /// nil: it tells none.
     var chatID: String? {
-        if case .string(let chatID)? = data?["chat_id"] { chatID } else { nil }
+        if case .string(let chatID)? = data?["chat_id"], chatID != "0x" { chatID } else { nil }
     }
 }
 
