@@ -53,6 +53,9 @@ struct Correspondence {
         return sequence % 4 == 0 && !awaitsRegistration(client) ? try register(client) : try push(from: client)
     }
 
+    /// Whether the next one is new to the server.
+    var hasNewLetter: Bool { returned.isEmpty && openCounts.contains { $0 < Self.windowSize } }
+
     private func awaitsRegistration(_ client: Int) -> Bool {
         letters.values.contains { letter in
             guard letter.client == client, letter.answers.isEmpty, case .registration = letter.content else { return false }

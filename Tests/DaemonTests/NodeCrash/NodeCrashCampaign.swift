@@ -108,6 +108,8 @@ struct NodeCrashCampaign {
             try await start(victim, using: &random)
             if victim != .node { await launchedServer?.logs(lineCount: Int.random(in: 0...3, using: &random)) }
         case .repliesWaiting:
+            // The answers to what was written before may all be out.
+            try await converse(writing: 2) { $0.hasNewLetter }
             try await node.misbehave(Bool.random(using: &random) ? .publishesNothing : .deniesPublishing)
             try await write(count: Int.random(in: 1...48, using: &random))
             try await database.wait(for: "unfinished_message u JOIN message m ON m.id = u.message WHERE m.decided_at IS NOT NULL") {
