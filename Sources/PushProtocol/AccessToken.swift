@@ -8,7 +8,7 @@ enum AccessToken {
         let characters = text.utf8
         switch characters.count {
         case 32: return characters.allSatisfy(Hex.isDigit)
-        case 36: return UniversallyUniqueID.isText(characters)
+        case 36: return UniversallyUniqueID.isText(characters[...])
         case 38:
             return characters.first == UInt8(ascii: "{") && characters.last == UInt8(ascii: "}")
                 && UniversallyUniqueID.isText(characters.dropFirst().dropLast())

@@ -22,8 +22,13 @@ package enum UniversallyUniqueID {
     }
 
     /// Whether the characters are five groups of hex digits, in any case.
-    package static func isText(_ characters: some Collection<UInt8>) -> Bool {
-        let groups = characters.split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
-        return groups.map(\.count) == [8, 4, 4, 4, 12] && groups.joined().allSatisfy(Hex.isDigit)
+    package static func isText(_ characters: Substring.UTF8View) -> Bool {
+        guard characters.count == 36 else { return false }
+        return characters.enumerated().allSatisfy { place, character in
+            switch place {
+            case 8, 13, 18, 23: character == UInt8(ascii: "-")
+            default: Hex.isDigit(character)
+            }
+        }
     }
 }

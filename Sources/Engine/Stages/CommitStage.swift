@@ -142,8 +142,8 @@ final class CommitStage: Sendable {
         var questions = decider.questions(about: work.lazy.compactMap(\.message))
         questions.allowances = allowances.withLock {
             $0.restricted(
-                toTargets: questions.targets.keys, registeringKeys: questions.registrations.lazy.map(\.keyHash),
-                questions: questions.queryIDs, of: questions.queries.joined())
+                toTargets: Array(questions.targets.keys), registeringKeys: questions.registrations.map(\.keyHash),
+                questions: Array(questions.queryIDs), of: Array(questions.queries.joined()))
         }
         return questions
     }

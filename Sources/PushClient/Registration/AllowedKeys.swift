@@ -26,7 +26,7 @@ enum AllowedKeys {
         for entry in list.prefix(maximumCount) {
             guard let token = try? AESGCM.openCombined(entry.span, key: key) else { continue }
             let text = String(decoding: token, as: UTF8.self)
-            if UniversallyUniqueID.isText(text.utf8) { return text }
+            if UniversallyUniqueID.isText(text.utf8[...]) { return text }
         }
         return nil
     }

@@ -64,8 +64,7 @@ package struct Allowances: Sendable {
 
     /// What is known of some targets, questions and keys alone.
     package func restricted(
-        toTargets targets: some Sequence<Installation>, registeringKeys: some Sequence<Digest64>,
-        questions: some Sequence<Digest32>, of queriedKeys: some Sequence<Digest64>
+        toTargets targets: [Installation], registeringKeys: [Digest64], questions: [Digest32], of queriedKeys: [Digest64]
     ) -> Allowances {
         var restricted = Allowances(now: now)
         restricted.registrations = registrations.restricted(to: registeringKeys)

@@ -33,7 +33,7 @@ package struct AnsweredQuestions: Sendable {
     }
 
     /// Those to some questions alone.
-    package func restricted(to questions: some Sequence<Digest32>) -> Self {
+    package func restricted(to questions: [Digest32]) -> Self {
         var restricted = Self()
         for question in questions { restricted.answers[question] = answers[question] }
         return restricted

@@ -50,7 +50,7 @@ package struct CreditBuckets<Key: Hashable & Sendable>: Sendable {
     }
 
     /// The buckets of some keys alone.
-    package func restricted(to keys: some Sequence<Key>) -> Self {
+    package func restricted(to keys: [Key]) -> Self {
         var restricted = Self(capacity: capacity, interval: interval)
         for key in keys { restricted.fullAt[key] = fullAt[key] }
         return restricted
