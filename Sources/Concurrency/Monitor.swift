@@ -1,36 +1,31 @@
-import Synchronization
+public import Synchronization
 
 /// State behind a lock, and the tasks that wait for it to let them go on.
 ///
 /// Every primitive of this target is one of these with a few lines of rules, so all agree about cancellation: a wait ends at once when
 /// its task is cancelled, and has then taken nothing. Waiters are asked in the order in which they came.
-package final class Monitor<State: Sendable>: Sendable {
-    private struct Waiter {
-        var number: UInt64
-        /// Tries to go on; what it returns resumes the task, outside the lock.
-        var attempt: @Sendable (inout State) -> (@Sendable () -> Void)?
-        var cancel: @Sendable () -> Void
-    }
+///
+/// Public and inlinable, as what is generic and done for each message has to be: other modules would run it unspecialized.
+public final class Monitor<State: Sendable>: Sendable {
+    /// Attempt: tries to go on; what it returns resumes the task, outside the lock.
+    @usableFromInline typealias Waiter = (
+        number: UInt64, attempt: @Sendable (inout State) -> (@Sendable () -> Void)?, cancel: @Sendable () -> Void
+    )
+    @usableFromInline typealias Content = (state: State, waiters: [Waiter], lastNumber: UInt64)
 
-    private struct Content {
-        var state: State
-        var waiters: [Waiter] = []
-        var lastNumber: UInt64 = 0
-    }
+    @usableFromInline let content: Mutex<Content>
 
-    private let content: Mutex<Content>
-
-    package init(_ state: State) {
-        content = Mutex(Content(state: state))
+    @inlinable public init(_ state: State) {
+        content = Mutex((state: state, waiters: [], lastNumber: 0))
     }
 
     /// Reads the state.
-    package func read<Result: Sendable>(_ body: (State) -> Result) -> Result {
+    @inlinable public func read<Result: Sendable>(_ body: (State) -> Result) -> Result {
         content.withLock { body($0.state) }
     }
 
     /// Changes the state, and lets whoever can go on do so.
-    package func update<Result: Sendable>(_ change: (inout State) -> Result) -> Result {
+    @inlinable public func update<Result: Sendable>(_ change: (inout State) -> Result) -> Result {
         let (result, resumptions) = content.withLock { content in
             let result = change(&content.state)
             var resumptions: [@Sendable () -> Void] = []
@@ -53,7 +48,7 @@ package final class Monitor<State: Sendable>: Sendable {
     ///
     /// - Parameter attempt: takes from the state what it wants and returns what it took; nil when that is not there.
     /// - Returns: nil when the task was cancelled first: nothing was taken then.
-    package func wait<Result: Sendable>(for attempt: @escaping @Sendable (inout State) -> Result?) async -> Result? {
+    @inlinable public func wait<Result: Sendable>(for attempt: @escaping @Sendable (inout State) -> Result?) async -> Result? {
         let (taken, number) = content.withLock { content -> (Result?, UInt64) in
             content.lastNumber += 1
             return (attempt(&content.state), content.lastNumber)
@@ -66,13 +61,14 @@ package final class Monitor<State: Sendable>: Sendable {
                     guard !Task.isCancelled else { return (true, nil) }
                     if let taken = attempt(&content.state) { return (true, taken) }
                     content.waiters.append(
-                        Waiter(
+                        (
                             number: number,
                             attempt: { state in
                                 guard let taken = attempt(&state) else { return nil }
                                 return { continuation.resume(returning: taken) }
                             },
-                            cancel: { continuation.resume(returning: nil) }))
+                            cancel: { continuation.resume(returning: nil) }
+                        ))
                     return (false, nil)
                 }
                 if isOver { continuation.resume(returning: taken) }

@@ -27,7 +27,7 @@ extension [UInt8]: SQLValue {
 }
 
 extension FixedBytes: SQLValue {
-    func bind(to statement: BoundStatement, at index: Int32) throws(StoreError) { try statement.bind(blob: storage.span, at: index) }
+    func bind(to statement: BoundStatement, at index: Int32) throws(StoreError) { try statement.bind(blob: span, at: index) }
 
     init(reading statement: BoundStatement, _ column: Int32) throws(StoreError) {
         guard let value = unsafe statement.blob(column, read: { unsafe Self($0) }) else { throw .damaged }
