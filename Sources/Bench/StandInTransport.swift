@@ -95,14 +95,11 @@ final class ReplyBox: Sendable {
         var time: ContinuousClock.Instant
     }
 
-    private struct State {
-        var count = 0
-        var kept: [Reply] = []
-    }
-
     private let expectedCount: Int
     private let keepsEach: Int
-    private let state = Condition(State())
+    private let count = Atomic<Int>(0)
+    private let keptReplies = Mutex<[Reply]>([])
+    private let isComplete = Condition(false)
 
     init(expectedCount: Int, keepsEach: Int) {
         self.expectedCount = expectedCount
@@ -110,17 +107,18 @@ final class ReplyBox: Sendable {
     }
 
     func add(_ envelope: WakuEnvelope) {
-        let time = ContinuousClock.now
-        state.change { state in
-            state.count += 1
-            if state.count.isMultiple(of: keepsEach) { state.kept.append(Reply(envelope: envelope, time: time)) }
+        let number = count.add(1, ordering: .sequentiallyConsistent).newValue
+        if number.isMultiple(of: keepsEach) {
+            let reply = Reply(envelope: envelope, time: .now)
+            keptReplies.withLock { $0.append(reply) }
         }
+        if number == expectedCount { isComplete.change { $0 = true } }
     }
 
-    var kept: [Reply] { state.read(\.kept) }
+    var kept: [Reply] { keptReplies.withLock(\.self) }
 
     func waitForAll() async {
-        await state.wait { [expectedCount] in $0.count >= expectedCount }
+        await isComplete.wait { $0 }
     }
 }
 
