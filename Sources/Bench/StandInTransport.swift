@@ -95,27 +95,34 @@ final class ReplyBox: Sendable {
         var time: ContinuousClock.Instant
     }
 
+    private struct State {
+        var count = 0
+        var kept: [Reply] = []
+    }
+
     private let expectedCount: Int
     private let keepsEach: Int
-    private let count = Atomic<Int>(0)
-    private let keptReplies = Mutex<[Reply]>([])
-    private let isComplete = Condition(false)
+    private let state = Mutex(State())
+    /// Apart from the count: a condition asks whoever waits for it at each change.
+    private let isComplete: Condition<Bool>
 
     init(expectedCount: Int, keepsEach: Int) {
         self.expectedCount = expectedCount
         self.keepsEach = keepsEach
+        isComplete = Condition(expectedCount == 0)
     }
 
     func add(_ envelope: WakuEnvelope) {
-        let number = count.add(1, ordering: .sequentiallyConsistent).newValue
-        if number.isMultiple(of: keepsEach) {
-            let reply = Reply(envelope: envelope, time: .now)
-            keptReplies.withLock { $0.append(reply) }
+        let time = ContinuousClock.now
+        let isLast = state.withLock { state in
+            state.count += 1
+            if state.count.isMultiple(of: keepsEach) { state.kept.append(Reply(envelope: envelope, time: time)) }
+            return state.count == expectedCount
         }
-        if number == expectedCount { isComplete.change { $0 = true } }
+        if isLast { isComplete.change { $0 = true } }
     }
 
-    var kept: [Reply] { keptReplies.withLock(\.self) }
+    var kept: [Reply] { state.withLock(\.kept) }
 
     func waitForAll() async {
         await isComplete.wait { $0 }
