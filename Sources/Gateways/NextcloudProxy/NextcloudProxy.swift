@@ -36,6 +36,9 @@ package final class NextcloudProxy: Gateway {
             self.registrationsPerMinute = registrationsPerMinute
             self.workerCount = workerCount
         }
+
+        /// Parts of batches at a time: for each processor one and another that waits for the store.
+        fileprivate var maximumPartCount: Int { 2 * workerCount }
     }
 
     /// A request takes 1.2 KB; a key of 8,192 bits makes it 4.
@@ -65,8 +68,7 @@ package final class NextcloudProxy: Gateway {
     private let logger: Logger
     private let limits: Mutex<Limits>
     private let places = Monitor(BatchPlaces())
-    /// Parts of batches, whosesoever: for each processor one and another that waits for the store. The messages of 71 are opened by the
-    /// same threads, and wait for no more than these.
+    /// Parts of batches, whosesoever. The messages of 71 are opened by the same threads, and wait for no more than these.
     private let judging: ConcurrencyLimiter
 
     /// - Parameter clock: for limits.
@@ -82,7 +84,7 @@ package final class NextcloudProxy: Gateway {
         let origin = clock.now
         elapsed = { origin.duration(to: clock.now) }
         self.logger = logger
-        judging = ConcurrencyLimiter(limit: 2 * configuration.workerCount)
+        judging = ConcurrencyLimiter(limit: configuration.maximumPartCount)
         limits = Mutex(
             Limits(
                 registrations: RateLimiter(configuration.registrationsPerMinute, every: .seconds(60)),
@@ -207,7 +209,7 @@ package final class NextcloudProxy: Gateway {
 
     /// If a write fails, the server is told so and sends the whole batch again; what was written of it is merged then.
     private func judgeAndWrite(_ texts: [String], at now: Timestamp) async throws -> BatchResult {
-        var progress = BatchProgress(entryCount: texts.count, maximumPartCount: 2 * configuration.workerCount)
+        var progress = BatchProgress(entryCount: texts.count, maximumPartCount: configuration.maximumPartCount)
         var result = BatchResult()
         return try await withThrowingTaskGroup(of: BatchProgress.Event.self) { group in
             func execute(_ actions: [BatchProgress.Action]) {
