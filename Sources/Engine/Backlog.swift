@@ -3,7 +3,7 @@ import Foundation
 
 /// Rows of the journal that wait and that nobody has in memory: what a crash left, what found no room, what could not be published.
 ///
-/// Only their numbers are kept here, as stretches of rows side by side: what waits is in the database, however long the node is away.
+/// Only their numbers are kept here: what waits is in the database, however long the node is away.
 final class Backlog: Sendable {
     enum Order {
         /// As it was sent.
@@ -41,12 +41,10 @@ final class Backlog: Sendable {
     /// Takes rows out and hands them over, by one reader.
     ///
     /// - Parameter send: gets those that were still there. Called when they are out: they may come back at once.
-    func handOver(_ rows: ClosedRange<Int64>, to send: (IndexSet) -> Void) {
-        let range = Int(rows.lowerBound)...Int(rows.upperBound)
+    func handOver(_ rows: [Int64], to send: (Set<Int64>) -> Void) {
         let taken = state.update { state in
-            defer { state.rows.remove(integersIn: range) }
             state.isHandingOver = true
-            return state.rows.intersection(IndexSet(integersIn: range))
+            return Set(rows.filter { state.rows.remove(Int($0)) != nil })
         }
         send(taken)
         state.update { $0.isHandingOver = false }
@@ -54,14 +52,13 @@ final class Backlog: Sendable {
 
     /// Waits until there are rows.
     ///
-    /// - Returns: rows side by side, at most so many; nil when the task was cancelled.
-    func next(maximumCount: Int) async -> ClosedRange<Int64>? {
+    /// - Returns: those whose turn it is, at most so many; nil when the task was cancelled.
+    func next(maximumCount: Int) async -> [Int64]? {
         await state.wait { [order] state in
-            switch order {
-            case .oldestFirst:
-                state.rows.rangeView.first.map { Int64($0.lowerBound)...Int64(min($0.upperBound, $0.lowerBound + maximumCount) - 1) }
-            case .newestFirst:
-                state.rows.rangeView.last.map { Int64(max($0.lowerBound, $0.upperBound - maximumCount))...Int64($0.upperBound - 1) }
+            guard !state.rows.isEmpty else { return nil }
+            return switch order {
+            case .oldestFirst: state.rows.prefix(maximumCount).map { Int64($0) }
+            case .newestFirst: state.rows.suffix(maximumCount).map { Int64($0) }
             }
         }
     }

@@ -14,7 +14,7 @@ struct BacklogReader<Item: Sendable & Identifiable<Int64>>: Sendable {
     /// - Returns: for how many; nil when the task was cancelled.
     let room: @Sendable () async -> Int?
     /// Reads these rows.
-    let read: @Sendable (ClosedRange<Int64>) async throws -> [Item]
+    let read: @Sendable ([Int64]) async throws -> [Item]
     let send: @Sendable ([Item]) -> Void
     let clock: any Clock<Duration>
     let logger: Logger
@@ -28,7 +28,7 @@ struct BacklogReader<Item: Sendable & Identifiable<Int64>>: Sendable {
             do {
                 let items = try await read(rows)
                 // What is gone was dropped while it was read.
-                backlog.handOver(rows) { left in send(items.filter { left.contains(Int($0.id)) }) }
+                backlog.handOver(rows) { left in send(items.filter { left.contains($0.id) }) }
             } catch {
                 guard !Task.isCancelled else { return }
                 logger.error("reading the store failed; messages wait", metadata: ["error": "\(error)"])

@@ -324,7 +324,7 @@ package final class Engine: Service, EnvelopeReceiver {
         BacklogReader(
             backlog: backlog, room: room,
             read: { [store, directory, topicKeys] rows in
-                let messages = try await store.undecided(in: rows, limit: rows.count).map { row in
+                let messages = try await store.undecided(rows).map { row in
                     RecordedMessage(
                         id: row.id, receivedAt: row.receivedAt, envelope: row.envelope,
                         addressees: directory.addressees(of: row.envelope.message.contentTopic) ?? .init(), isReadAgain: true)
@@ -342,7 +342,7 @@ package final class Engine: Service, EnvelopeReceiver {
         BacklogReader(
             backlog: replyStage.backlogs.replies, room: replyStage.waitForRoom,
             read: { [store] rows in
-                try await store.unreplied(in: rows, limit: rows.count).compactMap { PendingReply(id: $0.id, stored: $0.reply) }
+                try await store.unreplied(rows).compactMap { PendingReply(id: $0.id, stored: $0.reply) }
             },
             send: replyStage.send, clock: clock, logger: logger)
     }

@@ -11,11 +11,11 @@ package protocol MessageJournal: Sendable {
     /// The rows of messages that wait for their decision, and of those whose reply is not known to be out.
     func unfinishedRows() async throws -> (undecided: [Int64], unreplied: [Int64])
 
-    /// Messages that wait for their decision, oldest first.
-    func undecided(in rows: ClosedRange<Int64>, limit: Int) async throws -> [RecordedEnvelope]
+    /// Those of these messages that wait for their decision, oldest first.
+    func undecided(_ rows: [Int64]) async throws -> [RecordedEnvelope]
 
-    /// Messages that were decided and whose reply is not known to be out, oldest first.
-    func unreplied(in rows: ClosedRange<Int64>, limit: Int) async throws -> [(id: Int64, reply: Reply)]
+    /// Those of these messages that were decided and whose reply is not known to be out, oldest first.
+    func unreplied(_ rows: [Int64]) async throws -> [(id: Int64, reply: Reply)]
 
     /// Up to when everything on the pubsub topic is known to have been received; nil when nothing is known.
     func checkpoint(of pubsubTopic: String) async throws -> Timestamp?

@@ -124,11 +124,11 @@ import Wire
         let backlog = Backlog(order: .newestFirst)
         backlog.add([1, 2, 3, 7, 8, 9])
         let rows = await backlog.next(maximumCount: 3)
-        #expect(rows == 7...9)
+        #expect(rows == [7, 8, 9])
         backlog.remove([8])
-        var handedOver: [Int] = []
-        backlog.handOver(7...9) { rows in
-            handedOver = Array(rows)
+        var handedOver: [Int64] = []
+        backlog.handOver([7, 8, 9]) { rows in
+            handedOver = rows.sorted()
             backlog.remove([1, 2, 3])
             #expect(!backlog.isEmpty)
             // One comes back at once.
@@ -138,5 +138,11 @@ import Wire
         #expect(backlog.count == 1)
         backlog.remove([9])
         #expect(backlog.isEmpty)
+    }
+    @Test(arguments: [(Backlog.Order.oldestFirst, [1, 3, 5]), (.newestFirst, [5, 8, 9])])
+    func `A page is full wherever its rows are`(order: Backlog.Order, page: [Int64]) async {
+        let backlog = Backlog(order: order)
+        backlog.add([9, 3, 1, 5, 8])
+        #expect(await backlog.next(maximumCount: 3) == page)
     }
 }

@@ -88,10 +88,11 @@ struct Server {
         _ = try await outbox.takeOver(routes: configuration.assignments, at: now)
         let topics = try await outbox.deliveredTopics()
         for index in routes.indices { routes[index].handle(.topicsSaved(topics[all[index].name] ?? []), at: .zero) }
-        for row in try await store.undecided(in: 1...Int64.max, limit: .max) {
+        let unfinished = try await store.unfinishedRows()
+        for row in try await store.undecided(unfinished.undecided) {
             undecided.append(Undecided(row: row.id, letter: Network.letter(row.envelope)))
         }
-        for (id, reply) in try await store.unreplied(in: 1...Int64.max, limit: .max) {
+        for (id, reply) in try await store.unreplied(unfinished.unreplied) {
             if let reply = PendingReply(id: id, stored: reply) { replies.append(reply) }
         }
     }

@@ -1,3 +1,5 @@
+import GRDB
+
 /// Row numbers as ranges without gaps: messages that arrive together are numbered and finished together, and a statement for a range costs
 /// as much as one for a row.
 struct RowRanges: Sequence, IteratorProtocol {
@@ -19,5 +21,18 @@ struct RowRanges: Sequence, IteratorProtocol {
             index += 1
         }
         return first...last
+    }
+}
+
+extension Database {
+    /// Reads the rows of a query that takes a range of row numbers, range by range.
+    ///
+    /// - Parameter sql: takes the first row and the last one.
+    func all<Result>(_ sql: String, in ranges: RowRanges, read: (inout RowCursor) throws -> Result) throws -> [Result] {
+        var results: [Result] = []
+        for range in ranges {
+            try forEach(sql, range.lowerBound, range.upperBound) { results.append(try read(&$0)) }
+        }
+        return results
     }
 }

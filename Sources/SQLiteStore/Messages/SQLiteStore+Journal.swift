@@ -21,14 +21,14 @@ extension SQLiteStore {
         }
     }
 
-    package func undecided(in rows: ClosedRange<Int64>, limit: Int) async throws -> [RecordedEnvelope] {
+    package func undecided(_ rows: [Int64]) async throws -> [RecordedEnvelope] {
         try await read { database in
             try database.all(
                 """
                 SELECT id, received_at, pubsub_topic, envelope FROM unfinished_message JOIN message ON id = unfinished_message.message
-                WHERE unfinished_message.message BETWEEN ? AND ? AND state = 0 ORDER BY unfinished_message.message LIMIT ?
+                WHERE unfinished_message.message BETWEEN ? AND ? AND state = 0 ORDER BY unfinished_message.message
                 """,
-                rows.lowerBound, rows.upperBound, limit
+                in: RowRanges(rows)
             ) { row in
                 RecordedEnvelope(
                     id: try row.next(), receivedAt: try row.next(),
@@ -37,15 +37,15 @@ extension SQLiteStore {
         }
     }
 
-    package func unreplied(in rows: ClosedRange<Int64>, limit: Int) async throws -> [(id: Int64, reply: Reply)] {
+    package func unreplied(_ rows: [Int64]) async throws -> [(id: Int64, reply: Reply)] {
         try await read { database in
             try database.all(
                 """
                 SELECT id, reply_type, reply, recipient, pubsub_topic, status_message_id
                 FROM unfinished_message JOIN message ON id = unfinished_message.message
-                WHERE unfinished_message.message BETWEEN ? AND ? AND state <> 0 ORDER BY unfinished_message.message LIMIT ?
+                WHERE unfinished_message.message BETWEEN ? AND ? AND state <> 0 ORDER BY unfinished_message.message
                 """,
-                rows.lowerBound, rows.upperBound, limit
+                in: RowRanges(rows)
             ) { row in
                 (
                     id: try row.next(),

@@ -56,8 +56,8 @@ struct QueryPlanTests {
             _ = try await store.attemptedPushes(hash(2))
             _ = try await store.oldestQueuedPush()
             _ = try await store.expirePushes(route: "", acceptedBefore: start, limit: 1, at: start)
-            _ = try await store.undecided(in: 1...9, limit: 1)
-            _ = try await store.unreplied(in: 1...9, limit: 1)
+            _ = try await store.undecided(Array(1...9))
+            _ = try await store.unreplied(Array(1...9))
             try await store.apply(at: start) { batch in
                 for number in numbers.suffix(10) {
                     batch.settle(Int64(number), as: .answered(reply(number, type: .pushNotificationRegistrationResponse, status: nil)))
