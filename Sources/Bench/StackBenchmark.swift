@@ -103,12 +103,13 @@ package enum StackBenchmark {
             ])
         let client = HTTPClient()
         defer { client.shutdown() }
+        let messages = envelopes.map(StandInNode.text)
         let start = ContinuousClock.now
         var sentCount = 0
-        while sentCount < envelopes.count {
+        while sentCount < messages.count {
             let due = rate.map { Int((ContinuousClock.now - start).seconds * $0) } ?? (sentCount + waitingCount - node.waitingCount)
-            let end = min(envelopes.count, max(sentCount, due))
-            node.carry(Array(envelopes[sentCount..<end]))
+            let end = min(messages.count, max(sentCount, due))
+            node.carry(messages[sentCount..<end])
             sentCount = end
             try await Task.sleep(for: .milliseconds(5))
         }

@@ -33,15 +33,13 @@ package struct HTTPHeaders: Sendable {
     }
 
     /// Adds the field of one line, `Name: value`; a line without a colon is no field and is passed over.
-    mutating func append(line: String) {
-        guard let colon = line.firstIndex(of: ":") else { return }
-        fields.append((String(line[..<colon]), trimmed(line[line.index(after: colon)...])))
+    mutating func append(line: some BidirectionalCollection<UInt8>) {
+        guard let colon = line.firstIndex(of: UInt8(ascii: ":")) else { return }
+        // Optional white space around a value does not belong to it (RFC 9110 §5.5), nor does the line break.
+        let value = line[line.index(after: colon)...].drop(while: Self.isSpace)
+        let end = value.lastIndex { !Self.isSpace($0) }.map { value.index(after: $0) } ?? value.startIndex
+        fields.append((String(decoding: line[..<colon], as: UTF8.self), String(decoding: value[..<end], as: UTF8.self)))
     }
 
-    /// Optional white space around a value does not belong to it (RFC 9110 §5.5).
-    private func trimmed(_ value: Substring) -> String {
-        let start = value.drop(while: \.isWhitespace)
-        guard let last = start.lastIndex(where: { !$0.isWhitespace }) else { return "" }
-        return String(start[...last])
-    }
+    private static func isSpace(_ byte: UInt8) -> Bool { [0x09, 0x0A, 0x0D, 0x20].contains(byte) }
 }

@@ -13,6 +13,7 @@ final class Mailbox: Sendable {
 
     private struct State {
         var commands: [Command] = []
+        /// Of the thread, as long as it sleeps and nobody has woken it.
         var alarm: Alarm?
         var isClosed = false
     }
@@ -24,22 +25,30 @@ final class Mailbox: Sendable {
         let wasClosed = state.withLock { state in
             guard !state.isClosed else { return true }
             state.commands.append(command)
-            // Inside the lock, so that the handle cannot be freed meanwhile: see `close`.
+            // Inside the lock, so that the handle cannot be freed meanwhile: see `close`. Once is enough: a system call each time.
             state.alarm?.ring()
+            state.alarm = nil
             return false
         }
         if wasClosed { Self.refuse(command) }
     }
 
-    /// From now on a post wakes the thread. What was posted before is found by the first `take`.
-    func connect(_ alarm: Alarm) {
-        state.withLock { $0.alarm = alarm }
-    }
-
     func take() -> [Command] {
         state.withLock { state in
             defer { state.commands = [] }
+            state.alarm = nil
             return state.commands
+        }
+    }
+
+    /// The thread is going to sleep until the alarm rings.
+    ///
+    /// - Returns: false: there are commands.
+    func fallAsleep(_ alarm: Alarm) -> Bool {
+        state.withLock { state in
+            guard state.commands.isEmpty else { return false }
+            state.alarm = alarm
+            return true
         }
     }
 

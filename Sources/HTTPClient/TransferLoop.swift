@@ -25,6 +25,7 @@ import Foundation
     private let multi: UnsafeMutableRawPointer
     private let mailbox: Mailbox
     private let configuration: HTTPClient.Configuration
+    private let handles = EasyHandles()
     private var underway: [UInt64: Underway] = [:]
     /// None of the deadlines is earlier.
     private var nextDeadline: ContinuousClock.Instant?
@@ -48,7 +49,6 @@ import Foundation
         self.configuration = configuration
         unsafe clibcurl_multi_set_long(multi, CURLMOPT_MAX_HOST_CONNECTIONS, configuration.maximumConnectionsPerHost)
         unsafe clibcurl_multi_set_long(multi, CURLMOPT_MAXCONNECTS, Self.maximumIdleConnectionCount)
-        mailbox.connect(unsafe Alarm(multi: multi))
     }
 
     deinit {
@@ -58,6 +58,7 @@ import Foundation
     }
 
     private func run() {
+        let alarm = unsafe Alarm(multi: multi)
         while true {
             for command in mailbox.take() { obey(command) }
             if isStopped { return }
@@ -65,6 +66,7 @@ import Foundation
             unsafe curl_multi_perform(multi, &runningCount)
             finishCompleted()
             expire(now: .now)
+            guard mailbox.fallAsleep(alarm) else { continue }
             unsafe curl_multi_poll(multi, nil, 0, CInt(pollDuration(now: .now).wholeMilliseconds), nil)
         }
     }
@@ -82,7 +84,7 @@ import Foundation
 
     private func start(_ identifier: UInt64, _ request: HTTPRequest, _ continuation: Mailbox.Continuation) {
         do throws(HTTPError) {
-            let transfer = try Transfer(identifier: identifier, request: request, configuration: configuration)
+            let transfer = try Transfer(identifier: identifier, request: request, configuration: configuration, handles: handles)
             guard unsafe curl_multi_add_handle(multi, transfer.easy) == CURLM_OK else {
                 throw HTTPError(CURLE_OUT_OF_MEMORY, requestMayHaveArrived: false)
             }

@@ -6,7 +6,7 @@ package enum NodeKind: Sendable, CaseIterable {
 
     /// - Parameter answer: to a command that succeeded: `OK` or `true` (WAKU_REST.md §0).
     init(answer: [UInt8]) {
-        self = String(decoding: answer, as: UTF8.self).contains("true") ? .goWaku : .nwaku
+        self = answer.starts(with: "true".utf8) ? .goWaku : .nwaku
     }
 
     /// How many POSTs of messages to have under way at it (WAKU_REST.md §1.2).

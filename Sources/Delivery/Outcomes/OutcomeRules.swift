@@ -47,12 +47,13 @@ struct OutcomeRules: Sendable {
     ///   - target: what was known of it before.
     ///   - attempts: made so far, this one included.
     ///   - suspectedAt: since when the token is suspected; asked for an outcome that ``DeliveryOutcome/isAmbiguous`` only.
-    ///   - jitter: from 0 to 1, of the delay before the next attempt.
+    ///   - jitter: from 0 to 1, of the delay before the next attempt; asked for if there is one.
     func decide(
-        _ outcome: DeliveryOutcome, on target: TargetHistory, attempts: Int, hasCiphertext: Bool, suspectedAt: Timestamp?, jitter: Double
+        _ outcome: DeliveryOutcome, on target: TargetHistory, attempts: Int, hasCiphertext: Bool, suspectedAt: Timestamp?,
+        jitter: @autoclosure () -> Double
     ) -> PushDecision {
         func retry(_ backOff: BackOff, _ reason: String, isUnknown: Bool = false) -> PushDecision {
-            let delay = backOff.delay(afterFailures: attempts, jitter: jitter)
+            let delay = backOff.delay(afterFailures: attempts, jitter: jitter())
             return PushDecision(ending: .retry(after: delay, isUnknown: isUnknown), reason: reason)
         }
         /// Waits for somebody to put something right, unless it is likely that nothing was ever right.

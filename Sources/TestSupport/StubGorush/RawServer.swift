@@ -72,7 +72,7 @@ package struct RawConnection: Sendable {
     /// than ``readRequest()``.
     package func readRequestLine() -> String? {
         var head: [UInt8] = []
-        var buffer = [UInt8](repeating: 0, count: 64 * 1024)
+        var buffer = [UInt8](repeating: 0, count: 4 * 1024)
         while true {
             let count = unsafe recv(descriptor, &buffer, buffer.count, 0)
             guard count > 0 else { return nil }

@@ -41,13 +41,14 @@
             },
             FuzzTarget(name: "header-lines", vectors: [], samples: ["Retry-After: 120\r\nContent-Type: application/json\r\n\r\n"]) {
                 input throws(Violation) in
-                let lines = input.split(separator: UInt8(ascii: "\n")).map { String(decoding: $0, as: UTF8.self) }
+                let lines = input.split(separator: UInt8(ascii: "\n"))
                 var headers = HTTPHeaders()
                 for line in lines { headers.append(line: line) }
                 try expect(headers.fields.count <= lines.count, "a line is one field at most")
                 for (name, value) in headers.fields {
                     try expect(!name.contains(":"), "a name ends at the colon")
-                    try expect(value.first?.isWhitespace != true && value.last?.isWhitespace != true, "no white space around a value")
+                    let ends = [value.utf8.first, value.utf8.last].compactMap(\.self)
+                    try expect(!ends.contains { " \t\r\n".utf8.contains($0) }, "no white space around a value")
                     // Of the letters that a name may have: ſ in capitals is S, and in small letters again s.
                     let capitals = name.utf8.map { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0) ? $0 - 0x20 : $0 }
                     try expect(headers[String(decoding: capitals, as: UTF8.self)] != nil, "a field is found whatever the case")
