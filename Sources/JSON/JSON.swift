@@ -90,7 +90,8 @@ extension [String: JSON] {
             self[name] = value
             return
         }
-        var inner: [String: JSON] = if case .object(let members)? = self[name] { members } else { [:] }
+        // Taken out: what is held twice would be copied.
+        var inner: [String: JSON] = if case .object(let members)? = removeValue(forKey: name) { members } else { [:] }
         inner.set(value, at: path.dropFirst())
         self[name] = .object(inner)
     }

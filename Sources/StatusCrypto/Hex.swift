@@ -1,10 +1,10 @@
 /// Hexadecimal text of bytes. Writing is lower case; reading takes both cases.
 package enum Hex {
     /// - Parameter prefix: usually "" or "0x".
-    package static func encode(_ bytes: some Collection<UInt8>, prefix: String = "") -> String {
+    package static func encode(_ bytes: [UInt8], prefix: String = "") -> String {
         var text = Array(prefix.utf8)
         text.reserveCapacity(text.count + 2 * bytes.count)
-        append([UInt8](bytes).span, to: &text)
+        append(bytes.span, to: &text)
         return String(decoding: text, as: UTF8.self)
     }
 
@@ -20,7 +20,7 @@ package enum Hex {
 
     /// - Returns: nil for an odd number of digits or anything that is no digit; a `0x` in front is not taken.
     package static func decode(_ text: some StringProtocol) -> [UInt8]? {
-        let digits = Array(text.utf8)
+        let digits = Array(String(text).utf8)
         guard digits.count.isMultiple(of: 2) else { return nil }
         var bytes: [UInt8] = []
         bytes.reserveCapacity(digits.count / 2)

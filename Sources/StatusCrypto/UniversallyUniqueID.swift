@@ -13,7 +13,7 @@ package enum UniversallyUniqueID {
     /// Five groups of lower-case hex digits.
     package static func text(_ bytes: FixedBytes<16>, version: UInt8) -> String {
         let bytes = marked(bytes, version: version).bytes
-        return [0..<4, 4..<6, 6..<8, 8..<10, 10..<16].map { Hex.encode(bytes[$0]) }.joined(separator: "-")
+        return [0..<4, 4..<6, 6..<8, 8..<10, 10..<16].map { Hex.encode(Array(bytes[$0])) }.joined(separator: "-")
     }
 
     /// The text of a random one, version 4.

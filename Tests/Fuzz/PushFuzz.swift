@@ -65,7 +65,7 @@ struct PushFuzz: ParsableCommand {
             do throws(Violation) {
                 try target.check(input)
             } catch {
-                let file = "fuzz-\(target.name)-\(Hex.encode(Keccak.keccak256(input).bytes.prefix(4)))"
+                let file = "fuzz-\(target.name)-\(Hex.encode(Array(Keccak.keccak256(input).bytes.prefix(4))))"
                 try Data(input).write(to: URL(filePath: file))
                 print("\(target.name): not so: \(error.promise). The input is in \(file)")
                 throw ExitCode.failure

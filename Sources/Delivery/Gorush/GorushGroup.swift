@@ -46,14 +46,16 @@ struct GorushGroup: Sendable {
         var openGroups: [SharedParts: Int] = [:]
         for push in pushes {
             let parts = SharedParts(of: push.push, template: template)
-            if sharesNotifications, let open = openGroups[parts], groups[open].hasRoom(for: push) {
-                groups[open].add(push)
-            } else {
+            if sharesNotifications {
+                if let open = openGroups[parts], groups[open].hasRoom(for: push) {
+                    groups[open].add(push)
+                    continue
+                }
                 openGroups[parts] = groups.count
-                var group = GorushGroup(parts, format: format, template: template)
-                group.add(push)
-                groups.append(group)
             }
+            var group = GorushGroup(parts, format: format, template: template)
+            group.add(push)
+            groups.append(group)
         }
         return groups
     }

@@ -57,7 +57,8 @@ struct GorushNotification: Sendable, Equatable {
         members["tokens"] = .list(tokens.map(JSON.text))
         members["platform"] = .number(Int64(platform.rawValue))
         if let topic { members["topic"] = .text(topic) }
-        for (name, value) in data.members { members.set(value, at: "data", name) }
+        let data = template.data.merging(data.members) { $1 }
+        if !data.isEmpty { members["data"] = .object(data) }
         if case .literal(let message)? = text { members["message"] = .text(message) }
         // Each platform ignores the other's (GORUSH.md §3).
         switch platform {

@@ -6,6 +6,6 @@ enum ShortDigest {
     static let byteCount = 32
 
     static func of(_ bytes: [UInt8]) -> String {
-        Hex.encode(SHA256.hash(bytes).bytes.prefix(byteCount / 2))
+        Hex.encode(Array(SHA256.hash(bytes).bytes.prefix(byteCount / 2)))
     }
 }
