@@ -113,6 +113,8 @@ package enum StackBenchmark {
             sentCount = end
             try await Task.sleep(for: .milliseconds(5))
         }
+        // To ask the server costs the processors that are measured: not before the node has seen so many.
+        while node.publishedCount < messages.count { try await Task.sleep(for: .milliseconds(5)) }
         let metrics = ServerMetrics(url: "http://\(server.addresses.admin)/metrics", client: client)
         while try await metrics.value("pushserver_replies_published_total") < Double(envelopes.count) {
             try await Task.sleep(for: .milliseconds(20))
