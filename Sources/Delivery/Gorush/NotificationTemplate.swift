@@ -19,7 +19,7 @@ package struct NotificationTemplate: Sendable, Hashable {
         fields.set(.text(text), at: "data", name)
     }
 
-    /// What `data` has beside that.
+    /// The operator's members of `data`.
     var data: [String: JSON] { if case .object(let members)? = fields["data"] { members } else { [:] } }
 
     /// Whether `data` may have a key of that name: Apple and Google keep some to themselves, and others are delivery's (GORUSH.md §4).
