@@ -4,7 +4,7 @@ import Foundation
 /// One request on its way: owns the easy handle, the header list and what has come of the answer.
 ///
 /// Not Sendable: it lives and dies on the thread of `TransferLoop`. libcurl's callbacks find it through a pointer that is not retained;
-/// that is sound because the handle, the only one to call them, is freed by `deinit`.
+/// that is sound because `deinit` gives the handle back, the only one to call them, and with it go the callbacks.
 @safe final class Transfer {
     /// Ten times what the servers we speak to send. libcurl 7.88 bounds a line but not their number (CVE-2023-38039).
     static let maximumHeaderByteCount = 64 * 1024
@@ -12,6 +12,7 @@ import Foundation
 
     let identifier: UInt64
     let easy: UnsafeMutableRawPointer
+    private let handles: EasyHandles
     private var headerLines: UnsafeMutablePointer<curl_slist>?
 
     private let maximumBodyByteCount: Int
@@ -22,10 +23,13 @@ import Foundation
     private var body: [UInt8] = []
 
     /// Checks the request and sets up a handle for it. Nothing is sent yet.
-    init(identifier: UInt64, request: HTTPRequest, configuration: HTTPClient.Configuration) throws(HTTPError) {
-        guard let easy = unsafe curl_easy_init() else { throw HTTPError(CURLE_OUT_OF_MEMORY, requestMayHaveArrived: false) }
+    init(
+        identifier: UInt64, request: HTTPRequest, configuration: HTTPClient.Configuration, handles: EasyHandles
+    ) throws(HTTPError) {
+        guard let easy = unsafe handles.take() else { throw HTTPError(CURLE_OUT_OF_MEMORY, requestMayHaveArrived: false) }
         self.identifier = identifier
         unsafe self.easy = easy
+        self.handles = handles
         maximumBodyByteCount = request.maximumResponseBodyByteCount
         mayBeSentAgain = request.method == .get
         try set(request)
@@ -35,7 +39,7 @@ import Foundation
     }
 
     deinit {
-        unsafe curl_easy_cleanup(easy)
+        unsafe handles.give(back: easy)
         unsafe curl_slist_free_all(headerLines)
     }
 

@@ -25,6 +25,7 @@ import Foundation
     private let multi: UnsafeMutableRawPointer
     private let mailbox: Mailbox
     private let configuration: HTTPClient.Configuration
+    private let handles = EasyHandles()
     private var underway: [UInt64: Underway] = [:]
     /// None of the deadlines is earlier.
     private var nextDeadline: ContinuousClock.Instant?
@@ -83,7 +84,7 @@ import Foundation
 
     private func start(_ identifier: UInt64, _ request: HTTPRequest, _ continuation: Mailbox.Continuation) {
         do throws(HTTPError) {
-            let transfer = try Transfer(identifier: identifier, request: request, configuration: configuration)
+            let transfer = try Transfer(identifier: identifier, request: request, configuration: configuration, handles: handles)
             guard unsafe curl_multi_add_handle(multi, transfer.easy) == CURLM_OK else {
                 throw HTTPError(CURLE_OUT_OF_MEMORY, requestMayHaveArrived: false)
             }

@@ -47,6 +47,23 @@ import Testing
         #expect(!request.contains("Content-Type"))
     }
 
+    @Test("Nothing of a request is in the next one")
+    func noTraces() async throws {
+        let seen = Recorder<String>()
+        let server = try RawServer { connection in
+            while let request = connection.readRequest() {
+                seen.append(request)
+                connection.respond(body: "\(seen.all.count)")
+            }
+        }
+        let headers = [(name: "Authorization", value: "Bearer secret"), (name: "Content-Type", value: "text/plain")]
+        _ = try await client.send(.to(server.url, .delete, headers: headers, body: "secret"))
+        _ = await failure(client, .to(server.url, .post, headers: headers, body: "secret", maximumResponseBodyByteCount: 0))
+        #expect(try await client.send(.to(server.url)).text == "3")
+        #expect(try await HTTPClient().send(.to(server.url)).text == "4")
+        #expect(seen.all[2] == seen.all[3])
+    }
+
     @Test("A large body arrives whole, without a wait for 100 Continue")
     func largeBody() async throws {
         let seen = Recorder<String>()
