@@ -17,8 +17,10 @@ extension Server {
         case busy
         /// These are due, and nothing has been done about them yet.
         case due([QueuedPush])
-        /// These go out.
-        case leased([QueuedPush])
+        /// It is written how these have ended, and that those go out.
+        case settled([(push: QueuedPush, outcome: PushOutcome)], leased: [QueuedPush])
+        /// What became of these may be written, or not: it is tried again.
+        case unwritten([QueuedPush])
     }
 
     /// What was read of a queue, and is to go out next.
@@ -28,13 +30,11 @@ extension Server {
         var batch: Int?
     }
 
-    /// A request on its way to gorush and back.
+    /// A request that has not reached gorush.
     struct Attempt {
         var route: Int
         var batch: [DeliveryItem]
         var at: Timestamp
-        /// What its answer means; nil: it has not left yet.
-        var outcomes: [Outbox.Attempt]?
     }
 
     /// The time by which delays are kept.
@@ -47,7 +47,7 @@ extension Server {
         let elapsed = steadily - startedSteadily
         let name = routes[index].route.name
         do {
-            if let look = looks.removeValue(forKey: index) { return try await lease(look, of: index, at: now, steadily, using: &random) }
+            if let look = looks.removeValue(forKey: index) { return await lease(look, of: index, at: now, steadily, using: &random) }
             switch routes[index].next(at: elapsed) {
             case .probe: routes[index].handle(.probed(gorush.probe), at: elapsed)
             case .askForBacklog: routes[index].handle(.backlogKnown(nil), at: elapsed)
@@ -62,9 +62,12 @@ extension Server {
                     looks[index] = Look(due: due, requestCount: requests, batch: batch)
                     return .due(due)
                 }
+                // What waits to be settled may be due again.
+                guard routes[index].unsettled.isEmpty else { return await settle(index, at: now, steadily) }
                 let next = try await outbox.nextDue(route: name)
                 let until = next.map { Duration.nanoseconds($0.nanoseconds - startedAt.nanoseconds) }
                 routes[index].handle(.nothingDue(until: until), at: elapsed)
+            case .settle: return await settle(index, at: now, steadily)
             // This gorush answers when Apple and Google have.
             case .conclude, .stop: break
             case .wait(let until): return .idle(until: until + startedSteadily)
@@ -77,7 +80,7 @@ extension Server {
 
     private mutating func lease(
         _ look: Look, of index: Int, at now: Timestamp, _ steadily: Duration, using random: inout SplitMix64
-    ) async throws -> DeliveryStep {
+    ) async -> DeliveryStep {
         let elapsed = steadily - startedSteadily
         guard routes[index].requestRoom(at: elapsed) >= look.requestCount else {
             routes[index].handle(.woken, at: elapsed)
@@ -88,24 +91,58 @@ extension Server {
         let plan = planner.plan(look.due, batch: look.batch, at: now, using: &random) { state.admitted($0, at: elapsed) }
         routes[index] = state
         let pushes = plan.batches.joined().flatMap(\.pushes)
-        let isLeased = try await outbox.lease(plan, at: now) { steadyNow(steadily).advanced(by: Probation.patience * 0.5) }
-        guard isLeased else {
+        let (settlement, step) = await settle(index, leasing: plan, at: now, steadily)
+        guard settlement?.isLeased == true else {
             routes[index].record(pushes.map { ($0, .notSent(reason: "")) })
             routes[index].handle(.woken, at: elapsed)
-            return .busy
+            return step
         }
         routes[index].handle(.posting(plan.batches.map(\.count)), at: elapsed)
         attempts += plan.batches.map { Attempt(route: index, batch: $0, at: now) }
-        return .leased(pushes)
+        guard case .settled(let ends, _) = step else { return step }
+        return .settled(ends, leased: pushes)
     }
 
-    /// The first request that has not left reaches gorush.
+    private mutating func settle(_ index: Int, at now: Timestamp, _ steadily: Duration) async -> DeliveryStep {
+        await settle(index, leasing: DeliveryPlan(), at: now, steadily).step
+    }
+
+    /// What answers mean is written down, or tried again another time.
     ///
-    /// - Returns: the pushes in it.
-    mutating func post(to gorush: inout Gorush, steadily: Duration) throws(Violation) -> [QueuedPush] {
-        guard let index = attempts.firstIndex(where: { $0.outcomes == nil }) else { return [] }
+    /// - Returns: nil: nothing is written, or maybe everything.
+    private mutating func settle(
+        _ index: Int, leasing plan: DeliveryPlan, at now: Timestamp, _ steadily: Duration
+    ) async -> (Outbox.Settlement?, step: DeliveryStep) {
         let elapsed = steadily - startedSteadily
-        let (route, batch) = (attempts[index].route, attempts[index].batch)
+        let state = routes[index]
+        let context = Outbox.Context(
+            route: state.route.name,
+            rules: OutcomeRules(isSurge: state.isSurge(at: elapsed), successIsProof: state.isSync == true, now: now),
+            deliveredTopics: state.successIsProof ? state.topics.delivered : nil, savedTopics: state.topics.saved,
+            steadyNow: steadyNow(steadily))
+        do {
+            let settlement = try await outbox.settle(state.unsettled, leasing: plan, in: context) { 0.5 }
+            routes[index].unsettled = []
+            for changed in settlement.unregistered { directory.remove(registration: changed.registration, topics: changed.topics) }
+            if !settlement.savedTopics.isEmpty { routes[index].handle(.topicsSaved(Set(settlement.savedTopics)), at: elapsed) }
+            let ends = zip(state.unsettled, settlement.decisions).compactMap { attempt, decision in
+                if case .finish(let outcome) = decision.ending { (push: attempt.push, outcome: outcome) } else { nil }
+            }
+            if ends.count < state.unsettled.count { routes[index].handle(.woken, at: elapsed) }
+            return (settlement, .settled(ends, leased: []))
+        } catch {
+            routes[index].handle(.storeFailed("\(error)"), at: elapsed)
+            return (nil, .unwritten(state.unsettled.map(\.push)))
+        }
+    }
+
+    /// A request reaches gorush, which answers.
+    ///
+    /// - Returns: the pushes in it, and their route.
+    mutating func post(to gorush: inout Gorush, steadily: Duration) throws(Violation) -> (pushes: [QueuedPush], route: Int) {
+        let attempt = attempts.removeFirst()
+        let elapsed = steadily - startedSteadily
+        let (route, batch) = (attempt.route, attempt.batch)
         let pushes = batch.flatMap(\.pushes)
         let answer = try gorush.post(batch)
         switch AnswerReading(answer, batch: batch, retriesItself: false, timeOuts: routes[route].timeOuts) {
@@ -113,41 +150,16 @@ extension Server {
             routes[route].record(zip(pushes, outcomes))
             let verdicts = Verdicts(zip(pushes, outcomes), successIsProof: routes[route].successIsProof)
             routes[route].handle(.answered(news, verdicts, jitter: 0.5, latency: .milliseconds(50)), at: elapsed)
-            attempts[index].outcomes = zip(pushes, outcomes).map(Outbox.Attempt.init)
+            routes[route].unsettled += zip(pushes, outcomes).map { Outbox.Attempt(push: $0, outcome: $1, at: attempt.at) }
         case .limit(let limit):
             routes[route].handle(.limited(limit), at: elapsed)
-            routes[route].record(pushes.map { ($0, .notSent(reason: "over limit")) })
-            attempts[index].outcomes = pushes.map { Outbox.Attempt(push: $0, outcome: .notSent(reason: "over limit")) }
+            let outcome = DeliveryOutcome.notSent(reason: "over limit")
+            routes[route].record(pushes.map { ($0, outcome) })
+            routes[route].unsettled += pushes.map { Outbox.Attempt(push: $0, outcome: outcome, at: attempt.at) }
         case .divide:
             throw Violation(promise: "what this gorush refuses is never one push's fault: \(answer)")
         }
-        return pushes
-    }
-
-    /// What an answer means is written down, or tried again another time.
-    ///
-    /// - Returns: how pushes have ended; nil: nothing is written.
-    mutating func settle(_ index: Int, at now: Timestamp, steadily: Duration) async -> [(push: QueuedPush, outcome: PushOutcome)]? {
-        let (attempt, elapsed) = (attempts[index], steadily - startedSteadily)
-        let state = routes[attempt.route]
-        let context = Outbox.Context(
-            route: state.route.name,
-            rules: OutcomeRules(isSurge: state.isSurge(at: elapsed), successIsProof: state.isSync == true, now: now),
-            deliveredTopics: state.successIsProof ? state.topics.delivered : nil, savedTopics: state.topics.saved,
-            attemptedAt: attempt.at, steadyNow: steadyNow(steadily))
-        let outcomes = attempt.outcomes ?? []
-        do {
-            let (decisions, unregistered, topics) = try await outbox.settle(outcomes, in: context) { 0.5 }
-            for changed in unregistered { directory.remove(registration: changed.registration, topics: changed.topics) }
-            if !topics.isEmpty { routes[attempt.route].handle(.topicsSaved(Set(topics)), at: elapsed) }
-            routes[attempt.route].handle(.ended(attempt.batch.count), at: elapsed)
-            attempts.remove(at: index)
-            return zip(outcomes, decisions).compactMap { attempt, decision in
-                if case .finish(let outcome) = decision.ending { (attempt.push, outcome) } else { nil }
-            }
-        } catch {
-            routes[attempt.route].handle(.storeFailed("\(error)"), at: elapsed)
-            return nil
-        }
+        routes[route].handle(.ended(batch.count), at: elapsed)
+        return (pushes, route)
     }
 }

@@ -192,7 +192,7 @@ struct Simulation {
     private mutating func serverStep() async throws {
         let isWaiting = (
             decision: !server.undecided.isEmpty, reply: !server.replies.isEmpty, mark: !server.unmarked.isEmpty,
-            post: server.attempts.contains { $0.outcomes == nil }, settlement: server.attempts.contains { $0.outcomes != nil }
+            post: !server.attempts.isEmpty
         )
         let routes = server.routes.indices.filter { routeDue[$0] <= steadily }
         var steps: [ServerStep] = []
@@ -202,7 +202,6 @@ struct Simulation {
         if isWaiting.reply { steps += [.reply, .reply] }
         if isWaiting.mark { steps.append(.mark) }
         if isWaiting.post { steps += [.post, .post] }
-        if isWaiting.settlement { steps += [.settle, .settle] }
         steps += routes.map { .deliver($0) }
         guard !steps.isEmpty else { return }
         switch steps[pick(0..<steps.count)] {
@@ -213,12 +212,11 @@ struct Simulation {
         case .mark: await mark()
         case .deliver(let route): try await deliver(route)
         case .post: try post()
-        case .settle: try await settle()
         }
     }
 
     private enum ServerStep {
-        case poll, history, decide, reply, mark, deliver(Int), post, settle
+        case poll, history, decide, reply, mark, deliver(Int), post
     }
 
     private mutating func pollOnce() async {
@@ -303,31 +301,26 @@ struct Simulation {
                     target.keyHash == Person.hoarder.keyHash || push.push.deviceToken == book.phones[target]?.deviceToken(of: target),
                     "what is due goes to the device that is registered by now: push \(push.id)")
             }
-        case .leased(let pushes):
-            note("leased \(pushes.map(\.id))")
-            for push in pushes {
+        case .settled(let ends, let leased):
+            note("ended \(ends.map(\.push.id)), leased \(leased.map(\.id))")
+            for (push, outcome) in ends { try noteEnd(push, outcome) }
+            for push in leased {
                 try expect(book.isLive(push.push.target), "nothing goes out to who has unregistered: push \(push.id)")
             }
+            try await check()
+        case .unwritten(let pushes):
+            uncertainEnds += pushes
+            try await check()
         }
     }
 
     private mutating func post() throws {
-        for push in try server.post(to: &gorush, steadily: steadily) {
+        let (pushes, route) = try server.post(to: &gorush, steadily: steadily)
+        if server.routes[route].mustWake(at: steadily - server.startedSteadily) { routeDue[route] = .zero }
+        for push in pushes {
             note("posted \(push.id)")
             try expect(!book.sent.contains(push.id), "nothing is posted again that is known to be sent (I2): push \(push.id)")
         }
-    }
-
-    private mutating func settle() async throws {
-        guard let index = server.attempts.firstIndex(where: { $0.outcomes != nil }) else { return }
-        let pushes = server.attempts[index].batch.flatMap(\.pushes)
-        if let ends = await server.settle(index, at: now, steadily: steadily) {
-            note("settled \(pushes.map(\.id)), ended \(ends.map(\.push.id))")
-            for (push, outcome) in ends { try noteEnd(push, outcome) }
-        } else {
-            uncertainEnds += pushes
-        }
-        try await check()
     }
 
     private mutating func noteEnd(_ push: QueuedPush, _ outcome: PushOutcome) throws {
@@ -414,8 +407,7 @@ struct Simulation {
                 try await deliver(route)
                 try await deliver(route)
             }
-            while server.attempts.contains(where: { $0.outcomes == nil }) { try post() }
-            while !server.attempts.isEmpty { try await settle() }
+            while !server.attempts.isEmpty { try post() }
             let openCount = try await server.store.queuedPushCount()
             let isQuiet = server.undecided.isEmpty && openCount == 0
             quietCount = isQuiet ? quietCount + 1 : 0

@@ -44,30 +44,13 @@ struct Outbox: Sendable {
         }
     }
 
-    /// Ends what cannot be sent, puts off what has to wait, and marks the rest as under way, in one transaction.
-    ///
-    /// - Parameter next: when one that has to wait is looked at again, by the steady time; another time for each.
-    /// - Returns: false if one of them has ended since it was read: then nothing of it is done.
-    func lease(_ plan: DeliveryPlan, at now: Timestamp, waitingUntil next: () -> Timestamp) async throws -> Bool {
-        var update = OutboxUpdate()
-        update.pushes += plan.withdrawn.map { .init(id: $0.id, .finish(.withdrawn), reason: "unregistered") }
-        update.pushes += plan.held.map { .init(id: $0.id, .postpone(until: next()), reason: Probation.reason) }
-        update.pushes += plan.expired.map { .init(id: $0.id, .finish(.expired), reason: "lifetime") }
-        update.pushes += plan.unsendable.map { push, obstacle in .init(id: push.id, .finish(.refused), reason: obstacle.rawValue) }
-        update.pushes += plan.attempts.map { push, notification in .init(id: push, .lease(notification)) }
-        do {
-            _ = try await store.update(update, at: now)
-            return true
-        } catch StoreError.alreadyEnded {
-            return false
-        }
-    }
-
     // MARK: After an attempt
 
     struct Attempt: Sendable {
         var push: QueuedPush
         var outcome: DeliveryOutcome
+        /// When it was made.
+        var at: Timestamp
 
         fileprivate var token: TriedToken { TriedToken(push) }
     }
@@ -80,33 +63,36 @@ struct Outbox: Sendable {
         var deliveredTopics: Set<String>?
         /// The part of these that is written down.
         var savedTopics: Set<String>
-        /// When they were made.
-        var attemptedAt: Timestamp
         /// By the steady time, by which delays are kept.
         var steadyNow: Timestamp
     }
 
-    /// Decides what follows from attempts against what is known of their tokens, and writes it in one transaction.
+    /// What came of attempts.
+    struct Settlement: Sendable {
+        /// One for each attempt.
+        var decisions: [PushDecision] = []
+        /// Registrations that went with their tokens.
+        var unregistered: [ChangedRegistration] = []
+        /// Bundle ids that are written down now.
+        var savedTopics: [String] = []
+        /// Whether what was planned has begun; false if a push of it has ended since it was read: then nothing of it is done.
+        var isLeased = true
+    }
+
+    /// Decides what follows from attempts against what is known of their tokens, and writes it in one transaction with the beginning of
+    /// the next ones: what of these cannot be sent ends, what has to wait is put off, and the rest is marked as under way.
     ///
     /// - Parameter jitter: a number from 0 to 1, another one for each push.
-    /// - Returns: what was decided, the registrations that went with their tokens, and the bundle ids that are written down now.
     func settle(
-        _ attempts: [Attempt], in context: Context, jitter: () -> Double
-    ) async throws -> (decisions: [PushDecision], unregistered: [ChangedRegistration], savedTopics: [String]) {
+        _ attempts: [Attempt], leasing plan: DeliveryPlan = DeliveryPlan(), in context: Context, jitter: () -> Double
+    ) async throws -> Settlement {
         let suspicions = try await store.suspicions(against: attempts.filter(\.outcome.isAmbiguous).map(\.token.digest))
-        let decided = attempts.map { attempt in
-            let suspectedAt = attempt.outcome.isAmbiguous ? suspicions[attempt.token.digest] : nil
-            var decision = context.rules.decide(
-                attempt.outcome, on: context.history(of: attempt.token), attempts: attempt.push.attempts + 1,
-                hasCiphertext: !attempt.push.push.message.isEmpty,
-                suspectedAt: suspectedAt, jitter: jitter())
-            if attempt.push.notification?.isTriedOnce ?? false {
-                decision = decision.ofOnlyAttempt(attempt.outcome, isSurge: context.rules.isSurge)
-            }
-            return (push: attempt.push, token: attempt.token, decision: decision)
-        }
+        var settlement = Settlement()
         var update = OutboxUpdate()
-        for (push, token, decision) in decided {
+        for attempt in attempts {
+            let (push, token) = (attempt.push, attempt.token)
+            let suspectedAt = attempt.outcome.isAmbiguous ? suspicions[token.digest] : nil
+            let decision = decide(attempt, suspectedAt: suspectedAt, in: context, jitter: jitter)
             let change: OutboxUpdate.PushChange =
                 switch decision.ending {
                 case .finish(let outcome): .finish(outcome)
@@ -115,27 +101,44 @@ struct Outbox: Sendable {
                 }
             update.pushes.append(
                 .init(id: push.id, change, reason: decision.reason, dropsCiphertext: decision.dropsCiphertext))
-            update.tokens += token.changes(by: decision, in: context)
+            update.tokens += token.changes(by: decision, attemptedAt: attempt.at, in: context)
             if case .finish(.sent) = decision.ending, context.rules.successIsProof, !context.savedTopics.contains(token.apnTopic) {
                 update.deliveredTopics.append((context.route, token.apnTopic))
             }
+            settlement.decisions.append(decision)
         }
-        let unregistered = try await store.update(update, at: context.rules.now)
-        return (decided.map(\.decision), unregistered, update.deliveredTopics.map(\.apnTopic))
+        settlement.savedTopics = update.deliveredTopics.map(\.apnTopic)
+        var whole = update
+        whole.pushes += plan.changes { context.steadyNow.advanced(by: Probation.patience * jitter()) }
+        do {
+            settlement.unregistered = try await store.update(whole, at: context.rules.now)
+        } catch StoreError.alreadyEnded {
+            settlement.isLeased = false
+            settlement.unregistered = try await store.update(update, at: context.rules.now)
+        }
+        return settlement
+    }
+
+    private func decide(_ attempt: Attempt, suspectedAt: Timestamp?, in context: Context, jitter: () -> Double) -> PushDecision {
+        let decision = context.rules.decide(
+            attempt.outcome, on: context.history(of: attempt.token), attempts: attempt.push.attempts + 1,
+            hasCiphertext: !attempt.push.push.message.isEmpty, suspectedAt: suspectedAt, jitter: jitter())
+        guard attempt.push.notification?.isTriedOnce ?? false else { return decision }
+        return decision.ofOnlyAttempt(attempt.outcome, isSurge: context.rules.isSurge)
     }
 
     /// Writes what a verdict means that comes after its push has ended: the device hears of it, the push does not.
     ///
     /// - Returns: the registrations that went with the token.
     func settleFeedback(
-        _ failure: Failure, on token: TriedToken, in context: Context
+        _ failure: Failure, on token: TriedToken, attemptedAt: Timestamp, in context: Context
     ) async throws -> [ChangedRegistration] {
         let suspicions = try await store.suspicions(against: [token.digest])
         let decision = context.rules.decide(
             .failed(failure), on: context.history(of: token), attempts: 1, hasCiphertext: false, suspectedAt: suspicions[token.digest],
             jitter: 0)
         var update = OutboxUpdate()
-        update.tokens = token.changes(by: decision, in: context)
+        update.tokens = token.changes(by: decision, attemptedAt: attemptedAt, in: context)
         return try await store.update(update, at: context.rules.now)
     }
 

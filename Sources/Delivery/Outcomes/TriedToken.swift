@@ -35,7 +35,9 @@ struct TriedToken: Sendable {
     var digest: Digest32 { SHA256.hash(Array("\(type.rawValue) \(apnTopic) \(text)".utf8)) }
 
     /// What is written about it.
-    func changes(by decision: PushDecision, in context: Outbox.Context) -> [OutboxUpdate.TokenChange] {
+    ///
+    /// - Parameter attemptedAt: when it was tried.
+    func changes(by decision: PushDecision, attemptedAt: Timestamp, in context: Outbox.Context) -> [OutboxUpdate.TokenChange] {
         switch decision.token {
         case .none: return []
         case .suspect: return [.suspect(digest)]
@@ -47,7 +49,7 @@ struct TriedToken: Sendable {
                 .clearSuspicion(digest),
                 .unregister(
                     DeadToken(
-                        text: text, type: type, apnTopic: apnTopic, tried: registration, attemptedAt: context.attemptedAt,
+                        text: text, type: type, apnTopic: apnTopic, tried: registration, attemptedAt: attemptedAt,
                         reason: decision.reason ?? "", route: context.route)),
             ]
         }

@@ -22,9 +22,15 @@ struct DeliveryPlan: Sendable {
     /// Each one is a request.
     var batches: [[DeliveryItem]] = []
 
-    /// Under which name each push goes out.
-    var attempts: [(push: Int64, notification: NotificationID)] {
-        batches.joined().flatMap { item in item.pushes.map { ($0.id, item.identifier) } }
+    /// What is written before anything goes out.
+    ///
+    /// - Parameter next: when one that has to wait is looked at again, by the steady time; another time for each.
+    func changes(waitingUntil next: () -> Timestamp) -> [OutboxUpdate.Push] {
+        withdrawn.map { .init(id: $0.id, .finish(.withdrawn), reason: "unregistered") }
+            + held.map { .init(id: $0.id, .postpone(until: next()), reason: Probation.reason) }
+            + expired.map { .init(id: $0.id, .finish(.expired), reason: "lifetime") }
+            + unsendable.map { push, obstacle in .init(id: push.id, .finish(.refused), reason: obstacle.rawValue) }
+            + batches.joined().flatMap { item in item.pushes.map { .init(id: $0.id, .lease(item.identifier)) } }
     }
 }
 

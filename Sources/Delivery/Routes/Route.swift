@@ -84,6 +84,7 @@ final class Route: Sendable {
                     case .hasten: await usingStore { try await hasten() }
                     case .conclude: await conclude(until: now)
                     case .look(let count, let batch): await usingStore { try await look(for: count, batch: batch, in: &requests) }
+                    case .settle: await usingStore { try await settle() }
                     case .wait(let until): await dependencies.time.wait(for: changed, until: until)
                     case .stop: return
                     }
@@ -92,6 +93,8 @@ final class Route: Sendable {
             // Nothing that it would still tell matters.
             probes.cancelAll()
         }
+        // What was cancelled has come to something, too.
+        await untilWritten { try await settle() }
         await conclude(until: nil)
         http.shutdown()
     }
@@ -136,8 +139,8 @@ final class Route: Sendable {
     private func conclude(until end: Duration?) async {
         for entry in state.withLock({ $0.handedOver.ended(at: end) }) {
             if end != nil { note(.concluded(Verdicts(entry.pushes.map { ($0, .sent) }, successIsProof: true))) }
-            await settle(
-                entry.pushes.map { Outbox.Attempt(push: $0, outcome: .sent) }, attemptedAt: entry.attemptedAt, isConcluded: end != nil)
+            let attempts = entry.pushes.map { Outbox.Attempt(push: $0, outcome: .sent, at: entry.attemptedAt) }
+            await untilWritten { try await write(attempts, successIsProof: end != nil) }
         }
     }
 
@@ -145,6 +148,7 @@ final class Route: Sendable {
         let (outbox, time) = (dependencies.outbox, dependencies.time)
         let due = try await outbox.due(route: name, at: time.now, limit: requestCount * (batch ?? 1))
         guard !due.isEmpty else {
+            try await settle()
             let next = try await outbox.nextDue(route: name)
             return note(.nothingDue(until: next.map(time.elapsed)))
         }
@@ -156,8 +160,7 @@ final class Route: Sendable {
         let plan = planner.plan(due, batch: batch, at: now, using: &random) { pushes in
             state.withLock { $0.admitted(pushes, at: elapsed) }
         }
-        let isLeased = try await outbox.lease(plan, at: now) { time.now.advanced(by: Probation.patience * jitter()) }
-        guard isLeased else {
+        guard try await settle(leasing: plan, at: now) else {
             state.withLock { $0.record(plan.batches.joined().flatMap(\.pushes).map { ($0, .notSent(reason: "")) }) }
             return note(.woken)
         }
@@ -166,15 +169,12 @@ final class Route: Sendable {
             plan.expired.map { ($0, .expired) } + plan.unsendable.map { ($0.push, .refused) } + plan.withdrawn.map { ($0, .withdrawn) })
         note(.posting(plan.batches.map(\.count)))
         for batch in plan.batches {
-            group.addTask {
-                await self.post(batch, attemptedAt: now, ending: batch.count)
-                self.tell(.settled)
-            }
+            group.addTask { await self.post(batch, at: now, ending: batch.count) }
         }
     }
 
     /// - Parameter requestCount: notifications of the request that ends with it; nil: more of it follows.
-    private func post(_ batch: [DeliveryItem], attemptedAt: Timestamp, ending requestCount: Int?) async {
+    private func post(_ batch: [DeliveryItem], at now: Timestamp, ending requestCount: Int?) async {
         let pushes = batch.flatMap(\.pushes)
         let first = dependencies.configuration.timeout
         let start = dependencies.time.elapsed()
@@ -191,30 +191,35 @@ final class Route: Sendable {
         case .outcomes(let outcomes, let news):
             let verdicts = Verdicts(zip(pushes, outcomes), successIsProof: successIsProof)
             note(.answered(news, verdicts, jitter: jitter(), latency: dependencies.time.elapsed() - start))
-            end(requestCount)
             if awaitsFeedback, outcomes.allSatisfy({ $0 == .sent }) {
-                keep(batch, attemptedAt: attemptedAt)
+                keep(batch, attemptedAt: now)
+                end(requestCount)
             } else {
-                await settle(zip(pushes, outcomes).map(Outbox.Attempt.init), attemptedAt: attemptedAt)
+                end(requestCount, settling: zip(pushes, outcomes).map { Outbox.Attempt(push: $0, outcome: $1, at: now) })
             }
         case .divide:
-            let parts = planner.divide(batch, at: attemptedAt) ?? []
-            for part in parts.dropLast() { await post(part, attemptedAt: attemptedAt, ending: nil) }
+            let parts = planner.divide(batch, at: now) ?? []
+            for part in parts.dropLast() { await post(part, at: now, ending: nil) }
             guard let last = parts.last else { return end(requestCount) }
-            await post(last, attemptedAt: attemptedAt, ending: requestCount)
+            await post(last, at: now, ending: requestCount)
         case .limit(let limit):
             note(.limited(limit))
             logger.notice("gorush takes fewer notifications at a time", metadata: ["limit": "\(limit)"])
-            let attempts = pushes.map { Outbox.Attempt(push: $0, outcome: .notSent(reason: "over limit")) }
+            let attempts = pushes.map { Outbox.Attempt(push: $0, outcome: .notSent(reason: "over limit"), at: now) }
             state.withLock { $0.record(attempts.map { ($0.push, $0.outcome) }) }
-            end(requestCount)
-            await settle(attempts, attemptedAt: attemptedAt)
+            end(requestCount, settling: attempts)
         }
     }
 
-    /// The next request need not wait until what gorush has said is written.
-    private func end(_ requestCount: Int?) {
-        if let requestCount { tell(.ended(requestCount)) }
+    /// The next request may go out, and takes what came of this one along into the database.
+    private func end(_ requestCount: Int?, settling attempts: [Outbox.Attempt] = []) {
+        let now = dependencies.time.elapsed()
+        let mustWake = state.withLock { state in
+            state.unsettled += attempts
+            if let requestCount { state.handle(.ended(requestCount), at: now) }
+            return state.mustWake(at: now)
+        }
+        if mustWake { changed.notify() }
     }
 
     private func keep(_ batch: [DeliveryItem], attemptedAt: Timestamp) {
@@ -226,23 +231,48 @@ final class Route: Sendable {
         }
     }
 
-    /// Writes the outcome. What gorush said must not be forgotten: a database that fails is tried until it takes it.
+    /// Writes what became of pushes, and what goes out next.
     ///
-    /// - Parameter isConcluded: gorush's feedback has had its time, and said nothing.
-    private func settle(_ attempts: [Outbox.Attempt], attemptedAt: Timestamp, isConcluded: Bool = false) async {
+    /// - Returns: false if a push of the plan has ended since it was read: then nothing goes out.
+    @discardableResult
+    private func settle(leasing plan: DeliveryPlan? = nil, at now: Timestamp? = nil) async throws -> Bool {
+        let (attempts, successIsProof) = state.withLock { state in
+            defer { state.unsettled = [] }
+            return (state.unsettled, state.isSync == true)
+        }
+        guard plan != nil || !attempts.isEmpty else { return true }
+        do {
+            return try await write(attempts, leasing: plan ?? DeliveryPlan(), successIsProof: successIsProof, at: now)
+        } catch {
+            // What gorush said must not be forgotten.
+            state.withLock { $0.unsettled += attempts }
+            throw error
+        }
+    }
+
+    /// - Parameter successIsProof: whether a success is one of Apple's or Google's.
+    @discardableResult
+    private func write(
+        _ attempts: [Outbox.Attempt], leasing plan: DeliveryPlan = DeliveryPlan(), successIsProof: Bool, at now: Timestamp? = nil
+    ) async throws -> Bool {
+        let settlement = try await dependencies.outbox.settle(
+            attempts, leasing: plan, in: context(successIsProof: successIsProof, at: now), jitter: jitter)
+        if !settlement.savedTopics.isEmpty { note(.topicsSaved(Set(settlement.savedTopics))) }
+        metrics.count(settlement.decisions)
+        let ends = zip(attempts, settlement.decisions).compactMap { attempt, decision in
+            if case .finish(let outcome) = decision.ending { (attempt.push, outcome) } else { nil }
+        }
+        dependencies.firstAttempts.note(ends)
+        if !settlement.unregistered.isEmpty { await dependencies.onUnregistered(settlement.unregistered) }
+        if ends.count < attempts.count { note(.woken) }
+        return settlement.isLeased
+    }
+
+    /// Tries a write until the database takes it, or the task is cancelled.
+    private func untilWritten(_ write: () async throws -> Void) async {
         while true {
             do {
-                let successIsProof = isConcluded || state.withLock { $0.isSync == true }
-                let (decisions, unregistered, savedTopics) = try await dependencies.outbox.settle(
-                    attempts, in: context(attemptedAt: attemptedAt, successIsProof: successIsProof), jitter: jitter)
-                if !savedTopics.isEmpty { note(.topicsSaved(Set(savedTopics))) }
-                metrics.count(decisions)
-                dependencies.firstAttempts.note(
-                    zip(attempts, decisions).compactMap { attempt, decision in
-                        if case .finish(let outcome) = decision.ending { (attempt.push, outcome) } else { nil }
-                    })
-                if !unregistered.isEmpty { await dependencies.onUnregistered(unregistered) }
-                return
+                return try await write()
             } catch {
                 tell(.storeFailed("\(error)"))
                 guard await dependencies.time.sleep(for: RouteState.storeRetryInterval) else { return }
@@ -259,7 +289,8 @@ final class Route: Sendable {
         metrics.feedback(failure)
         let outcome = DeliveryOutcome.failed(failure)
         tell(.reported(Verdicts(entry.pushes.map { ($0, outcome) }, successIsProof: false)))
-        await settle(entry.pushes.map { Outbox.Attempt(push: $0, outcome: outcome) }, attemptedAt: entry.attemptedAt)
+        let attempts = entry.pushes.map { Outbox.Attempt(push: $0, outcome: outcome, at: entry.attemptedAt) }
+        await untilWritten { try await write(attempts, successIsProof: false) }
         tell(.woken)
         return true
     }
@@ -274,17 +305,17 @@ final class Route: Sendable {
         verdicts.credentialFault = failure.words
         tell(.reported(verdicts))
         let unregistered = try await dependencies.outbox.settleFeedback(
-            failure, on: token, in: context(attemptedAt: push.attemptedAt, successIsProof: false))
+            failure, on: token, attemptedAt: push.attemptedAt, in: context(successIsProof: false))
         if !unregistered.isEmpty { await dependencies.onUnregistered(unregistered) }
     }
 
-    private func context(attemptedAt: Timestamp, successIsProof: Bool) -> Outbox.Context {
+    private func context(successIsProof: Bool, at now: Timestamp? = nil) -> Outbox.Context {
         let elapsed = dependencies.time.elapsed()
         let (isSurge, topics, tellsSuccesses) = state.withLock { ($0.isSurge(at: elapsed), $0.topics, $0.successIsProof) }
         return Outbox.Context(
-            route: name, rules: OutcomeRules(isSurge: isSurge, successIsProof: successIsProof, now: dependencies.wallClock.now()),
-            deliveredTopics: tellsSuccesses ? topics.delivered : nil, savedTopics: topics.saved, attemptedAt: attemptedAt,
-            steadyNow: dependencies.time.now)
+            route: name,
+            rules: OutcomeRules(isSurge: isSurge, successIsProof: successIsProof, now: now ?? dependencies.wallClock.now()),
+            deliveredTopics: tellsSuccesses ? topics.delivered : nil, savedTopics: topics.saved, steadyNow: dependencies.time.now)
     }
 
     private func jitter() -> Double {

@@ -25,8 +25,6 @@ struct RouteState: Sendable {
         case limited(Int)
         /// gorush has answered a request with so many notifications, or will not any more: another one may go out.
         case ended(Int)
-        /// What became of a request is written down.
-        case settled
         /// gorush said how it is set up, or did not.
         case probed(GorushClient.Probe)
         /// gorush's feedback judged pushes that it had taken.
@@ -44,8 +42,11 @@ struct RouteState: Sendable {
         case probe
         /// End what is too old to wake anybody.
         case expire
-        /// Post what is due: so many requests, with up to so many notifications each; nil: one, with one token.
+        /// Post what is due: so many requests, with up to so many notifications each; nil: one, with one token. What waits to be settled
+        /// goes into the same transaction.
         case look(requests: Int, batch: Int?)
+        /// Write what became of pushes.
+        case settle
         /// What waited for a first success is due now.
         case hasten
         /// End what gorush has taken and not taken back in time.
@@ -60,7 +61,8 @@ struct RouteState: Sendable {
 
     /// However quiet, a route looks at its queue so often.
     static let longestPause = Duration.seconds(30)
-    /// While more is due than may go out, room for several requests is gathered for so long: each look costs a read and a commit.
+    /// While more is due than may go out, room for several requests is gathered for so long, and what became of others waits for it: each
+    /// look costs a read and a commit.
     static let gatheringTime = Duration.milliseconds(5)
     /// A database that fails is not asked without pause.
     static let storeRetryInterval = Duration.seconds(1)
@@ -86,8 +88,8 @@ struct RouteState: Sendable {
     private let routesOfEndpoint: Int
 
     private var isStopping = false
-    /// Whether there is nothing to do but wait, by the last ``next(at:)``.
-    private var isWaiting = false
+    /// Until when there is nothing to do, by the last ``next(at:)``; nil: there is.
+    private var waitEnd: Duration?
     private var queue = Queue.mayHaveMore
     /// Requests that were asked for last.
     private var lookedForCount = 0
@@ -105,12 +107,12 @@ struct RouteState: Sendable {
     private var mustHasten = false
     private(set) var timeOuts = TimeOuts()
     var handedOver = HandedOver()
+    /// What became of pushes and is not written yet.
+    var unsettled: [Outbox.Attempt] = []
     private var backlog = GorushBacklog()
     /// Whether there has ever been a push.
     private var hasPushes = false { didSet { if !oldValue { readInstance() } } }
     private var requestsInFlight = 0
-    /// In flight, or answered while that is not written yet.
-    private var unsettledRequestCount = 0
     private(set) var window: RequestWindow
     private(set) var notificationsInFlight = 0
 
@@ -146,13 +148,16 @@ struct RouteState: Sendable {
     /// What to do now. To be asked after each action, and after each event that comes while waiting.
     mutating func next(at now: Duration) -> Action {
         let action = decide(at: now)
-        isWaiting = if case .wait = action { true } else { false }
+        waitEnd = if case .wait(let end) = action { end } else { nil }
         return action
     }
 
     private mutating func decide(at now: Duration) -> Action {
-        if isStopping { return .stop }
         var pause = now + Self.longestPause
+        if isStopping {
+            guard requestsInFlight > 0 || !unsettled.isEmpty else { return .stop }
+            return storeRetry > now ? .wait(until: storeRetry) : rest(until: pause)
+        }
         if case .waiting(let until) = probing {
             guard until > now else {
                 probing = .underWay
@@ -165,7 +170,9 @@ struct RouteState: Sendable {
         if let told = credentialFault.told(after: now) { pause = min(pause, told) }
         guard storeRetry <= now else { return .wait(until: min(pause, storeRetry)) }
         if mustHasten {
+            guard unsettled.isEmpty else { return .settle }
             mustHasten = false
+            queue = .mayHaveMore
             return .hasten
         }
         if let end = handedOver.nextEnd {
@@ -177,7 +184,7 @@ struct RouteState: Sendable {
             return .expire
         }
         pause = min(pause, nextExpiry)
-        if case .quiet(let until) = queue, until > now { return .wait(until: min(pause, until)) }
+        if case .quiet(let until) = queue, until > now { return rest(until: min(pause, until)) }
         let paces = isSync == false && breaker.permits(at: now) > 0
         if paces, backlog.mustBeAsked(at: now) { return .askForBacklog }
         let requests = requestRoom(at: now)
@@ -185,7 +192,7 @@ struct RouteState: Sendable {
             // Full, or a trial is under way: its end is an event.
             if let attempt = breaker.nextAttempt, attempt > now { pause = min(pause, attempt) }
             if paces { pause = min(pause, backlog.nextQuestion) }
-            return .wait(until: pause)
+            return rest(until: pause)
         }
         if let fullLook, requests < window.count / 4, now < fullLook + Self.gatheringTime {
             return .wait(until: min(pause, fullLook + Self.gatheringTime))
@@ -194,6 +201,9 @@ struct RouteState: Sendable {
         lookedForCount = requests
         return .look(requests: requests, batch: batchCount)
     }
+
+    /// Nothing goes out before that time: what waits to be settled need not wait for it.
+    private func rest(until end: Duration) -> Action { unsettled.isEmpty ? .wait(until: end) : .settle }
 
     /// Requests that may go out now.
     func requestRoom(at now: Duration) -> Int {
@@ -299,10 +309,20 @@ struct RouteState: Sendable {
 
     /// Until when nothing happens unless an event comes; nil while something is under way.
     func idleUntil(at now: Duration) -> Duration? {
-        guard isWaiting, unsettledRequestCount == 0, probing != .underWay else { return nil }
+        guard waitEnd != nil, requestsInFlight == 0, probing != .underWay else { return nil }
         var copy = self
-        guard case .wait(let until) = copy.next(at: now) else { return nil }
+        guard case .wait(let until) = copy.decide(at: now) else { return nil }
         return until
+    }
+
+    /// Whether there is something to do before the time that ``next(at:)`` gave to wait until, or nothing is under way any more. Whoever
+    /// does not wait will ask anyway.
+    func mustWake(at now: Duration) -> Bool {
+        guard let waitEnd else { return false }
+        guard requestsInFlight > 0 else { return true }
+        var copy = self
+        guard case .wait(let until) = copy.decide(at: now) else { return true }
+        return until < waitEnd
     }
 
     // MARK: What happened
@@ -321,7 +341,6 @@ struct RouteState: Sendable {
             for count in batches {
                 breaker.begin()
                 requestsInFlight += 1
-                unsettledRequestCount += 1
                 notificationsInFlight += count
                 backlog.posted(count)
             }
@@ -333,7 +352,7 @@ struct RouteState: Sendable {
             if case .beingRead = queue { queue = .quiet(until: min(until ?? .seconds(Int64.max), now + Self.longestPause)) }
             if until != nil { hasPushes = true }
             // In sync mode nothing is left that waits for the end of a surge.
-            if until == nil, unsettledRequestCount == 0, isSync != false { surge.end() }
+            if until == nil, requestsInFlight == 0, unsettled.isEmpty, isSync != false { surge.end() }
             // Nobody goes that could find out whether it works again.
             if breaker.state != .closed, case .waiting(let probe) = probing {
                 probing = .waiting(until: min(probe, now + Self.searchInterval))
@@ -360,9 +379,8 @@ struct RouteState: Sendable {
         case .ended(let count):
             requestsInFlight -= 1
             notificationsInFlight -= count
-        case .settled:
-            unsettledRequestCount -= 1
-            queue = .mayHaveMore
+            // Whether anything is left that waits is known when nothing is under way.
+            if requestsInFlight == 0 { queue = .mayHaveMore }
         case .probed(let probe):
             probed(probe, at: now)
         case .reported(let verdicts):

@@ -252,14 +252,87 @@ import Testing
         route.handle(.nothingDue(until: nil), at: .zero)
         #expect(route.next(at: .zero) == .wait(until: .seconds(30)))
         #expect(route.idleUntil(at: .zero) == nil)  // a request is under way
+        route.unsettled = [unknown(1)]
+        #expect(route.next(at: .zero) == .settle)
+        route.unsettled = []
+        #expect(route.idleUntil(at: .zero) == nil)  // what became of one is being written
+        #expect(route.next(at: .zero) == .wait(until: .seconds(30)))
         route.handle(.ended(1), at: .zero)
-        _ = route.next(at: .zero)
-        _ = route.next(at: .zero)
-        #expect(route.idleUntil(at: .zero) == nil)  // what became of it is being written
-        route.handle(.settled, at: .zero)
-        #expect(route.next(at: .zero) == .look(requests: 32, batch: nil))
+        #expect(route.next(at: .zero) == .look(requests: 32, batch: nil))  // for what is left
         route.handle(.nothingDue(until: nil), at: .zero)
         _ = route.next(at: .zero)
         #expect(route.idleUntil(at: .zero) == .seconds(30))
+    }
+
+    // MARK: What became of pushes
+
+    @Test func `What became of pushes is written with what goes out next, and alone when nothing does`() {
+        var route = started()
+        route.unsettled = [unknown(1)]
+        // The transaction of what is found takes it along.
+        #expect(route.next(at: .zero) == .look(requests: 32, batch: nil))
+        route.handle(.posting([Int](repeating: 1, count: 32)), at: .zero)
+        #expect(route.next(at: .zero) == .settle)  // nothing can go out
+        route.handle(.ended(1), at: .zero)
+        #expect(route.next(at: .zero) == .wait(until: RouteState.gatheringTime))  // there will be room
+        #expect(route.next(at: RouteState.gatheringTime) == .look(requests: 1, batch: nil))
+        route.handle(.nothingDue(until: nil), at: RouteState.gatheringTime)
+        #expect(route.next(at: RouteState.gatheringTime) == .settle)
+        route.unsettled = []
+        #expect(route.next(at: RouteState.gatheringTime) == .wait(until: .seconds(30)))
+    }
+
+    @Test func `What became of pushes is written before those are looked for that failed for the same reason`() {
+        var route = started()
+        route.handle(.answered(.works, refused("ExpiredProviderToken"), jitter: 0), at: .zero)
+        route.handle(.answered(.works, delivered(), jitter: 0), at: .zero)
+        route.unsettled = [unknown(1)]
+        #expect(route.next(at: .zero) == .settle)
+        route.unsettled = []
+        #expect(route.next(at: .zero) == .hasten)
+    }
+
+    @Test func `A route that stops waits for what is under way, and writes what became of it as it comes`() {
+        var route = started()
+        route.handle(.posting([1, 1]), at: .zero)
+        route.handle(.stopping, at: .zero)
+        #expect(route.next(at: .zero) == .wait(until: .seconds(30)))
+        route.unsettled = [unknown(1)]
+        route.handle(.ended(1), at: .zero)
+        #expect(route.next(at: .zero) == .settle)
+        // It could not.
+        route.handle(.storeFailed("full"), at: .zero)
+        #expect(route.next(at: .zero) == .wait(until: RouteState.storeRetryInterval))
+        #expect(route.next(at: RouteState.storeRetryInterval) == .settle)
+        route.unsettled = []
+        #expect(route.next(at: .seconds(2)) == .wait(until: .seconds(32)))
+        route.handle(.ended(1), at: .seconds(2))
+        #expect(route.next(at: .seconds(2)) == .stop)
+    }
+
+    @Test func `Whoever waits is woken when there is something to do, and not before`() {
+        var route = started()
+        #expect(!route.mustWake(at: .zero))  // it will ask
+        _ = route.next(at: .zero)
+        route.handle(.posting([Int](repeating: 1, count: 32)), at: .zero)
+        #expect(route.next(at: .zero) == .wait(until: .seconds(30)))
+        #expect(!route.mustWake(at: .zero))
+        route.handle(.ended(1), at: .zero)
+        #expect(route.mustWake(at: .zero))  // to gather for a shorter time
+        #expect(route.next(at: .zero) == .wait(until: RouteState.gatheringTime))
+        for _ in 2...7 {
+            route.handle(.ended(1), at: .zero)
+            #expect(!route.mustWake(at: .zero))
+        }
+        route.handle(.ended(1), at: .zero)
+        #expect(route.mustWake(at: .zero))
+        #expect(route.next(at: .zero) == .look(requests: 8, batch: nil))
+        #expect(!route.mustWake(at: .zero))
+    }
+
+    private func unknown(_ number: Int64) -> Outbox.Attempt {
+        Outbox.Attempt(
+            push: QueuedPush(id: number, message: 1, push: androidPush(Int(number)), acceptedAt: World.start),
+            outcome: .unknown(reason: "no answer"), at: World.start)
     }
 }

@@ -91,7 +91,7 @@ import Testing
             route.handle(.answered(.works, delivered(), jitter: 1), at: .seconds(20))
             #expect(RouteView(route, at: .seconds(20)).healthIssues == [])
             #expect(route.next(at: .seconds(20)) == .hasten)
-            #expect(route.next(at: .seconds(20)) == .wait(until: .seconds(30)))
+            #expect(route.next(at: .seconds(20)) == .look(requests: 32, batch: nil))
         }
     }
 
