@@ -32,13 +32,13 @@ package final class BackgroundThread: Sendable {
     private let queue = Queue()
 
     package init(name: String) {
-        let thread = Thread { [queue] in
+        Thread { [queue] in
+            // From inside: Foundation names a thread that runs, and no other (seen with Swift 6.3 on Linux).
+            Thread.current.name = name
             // This thread's alone: on Linux each has its own, and 0 is the one that calls.
             setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, Self.niceness)
             while let work = queue.take() { work() }
-        }
-        thread.name = name
-        thread.start()
+        }.start()
     }
 
     deinit { queue.put(nil) }

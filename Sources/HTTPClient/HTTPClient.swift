@@ -33,8 +33,7 @@ package final class HTTPClient: Sendable {
 
     /// Sends the request and waits for the whole answer. Cancelling the task aborts the transfer.
     package func send(_ request: HTTPRequest) async throws(HTTPError) -> HTTPResponse {
-        // The thread must not hold the client, whose end is what stops it.
-        if !hasThread.exchange(true, ordering: .relaxed) { TransferThreads.start(mailbox: mailbox, configuration: configuration) }
+        startThread()
         let identifier = lastIdentifier.wrappingAdd(1, ordering: .relaxed).newValue
         let result = await withTaskCancellationHandler {
             await withCheckedContinuation { (continuation: Mailbox.Continuation) in
@@ -51,8 +50,23 @@ package final class HTTPClient: Sendable {
         return try result.get()
     }
 
+    private func startThread() {
+        // The thread must not hold the client, whose end is what stops it.
+        if !hasThread.exchange(true, ordering: .relaxed) { TransferThreads.start(mailbox: mailbox, configuration: configuration) }
+    }
+
     /// Ends the thread. Requests under way and later ones fail with `cancelled`. Does not wait.
     package func shutdown() {
         mailbox.post(.stop)
+    }
+}
+
+/// Runs tasks that prefer it on the thread of the transfers. Those that send one request after another need no other: nobody has to be
+/// woken between an answer and the next request. Meant for tasks that wait nearly always: no transfer goes on while they compute.
+extension HTTPClient: TaskExecutor {
+    package func enqueue(_ job: consuming ExecutorJob) {
+        startThread()
+        let job = UnownedJob(job)
+        mailbox.post(.run { unsafe job.runSynchronously(on: self.asUnownedTaskExecutor()) })
     }
 }

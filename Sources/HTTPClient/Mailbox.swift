@@ -1,4 +1,5 @@
 import CLibCurl
+import Dispatch
 import Synchronization
 
 /// What the tasks want of the transfer thread, in order.
@@ -8,6 +9,8 @@ final class Mailbox: Sendable {
     enum Command: Sendable {
         case start(UInt64, HTTPRequest, Continuation)
         case cancel(UInt64)
+        /// A part of a task.
+        case run(@Sendable () -> Void)
         case stop
     }
 
@@ -20,7 +23,7 @@ final class Mailbox: Sendable {
 
     private let state = Mutex(State())
 
-    /// Hands over a command. A request that comes after the end fails at once.
+    /// Hands over a command. A request that comes after the end fails at once, and tasks go on elsewhere.
     func post(_ command: Command) {
         let wasClosed = state.withLock { state in
             guard !state.isClosed else { return true }
@@ -62,8 +65,11 @@ final class Mailbox: Sendable {
     }
 
     private static func refuse(_ command: Command) {
-        guard case .start(_, _, let continuation) = command else { return }
-        continuation.resume(returning: .failure(HTTPError(.cancelled, requestMayHaveArrived: false)))
+        switch command {
+        case .start(_, _, let continuation): continuation.resume(returning: .failure(HTTPError(.cancelled, requestMayHaveArrived: false)))
+        case .run(let part): DispatchQueue.global().async(execute: part)
+        case .cancel, .stop: break
+        }
     }
 }
 

@@ -77,6 +77,8 @@ import Foundation
             start(identifier, request, continuation)
         case .cancel(let identifier):
             if let transfer = underway.removeValue(forKey: identifier) { fail(transfer, .cancelled) }
+        case .run(let part):
+            part()
         case .stop:
             isStopped = true
         }

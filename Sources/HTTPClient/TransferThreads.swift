@@ -16,13 +16,13 @@ enum TransferThreads {
         _ = endAtExit
         running.enter()
         mailboxes.withLock { $0[ObjectIdentifier(mailbox)] = mailbox }
-        let thread = Thread {
+        Thread {
+            // From inside: Foundation names a thread that runs, and no other (seen with Swift 6.3 on Linux).
+            Thread.current.name = "HTTPClient"
             TransferLoop.run(mailbox: mailbox, configuration: configuration)
             mailboxes.withLock { $0[ObjectIdentifier(mailbox)] = nil }
             running.leave()
-        }
-        thread.name = "HTTPClient"
-        thread.start()
+        }.start()
     }
 
     private static func end() {

@@ -18,7 +18,8 @@ package struct WakuNode: Sendable {
     /// What tells it from other nodes: its URL without scheme and user, whose password is not for logs.
     package let name: String
     private let url: String
-    private let client: HTTPClient
+    /// Sends the requests, and runs tasks that do hardly anything else.
+    package let client: HTTPClient
     private let headers: [(name: String, value: String)]
     private let commandTimeout: Duration
     private let readTimeout: Duration

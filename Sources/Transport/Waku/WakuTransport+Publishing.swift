@@ -16,7 +16,9 @@ extension WakuTransport {
         base.known.withLock { $0.insert([hash]) }  // the nodes will give it back to us
         waitingCount.add(1, ordering: .relaxed)
         defer { waitingCount.subtract(1, ordering: .relaxed) }
-        if let error = try await postToEach(envelope) { throw TransportError(error) }
+        // Where answers come in: between one and the next POST nobody has to be woken.
+        let error = try await withTaskExecutorPreference(links[0].node.client) { try await self.postToEach(envelope) }
+        if let error { throw TransportError(error) }
         if base.configuration.confirmsPublishing { confirmations.withLock { $0.add(.init(hash: hash, envelope: envelope)) } }
     }
 

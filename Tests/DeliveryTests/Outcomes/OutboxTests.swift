@@ -1,0 +1,46 @@
+import Concurrency
+import StatusCrypto
+import Store
+import TestSupport
+import Testing
+
+@testable import Delivery
+
+/// What is written between two attempts, in a real database.
+@Suite(.safetyNet) struct OutboxTests {
+    private let context = Outbox.Context(
+        route: "", rules: OutcomeRules(isSurge: false, successIsProof: true, now: World.start), deliveredTopics: [], savedTopics: [],
+        steadyNow: World.start)
+
+    private func plan(_ pushes: [QueuedPush]) -> DeliveryPlan {
+        DeliveryPlan(
+            batches: pushes.map { [DeliveryItem(identifier: FixedBytes(repeating: UInt8($0.id)), notification: .android(), pushes: [$0])] })
+    }
+
+    @Test("What became of pushes is written also when one of the next has ended since it was read", arguments: [false, true])
+    func settleAndLease(hasEnded: Bool) async throws {
+        let world = try World()
+        try await world.withStore { store in
+            let outbox = Outbox(store: store)
+            try await world.accept((1...4).map { androidPush($0) }, in: store)
+            let due = try await outbox.due(route: "", at: World.start, limit: 4)
+            #expect(try await outbox.settle([], leasing: plan(Array(due[..<2])), in: context, jitter: { 0 }).isLeased)
+            if hasEnded {
+                var update = OutboxUpdate()
+                update.pushes = [.init(id: due[3].id, .finish(.withdrawn))]
+                _ = try await store.update(update, at: World.start)
+            }
+
+            let attempts: [Outbox.Attempt] = [
+                .init(push: due[0], outcome: .sent, at: World.start),
+                .init(push: due[1], outcome: .failed(Failure(kind: .transient, reason: "r")), at: World.start),
+            ]
+            let settlement = try await outbox.settle(attempts, leasing: plan(Array(due[2...])), in: context, jitter: { 0 })
+            #expect(settlement.isLeased == !hasEnded)
+            #expect(settlement.decisions.map(\.ending) == [.finish(.sent), .retry(after: BackOff.push.delay(afterFailures: 1, jitter: 0), isUnknown: false)])
+            #expect(try await store.auditFacts().rowCounts[.sent] == 1)
+            #expect(try await world.count("attempts = 1 AND state = \(OpenPushState.queued.rawValue)") == 1)
+            #expect(try await world.count("state = \(OpenPushState.leased.rawValue)") == (hasEnded ? 0 : 2))
+        }
+    }
+}
