@@ -277,6 +277,35 @@ import Testing
         }
     }
 
+    @Test func `What gorush said is not forgotten while the disk is full`() async throws {
+        try await withStubGorush { stub in
+            let world = try World()
+            let disk = try FaultyDisk(database: world.database)
+            try await world.withDelivery(to: await stub.url) { running in
+                let mayAnswer = Condition(false)
+                stub.next(.delay(until: mayAnswer), takesBatch: true)
+                try await running.accept([androidPush(1)])
+                await stub.waitForNotifications(count: 1)
+
+                disk.fail(.changes, with: .full)
+                mayAnswer.change { $0 = true }
+                for _ in 0..<3 {
+                    try await running.settle()
+                    world.advance(by: .seconds(1))
+                }
+                try await running.settle()
+                #expect(disk.failureCount > 1)
+                #expect(try await running.outcomes() == [:])
+
+                disk.heal()
+                try await running.pass { try await running.isAllDone() }
+                #expect(try await running.outcomes() == [.sent: 1])
+                #expect(stub.notifications.all.count == 1)
+                #expect(try await running.audit().balances)
+            }
+        }
+    }
+
     @Test func `Routes that have changed take over the pushes of those before`() async throws {
         try await withStubGorush { stub in
             let world = try World()

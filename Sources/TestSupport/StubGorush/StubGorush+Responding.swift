@@ -90,6 +90,9 @@ extension StubGorush {
         case .hang:
             try await cancelWhenGracefulShutdown { try await Task.sleep(for: .seconds(86_400)) }
             return response(answer)
+        case .delay(let mayAnswer):
+            _ = await cancelWhenGracefulShutdown { await mayAnswer.wait { $0 } }
+            return response(answer)
         case .reset:
             try await (channel as? any SocketOptionProvider)?.setSoLinger(linger(l_onoff: 1, l_linger: 0)).get()
             try await channel.close()

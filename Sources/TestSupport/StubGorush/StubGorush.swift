@@ -58,6 +58,8 @@ package final class StubGorush: Service, Sendable {
         case answer(status: Int, headers: [String: String] = [:], body: String = "")
         /// Never answer.
         case hang
+        /// The right answer, as soon as that is true.
+        case delay(until: Condition<Bool>)
         /// Close the connection with RST, without an answer.
         case reset
         /// Close the connection in the middle of the right answer.
