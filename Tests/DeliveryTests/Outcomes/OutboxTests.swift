@@ -37,7 +37,8 @@ import Testing
             ]
             let settlement = try await outbox.settle(attempts, leasing: plan(Array(due[2...])), in: context, jitter: { 0 })
             #expect(settlement.isLeased == !hasEnded)
-            #expect(settlement.decisions.map(\.ending) == [.finish(.sent), .retry(after: BackOff.push.delay(afterFailures: 1, jitter: 0), isUnknown: false)])
+            let retry = PushDecision.Ending.retry(after: BackOff.push.delay(afterFailures: 1, jitter: 0), isUnknown: false)
+            #expect(settlement.decisions.map(\.ending) == [.finish(.sent), retry])
             #expect(try await store.auditFacts().rowCounts[.sent] == 1)
             #expect(try await world.count("attempts = 1 AND state = \(OpenPushState.queued.rawValue)") == 1)
             #expect(try await world.count("state = \(OpenPushState.leased.rawValue)") == (hasEnded ? 0 : 2))
