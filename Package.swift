@@ -89,7 +89,7 @@ let package = Package(
         library("Notifications", ["JSON", "StatusCrypto", "Redaction"]),
 
         // The neighbours: database, node, gorush.
-        library("HTTPClient", ["CLibCurl", "Redaction"]),
+        library("HTTPClient", ["CLibCurl", "Concurrency", "Redaction"]),
         library("Store", ["Notifications", "PushProtocol", "Envelope", "StatusCrypto", "Wire", "Redaction"]),
         library(
             "SQLiteStore",

@@ -31,14 +31,13 @@ package final class BackgroundThread: Sendable {
 
     private let queue = Queue()
 
+    /// - Parameter name: at most 15 bytes (proc(5)).
     package init(name: String) {
-        Thread { [queue] in
-            // From inside: Foundation names a thread that runs, and no other (seen with Swift 6.3 on Linux).
-            Thread.current.name = name
+        NamedThread.start(name) { [queue] in
             // This thread's alone: on Linux each has its own, and 0 is the one that calls.
             setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, Self.niceness)
             while let work = queue.take() { work() }
-        }.start()
+        }
     }
 
     deinit { queue.put(nil) }

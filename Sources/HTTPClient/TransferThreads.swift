@@ -1,3 +1,4 @@
+import Concurrency
 import Dispatch
 import Foundation
 import Synchronization
@@ -16,13 +17,11 @@ enum TransferThreads {
         _ = endAtExit
         running.enter()
         mailboxes.withLock { $0[ObjectIdentifier(mailbox)] = mailbox }
-        Thread {
-            // From inside: Foundation names a thread that runs, and no other (seen with Swift 6.3 on Linux).
-            Thread.current.name = "HTTPClient"
+        NamedThread.start("HTTPClient") {
             TransferLoop.run(mailbox: mailbox, configuration: configuration)
             mailboxes.withLock { $0[ObjectIdentifier(mailbox)] = nil }
             running.leave()
-        }.start()
+        }
     }
 
     private static func end() {

@@ -13,7 +13,7 @@ import Testing
         #expect(order.all == [1, 2])
         #expect(try await thread.run { getpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0) } == 14)
         #expect(getpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0) < 10)
-        #expect(try await thread.run { Thread.current.name } == "test")
+        #expect(try await thread.run { currentThreadName() } == "test")
     }
 
     @Test func `cancelled, a wait ends while the thread is busy, and work that has not begun never does`() async throws {

@@ -5,7 +5,7 @@ import Testing
 
 /// Tasks that prefer the thread of the transfers.
 @Suite(.safetyNet) struct TaskExecutorTests {
-    private func onTransferThread() -> Bool { Thread.current.name == "HTTPClient" }
+    private func onTransferThread() -> Bool { currentThreadName() == "HTTPClient" }
 
     @Test func `Tasks that prefer a client run on its thread, also after each answer, and keep nobody from theirs`() async throws {
         let server = try RawServer { connection in
