@@ -23,16 +23,12 @@ let sqlite: Target.Dependency = .product(name: "GRDBSQLite", package: "GRDB.swif
 let unixSignals: Target.Dependency = .product(name: "UnixSignals", package: "swift-service-lifecycle")
 let yams: Target.Dependency = .product(name: "Yams", package: "Yams")
 
-func library(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
-    .target(name: name, dependencies: dependencies, swiftSettings: settings)
+func library(_ name: String, in folder: String = "Sources", _ dependencies: [Target.Dependency] = []) -> Target {
+    .target(name: name, dependencies: dependencies, path: "\(folder)/\(name)", swiftSettings: settings)
 }
 
-func gateway(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
-    .target(name: name, dependencies: dependencies, path: "Sources/Gateways/" + name, swiftSettings: settings)
-}
-
-func executable(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
-    .executableTarget(name: name, dependencies: dependencies + [argumentParser], swiftSettings: settings)
+func executable(_ name: String, in folder: String = "Sources", _ dependencies: [Target.Dependency]) -> Target {
+    .executableTarget(name: name, dependencies: dependencies + [argumentParser], path: "\(folder)/\(name)", swiftSettings: settings)
 }
 
 func tests(_ name: String, _ dependencies: [Target.Dependency], exclude: [String] = []) -> Target {
@@ -71,7 +67,6 @@ let package = Package(
                 + ["BUILD_COMMIT", "BUILD_SWIFT"].compactMap { name in
                     Context.environment[name].map { .define(name, to: "\"\($0)\"") }
                 }),
-        library("BuildInfo", ["CBuildInfo"]),
 
         // What every target that waits shares.
         library("Concurrency", [deque]),
@@ -82,111 +77,101 @@ let package = Package(
         // From bytes to rules. Arrows point downwards only; docs/ARCHITECTURE.md draws them.
         library("Wire", ["Redaction"]),
         library("StatusCrypto", ["CSecp256k1", "CLibCrypto"]),
-        library("RSA", ["StatusCrypto", "CLibCrypto"]),
-        library("KeyFiles", ["StatusCrypto"]),
         library("Envelope", ["Wire", "StatusCrypto"]),
         library("PushProtocol", ["Wire", "StatusCrypto", "Envelope", "Redaction"]),
-        library("Notifications", ["JSON", "StatusCrypto", "Redaction"]),
 
         // The neighbours: database, node, gorush.
         library("HTTPClient", ["CLibCurl", "Concurrency", "Redaction"]),
-        library("Store", ["Notifications", "PushProtocol", "Envelope", "StatusCrypto", "Wire", "Redaction"]),
+        library("Store", ["PushProtocol", "Envelope", "StatusCrypto", "Wire", "JSON", "Redaction"]),
         library(
             "SQLiteStore",
             [
-                "Store", "NextcloudProxy", "NextcloudOrigin", "Notifications", "RSA", "PushProtocol", "Envelope", "StatusCrypto", "Wire",
-                "Redaction", grdb, sqlite, logging,
+                "Store", "NextcloudProxy", "NextcloudOrigin", "StatusCrypto", "PushProtocol", "Envelope", "Wire", "Redaction", grdb, sqlite,
+                logging,
             ]),
         library("WakuREST", ["HTTPClient", "JSON", "Envelope", "StatusCrypto", "Wire", "Redaction"]),
-        library("MessageBus", ["Envelope"]),
-        library(
-            "Transport", ["WakuREST", "MessageBus", "Concurrency", "Envelope", "StatusCrypto", "Wire", logging, metrics, serviceLifecycle]),
-        library("Relay", ["WakuREST", "JSON", "MessageBus", "Envelope", "StatusCrypto", "Wire", hummingbird, logging, serviceLifecycle]),
+        library("Transport", ["WakuREST", "Concurrency", "Envelope", "StatusCrypto", "Wire", logging, metrics, serviceLifecycle]),
+        library("Relay", ["WakuREST", "JSON", "Transport", "Envelope", "StatusCrypto", "Wire", hummingbird, logging, serviceLifecycle]),
 
         // The gateways: other push systems, over HTTP. Each knows its own protocol, and nothing of how a push is delivered.
-        gateway("GatewayHTTP", ["JSON", "HTTPClient", "StatusCrypto", "Redaction"]),
-        gateway("GatewayServer", ["GatewayHTTP", "HTTPClient", hummingbird, logging, serviceLifecycle]),
-        gateway(
-            "NextcloudProxy",
-            ["GatewayHTTP", "Notifications", "RSA", "JSON", "HTTPClient", "Concurrency", "Envelope", "StatusCrypto", "Redaction", logging]),
-        gateway(
-            "NextcloudOrigin",
+        library(
+            "GatewayHTTP", in: "Sources/Gateways",
+            ["JSON", "HTTPClient", "StatusCrypto", "Redaction", hummingbird, logging, serviceLifecycle]),
+        library(
+            "NextcloudProxy", in: "Sources/Gateways",
+            ["GatewayHTTP", "Store", "StatusCrypto", "JSON", "HTTPClient", "Concurrency", "Envelope", "Redaction", logging]),
+        library(
+            "NextcloudOrigin", in: "Sources/Gateways",
             [
-                "GatewayHTTP", "Notifications", "RSA", "JSON", "HTTPClient", "Concurrency", "Envelope", "StatusCrypto", "Redaction",
-                logging, metrics, serviceLifecycle,
+                "GatewayHTTP", "Store", "StatusCrypto", "JSON", "HTTPClient", "Concurrency", "Envelope", "Redaction", logging, metrics,
+                serviceLifecycle,
             ]),
-        gateway("SoftphonePNM", ["GatewayHTTP", "Notifications", "JSON", "StatusCrypto", logging]),
+        library("SoftphonePNM", in: "Sources/Gateways", ["GatewayHTTP", "Store", "JSON", "StatusCrypto", logging]),
 
         // Where settings come from: the file, the environment, flags. Tools beside a server find its files by it.
-        library("SettingsSources", ["Redaction", yams]),
+        library("Settings", ["StatusCrypto", "Redaction", "CBuildInfo", yams]),
 
         // The server.
         library(
             "Engine",
             [
                 "Transport", "Store", "PushProtocol", "Envelope", "StatusCrypto", "Wire", "Concurrency", "Redaction", deque, logging,
-                metrics,
-                serviceLifecycle,
+                metrics, serviceLifecycle,
             ]),
         library(
             "Delivery",
             [
-                "Concurrency", "JSON", "Store", "Notifications", "PushProtocol", "Envelope", "StatusCrypto", "Wire", "HTTPClient",
-                "Redaction", logging, metrics, serviceLifecycle, yams,
+                "Concurrency", "JSON", "Store", "PushProtocol", "Envelope", "StatusCrypto", "Wire", "HTTPClient", "Redaction", logging,
+                metrics, serviceLifecycle, yams,
             ]),
         library(
             "Daemon",
             [
-                "Engine", "Delivery", "GatewayServer", "GatewayHTTP", "NextcloudProxy", "NextcloudOrigin", "SoftphonePNM", "Notifications",
-                "RSA", "JSON", "Relay", "Transport", "MessageBus", "WakuREST", "SQLiteStore", "Store", "HTTPClient", "PushProtocol",
-                "Envelope", "KeyFiles", "StatusCrypto", "SettingsSources", "BuildInfo", "Redaction", hummingbird, logging, metrics,
-                serviceLifecycle, unixSignals, yams,
+                "Engine", "Delivery", "GatewayHTTP", "NextcloudProxy", "NextcloudOrigin", "SoftphonePNM", "Store", "StatusCrypto", "JSON",
+                "Relay", "Transport", "WakuREST", "SQLiteStore", "HTTPClient", "PushProtocol", "Envelope", "Settings", "Redaction",
+                hummingbird, logging, metrics, serviceLifecycle, unixSignals, yams,
             ]),
 
         // The client side: the only public API.
         library("PushClient", ["WakuREST", "Concurrency", "HTTPClient", "Envelope", "StatusCrypto", "Wire", grdb]),
 
-        executable("pushserver", ["Daemon", "BuildInfo"]),
+        executable("pushserver", ["Daemon", "Settings"]),
         executable(
             "pushctl",
-            [
-                "PushClient", "SettingsSources", "SQLiteStore", "Store", "HTTPClient", "Envelope", "PushProtocol", "KeyFiles", "RSA",
-                "StatusCrypto", "Wire", "BuildInfo", logging,
-            ]),
-        executable("pushbench", ["Bench", "BuildInfo"]),
+            ["PushClient", "Settings", "SQLiteStore", "Store", "HTTPClient", "Envelope", "PushProtocol", "StatusCrypto", "Wire", logging]),
+        executable("pushbench", in: "Benchmarks", ["Bench", "Settings"]),
 
         // The measuring stick (docs/BENCHMARKS.md): calls every layer, and the C libraries bare for comparison.
         library(
-            "Bench",
+            "Bench", in: "Benchmarks",
             [
                 "Engine", "Delivery", "Transport", "SQLiteStore", "Store", "HTTPClient", "PushProtocol", "Envelope", "StatusCrypto", "Wire",
-                "NextcloudProxy", "GatewayHTTP", "Notifications", "RSA", "WakuREST", "Relay", "TestSupport", "CSecp256k1", "CLibCrypto",
-                logging,
+                "NextcloudProxy", "GatewayHTTP", "WakuREST", "Relay", "TestSupport", "CSecp256k1", "CLibCrypto", logging,
             ]),
 
         // Clock, stub gorush, vectors, keys: shared by all tests and the demo.
         library(
-            "TestSupport",
+            "TestSupport", in: "Tests/Support",
             [
-                "CFaultyVFS", "GatewayHTTP", "GatewayServer", "RSA", "JSON", "Relay", "MessageBus", "WakuREST", "HTTPClient", "Concurrency",
-                "Envelope", "StatusCrypto", "Wire",
-                hummingbird,
-                logging, serviceLifecycle,
+                "CFaultyVFS", "GatewayHTTP", "StatusCrypto", "JSON", "Relay", "Transport", "WakuREST", "HTTPClient", "Concurrency",
+                "Envelope", "Wire", hummingbird, logging, serviceLifecycle,
             ]),
-        executable("misbehavingrelay", ["TestSupport", "Relay", "MessageBus", "Envelope", logging, serviceLifecycle, unixSignals]),
-        executable("stubgorush", ["TestSupport", logging, serviceLifecycle, unixSignals]),
+        executable(
+            "misbehavingrelay", in: "Tests/Support",
+            ["TestSupport", "Relay", "Transport", "Envelope", logging, serviceLifecycle, unixSignals]),
+        executable("stubgorush", in: "Tests/Support", ["TestSupport", logging, serviceLifecycle, unixSignals]),
         // A disk that fails on purpose, under SQLite.
         .target(
-            name: "CFaultyVFS", dependencies: [sqlite], cSettings: [.treatAllWarnings(as: .error)],
+            name: "CFaultyVFS", dependencies: [sqlite], path: "Tests/Support/CFaultyVFS", cSettings: [.treatAllWarnings(as: .error)],
             linkerSettings: [.linkedLibrary("sqlite3")]),
 
         // Reads what strangers send, on and on (Scripts/fuzz).
         .executableTarget(
             name: "pushfuzz",
             dependencies: [
-                "CAllocationMeter", "Daemon", "Delivery", "Engine", "Transport", "Relay", "NextcloudProxy", "GatewayHTTP",
-                "Notifications", "RSA", "SQLiteStore", "Store", "PushProtocol", "HTTPClient", "WakuREST", "JSON", "Envelope",
-                "StatusCrypto", "Wire", "SettingsSources", "TestSupport", argumentParser, logging, grdb, sqlite,
+                "CAllocationMeter", "Daemon", "Delivery", "Engine", "Transport", "Relay", "NextcloudProxy", "GatewayHTTP", "Store",
+                "StatusCrypto", "SQLiteStore", "PushProtocol", "HTTPClient", "WakuREST", "JSON", "Envelope", "Wire", "Settings",
+                "TestSupport", argumentParser, logging, grdb, sqlite,
             ],
             path: "Tests/Fuzz", exclude: ["CAllocationMeter", "Regressions"],
             swiftSettings: settings + [.enableExperimentalFeature("Extern")]),
@@ -199,28 +184,23 @@ let package = Package(
 
         tests("Concurrency", ["Concurrency"]),
         tests("JSON", ["JSON"]),
-        tests("RSA", ["RSA", "StatusCrypto"]),
         tests("GatewayHTTP", ["GatewayHTTP", "HTTPClient"]),
         tests(
             "NextcloudProxy",
-            [
-                "NextcloudProxy", "GatewayHTTP", "Notifications", "RSA", "JSON", "HTTPClient", "Envelope", "StatusCrypto", logging,
-                serviceLifecycle,
-            ]),
+            ["NextcloudProxy", "GatewayHTTP", "Store", "StatusCrypto", "JSON", "HTTPClient", "Envelope", logging, serviceLifecycle]),
         tests(
             "NextcloudOrigin",
             [
-                "NextcloudOrigin", "NextcloudProxy", "GatewayHTTP", "Notifications", "RSA", "HTTPClient", "SQLiteStore", "Envelope",
-                "StatusCrypto", logging, serviceLifecycle,
+                "NextcloudOrigin", "NextcloudProxy", "GatewayHTTP", "Store", "StatusCrypto", "HTTPClient", "SQLiteStore", "Envelope",
+                logging, serviceLifecycle,
             ]),
         tests(
             "Redaction",
             [
-                "Daemon", "SettingsSources", "Delivery", "Engine", "SQLiteStore", "NextcloudProxy", "NextcloudOrigin", "GatewayHTTP",
-                "Notifications", "PushClient", "WakuREST", "Store", "PushProtocol", "HTTPClient", "RSA", "Envelope", "StatusCrypto", "Wire",
-                logging,
+                "Daemon", "Settings", "Delivery", "Engine", "SQLiteStore", "NextcloudProxy", "NextcloudOrigin", "GatewayHTTP", "Store",
+                "PushClient", "WakuREST", "PushProtocol", "HTTPClient", "StatusCrypto", "Envelope", "Wire", logging,
             ]),
-        tests("SoftphonePNM", ["SoftphonePNM", "GatewayHTTP", "Notifications", "HTTPClient", "Envelope", logging, serviceLifecycle]),
+        tests("SoftphonePNM", ["SoftphonePNM", "GatewayHTTP", "Store", "HTTPClient", "Envelope", logging, serviceLifecycle]),
         tests("Wire", ["Wire", "StatusCrypto"], exclude: ["Differential"]),
         tests("StatusCrypto", ["StatusCrypto"]),
         tests("Envelope", ["Envelope", "StatusCrypto", "Wire"]),
@@ -229,37 +209,31 @@ let package = Package(
         tests(
             "Store",
             [
-                "SQLiteStore", "Store", "NextcloudProxy", "NextcloudOrigin", "Notifications", "RSA", "PushProtocol", "Envelope",
-                "StatusCrypto", "Wire", grdb, sqlite, logging,
+                "SQLiteStore", "Store", "NextcloudProxy", "NextcloudOrigin", "StatusCrypto", "PushProtocol", "Envelope", "Wire", grdb,
+                sqlite, logging,
             ]),
         tests("WakuREST", ["WakuREST", "JSON", "Relay", "Envelope", "StatusCrypto", "Wire"]),
-        tests("MessageBus", ["MessageBus", "Envelope"]),
         tests(
             "Transport",
-            [
-                "Transport", "WakuREST", "JSON", "MessageBus", "Relay", "HTTPClient", "Envelope", "StatusCrypto", "Wire", logging,
-                serviceLifecycle,
-            ]),
-        tests("Relay", ["Relay", "WakuREST", "MessageBus", "HTTPClient", "Envelope", "StatusCrypto", "Wire"]),
+            ["Transport", "WakuREST", "JSON", "Relay", "HTTPClient", "Envelope", "StatusCrypto", "Wire", logging, serviceLifecycle]),
+        tests("Relay", ["Relay", "WakuREST", "Transport", "HTTPClient", "Envelope", "StatusCrypto", "Wire"]),
         tests(
             "Delivery",
             [
-                "Delivery", "Daemon", "SoftphonePNM", "Concurrency", "JSON", "Engine", "Transport", "SQLiteStore", "Store",
-                "Notifications", "PushProtocol", "HTTPClient", "Envelope", "StatusCrypto", "Wire", "SettingsSources", grdb, logging,
-                serviceLifecycle, yams,
+                "Delivery", "Daemon", "SoftphonePNM", "Concurrency", "JSON", "Engine", "Transport", "SQLiteStore", "Store", "PushProtocol",
+                "HTTPClient", "Envelope", "StatusCrypto", "Wire", "Settings", grdb, logging, serviceLifecycle, yams,
             ]),
         tests(
             "Engine",
             [
-                "Engine", "Transport", "WakuREST", "MessageBus", "HTTPClient", "SQLiteStore", "Store", "PushProtocol", "Envelope",
-                "StatusCrypto", "Wire", grdb, logging, serviceLifecycle,
+                "Engine", "Transport", "WakuREST", "HTTPClient", "SQLiteStore", "Store", "PushProtocol", "Envelope", "StatusCrypto", "Wire",
+                grdb, logging, serviceLifecycle,
             ]),
         tests(
             "PushClient",
             [
-                "PushClient", "pushctl", "pushserver", "Relay", "WakuREST", "MessageBus", "HTTPClient", "PushProtocol", "Envelope",
-                "KeyFiles",
-                "StatusCrypto", "Wire", logging, serviceLifecycle,
+                "PushClient", "pushctl", "pushserver", "Relay", "WakuREST", "Transport", "HTTPClient", "PushProtocol", "Envelope",
+                "Settings", "StatusCrypto", "Wire", logging, serviceLifecycle,
             ]),
         tests(
             "Simulation",
@@ -271,9 +245,9 @@ let package = Package(
         tests(
             "Daemon",
             [
-                "pushserver", "pushctl", "pushbench", "Quickstart", "misbehavingrelay", "Daemon", "WakuREST", "MessageBus", "HTTPClient",
-                "SQLiteStore", "Store", "Envelope", "GatewayHTTP", "RSA", "KeyFiles", "StatusCrypto", "Wire", grdb, logging,
-                serviceLifecycle, yams,
+                "pushserver", "pushctl", "pushbench", "Quickstart", "misbehavingrelay", "Daemon", "WakuREST", "Transport", "HTTPClient",
+                "SQLiteStore", "Store", "Envelope", "GatewayHTTP", "StatusCrypto", "Settings", "Wire", grdb, logging, serviceLifecycle,
+                yams,
             ]),
     ],
     cLanguageStandard: .c11

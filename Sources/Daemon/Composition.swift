@@ -4,7 +4,6 @@ import Envelope
 import Foundation
 import HTTPClient
 import Logging
-import MessageBus
 import NextcloudOrigin
 import Relay
 import ServiceLifecycle

@@ -1,6 +1,5 @@
-import KeyFiles
 import SQLiteStore
-import SettingsSources
+import Settings
 import Store
 
 /// Exit codes as in INTERFACE.md, "Exit codes"; the numbers are sysexits.h's.

@@ -1,5 +1,5 @@
 import Foundation
-import KeyFiles
+import Settings
 import StatusCrypto
 
 /// The JSON that leaves through commands, files and endpoints.

@@ -1,6 +1,6 @@
-import BuildInfo
 import CoreMetrics
 package import Logging
+import Settings
 
 /// The daemon: opens its files, composes its parts, and runs them until the process is told to end.
 package enum Server {

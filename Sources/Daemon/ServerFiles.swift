@@ -1,11 +1,11 @@
 import Delivery
 import Glibc
-import KeyFiles
 import Logging
 import NextcloudOrigin
 import NextcloudProxy
 import PushProtocol
 import SQLiteStore
+import Settings
 import StatusCrypto
 import Store
 import Transport

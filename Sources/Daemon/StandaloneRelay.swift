@@ -1,7 +1,7 @@
 import Envelope
 package import Logging
-import MessageBus
 import Relay
+import Transport
 
 /// `pushserver relay`: one or more embedded nodes on a bus of their own, without a server behind them.
 package enum StandaloneRelay {

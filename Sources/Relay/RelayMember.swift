@@ -1,8 +1,8 @@
 package import Envelope
 package import Logging
-import MessageBus
 import StatusCrypto
 import Synchronization
+import Transport
 import WakuREST
 import Wire
 

@@ -3,9 +3,9 @@ import HTTPTypes
 package import Hummingbird
 import HummingbirdCore
 package import Logging
-package import MessageBus
 import NIOCore
 import ServiceLifecycle
+package import Transport
 
 /// The embedded stand-in for a Waku node: a `RelayMember` behind HTTP, one of any number on a bus.
 ///

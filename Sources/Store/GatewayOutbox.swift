@@ -1,5 +1,4 @@
 package import Envelope
-package import Notifications
 
 /// The same outbox, for notifications of the gateways.
 package protocol GatewayOutbox: Sendable {

@@ -1,5 +1,4 @@
 package import Envelope
-package import Notifications
 package import PushProtocol
 package import StatusCrypto
 package import Wire

@@ -3,3 +3,5 @@ import Redaction
 extension DeadToken: HoldsSecret {}
 extension AttemptedPush: HoldsSecret {}
 extension Reply: HoldsSecret {}
+extension GatewayNotification: HoldsSecret {}
+extension AcceptedNotification: HoldsSecret {}

@@ -1,5 +1,4 @@
 package import Envelope
-package import MessageBus
 import ServiceLifecycle
 import Synchronization
 import Wire

@@ -1,5 +1,5 @@
 import ArgumentParser
-import BuildInfo
+import Settings
 
 /// Runs a command and turns its end into an exit code; `Failure` has the codes.
 @main

@@ -1,5 +1,5 @@
 import ArgumentParser
-import BuildInfo
+import Settings
 
 @main
 struct PushServerCommand: AsyncParsableCommand {

@@ -3,7 +3,7 @@ import StatusCrypto
 import TestSupport
 import Testing
 
-@testable import KeyFiles
+@testable import Settings
 
 /// Private files: who may read them, and when they are on the disk.
 @Suite(.safetyNet) struct KeyFileTests {

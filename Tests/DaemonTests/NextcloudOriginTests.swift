@@ -1,7 +1,7 @@
 import Foundation
 import GatewayHTTP
 import HTTPClient
-import RSA
+import StatusCrypto
 import TestSupport
 import Testing
 

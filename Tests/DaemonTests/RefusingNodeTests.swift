@@ -1,9 +1,9 @@
 import Envelope
 import Foundation
 import GRDB
-import KeyFiles
 import Logging
 import SQLiteStore
+import Settings
 import StatusCrypto
 import Store
 import TestSupport

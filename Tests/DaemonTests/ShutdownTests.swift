@@ -1,7 +1,7 @@
 import Envelope
 import Foundation
 import GRDB
-import KeyFiles
+import Settings
 import StatusCrypto
 import Store
 import TestSupport

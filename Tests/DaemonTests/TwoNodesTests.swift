@@ -1,9 +1,9 @@
 import Envelope
 import Foundation
-import MessageBus
 import StatusCrypto
 import TestSupport
 import Testing
+import Transport
 import Wire
 
 /// A server at two nodes of one network, of which each is killed and started again while clients write.

@@ -1,4 +1,3 @@
-import Notifications
 import SoftphonePNM
 import StatusCrypto
 import Store

@@ -1,7 +1,7 @@
 import Daemon
 import Foundation
 import PushProtocol
-import SettingsSources
+import Settings
 import Store
 import TestSupport
 import Testing

@@ -3,10 +3,9 @@ import Foundation
 import GatewayHTTP
 import HTTPClient
 import NextcloudProxy
-import Notifications
-import RSA
 import SQLiteStore
 import StatusCrypto
+import Store
 import TestSupport
 import Testing
 

@@ -2,8 +2,8 @@ import Envelope
 import Foundation
 import GatewayHTTP
 import HTTPClient
-import RSA
 import SQLiteStore
+import StatusCrypto
 import TestSupport
 import Testing
 

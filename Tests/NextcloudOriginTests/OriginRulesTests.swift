@@ -2,8 +2,8 @@ import Envelope
 import Foundation
 import GatewayHTTP
 import HTTPClient
-import Notifications
-import RSA
+import StatusCrypto
+import Store
 import TestSupport
 import Testing
 

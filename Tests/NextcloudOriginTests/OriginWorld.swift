@@ -3,7 +3,6 @@ import Foundation
 import GatewayHTTP
 import HTTPClient
 import Logging
-import RSA
 import SQLiteStore
 import StatusCrypto
 import TestSupport

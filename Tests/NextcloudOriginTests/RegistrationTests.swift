@@ -1,6 +1,5 @@
 import GatewayHTTP
 import HTTPClient
-import RSA
 import SQLiteStore
 import StatusCrypto
 import TestSupport

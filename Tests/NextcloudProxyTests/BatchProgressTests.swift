@@ -1,5 +1,5 @@
-import Notifications
 import StatusCrypto
+import Store
 import TestSupport
 import Testing
 

@@ -1,8 +1,8 @@
 import Envelope
 import GatewayHTTP
 import HTTPClient
-import Notifications
 import StatusCrypto
+import Store
 import TestSupport
 import Testing
 

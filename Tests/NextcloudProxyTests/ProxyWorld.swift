@@ -3,9 +3,8 @@ import Foundation
 import GatewayHTTP
 import HTTPClient
 import Logging
-import Notifications
-import RSA
 import StatusCrypto
+import Store
 import Synchronization
 import TestSupport
 

@@ -1,14 +1,14 @@
 import Envelope
-import KeyFiles
 import Logging
-import MessageBus
 import PushClient
 import Relay
 import ServiceLifecycle
+import Settings
 import StatusCrypto
 import Synchronization
 import TestSupport
 import Testing
+import Transport
 
 /// A relay with a node for the clients and one for each of two server processes, all of which can be made to misbehave.
 struct RealNetwork {

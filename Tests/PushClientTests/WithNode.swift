@@ -1,9 +1,9 @@
 import Envelope
 import Foundation
-import MessageBus
 import Relay
 import Synchronization
 import TestSupport
+import Transport
 
 /// Runs a node on a bus with a server on it.
 func withNode(subscribedTo topics: [String], hasStore: Bool = true, _ test: (_ url: String, FakeServer) async throws -> Void) async throws {

@@ -3,11 +3,9 @@ import Foundation
 import GatewayHTTP
 import HTTPClient
 import Logging
-import Notifications
 import PushClient
 import PushProtocol
-import RSA
-import SettingsSources
+import Settings
 import StatusCrypto
 import Store
 import TestSupport

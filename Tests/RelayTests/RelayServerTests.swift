@@ -1,9 +1,9 @@
 import Envelope
-import MessageBus
 import Relay
 import Synchronization
 import TestSupport
 import Testing
+import Transport
 import Wire
 
 /// What only the relay does, or what a real node cannot be made to do on demand.

@@ -1,7 +1,7 @@
 import Foundation
 import GatewayHTTP
 import HTTPClient
-import Notifications
+import Store
 import Synchronization
 import TestSupport
 import Testing

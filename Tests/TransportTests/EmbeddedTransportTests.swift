@@ -1,5 +1,4 @@
 import Envelope
-import MessageBus
 import ServiceLifecycle
 import TestSupport
 import Testing

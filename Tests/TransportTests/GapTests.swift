@@ -1,7 +1,6 @@
 import Envelope
 import Foundation
 import HTTPClient
-import MessageBus
 import Relay
 import StatusCrypto
 import TestSupport

@@ -1,6 +1,5 @@
 import Envelope
 import HTTPClient
-import MessageBus
 import Relay
 import ServiceLifecycle
 import TestSupport

@@ -1,4 +1,4 @@
-import KeyFiles
+import Settings
 import StatusCrypto
 
 /// What a tool shows to change a running server's state: a random word in a file beside the database that only its owner can read.

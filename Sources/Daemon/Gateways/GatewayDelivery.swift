@@ -1,7 +1,6 @@
 import Delivery
 import Envelope
 import NextcloudProxy
-import Notifications
 import SoftphonePNM
 import Store
 

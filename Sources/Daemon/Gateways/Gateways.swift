@@ -1,7 +1,6 @@
 import Delivery
 import Envelope
 import GatewayHTTP
-import GatewayServer
 import HTTPClient
 import Logging
 import NextcloudOrigin

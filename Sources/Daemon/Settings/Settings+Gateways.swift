@@ -2,9 +2,9 @@ import GatewayHTTP
 package import HTTPClient
 package import NextcloudOrigin
 package import NextcloudProxy
-import Notifications
-import RSA
 package import SoftphonePNM
+import StatusCrypto
+import Store
 
 /// The section `gateways`.
 package struct GatewaySettings: Sendable {

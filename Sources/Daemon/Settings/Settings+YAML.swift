@@ -1,4 +1,4 @@
-import SettingsSources
+import Settings
 
 extension Settings {
     /// The settings in the order in which they are read, as YAML that reads back to the same configuration.

@@ -2,7 +2,7 @@ package import Delivery
 import Foundation
 package import Logging
 package import PushProtocol
-package import SettingsSources
+package import Settings
 package import Transport
 
 /// The validated configuration. `Config/pushserver.yaml` documents every key.

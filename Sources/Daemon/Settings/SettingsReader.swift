@@ -1,6 +1,5 @@
 import Foundation
-import KeyFiles
-import SettingsSources
+import Settings
 
 /// Reads settings by key and type, and notes everything that is wrong instead of stopping at the first problem.
 ///

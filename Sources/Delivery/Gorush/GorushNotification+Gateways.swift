@@ -1,5 +1,5 @@
 import JSON
-import Notifications
+import Store
 
 extension GorushNotification {
     /// What a gateway wants a phone to get, exactly: operators' templates are for pushes of 71.

@@ -1,6 +1,5 @@
 import Concurrency
 import Envelope
-import Notifications
 import PushProtocol
 import StatusCrypto
 import Store

@@ -1,7 +1,7 @@
 import Envelope
 import GatewayHTTP
 import HTTPClient
-import RSA
+import StatusCrypto
 
 /// `POST` and `DELETE` of `…/push` (GATEWAY_PROTOCOLS.md §4.1 to 4.3).
 extension NextcloudOrigin {

@@ -2,7 +2,6 @@ import Envelope
 import GatewayHTTP
 import HTTPClient
 import Logging
-import RSA
 import StatusCrypto
 
 /// `POST /notify` of the operator's backend (GATEWAY_PROTOCOLS.md §4.5, §4.6).

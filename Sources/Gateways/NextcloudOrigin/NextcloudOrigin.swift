@@ -3,7 +3,6 @@ import Foundation
 package import GatewayHTTP
 import HTTPClient
 package import Logging
-package import RSA
 package import StatusCrypto
 import Synchronization
 

@@ -1,4 +1,4 @@
-import Notifications
+import Store
 
 /// What happened at the operator's backend, for one user's devices (GATEWAY_PROTOCOLS.md §4.5).
 package enum Notice: Sendable, Equatable {

@@ -1,5 +1,5 @@
 package import Envelope
-package import RSA
+package import StatusCrypto
 
 /// A device of a user's, registered by an app password.
 package struct OriginDevice: Sendable, Equatable {

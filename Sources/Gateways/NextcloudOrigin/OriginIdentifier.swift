@@ -1,4 +1,3 @@
-import RSA
 import StatusCrypto
 
 /// What names a device to its proxy: the account and the app password, hashed and signed (GATEWAY_PROTOCOLS.md §1).

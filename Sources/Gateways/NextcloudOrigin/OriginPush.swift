@@ -1,6 +1,6 @@
 package import Envelope
-package import Notifications
-import RSA
+import StatusCrypto
+package import Store
 
 /// A push for one device, encrypted and signed when it happened, that waits for the device's proxy.
 package struct OriginPush: Sendable, Equatable {

@@ -1,5 +1,5 @@
 import GatewayHTTP
-import RSA
+import StatusCrypto
 
 /// A registration's parameters, checked in the reference's order (GATEWAY_PROTOCOLS.md §4.1, §4.3).
 struct OriginRegistration: Sendable {

@@ -1,4 +1,4 @@
-import Notifications
+import Store
 
 /// What one push to one device says, before it is encrypted.
 struct Payload: Sendable, Equatable {

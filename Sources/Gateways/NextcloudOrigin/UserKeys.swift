@@ -1,5 +1,4 @@
 import Concurrency
-import RSA
 import StatusCrypto
 
 /// The key that signs for a user: made when it is first needed, and sealed in the store.

@@ -1,4 +1,4 @@
-package import Notifications
+package import Store
 
 /// Which app a device runs: the protocol has no bundle id, so the operator says it (GATEWAY_PROTOCOLS.md §2.2, Decisions 2).
 package struct AppRule: Sendable {

@@ -1,6 +1,6 @@
 import GatewayHTTP
-import Notifications
 import StatusCrypto
+import Store
 
 /// Judges entries of a request, each on its own (GATEWAY_PROTOCOLS.md §2.4).
 struct Batch: Sendable {

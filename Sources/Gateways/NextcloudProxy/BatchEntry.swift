@@ -1,7 +1,6 @@
 import GatewayHTTP
-import Notifications
-import RSA
 import StatusCrypto
+import Store
 
 /// One notification as its server describes it. What is in it only the phone can read.
 struct BatchEntry: Sendable, Equatable {

@@ -1,4 +1,4 @@
-import Notifications
+import Store
 
 /// The course of a batch: its parts are judged beside each other, counted in the order of the entries, and what is accepted is written in
 /// that order, one write at a time.

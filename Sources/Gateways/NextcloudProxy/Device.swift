@@ -1,7 +1,6 @@
 package import Envelope
-package import Notifications
-package import RSA
 package import StatusCrypto
+package import Store
 
 /// A device that is registered with the proxy.
 package struct Device: Sendable, Equatable {

@@ -1,5 +1,5 @@
 import GatewayHTTP
-import RSA
+import StatusCrypto
 
 /// What `POST /devices` and `DELETE /devices` have in common (GATEWAY_PROTOCOLS.md §2.1).
 struct DeviceRequest: Sendable {

@@ -1,7 +1,7 @@
 import GatewayHTTP
 package import HTTPClient
 import JSON
-package import RSA
+package import StatusCrypto
 
 /// Asks an account's own server for the account's key (GATEWAY_PROTOCOLS.md §2.5).
 package protocol IdentityProof: Sendable {

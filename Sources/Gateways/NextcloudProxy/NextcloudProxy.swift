@@ -4,9 +4,8 @@ package import GatewayHTTP
 import HTTPClient
 import JSON
 package import Logging
-import Notifications
-import RSA
 import StatusCrypto
+import Store
 import Synchronization
 
 /// The push proxy of Nextcloud (and F7cloud): devices register their tokens, servers send what only the devices can read

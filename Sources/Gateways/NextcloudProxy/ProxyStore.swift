@@ -1,5 +1,5 @@
 package import Envelope
-package import Notifications
+package import Store
 
 /// What the proxy keeps. Whatever writes is durable when it returns.
 package protocol ProxyStore: Sendable {

@@ -1,7 +1,6 @@
 import Envelope
 import GatewayHTTP
 import HTTPClient
-import RSA
 import StatusCrypto
 
 /// A valid `POST /devices` (GATEWAY_PROTOCOLS.md §2.2).

@@ -1,6 +1,6 @@
 import FoundationEssentials
-import Notifications
 import StatusCrypto
+import Store
 
 /// Device tokens as the app's reporter shows them: base64 of any flavour, or what Apple and Google gave (GATEWAY_PROTOCOLS.md §5).
 enum DeviceToken {

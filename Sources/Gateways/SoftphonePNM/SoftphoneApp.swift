@@ -1,4 +1,4 @@
-package import Notifications
+package import Store
 
 /// An app whose phones may be pushed to: the protocol names it by `AppId` and says nothing of its platform (GATEWAY_PROTOCOLS.md §5).
 package struct SoftphoneApp: Sendable, Equatable {

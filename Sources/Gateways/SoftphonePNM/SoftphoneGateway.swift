@@ -1,8 +1,8 @@
 package import GatewayHTTP
 import JSON
 package import Logging
-package import Notifications
 import StatusCrypto
+package import Store
 
 /// What became of a push by its first attempt.
 package enum FirstAttempt: Sendable, Equatable {

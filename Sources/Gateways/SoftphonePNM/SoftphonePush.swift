@@ -1,5 +1,5 @@
 import GatewayHTTP
-import Notifications
+import Store
 
 /// One push as it is asked for (GATEWAY_PROTOCOLS.md §5, 5.2).
 struct SoftphonePush: Sendable {

@@ -1,10 +1,9 @@
 package import Envelope
 import Foundation
 import GRDB
-package import Notifications
 import PushProtocol
 import StatusCrypto
-import Store
+package import Store
 import Wire
 
 extension SQLiteStore {

@@ -1,8 +1,7 @@
 import Envelope
 import GRDB
 package import NextcloudOrigin
-import Notifications
-import RSA
+import StatusCrypto
 import Store
 
 extension SQLiteStore: OriginStore {

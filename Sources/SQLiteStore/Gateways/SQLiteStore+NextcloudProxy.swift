@@ -2,8 +2,6 @@ package import Envelope
 import FoundationEssentials
 import GRDB
 package import NextcloudProxy
-import Notifications
-import RSA
 import StatusCrypto
 import Store
 import Synchronization

@@ -1,5 +1,4 @@
 import Foundation
-import RSA
 import StatusCrypto
 
 /// A device of a Nextcloud app and the account at its server, both played by pushctl: what the app and the server know of each other

@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import Logging
 import SQLiteStore
-import SettingsSources
+import Settings
 import StatusCrypto
 import Store
 

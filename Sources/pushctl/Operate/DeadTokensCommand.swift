@@ -4,7 +4,7 @@ import Foundation
 import HTTPClient
 import PushProtocol
 import SQLiteStore
-import SettingsSources
+import Settings
 import StatusCrypto
 import Store
 

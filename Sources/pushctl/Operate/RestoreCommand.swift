@@ -1,9 +1,8 @@
 import ArgumentParser
 import Envelope
 import Foundation
-import KeyFiles
 import SQLiteStore
-import SettingsSources
+import Settings
 import StatusCrypto
 import Store
 

@@ -1,6 +1,6 @@
 import ArgumentParser
-import KeyFiles
 import PushClient
+import Settings
 
 /// Whose key registers. The key itself is never on a command line, where others could see it.
 struct KeyOptions: ParsableArguments {

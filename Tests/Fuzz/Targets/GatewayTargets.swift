@@ -1,10 +1,10 @@
 #if DEBUG || FUZZER
     import HTTPClient
-    import Notifications
+    import Store
 
     @testable import GatewayHTTP
     @testable import NextcloudProxy
-    @testable import RSA
+    @testable import StatusCrypto
     @testable import SoftphonePNM
 
     extension FuzzTarget {

@@ -1,5 +1,5 @@
 #if DEBUG || FUZZER
-    import SettingsSources
+    import Settings
 
     @testable import Daemon
 

@@ -1,4 +1,3 @@
-import Notifications
 import StatusCrypto
 import Store
 import TestSupport

@@ -1,8 +1,7 @@
 import Envelope
 import NextcloudOrigin
-import Notifications
-import RSA
 import SQLiteStore
+import StatusCrypto
 import Store
 import TestSupport
 import Testing

@@ -1,7 +1,5 @@
 import Envelope
 import NextcloudProxy
-import Notifications
-import RSA
 import SQLiteStore
 import StatusCrypto
 import Store

@@ -1,0 +1,54 @@
+import ArgumentParser
+import Bench
+import Foundation
+import Settings
+
+@main
+struct PushBench: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "pushbench",
+        abstract: "Measure the server against the bare cryptography a message needs (docs/BENCHMARKS.md).",
+        version: BuildInfo.description,
+        subcommands: [
+            EngineCommand.self, ScaleCommand.self, LatencyCommand.self, TopicFilterCommand.self, DeliveryCommand.self, AbuseCommand.self,
+            NextcloudCommand.self, StackCommand.self,
+        ])
+}
+
+/// Options of every benchmark.
+struct SharedOptions: ParsableArguments {
+    @Option(help: "Runs of each figure; the median counts.")
+    var runs = 5
+
+    @Option(help: "Messages of each kind and run.")
+    var count = 20_000
+
+    @Option(help: "Seconds of each figure and run, where time is what bounds it.")
+    var seconds = 1.0
+
+    @Option(help: "Threads of the floor and workers of the engine; as many as cores unless given.")
+    var threads = ProcessInfo.processInfo.activeProcessorCount
+
+    @Option(help: "Folder for databases, on the disk that is to be measured.", completion: .directory)
+    var directory = FileManager.default.currentDirectoryPath
+
+    func validate() throws {
+        guard runs > 0, count > 0, seconds > 0, threads > 0 else {
+            throw ValidationError("runs, count, seconds and threads must be above 0")
+        }
+    }
+
+    /// Runs a benchmark in a folder of its own, which is removed afterwards, and prints what it found.
+    func measure(_ benchmark: (Options) async throws -> Report) async throws {
+        let folder = URL(filePath: directory).appending(path: "pushbench-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let report = try await benchmark(
+            Options(
+                runCount: runs, messageCount: count, threadCount: threads, duration: .milliseconds(Int(seconds * 1_000)),
+                directory: folder.path()))
+        print(report.table)
+    }
+}
+
+extension MessageKind: ExpressibleByArgument {}

@@ -1,4 +1,0 @@
-import Redaction
-
-extension GatewayNotification: HoldsSecret {}
-extension AcceptedNotification: HoldsSecret {}

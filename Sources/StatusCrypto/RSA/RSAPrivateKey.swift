@@ -1,0 +1,87 @@
+import CLibCrypto
+
+/// An RSA key that signs (RSASSA-PKCS1-v1_5 with SHA-512, deterministic) and decrypts. Nothing prints it.
+package struct RSAPrivateKey: Sendable {
+    private let handle: RSAKeyHandle
+    package let publicKey: RSAPublicKey
+
+    private init(_ handle: RSAKeyHandle) {
+        self.handle = handle
+        publicKey = RSAPublicKey(handle)
+    }
+
+    /// A new key of 2,048 bits. Takes a tenth of a second of a processor: not for the cooperative pool.
+    package static func generate() -> RSAPrivateKey {
+        let context = unsafe LibCrypto.require(EVP_PKEY_CTX_new_id(EVP_PKEY_RSA, nil))
+        defer { unsafe EVP_PKEY_CTX_free(context) }
+        var key: OpaquePointer?
+        guard unsafe EVP_PKEY_keygen_init(context) == 1,
+            unsafe EVP_PKEY_CTX_set_rsa_keygen_bits(context, 2_048) == 1,
+            unsafe EVP_PKEY_generate(context, &key) == 1, let key = unsafe key
+        else {
+            // No memory or no entropy. No peer can cause it, and there is no going on without.
+            fatalError("libcrypto makes no key")
+        }
+        return unsafe RSAPrivateKey(RSAKeyHandle(owning: key))
+    }
+
+    /// - Parameter der: PKCS#1 or PKCS#8.
+    /// - Returns: nil unless it is an RSA key.
+    package init?(der: [UInt8]) {
+        let key = unsafe der.withUnsafeBufferPointer { buffer -> OpaquePointer? in
+            var position = buffer.baseAddress
+            return unsafe d2i_AutoPrivateKey(nil, &position, buffer.count)
+        }
+        ERR_clear_error()
+        guard let key = unsafe key else { return nil }
+        let handle = unsafe RSAKeyHandle(owning: key)
+        guard handle.isRSA else { return nil }
+        self.init(handle)
+    }
+
+    /// - Parameter pem: PKCS#8.
+    package init?(pem: String) {
+        guard let der = PEM.decode(pem, label: "PRIVATE KEY") else { return nil }
+        self.init(der: der)
+    }
+
+    /// PKCS#1. A secret.
+    package var der: [UInt8] { handle.privateDER }
+
+    /// Signs the SHA-512 of the message.
+    package func signature(of message: [UInt8]) -> [UInt8] {
+        let digest = SHA512.hash(message).bytes
+        let signature = unsafe handle.withContext { context -> [UInt8]? in
+            guard unsafe EVP_PKEY_sign_init(context) == 1,
+                unsafe EVP_PKEY_CTX_set_rsa_padding(context, RSA_PKCS1_PADDING) == 1,
+                unsafe EVP_PKEY_CTX_set_signature_md(context, LibCrypto.sha512) == 1
+            else { return nil }
+            var signature = [UInt8](repeating: 0, count: handle.blockByteCount)
+            var count = signature.count
+            guard unsafe EVP_PKEY_sign(context, &signature, &count, digest, digest.count) == 1 else { return nil }
+            return signature
+        }
+        // A digest fits each key that there can be: it fails only without memory.
+        guard let signature else { fatalError("libcrypto failed") }
+        return signature
+    }
+
+    /// - Returns: nil if the block was not made for this key with this padding. For PKCS#1 newer versions of libcrypto give random bytes
+    ///   instead, so that nobody learns which it was.
+    package func decrypt(_ block: [UInt8], padding: RSAPadding) -> [UInt8]? {
+        unsafe handle.withContext { context in
+            guard unsafe EVP_PKEY_decrypt_init(context) == 1,
+                unsafe EVP_PKEY_CTX_set_rsa_padding(context, padding.number) == 1
+            else { return nil }
+            var message = [UInt8](repeating: 0, count: handle.blockByteCount)
+            var count = message.count
+            guard unsafe EVP_PKEY_decrypt(context, &message, &count, block, block.count) == 1 else { return nil }
+            return Array(message.prefix(count))
+        }
+    }
+}
+
+extension RSAPrivateKey: CustomStringConvertible, CustomReflectable {
+    package var description: String { "<secret>" }
+    package var customMirror: Mirror { Mirror(self, children: []) }
+}

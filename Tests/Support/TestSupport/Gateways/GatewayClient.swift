@@ -1,0 +1,68 @@
+package import GatewayHTTP
+package import HTTPClient
+package import Logging
+
+/// A peer of gateways that listen on a loopback port.
+package struct GatewayClient: Sendable {
+    package struct Answer: Equatable, Sendable {
+        package var status: Int
+        package var body: String
+        package var contentType: String?
+        package var retryAfter: String?
+
+        package init(status: Int, body: String, contentType: String? = nil, retryAfter: String? = nil) {
+            self.status = status
+            self.body = body
+            self.contentType = contentType
+            self.retryAfter = retryAfter
+        }
+
+        /// The same as any JSON; nil if it is none.
+        package var json: JSONValue? { JSONValue(text: body) }
+    }
+
+    package static let form = "application/x-www-form-urlencoded"
+
+    package let url: String
+    private let http = HTTPClient()
+
+    package init(url: String) {
+        self.url = url
+    }
+
+    package func send(
+        _ method: HTTPRequest.Method, _ path: String, _ body: String? = nil, type: String? = form,
+        headers: [(name: String, value: String)] = []
+    ) async throws -> Answer {
+        let types = type.map { body == nil ? [] : [(name: "Content-Type", value: $0)] } ?? []
+        let response = try await http.send(
+            HTTPRequest(
+                method: method, url: url + path, headers: headers + types, body: body.map { Array($0.utf8) }, timeout: TestNode.patience,
+                connectTimeout: TestNode.patience, maximumResponseBodyByteCount: 32 << 20))
+        return Answer(
+            status: response.status, body: String(decoding: response.body, as: UTF8.self), contentType: response.headers["content-type"],
+            retryAfter: response.headers["retry-after"])
+    }
+}
+
+/// Runs gateways on a loopback port for the time of the test.
+package func withGateways(
+    _ gateways: [any Gateway], trustedProxies: Set<IPAddress> = [], logger: Logger = quietLogger,
+    _ test: (GatewayClient) async throws -> Void
+) async throws {
+    let (addresses, continuation) = AsyncStream.makeStream(of: String.self)
+    let server = GatewayServer(
+        configuration: .init(host: "127.0.0.1", port: 0, clientAddress: ClientAddress(trustedProxies: trustedProxies)),
+        gateways: gateways, logger: logger, onListening: { continuation.yield($0) })
+    try await withThrowingTaskGroup { group in
+        group.addTask {
+            defer { continuation.finish() }
+            try await server.run()
+        }
+        var iterator = addresses.makeAsyncIterator()
+        guard let address = await iterator.next() else { return try await group.waitForAll() }
+        try await test(GatewayClient(url: "http://\(address)"))
+        group.cancelAll()
+        try? await group.waitForAll()  // ends by being cancelled
+    }
+}

@@ -1,0 +1,228 @@
+package import Envelope
+import Foundation
+import Hummingbird
+import JSON
+package import Logging
+package import Relay
+import ServiceLifecycle
+import Synchronization
+package import Transport
+import WakuREST
+import Wire
+
+/// A relay that misbehaves as a test wants it to; as long as nothing is wanted it does what `RelayServer` does.
+///
+/// It can be told so over HTTP, too: `POST /faults` with `RelayFaults` in JSON, and `POST /faults/restart`.
+package struct MisbehavingRelay: Service {
+    private let configuration: RelayServer.Configuration
+    private let bus: Bus
+    private let clock: WallClock
+    private let control: RelayControl
+    private let logger: Logger
+    private let onListening: @Sendable (String) async -> Void
+
+    package init(
+        configuration: RelayServer.Configuration, bus: Bus, clock: WallClock, control: RelayControl, logger: Logger,
+        onListening: @escaping @Sendable (_ address: String) async -> Void
+    ) {
+        self.configuration = configuration
+        self.bus = bus
+        self.clock = clock
+        self.control = control
+        self.logger = logger
+        self.onListening = onListening
+    }
+
+    package func run() async throws {
+        // What survives a restart is in a file.
+        let folder = try TemporaryFolder()
+        var configuration = configuration
+        configuration.archivePath = configuration.archivePath ?? folder.path("archive")
+        let member = try FaultyMember(configuration, clock: clock, control: control, logger: logger)
+        control.attach(member)
+        defer { control.detach() }
+        let membership = bus.attach(listener: member)
+        defer { membership.leave() }
+        try await RelayServer.serve(configuration, logger: logger, onListening: onListening) { request, context in
+            let response = await member.respond(to: request, publishing: membership.publish)
+            return response.map { context.response(for: $0) } ?? Self.brokenOff
+        }
+    }
+
+    /// The connection ends before the answer does.
+    private static var brokenOff: Response {
+        Response(status: .ok, headers: [.contentLength: "1"], body: ResponseBody(contentLength: 1) { _ in throw BrokenOff() })
+    }
+
+    private struct BrokenOff: Error {}
+}
+
+/// Stands between a node and the rest of the world: the bus, and whoever asks over HTTP.
+final class FaultyMember: BusListener {
+    private struct State {
+        var member: RelayMember
+        /// On their way to the node, in the order in which they were published.
+        var underWay: [(arrival: Timestamp, envelope: WakuEnvelope)] = []
+        var arrivalCount = 0
+        var takenCount = 0
+    }
+
+    private struct Dropped: Error {}
+
+    private let state: Mutex<State>
+    private let control: RelayControl
+    private let clock: WallClock
+    private let makeMember: @Sendable () throws -> RelayMember
+
+    init(_ configuration: RelayServer.Configuration, clock: WallClock, control: RelayControl, logger: Logger) throws {
+        makeMember = { try RelayMember(configuration, clock: clock, logger: logger) }
+        state = Mutex(State(member: try makeMember()))
+        self.control = control
+        self.clock = clock
+    }
+
+    func restart() throws {
+        let member = try makeMember()
+        state.withLock { $0 = State(member: member) }
+    }
+
+    private var member: RelayMember { state.withLock { $0.member } }
+
+    // MARK: What it hears
+
+    func hear(_ envelope: WakuEnvelope) {
+        let delay = control.faults.delay
+        guard delay > .zero else { return arrive(envelope) }
+        state.withLock { $0.underWay.append((clock.now().advanced(by: delay), envelope)) }
+    }
+
+    private func arrive(_ envelope: WakuEnvelope) {
+        if !dropsNext() { member.hear(envelope) }
+    }
+
+    private func dropsNext() -> Bool {
+        let every = control.faults.dropEvery
+        return state.withLock { state in
+            state.arrivalCount += 1
+            return Self.befalls(state.arrivalCount, every)
+        }
+    }
+
+    private static func befalls(_ count: Int, _ every: Int) -> Bool {
+        every > 0 && count.isMultiple(of: every)
+    }
+
+    // MARK: What it answers
+
+    /// - Returns: nil when the connection is to end without an answer.
+    func respond(to request: RelayRequest, publishing publish: (WakuEnvelope) async throws -> Void) async -> RelayResponse? {
+        if request.target.hasPrefix("/faults") { return obey(request) }
+        let now = clock.now()
+        let arrived = state.withLock { state in
+            defer { state.underWay.removeAll { $0.arrival <= now } }
+            return state.underWay.filter { $0.arrival <= now }
+        }
+        for (_, envelope) in arrived { arrive(envelope) }
+
+        let faults = control.faults
+        let response = await answer(to: request, publishing: publish, faults)
+        if faults.losesAnswers, request.takesMessages { return nil }
+        return response
+    }
+
+    private func answer(
+        to request: RelayRequest, publishing publish: (WakuEnvelope) async throws -> Void, _ faults: RelayFaults
+    ) async -> RelayResponse {
+        if let refusal = faults.refusal(of: request) { return faults.isGoWaku ? GoWakuDialect.response(refusal) : refusal }
+        var isDropped = false
+        var response = await member.respond(to: request) { envelope in
+            try await publish(envelope)
+            isDropped = dropsNext()
+            if isDropped { throw Dropped() }
+        }
+        if isDropped { response = .ok }
+        if request.publishes, response == .ok, faults.publishing == .timedOutButSent {
+            response = .error(500, "Failed to publish: timedout")
+        }
+        if request.takesMessages, response.status == 200, let messages = NodeAnswer.messages(in: response.body) {
+            let changed = change(messages, faults)
+            return .json(faults.isGoWaku ? GoWakuDialect.messages(changed) : NodeAnswer.messages(changed))
+        }
+        return faults.isGoWaku ? GoWakuDialect.response(response) : response
+    }
+
+    private func change(_ messages: [WakuMessage], _ faults: RelayFaults) -> [WakuMessage] {
+        var messages = state.withLock { state in
+            messages.filter { _ in
+                state.takenCount += 1
+                return !Self.befalls(state.takenCount, faults.evictEvery)
+            }
+        }
+        if faults.copies != 1 { messages = messages.flatMap { repeatElement($0, count: faults.copies) } }
+        if faults.isReversed { messages.reverse() }
+        return messages
+    }
+
+    private func obey(_ request: RelayRequest) -> RelayResponse {
+        do {
+            switch (request.method, request.target) {
+            case ("POST", "/faults"): control.faults = try JSONDecoder().decode(RelayFaults.self, from: Data(request.body))
+            case ("POST", "/faults/restart"): try restart()
+            default: return .error(404, "no such fault")
+            }
+            return .ok
+        } catch {
+            return .error(400, "\(error)")
+        }
+    }
+}
+
+extension RelayRequest {
+    fileprivate var takesMessages: Bool { method == "GET" && target.hasPrefix("/relay/v1/messages/") }
+    fileprivate var publishes: Bool { method == "POST" && target.hasPrefix("/relay/v1/messages/") }
+}
+
+extension RelayFaults {
+    /// What the node answers without doing anything.
+    fileprivate func refusal(of request: RelayRequest) -> RelayResponse? {
+        if request.target.hasPrefix("/store/") {
+            if isNotReady { return .error(404, "/store endpoints are not available while initializing.") }
+            if hasNoStore { return .error(404, "/store endpoints are not available. Please check your configuration: --store") }
+            if isGoWaku, !GoWakuDialect.canAnswer(request) { return .error(400, "pubsubTopic and contentTopics are required") }
+        }
+        if request.target == "/health" {
+            if isGoWaku { return GoWakuDialect.health }
+            if isNotReady { return .json(Self.initializing) }
+        }
+        if isNotReady, request.target.hasPrefix("/relay/") {
+            return .error(404, "/relay endpoints are not available while initializing.")
+        }
+        guard request.publishes else { return nil }
+        return switch publishing {
+        case .refused: .error(400, "Failed to publish: RLN validation failed")
+        case .timedOut: .error(500, "Failed to publish: timedout")
+        case .quotaUsedUp:
+            .error(
+                500,
+                "Failed to publish: could not get new message id to generate an rln proof: NonceLimitReached: Nonce limit reached. "
+                    + "Please wait for the next epoch. requested nonce: 100 & nonceLimit: 100")
+        case .normal, .timedOutButSent: nil
+        }
+    }
+
+    private static let initializing =
+        #"{"nodeHealth":"INITIALIZING","protocolsHealth":[{"Relay":"NOT_READY"},{"Rln Relay":"NOT_MOUNTED"},{"Store":"NOT_READY"}]}"#
+}
+
+extension NodeAnswer {
+    /// What a node's answer to a GET says.
+    fileprivate static func messages(in body: String) -> [WakuMessage]? {
+        try? JSONReader.read(Array(body.utf8)) { reader throws(JSONError) in
+            var messages: [WakuMessage] = []
+            try reader.readArray { reader throws(JSONError) in
+                if let message = try MessageJSON(reading: &reader, as: .answer).decoded() { messages.append(message) }
+            }
+            return messages
+        }
+    }
+}

@@ -1,0 +1,131 @@
+import Concurrency
+package import Envelope
+import Foundation
+package import HTTPClient
+package import Logging
+package import Relay
+import ServiceLifecycle
+package import Transport
+package import WakuREST
+
+/// A node under test, spoken to over HTTP only: the embedded relay, or a real node at `WAKU_NODE_URL`.
+///
+/// The real one: `wakunode2 --cluster-id=16 --num-shards-in-network=0 --shard=32 --relay=true --rest=true --store=true`.
+package struct TestNode: Sendable {
+    /// The shard that a node under test is subscribed to from its start: a real one by `--shard=32 --cluster-id=16`.
+    package static let topic = "/waku/2/rs/16/32"
+    package static let path = "/relay/v1/messages/%2Fwaku%2F2%2Frs%2F16%2F32"
+    /// A safety net: on no machine does an answer take that long.
+    package static let patience = Duration.seconds(600)
+    package static let start = Timestamp(nanoseconds: 1_700_000_000_000_000_000)
+
+    package let url: String
+    package let clock: WallClock
+    private let http = HTTPClient()
+
+    package struct Answer: Equatable, Sendable {
+        package var status: Int
+        package var body: String
+        package var contentType: String?
+        package var connection: String?
+
+        package init(status: Int, body: String, contentType: String? = nil, connection: String? = nil) {
+            self.status = status
+            self.body = body
+            self.contentType = contentType
+            self.connection = connection
+        }
+    }
+
+    /// What a program of ours takes it for; its answers may take as long as they like.
+    package var wakuNode: WakuNode { wakuNode(at: "") }
+
+    package func wakuNode(at path: String) -> WakuNode {
+        WakuNode(url: url + path, client: http, commandTimeout: Self.patience, readTimeout: Self.patience)
+    }
+
+    package func send(
+        _ method: HTTPRequest.Method, _ path: String, _ body: String? = nil, contentType: String? = "application/json"
+    ) async throws -> Answer {
+        let headers = body == nil ? [] : [(name: "Content-Type", value: contentType ?? "")]
+        let response = try await http.send(
+            HTTPRequest(
+                method: method, url: url + path, headers: headers, body: body.map { Array($0.utf8) }, timeout: Self.patience,
+                connectTimeout: Self.patience, maximumResponseBodyByteCount: 32 << 20))
+        return Answer(
+            status: response.status, body: String(decoding: response.body, as: UTF8.self), contentType: response.headers["content-type"],
+            connection: response.headers["connection"])
+    }
+
+    package func get(_ path: String) async throws -> Answer { try await send(.get, path) }
+
+    package func post(_ path: String, _ body: String?, contentType: String? = "application/json") async throws -> Answer {
+        try await send(.post, path, body, contentType: contentType)
+    }
+
+    /// Publishes a message that has to be taken.
+    ///
+    /// - Returns: its timestamp.
+    @discardableResult
+    package func publish(
+        _ payload: String = "AQID", on contentTopic: String, sent delay: Duration = .zero, more: String = ""
+    ) async throws -> Int64 {
+        let timestamp = clock.now().advanced(by: delay).nanoseconds
+        let answer = try await post(
+            Self.path, #"{"payload":"\#(payload)","contentTopic":"\#(contentTopic)","version":1,"timestamp":\#(timestamp)\#(more)}"#)
+        guard answer.status == 200 else { throw Refused(answer: answer) }
+        return timestamp
+    }
+
+    package struct Refused: Error { package var answer: Answer }
+}
+
+/// Runs the test against the node at `WAKU_NODE_URL` if there is one, else against a relay of its own.
+package func withNode(_ test: (TestNode) async throws -> Void) async throws {
+    if let url = ProcessInfo.processInfo.environment["WAKU_NODE_URL"] {
+        try await oneAtATime.withLock { try await test(realNode(url)) }
+    } else {
+        try await withRelay { node in try await test(node) }
+    }
+}
+
+/// The tests of a real node share its cache.
+private let oneAtATime = AsyncMutex()
+
+private func realNode(_ url: String) async throws -> TestNode {
+    let node = TestNode(url: url, clock: WallClock { Timestamp(nanoseconds: Int64(Date().timeIntervalSince1970 * 1e6) * 1000) })
+    _ = try await node.get(TestNode.path)  // away with what earlier tests left
+    return node
+}
+
+/// Runs a relay while the test runs.
+///
+/// - Parameter control: for one that misbehaves.
+package func withRelay(
+    _ configuration: RelayServer.Configuration = .init(pubsubTopics: [TestNode.topic]), on bus: Bus = Bus(),
+    clock: WallClock = ManualWallClock(TestNode.start).clock, control: RelayControl? = nil,
+    _ test: (TestNode) async throws -> Void
+) async throws {
+    let (addresses, continuation) = AsyncStream.makeStream(of: String.self)
+    let relay: any Service =
+        if let control {
+            MisbehavingRelay(configuration: configuration, bus: bus, clock: clock, control: control, logger: quietLogger) {
+                continuation.yield($0)
+            }
+        } else {
+            RelayServer(configuration: configuration, bus: bus, clock: clock, logger: quietLogger) { continuation.yield($0) }
+        }
+    try await withThrowingTaskGroup { group in
+        group.addTask {
+            defer { continuation.finish() }
+            try await relay.run()
+        }
+        var iterator = addresses.makeAsyncIterator()
+        guard let address = await iterator.next() else { return try await group.waitForAll() }
+        try await test(TestNode(url: "http://\(address)", clock: clock))
+        group.cancelAll()
+        try? await group.waitForAll()  // ends by being cancelled
+    }
+}
+
+package let quietLogger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }

@@ -1,0 +1,52 @@
+import ArgumentParser
+import Envelope
+import Foundation
+import Logging
+import Relay
+import ServiceLifecycle
+import TestSupport
+import Transport
+import UnixSignals
+
+/// Nodes that misbehave when they are told to, as a process: for tests that kill it.
+@main
+struct MisbehavingRelayCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "misbehavingrelay", abstract: "As `pushserver relay`, but takes orders to misbehave, under /faults.")
+
+    @Option(parsing: .singleValue, help: "HOST:PORT of a node. Repeat it for more nodes on one network.")
+    var listen: [String]
+
+    @Option(help: "Keep the store's messages in this file; each node appends its number.", completion: .file())
+    var archive: String
+
+    @Option(help: "Write the addresses that were bound to this file, as JSON, then say so on standard error.", completion: .file())
+    var readyFile: String
+
+    func run() async throws {
+        let bus = Bus()
+        let logger = Logger(label: "misbehavingrelay") { _ in SwiftLogNoOpLogHandler() }
+        let addresses = Condition([Int: String]())
+        let relays = listen.enumerated().map { index, address in
+            let parts = address.split(separator: ":")
+            return MisbehavingRelay(
+                configuration: .init(
+                    host: String(parts.first ?? ""), port: parts.last.flatMap { Int($0) } ?? 0, pubsubTopics: [TestNode.topic],
+                    archivePath: "\(archive).\(index + 1)"),
+                bus: bus, clock: .system, control: RelayControl(), logger: logger,
+                onListening: { bound in addresses.change { $0[index] = bound } })
+        }
+        let group = ServiceGroup(
+            configuration: .init(services: relays.map { .init(service: $0) }, gracefulShutdownSignals: [.sigterm, .sigint], logger: logger))
+        try await withThrowingTaskGroup(of: Void.self) { tasks in
+            tasks.addTask { try await group.run() }
+            tasks.addTask {
+                guard await addresses.wait(until: { $0.count == relays.count }) else { return }
+                let bound = addresses.value.sorted { $0.key < $1.key }.map(\.value)
+                try JSONEncoder().encode(["relays": bound]).write(to: URL(filePath: readyFile), options: .atomic)
+                FileHandle.standardError.write(Data("[misbehavingrelay] ready\n".utf8))
+            }
+            while try await tasks.next() != nil {}
+        }
+    }
+}

@@ -1,0 +1,59 @@
+import Envelope
+import Synchronization
+import TestSupport
+import Testing
+import Transport
+
+@Suite(.safetyNet)
+struct BusTests {
+    final class Recorder: BusRecorder {
+        struct Refusal: Error {}
+        let recorded = Mutex<[WakuEnvelope]>([])
+        let refuses = Mutex(false)
+
+        func record(_ envelope: WakuEnvelope) throws {
+            if refuses.withLock({ $0 }) { throw Refusal() }
+            recorded.withLock { $0.append(envelope) }
+        }
+    }
+
+    let bus = Bus()
+
+    @Test func `all hear but the one who publishes`() async throws {
+        let (first, second, recorder) = (Listener(), Listener(), Recorder())
+        let membership = bus.attach(listener: first)
+        _ = bus.attach(listener: second)
+        let recording = bus.attach(recorder: recorder)
+
+        try await membership.publish(.sample([1]))
+        try await recording.publish(.sample([2]))
+
+        #expect(first.heard == [.sample([2])])
+        #expect(second.heard == [.sample([1]), .sample([2])])
+        #expect(recorder.recorded.withLock { $0 } == [.sample([1])])
+    }
+
+    @Test func `what a recorder refuses is heard by nobody`() async throws {
+        let (listener, recorder) = (Listener(), Recorder())
+        let membership = bus.attach(listener: Listener())
+        _ = bus.attach(listener: listener)
+        _ = bus.attach(recorder: recorder)
+        recorder.refuses.withLock { $0 = true }
+
+        await #expect(throws: Recorder.Refusal.self) { try await membership.publish(.sample()) }
+
+        #expect(listener.heard.isEmpty)
+    }
+
+    @Test func `who has left hears nothing any more`() async throws {
+        let (listener, recorder) = (Listener(), Recorder())
+        let membership = bus.attach(listener: Listener())
+        bus.attach(listener: listener).leave()
+        bus.attach(recorder: recorder).leave()
+
+        try await membership.publish(.sample())
+
+        #expect(listener.heard.isEmpty)
+        #expect(recorder.recorded.withLock { $0 } == [])
+    }
+}
