@@ -1,5 +1,6 @@
 import Concurrency
 import Envelope
+import Logging
 import StatusCrypto
 import Store
 import Synchronization
@@ -56,6 +57,20 @@ final class TopicKeys: Sendable {
         let bytes = key.withExposedBytes { FixedBytes<32>($0) ?? FixedBytes() }
         keep(.known(key), of: subscriber)
         try await store.saveTopicKey(bytes, keyHash: keyHash, prefixed: subscriber.isPrefixed)
+    }
+
+    /// Derives the keys that messages in the journal wait for, until cancelled. Messages that still wait then are read at the next start.
+    @concurrent
+    func derive(for admission: Admission, logger: Logger) async {
+        while !Task.isCancelled, let topic = await admission.nextTopic() {
+            do {
+                try await derive(topic.subscriber, ownedBy: topic.keyHash)
+            } catch {
+                guard !Task.isCancelled else { return }
+                logger.error("saving a derived topic key failed; kept in memory only", metadata: ["error": "\(error)"])
+            }
+            admission.finishTopic(topic)
+        }
     }
 
     private func read(_ subscribers: [TopicTable.Subscriber]) async throws -> [Entry] {

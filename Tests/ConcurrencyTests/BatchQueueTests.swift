@@ -36,41 +36,6 @@ import Testing
         #expect(taken.sorted() == Array(0..<1_000))
     }
 
-    @Test func `where elements gather, fewer are not given out, unless no more can come`() async {
-        let queue = BatchQueue<Int>()
-        queue.gather(atLeast: 3)
-        queue.send([1, 2])
-        #expect(await queue.take() == nil)
-        queue.send(3)
-        #expect(await queue.take() == [1, 2, 3])
-        queue.send(4)
-        #expect(await queue.take() == nil)
-        let waiting = Task { await queue.next(maximumCount: 10) }
-        queue.gather(atLeast: 0)
-        #expect(await waiting.value == [4])
-        queue.gather(atLeast: 3)
-        queue.send(5)
-        #expect(await queue.take() == nil)
-        queue.finish()
-        #expect(await queue.take() == [5])
-        #expect(await queue.take() == nil)
-    }
-
-    @Test func `where elements gather, those that nobody waits for go along`() async {
-        let queue = BatchQueue<Int> { $0 > 0 }
-        queue.gather(atLeast: 2)
-        queue.send([0, 0, 1])
-        #expect(await queue.take() == nil)
-        queue.send([2, 0, 3])
-        #expect(await queue.take(4) == [0, 0, 1, 2])
-        #expect(await queue.take() == nil)
-        queue.send(4)
-        #expect(await queue.take() == [0, 3, 4])
-        queue.gather(atLeast: 0)
-        queue.send(0)
-        #expect(await queue.take() == [0])
-    }
-
     @Test func `finished, the rest is taken, then nothing, and nothing more gets in`() async {
         let queue = BatchQueue<Int>()
         let waiting = Task { await queue.next(maximumCount: 1) }
@@ -97,14 +62,5 @@ import Testing
         #expect(await waiting.value == nil)
         queue.send(1)
         #expect(await queue.next(maximumCount: 1) == [1])
-    }
-}
-
-extension BatchQueue {
-    /// What a taker gets who does not wait.
-    fileprivate func take(_ maximumCount: Int = 10) async -> [Element]? {
-        let taking = Task { await next(maximumCount: maximumCount) }
-        taking.cancel()
-        return await taking.value
     }
 }

@@ -116,33 +116,3 @@ import Wire
         }
     }
 }
-
-/// Rows that wait.
-@Suite struct BacklogRowsTests {
-    @Test func `rows are handed over as far as they were not dropped while they were read, and are in somebody's hands all the time`() async
-    {
-        let backlog = Backlog(order: .newestFirst)
-        backlog.add([1, 2, 3, 7, 8, 9])
-        let rows = await backlog.next(maximumCount: 3)
-        #expect(rows == [7, 8, 9])
-        backlog.remove([8])
-        var handedOver: [Int64] = []
-        backlog.handOver([7, 8, 9]) { rows in
-            handedOver = rows.sorted()
-            backlog.remove([1, 2, 3])
-            #expect(!backlog.isEmpty)
-            // One comes back at once.
-            backlog.add([9])
-        }
-        #expect(handedOver == [7, 9])
-        #expect(backlog.count == 1)
-        backlog.remove([9])
-        #expect(backlog.isEmpty)
-    }
-    @Test(arguments: [(Backlog.Order.oldestFirst, [1, 3, 5]), (.newestFirst, [5, 8, 9])])
-    func `A page is full wherever its rows are`(order: Backlog.Order, page: [Int64]) async {
-        let backlog = Backlog(order: order)
-        backlog.add([9, 3, 1, 5, 8])
-        #expect(await backlog.next(maximumCount: 3) == page)
-    }
-}

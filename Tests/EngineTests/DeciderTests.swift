@@ -287,7 +287,9 @@ struct DeciderTests {
     }
 
     @Test func `A transaction is cut by what its messages cost, not only by how many they are`() {
-        func counts(_ messages: [OpenedEnvelope]) -> [Int] { CommitStage.batches(of: messages.map { .message($0) }).map(\.count) }
+        func counts(_ messages: [OpenedEnvelope]) -> [Int] {
+            CommitStage.batches(of: messages.map { .init(work: .message($0)) }).map(\.count)
+        }
         let large = push(1, installations: Array(repeating: "phone", count: 1_000))
         #expect(counts((1...500).map { push($0) }) == [500])
         #expect(counts([push(1), large, push(2), push(3), large, large]) == [4, 1, 1])

@@ -55,16 +55,6 @@ import Wire
         }
     }
 
-    @Test func `a node's history has to leave half of the room`() throws {
-        let intake = Intake(limits: .init(count: 4, byteCount: 1 << 20))
-        let live = try intake.admit(payloads: [1, 1], origin: .live)
-        #expect(throws: Overload.history) { try intake.admit(payloads: [1], origin: .backfilled) }
-        intake.end(try intake.admit(payloads: [1], origin: .live))
-        intake.end(live)
-        intake.end(try intake.admit(payloads: [1, 1, 1, 1, 1], origin: .backfilled))
-        #expect(intake.count == 0 && intake.byteCount == 0)
-    }
-
     @Test func `the store is behind when its oldest write is, and only then`() async throws {
         let clock = ManualClock()
         let health = StoreHealth(time: SteadyTime(clock: clock, start: Timestamp(nanoseconds: 0)), logger: quietLogger)

@@ -1,4 +1,5 @@
 import Envelope
+import PushProtocol
 import StatusCrypto
 import TestSupport
 import Testing
@@ -20,175 +21,238 @@ import Wire
         PendingReply(id: id, type: .pushNotificationResponse, payload: [UInt8](repeating: 0, count: byteCount), origin: Self.origin)
     }
 
-    mutating func add(_ ids: [Int64]) -> [Int64] { queue.add(ids.map { reply($0) }).map(\.id) }
+    mutating func add(_ ids: [Int64], byteCount: Int = 100) { #expect(queue.add(ids.map { reply($0, byteCount: byteCount) }) == []) }
 
-    mutating func take(at now: Duration) throws -> ReplyQueue.Turn {
-        let turn = queue.next(at: now)
-        return try #require(turn)
+    mutating func next(at now: Duration) -> ReplyQueue.Publication? {
+        queue.advance(to: now)
+        return queue.next()
     }
 
-    /// Publishes everything whose turn it is.
+    mutating func take(at now: Duration) throws -> ReplyQueue.Publication {
+        let publication = next(at: now)
+        return try #require(publication)
+    }
+
+    mutating func fail(_ publication: ReplyQueue.Publication, _ failure: ReplyQueue.Failure, at now: Duration) {
+        queue.advance(to: now)
+        #expect(queue.failed(publication, failure) == [])
+    }
+
+    /// Takes the echo of a reply that is published at that time.
+    mutating func takeEcho(of id: Int64, at now: Duration) throws -> ReplyQueue.Publication {
+        add([id])
+        queue.published(try take(at: now))
+        return try take(at: now + .milliseconds(1_500))
+    }
+
+    /// Publishes everything that is due.
     mutating func publishAll(at now: Duration = .zero) -> [Int64] {
         var ids: [Int64] = []
-        while let turn = queue.next(at: now) {
-            ids.append(turn.reply.id)
-            queue.published(turn)
-            if !turn.isEcho { queue.marked(1) }
+        while let publication = next(at: now) {
+            ids.append(publication.reply.id)
+            queue.published(publication)
         }
         return ids
     }
 
     @Test mutating func `the newest leaves first, whoever asked, and one that was read again in its place`() {
-        #expect(add([3, 5]) == [])
-        #expect(add([4]) == [])
+        add([3, 5])
+        add([4])
         #expect(publishAll() == [5, 4, 3])
         #expect(queue.isIdle)
     }
 
-    @Test mutating func `echoes can be held, and replies are not held with them`() {
-        #expect(queue.addEcho(reply(1)) == 0)
-        queue.holdEchoes(true)
-        #expect(add([2]) == [])
-        #expect(publishAll() == [2])
-        #expect(queue.nextTime == nil)
-        #expect(!queue.isIdle)
-        queue.holdEchoes(false)
+    @Test mutating func `a reply is echoed after 1.5 and 4 seconds`() {
+        add([1])
         #expect(publishAll() == [1])
+        #expect(queue.isIdle)
+        for due in EchoQueue.delays {
+            #expect(queue.nextTime == due)
+            #expect(publishAll(at: due - .milliseconds(1)) == [])
+            #expect(publishAll(at: due) == [1])
+        }
+        #expect(queue.nextTime == nil)
+    }
+
+    @Test(arguments: [
+        (MessageType.pushNotificationRegistrationResponse, 100), (.pushNotificationQueryResponse, Limits.maximumShortReplyByteCount + 1),
+    ])
+    mutating func `a reply to a registration has no echo, nor has a long one`(type: MessageType, byteCount: Int) {
+        var reply = reply(1, byteCount: byteCount)
+        reply.type = type
+        _ = queue.add([reply])
+        #expect(publishAll() == [1])
+        #expect(queue.nextTime == nil)
+    }
+
+    @Test mutating func `paused echoes do not delay replies`() {
+        add([1])
+        #expect(publishAll() == [1])
+        queue.pauseEchoes(true)
+        queue.advance(to: .milliseconds(1_500))
+        add([2])
+        #expect(publishAll(at: .milliseconds(1_500)) == [2])
+        #expect(!queue.isIdle)
+        #expect(queue.nextTime == .milliseconds(3_000))
+        queue.pauseEchoes(false)
+        #expect(publishAll(at: .milliseconds(1_500)) == [1])
         #expect(queue.isIdle)
     }
 
-    @Test mutating func `the oldest make room, one that is under way never`() throws {
-        _ = add([1])
-        let turn = try take(at: .zero)
-        #expect(add([2, 3, 4, 5, 6]) == [2, 3])
-        queue.published(turn)
-        #expect(queue.count == 4)
+    @Test mutating func `the oldest make room, one in flight never`() throws {
+        add([1])
+        let publication = try take(at: .zero)
+        add([2, 3, 4, 5, 6])
+        #expect(Array(queue.stored) == [2, 3])
+        queue.published(publication)
+        #expect(queue.count == 3)
         #expect(publishAll() == [6, 5, 4])
+        #expect(queue.nextRows(maximumCount: 64) == [2, 3])
+    }
+
+    @Test mutating func `messages whose replies are not stored are decided again, with their segments`() {
+        var answer = reply(1)
+        answer.mark = .decided
+        answer.segments = [7, 8]
+        #expect(queue.add([answer]) == [])
+        #expect(queue.add((2...5).map { reply($0) }) == [1, 7, 8])
+        #expect(queue.storedCount == 0)
+    }
+
+    @Test mutating func `rows that were read become replies, unless they were superseded meanwhile`() {
+        queue.store([1, 2, 3, 8, 9])
+        #expect(queue.nextRows(maximumCount: 2) == [8, 9])
+        queue.supersede([8])
+        #expect(queue.add([reply(8), reply(9)], of: [8, 9]) == [])
+        #expect(Array(queue.stored) == [1, 2, 3])
+        #expect(publishAll() == [9])
     }
 
     @Test mutating func `bytes are bounded, whatever their number, and one reply always fits`() {
-        #expect(queue.add([reply(1, byteCount: 60_000), reply(2, byteCount: 50_000), reply(3)]).map(\.id) == [1])
+        _ = queue.add([reply(1, byteCount: 60_000), reply(2, byteCount: 50_000), reply(3)])
+        #expect(Array(queue.stored) == [1])
         #expect(queue.byteCount == 50_100)
-        #expect(queue.add([reply(4, byteCount: 200_000)]).map(\.id) == [2, 3])
+        add([4], byteCount: 200_000)
+        #expect(Array(queue.stored) == [1, 2, 3])
         #expect(queue.count == 1)
     }
 
     @Test mutating func `a network that takes nothing is tried with one reply at a time, later and later`() throws {
-        _ = add([1, 2, 3])
-        let turns = [queue.next(at: .zero), queue.next(at: .zero)].compactMap(\.self)
+        add([1, 2, 3])
+        let publications = [next(at: .zero), next(at: .zero)].compactMap(\.self)
         // Both failed for the same reason.
-        for turn in turns { #expect(queue.failed(turn, .network, at: .zero).isEmpty) }
-        #expect(queue.isHeldUp && queue.roomForRows == 0)
-        #expect(queue.next(at: .milliseconds(499)) == nil)
+        for publication in publications { fail(publication, .network, at: .zero) }
+        #expect(queue.isBlocked && queue.freeRowCapacity == 0)
+        #expect(next(at: .milliseconds(499)) == nil)
         #expect(queue.nextTime == .milliseconds(500))
         let probe = try take(at: .milliseconds(500))
         #expect(probe.reply.id == 3)
-        #expect(queue.next(at: .milliseconds(500)) == nil)
-        #expect(queue.failed(probe, .network, at: .milliseconds(600)).isEmpty)
+        #expect(next(at: .milliseconds(500)) == nil)
+        fail(probe, .network, at: .milliseconds(600))
         #expect(queue.nextTime == .milliseconds(1_600))
         // When it takes one, the others do not wait for their own time.
         let second = try take(at: .milliseconds(1_600))
         queue.published(second)
-        #expect(!queue.isHeldUp)
+        #expect(!queue.isBlocked)
         #expect(publishAll(at: .milliseconds(1_600)).sorted() == [1, 2, 3].filter { $0 != second.reply.id })
     }
 
     @Test mutating func `a reply that is refused for its own sake rests alone`() throws {
-        _ = add([1, 2])
-        let refused = try take(at: .zero)
-        #expect(queue.failed(refused, .own, at: .zero).isEmpty)
+        add([1, 2])
+        fail(try take(at: .zero), .own, at: .zero)
         #expect(publishAll() == [1])
         #expect(queue.nextTime == .milliseconds(500))
         #expect(publishAll(at: .milliseconds(500)) == [2])
     }
 
     @Test mutating func `what was sealed is published again byte for byte`() throws {
-        _ = add([1])
-        var turn = try take(at: .zero)
-        turn.envelopes = [.sample()]
-        _ = queue.failed(turn, .network, at: .zero)
-        #expect(queue.next(at: .seconds(1))?.envelopes == [.sample()])
+        add([1])
+        var publication = try take(at: .zero)
+        publication.envelopes = [.sample()]
+        fail(publication, .network, at: .zero)
+        #expect(next(at: .seconds(1))?.envelopes == [.sample()])
     }
 
-    @Test mutating func `an echo leaves after all replies, never while the network takes nothing, and is not tried again`() throws {
-        #expect(queue.addEcho(reply(9)) == 0)
-        _ = add([1])
-        #expect(publishAll() == [1, 9])
-        _ = queue.addEcho(reply(9))
-        let echo = try take(at: .zero)
-        #expect(queue.failed(echo, .network, at: .zero).isEmpty)
-        _ = queue.addEcho(reply(8))
-        #expect(queue.next(at: .seconds(9)) == nil)
+    @Test mutating func `an echo leaves after all replies, never while the network takes nothing, and is not retried`() throws {
+        let echo = try takeEcho(of: 1, at: .zero)
+        fail(echo, .network, at: .milliseconds(1_500))
+        queue.advance(to: .seconds(4))
+        #expect(next(at: .seconds(4)) == nil)
+        add([2])
+        #expect(publishAll(at: .seconds(4)) == [2, 1])
+        #expect(publishAll(at: .seconds(9)) == [2, 2])
     }
 
     @Test mutating func `only echoes are dropped for want of room`() {
-        var droppedCount = 0
-        for id in 0...ReplyQueue.maximumEchoCount { droppedCount += queue.addEcho(reply(Int64(id))) }
-        #expect(droppedCount == ReplyQueue.maximumEchoCount / 4)
-        #expect(publishAll(at: .seconds(60)).count > 0)
+        let count = EchoQueue.maximumDueCount + 1
+        queue = ReplyQueue(limits: .init(count: count, byteCount: 1 << 30, bytesPerSecond: 1 << 30))
+        add(Array(1...Int64(count)))
+        #expect(publishAll().count == count)
+        queue.advance(to: EchoQueue.delays[0])
+        #expect(queue.takeDroppedEchoCount() == count - EchoQueue.maximumDueCount * 3 / 4)
+        #expect(publishAll(at: EchoQueue.delays[0]).count == EchoQueue.maximumDueCount * 3 / 4)
     }
 
-    @Test mutating func `long replies leave a quarter of the bytes to short ones, and echoes half`() {
+    @Test mutating func `long replies leave a quarter of the bytes to short ones, and echoes half`() throws {
         queue = ReplyQueue(limits: .init(count: 100, byteCount: 1 << 20, bytesPerSecond: 40_000))
+        add([50])
+        #expect(publishAll() == [50])
+        queue.advance(to: .milliseconds(1_500))
         _ = queue.add((1...9).map { reply($0, byteCount: 9_488) } + [reply(0, byteCount: 1_488)])
-        _ = queue.addEcho(reply(50))
         // 40,000, of which each long one takes 10,000 as long as more than 10,000 are left.
-        #expect(publishAll() == [9, 8, 7, 0])
-        #expect(queue.nextTime.map { $0 > .zero && $0 < .seconds(1) } == true)
-        #expect(publishAll(at: .milliseconds(250)) == [6])
+        #expect(publishAll(at: .milliseconds(1_500)) == [9, 8, 7, 0])
+        #expect(queue.nextTime.map { $0 > .milliseconds(1_500) && $0 < .milliseconds(2_500) } == true)
+        #expect(publishAll(at: .milliseconds(1_750)) == [6])
         #expect(publishAll(at: .seconds(9)).prefix(3) == [5, 4, 3])
     }
 
     @Test mutating func `a reply that is superseded does not go out`() {
-        _ = add([1, 2, 3])
-        queue.drop([2, 7])
+        add([1, 2, 3])
+        queue.supersede([2, 7])
         #expect(publishAll() == [3, 1])
         #expect(queue.isIdle)
     }
 
-    @Test mutating func `one that is superseded while it is being published is not tried again`() throws {
-        _ = add([1, 2])
-        let turns = [try take(at: .zero), try take(at: .zero)]
-        queue.drop([1, 2])
-        queue.published(turns[0])
-        let left = queue.failed(turns[1], .network, at: .zero).map(\.id)
-        #expect(left == [])
-        #expect(publishAll(at: .seconds(60)) == [])
-        queue.marked(1)
+    @Test mutating func `one that is superseded while it is being published is not retried`() throws {
+        add([1, 2])
+        let publications = [try take(at: .zero), try take(at: .zero)]
+        queue.supersede([1, 2])
+        queue.published(publications[0])
+        fail(publications[1], .network, at: .zero)
+        #expect(queue.storedCount == 0)
         #expect(queue.isIdle)
         // A row that comes back later is another matter.
-        _ = add([2])
-        _ = queue.failed(try take(at: .seconds(60)), .own, at: .seconds(60))
-        #expect(publishAll(at: .seconds(90)) == [2])
+        add([3])
+        fail(try take(at: .milliseconds(600)), .own, at: .milliseconds(600))
+        #expect(next(at: .milliseconds(1_100))?.reply.id == 3)
     }
 
-    /// Whoever waits for the time of the next turn must find one then, or it would be that time for ever.
-    @Test mutating func `at the time of the next turn there is one, whatever else has to be waited for`() throws {
+    /// The timer must find a publication at the time for which it waited, or it would wait for that time again.
+    @Test mutating func `at the time of the next publication there is one, whatever else has to be waited for`() throws {
         queue = ReplyQueue(limits: .init(count: 100, byteCount: 1 << 20, bytesPerSecond: 1_000))
-        _ = queue.add((1...4).map { reply($0, byteCount: 1_488) })
-        _ = queue.addEcho(reply(9))
-        _ = queue.failed(try take(at: .zero), .network, at: .zero)
+        add([1, 2, 3, 4], byteCount: 1_488)
+        fail(try take(at: .zero), .network, at: .zero)
         var now = Duration.zero
-        var publishedCount = 0
-        while publishedCount < 5 {
-            let next = try #require(queue.nextTime)
-            #expect(next > now)
-            now = next
-            while let turn = queue.next(at: now) {
-                queue.published(turn)
-                publishedCount += 1
-            }
+        // Two echoes each.
+        for _ in 1...100 where queue.nextTime != nil {
+            let time = try #require(queue.nextTime)
+            #expect(time > now)
+            now = time
+            queue.advance(to: now)
+            while let publication = queue.next() { queue.published(publication) }
         }
         #expect(queue.nextTime == nil)
+        #expect(queue.isIdle)
     }
 
-    @Test mutating func `at the end nothing waits for a network that takes nothing`() throws {
-        _ = add([1, 2])
-        let turn = try take(at: .zero)
-        let left = queue.drain().map(\.id)
-        #expect(left == [])
-        #expect(Set(queue.failed(turn, .network, at: .zero).map(\.id)) == [1, 2])
+    @Test mutating func `at the end no reply waits for a network that takes nothing`() throws {
+        add([1, 2])
+        let publication = try take(at: .zero)
+        #expect(queue.drain() == [])
+        fail(publication, .network, at: .zero)
+        #expect(Array(queue.stored) == [1, 2])
         #expect(queue.isIdle)
-        #expect(add([3]) == [3])
+        add([3])
+        #expect(Array(queue.stored) == [1, 2, 3])
     }
 }

@@ -21,7 +21,7 @@ package struct Settings: Sendable {
     package var storagePath: String
     package var transportKind: TransportKind
     package var pubsubTopics: [String]
-    /// Whether each reply is said again after 1.5 s and 4 s.
+    /// Whether replies to queries and push requests are published again after 1.5 s and 4 s.
     package var echoesReplies: Bool
     /// Each address is a node of its own on one bus.
     package var embeddedListen: [ListenAddress]

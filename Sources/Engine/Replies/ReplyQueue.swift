@@ -1,156 +1,187 @@
 import Concurrency
 import Envelope
+import Foundation
 import PushProtocol
 
-/// Decides which reply is published next: a value, told what came of it.
+/// Decides which reply is published next. It performs no I/O: events go in, the next ``Publication`` comes out.
 ///
-/// Newest first, across all who asked: clients wait 3 s for an answer (PROTOCOL.md §8), so under load the youngest replies are those that
-/// still help somebody. What finds no room leaves as the oldest, and stays a row. Echoes come after all replies, and after the messages
-/// that have gathered undecided, and are the only thing that is ever dropped.
+/// The newest reply is first, across all senders: clients wait 3 s (PROTOCOL.md §8), so under load the youngest replies are those that still
+/// help somebody. A reply is in one of these states:
 ///
-/// No reply waits inside its turn: one that failed goes back, and while the network takes nothing, one at a time tries whether it does.
+/// | state | leaves it |
+/// |---|---|
+/// | stored: a row that is not in memory, because it found no capacity or a restart left it | when it is read |
+/// | waiting: in memory | when it is published next, or as the oldest when capacity runs out |
+/// | resting: in memory, after a failure | when its back-off ends, or the network works again |
+/// | in flight | published, or failed |
+///
+/// Workers never wait on a failed reply: it returns to the queue. While the network rejects all of them, a single reply probes it. Echoes
+/// come after all replies, and are all that is ever dropped (``EchoQueue``).
 struct ReplyQueue: Sendable {
     struct Limits: Sendable {
-        /// Replies in memory, those that are being published included.
+        /// Replies in memory, including those in flight.
         var count: Int
-        /// Their payloads: a few thousand ordinary replies take a megabyte, some hundred answers with full lists as much as this.
+        /// Their payloads: a few thousand ordinary replies take a megabyte, some hundred responses with full lists as much as this.
         var byteCount: Int
-        /// Bytes a second to the network, echoes included.
+        /// Bytes a second to the network, including echoes.
         var bytesPerSecond: Int
     }
 
-    /// What is to be published now.
-    struct Turn: Sendable {
+    /// A reply to be published now.
+    struct Publication: Sendable {
         var reply: PendingReply
         var isEcho = false
-        /// What is left of it from an earlier turn, sealed: to the network the same bytes are the same message. Empty: to be sealed.
+        /// The sealed envelopes that an earlier attempt left: to the network the same bytes are the same message. Empty if it left none.
         var envelopes: [WakuEnvelope] = []
         fileprivate var failureCount = 0
     }
 
     enum Failure: Equatable {
-        /// It concerns every other reply as well.
+        /// The failure concerns every other reply as well.
         case network
-        /// It concerns this one.
+        /// The failure concerns this reply only.
         case own
     }
 
-    /// Echoes that wait for their turn; at two thousand a second, as long as a client listens for one.
-    static let maximumEchoCount = 4_096
-    /// After a failure, for the network or for the reply: half a second is a hiccup, and nobody waits for longer than half a minute once a
-    /// node is back.
+    /// The delay after a failure, of the network or of a reply: half a second is a hiccup, and no client waits for longer than half a
+    /// minute once a node is back.
     static let backOff = BackOff(first: .milliseconds(500), longest: .seconds(30), minimumShare: 1)
 
     private let limits: Limits
-    private var waiting: [Int64: Turn] = [:]
-    /// Rows of `waiting` that may be taken, oldest first, apart by size: a long reply must not use up what short ones need.
+    /// Rows of replies that are not in memory.
+    private(set) var stored = IndexSet()
+    /// Waiting and resting replies, by row.
+    private var waiting: [Int64: Publication] = [:]
+    /// Rows of waiting replies, oldest first, apart by size: a long reply must not use up what short ones need.
     private var short: [Int64] = []
     private var long: [Int64] = []
-    /// Rows of `waiting` that failed, and until when they rest.
+    /// Rows of resting replies, with the end of their back-off.
     private var resting: [Int64: (end: Duration, failure: Failure)] = [:]
-    private var echoes: [PendingReply] = []
+    /// Replies in flight. A superseded one is not retried.
+    private var inFlight: [Int64: (byteCount: Int, isSuperseded: Bool)] = [:]
+    private var echoesInFlightCount = 0
     private var waitingByteCount = 0
-    /// Their payloads.
-    private var underWay: [Int64: Int] = [:]
-    /// Rows of `underWay` that are not to be tried again.
-    private var dropped: Set<Int64> = []
-    private var echoesUnderWayCount = 0
-    /// Replies that are out while that is not written yet.
-    private var unmarkedCount = 0
     private var budget: ByteBudget
-    /// In a row, of the network.
+    /// nil when replies have no echoes.
+    private var echoes: EchoQueue?
+    /// The number of consecutive failures of the network.
     private var failureCount = 0
     private var probeTime: Duration?
     private var isDraining = false
-    private var holdsEchoes = false
 
-    init(limits: Limits) {
+    init(limits: Limits, echoesReplies: Bool = true) {
         self.limits = limits
         budget = ByteBudget(bytesPerSecond: limits.bytesPerSecond)
+        echoes = echoesReplies ? EchoQueue() : nil
     }
 
     /// Whether the last publication failed for a reason that concerns every reply.
-    var isHeldUp: Bool { failureCount > 0 }
-    /// Replies in memory, until it is written that they are out.
-    var count: Int { waiting.count + underWay.count + unmarkedCount }
-    /// In memory and not out.
-    var byteCount: Int { waitingByteCount + underWay.values.reduce(0, +) }
-    /// Nothing is under way and nothing waits.
-    var isIdle: Bool { count == 0 && echoes.isEmpty && echoesUnderWayCount == 0 }
-    /// How many rows that wait may be read: none as long as half of the room is full, nor while those in memory cannot be published.
-    var roomForRows: Int {
-        guard !isDraining, !isHeldUp || waiting.isEmpty, waiting.count * 2 <= limits.count, waitingByteCount * 2 <= limits.byteCount else {
+    var isBlocked: Bool { failureCount > 0 }
+    /// Replies in memory.
+    var count: Int { waiting.count + inFlight.count }
+    /// Bytes of their payloads.
+    var byteCount: Int { waitingByteCount + inFlight.values.reduce(0) { $0 + $1.byteCount } }
+    /// Whether there is nothing to publish in memory. Echoes that are not due yet do not count.
+    var isIdle: Bool { count == 0 && echoesInFlightCount == 0 && echoes?.isEmpty != false }
+    /// Replies that are not in memory.
+    var storedCount: Int { stored.count }
+    /// Whether there is nothing to publish, in memory or in the store.
+    var isEmpty: Bool { isIdle && stored.isEmpty }
+    /// How many replies may be read from the store; 0 unless half of the capacity is free, and while those in memory cannot be published.
+    var freeRowCapacity: Int {
+        guard !isDraining, !isBlocked || waiting.isEmpty, waiting.count * 2 <= limits.count, waitingByteCount * 2 <= limits.byteCount else {
             return 0
         }
-        return max(0, limits.count - waiting.count - underWay.count)
+        return max(0, limits.count - count)
     }
 
     // MARK: In
 
-    /// - Returns: the oldest, for which there is no room any more.
-    mutating func add(_ replies: [PendingReply]) -> [PendingReply] {
-        for reply in replies { enter(Turn(reply: reply)) }
-        return isDraining && isHeldUp ? giveUp() : evict()
+    /// - Returns: The rows that found no capacity and whose messages have to be decided again, because their replies are not stored.
+    mutating func add(_ replies: [PendingReply]) -> [Int64] {
+        for reply in replies { enter(Publication(reply: reply)) }
+        return isDraining && isBlocked ? giveUp() : evict()
     }
 
-    /// - Returns: how many echoes, the oldest, were dropped for want of room.
-    mutating func addEcho(_ reply: PendingReply) -> Int {
-        guard !isDraining else { return 1 }
-        echoes.append(reply)
-        guard echoes.count > Self.maximumEchoCount else { return 0 }
-        echoes.removeFirst(Self.maximumEchoCount / 4)
-        return Self.maximumEchoCount / 4
+    /// Adds rows whose replies wait to be read.
+    mutating func store(_ rows: [Int64]) {
+        for row in rows { stored.insert(Int(row)) }
     }
 
-    /// Echoes wait, though nothing else does.
-    mutating func holdEchoes(_ areHeld: Bool) { holdsEchoes = areHeld }
-
-    /// Drops replies that are not to be published any more. One that is being published is not tried again.
-    mutating func drop(_ ids: [Int64]) {
-        for id in ids where remove(id) == nil && underWay[id] != nil { dropped.insert(id) }
+    /// The stored rows to read next, the newest; nil while there are none, or no capacity.
+    func nextRows(maximumCount: Int) -> [Int64]? {
+        let rows = stored.suffix(min(maximumCount, freeRowCapacity)).map { Int64($0) }
+        return rows.isEmpty ? nil : rows
     }
 
-    // MARK: Turns
+    /// Adds replies that were read, except those superseded meanwhile.
+    mutating func add(_ replies: [PendingReply], of rows: [Int64]) -> [Int64] {
+        let left = Set(rows.filter { stored.remove(Int($0)) != nil })
+        return add(replies.filter { left.contains($0.id) })
+    }
 
-    /// - Returns: nil when it is nobody's turn.
-    mutating func next(at now: Duration) -> Turn? {
-        // Asked by everybody who is free, after each change.
-        guard !waiting.isEmpty || !echoes.isEmpty else { return nil }
-        budget.refill(at: now)
-        wake(at: now)
-        guard probeTime.map({ $0 <= now && underWay.isEmpty && echoesUnderWayCount == 0 }) ?? true, underWay.count < limits.count else {
-            return nil
+    /// Drops replies that a newer one supersedes. One in flight is not retried.
+    mutating func supersede(_ rows: [Int64]) {
+        for row in rows {
+            stored.remove(Int(row))
+            if remove(row) == nil { inFlight[row]?.isSuperseded = true }
         }
+    }
+
+    mutating func pauseEchoes(_ isPaused: Bool) { echoes?.isPaused = isPaused }
+
+    /// - Returns: The number of echoes dropped since the last call.
+    mutating func takeDroppedEchoCount() -> Int { echoes?.takeDroppedCount() ?? 0 }
+
+    // MARK: Publications
+
+    /// Lets time pass, which ends rests and brings echoes. Earlier times than the latest one change nothing.
+    mutating func advance(to now: Duration) {
+        budget.refill(at: now)
+        for (id, rest) in resting where rest.end <= budget.time {
+            resting[id] = nil
+            makeReady(id)
+        }
+        echoes?.advance(to: budget.time)
+    }
+
+    /// - Returns: The publication to make now; nil if there is none.
+    mutating func next() -> Publication? {
+        // Asked by every free worker, after each change.
+        guard !waiting.isEmpty || echoes?.isReady == true else { return nil }
+        guard probeTime.map({ $0 <= budget.time && inFlight.isEmpty && echoesInFlightCount == 0 }) ?? true, inFlight.count < limits.count
+        else { return nil }
         let candidates = [budget.suffices(for: .short) ? short.last : nil, budget.suffices(for: .long) ? long.last : nil]
         if let id = candidates.compactMap(\.self).max() {
-            guard let turn = remove(id) else { return nil }
-            underWay[id] = turn.reply.payload.count
-            budget.spend(turn.reply)
-            return turn
+            guard let publication = remove(id) else { return nil }
+            inFlight[id] = (publication.reply.payload.count, false)
+            budget.spend(publication.reply)
+            return publication
         }
-        guard !isHeldUp, !holdsEchoes, let echo = echoes.last, budget.suffices(for: .echo) else { return nil }
-        echoes.removeLast()
-        echoesUnderWayCount += 1
+        guard !isBlocked, budget.suffices(for: .echo), let echo = echoes?.take() else { return nil }
+        echoesInFlightCount += 1
         budget.spend(echo)
-        return Turn(reply: echo, isEcho: true)
+        return Publication(reply: echo, isEcho: true)
     }
 
-    /// When it may be somebody's turn without anything else happening; nil: never.
+    /// When there may be a publication without another event; nil if never.
     var nextTime: Duration? {
-        guard !waiting.isEmpty || !echoes.isEmpty else { return nil }
         let rest = resting.values.map(\.end).min()
-        // What the budget suffices for is taken by whoever is free, unless all that it has to wait for is the time to try the network.
+        // A free worker takes what the budget suffices for, unless it has to wait for the time to probe the network.
         let ready = [
             short.isEmpty ? nil : budget.time(for: .short) ?? probeTime, long.isEmpty ? nil : budget.time(for: .long) ?? probeTime,
         ]
-        let echo = isHeldUp || holdsEchoes || echoes.isEmpty ? nil : budget.time(for: .echo)
-        return (ready + [rest, echo]).compactMap(\.self).min().map { max($0, probeTime ?? $0) }
+        let echo = isBlocked || echoes?.isReady != true ? nil : budget.time(for: .echo)
+        let next = (ready + [rest, echo]).compactMap(\.self).min().map { max($0, probeTime ?? $0) }
+        return [next, echoes?.nextTime].compactMap(\.self).min()
     }
 
-    mutating func published(_ turn: Turn) {
-        if leave(turn) {
-            unmarkedCount += 1
-            dropped.remove(turn.reply.id)
+    mutating func published(_ publication: Publication) {
+        if publication.isEcho {
+            echoesInFlightCount -= 1
+        } else {
+            inFlight[publication.reply.id] = nil
+            if !isDraining { echoes?.add(publication.reply, at: budget.time) }
         }
         (failureCount, probeTime) = (0, nil)
         for (id, rest) in resting where rest.failure == .network {
@@ -159,141 +190,82 @@ struct ReplyQueue: Sendable {
         }
     }
 
-    /// - Parameter turn: with what is left of its envelopes, if they are still good.
-    /// - Returns: replies that go back to their rows.
-    mutating func failed(_ turn: Turn, _ failure: Failure, at now: Duration) -> [PendingReply] {
-        // Those that were under way at the same time failed for the same reason.
+    /// - Parameter publication: With the rest of its envelopes, if they are still valid.
+    /// - Returns: The rows to be decided again, as ``add(_:)-([PendingReply])`` does.
+    mutating func failed(_ publication: Publication, _ failure: Failure) -> [Int64] {
+        let now = budget.time
+        // Publications in flight at the same time failed for the same reason.
         if failure == .network, probeTime.map({ $0 <= now }) ?? true {
             failureCount += 1
             probeTime = now + Self.backOff.bound(afterFailures: failureCount)
         }
-        guard leave(turn), dropped.remove(turn.reply.id) == nil else { return [] }
-        var turn = turn
-        turn.failureCount += 1
-        guard !isDraining else { return [turn.reply] + (isHeldUp ? giveUp() : []) }
-        enter(turn, restingUntil: (now + Self.backOff.bound(afterFailures: turn.failureCount), failure))
+        guard !publication.isEcho else {
+            echoesInFlightCount -= 1
+            return []
+        }
+        guard inFlight.removeValue(forKey: publication.reply.id)?.isSuperseded == false else { return [] }
+        guard !isDraining else { return release([publication.reply]) + (isBlocked ? giveUp() : []) }
+        var publication = publication
+        publication.failureCount += 1
+        enter(publication, restingUntil: (now + Self.backOff.bound(afterFailures: publication.failureCount), failure))
         return evict()
     }
 
-    /// It is written that so many replies are out.
-    mutating func marked(_ count: Int) { unmarkedCount -= count }
-
-    /// From now on nothing waits for the network to take replies again.
+    /// From now on no reply waits for the network to work again.
     ///
-    /// - Returns: replies that go back to their rows.
-    mutating func drain() -> [PendingReply] {
+    /// - Returns: The rows to be decided again, as ``add(_:)-([PendingReply])`` does.
+    mutating func drain() -> [Int64] {
         isDraining = true
-        echoes = []
-        return isHeldUp ? giveUp() : takeResting()
+        echoes?.removeAll()
+        return isBlocked ? giveUp() : release(resting.keys.compactMap { remove($0)?.reply })
     }
 
-    private mutating func giveUp() -> [PendingReply] {
-        let replies = waiting.values.map(\.reply)
-        for reply in replies { remove(reply.id) }
-        return replies
-    }
-
-    private mutating func takeResting() -> [PendingReply] {
-        resting.keys.compactMap { remove($0)?.reply }
+    private mutating func giveUp() -> [Int64] {
+        release(waiting.keys.compactMap { remove($0)?.reply })
     }
 
     // MARK: Rows in memory
 
-    private mutating func enter(_ turn: Turn, restingUntil rest: (end: Duration, failure: Failure)? = nil) {
-        let id = turn.reply.id
-        guard waiting[id] == nil, underWay[id] == nil else { return }
-        waiting[id] = turn
-        waitingByteCount += turn.reply.payload.count
+    private mutating func enter(_ publication: Publication, restingUntil rest: (end: Duration, failure: Failure)? = nil) {
+        let id = publication.reply.id
+        guard waiting[id] == nil, inFlight[id] == nil else { return }
+        waiting[id] = publication
+        waitingByteCount += publication.reply.payload.count
         if let rest { resting[id] = rest } else { makeReady(id) }
     }
 
     private mutating func makeReady(_ id: Int64) {
-        guard let turn = waiting[id] else { return }
-        if turn.reply.isShort { short.insertSorted(id) } else { long.insertSorted(id) }
+        guard let publication = waiting[id] else { return }
+        if publication.reply.isShort { short.insertSorted(id) } else { long.insertSorted(id) }
     }
 
     @discardableResult
-    private mutating func remove(_ id: Int64) -> Turn? {
-        guard let turn = waiting.removeValue(forKey: id) else { return nil }
-        waitingByteCount -= turn.reply.payload.count
+    private mutating func remove(_ id: Int64) -> Publication? {
+        guard let publication = waiting.removeValue(forKey: id) else { return nil }
+        waitingByteCount -= publication.reply.payload.count
         if resting.removeValue(forKey: id) == nil {
-            if turn.reply.isShort { short.removeSorted(id) } else { long.removeSorted(id) }
+            if publication.reply.isShort { short.removeSorted(id) } else { long.removeSorted(id) }
         }
-        return turn
+        return publication
     }
 
-    /// - Returns: false for an echo.
-    private mutating func leave(_ turn: Turn) -> Bool {
-        if turn.isEcho { echoesUnderWayCount -= 1 } else { underWay[turn.reply.id] = nil }
-        return !turn.isEcho
-    }
-
-    private mutating func wake(at now: Duration) {
-        for (id, rest) in resting where rest.end <= now {
-            resting[id] = nil
-            makeReady(id)
-        }
-    }
-
-    private mutating func evict() -> [PendingReply] {
+    private mutating func evict() -> [Int64] {
         var evicted: [PendingReply] = []
         // One stays, however long it is.
-        while waiting.count + underWay.count > limits.count || byteCount > limits.byteCount && waiting.count + underWay.count > 1,
-            let oldest = oldestWaiting
-        {
-            if let turn = remove(oldest) { evicted.append(turn.reply) }
+        while count > limits.count || byteCount > limits.byteCount && count > 1, let oldest = oldestWaiting {
+            if let publication = remove(oldest) { evicted.append(publication.reply) }
         }
-        return evicted
+        return release(evicted)
     }
 
     private var oldestWaiting: Int64? { [short.first, long.first, resting.keys.min()].compactMap(\.self).min() }
-}
 
-/// Bytes that may still go out: a bucket that fills evenly.
-///
-/// What is short needs any credit at all, what is long leaves a quarter of the bucket to it, and echoes leave half: so a stranger who asks
-/// for long answers takes nothing from those who ask for short ones.
-private struct ByteBudget: Sendable {
-    enum Priority {
-        case short
-        case long
-        case echo
-    }
-
-    /// What a reply costs beside its payload: signatures, keys and JSON.
-    private static let overheadByteCount = 512.0
-
-    private let bytesPerSecond: Double
-    private var credit: Double
-    private var time = Duration.zero
-
-    init(bytesPerSecond: Int) {
-        self.bytesPerSecond = Double(bytesPerSecond)
-        credit = Double(bytesPerSecond)
-    }
-
-    mutating func refill(at now: Duration) {
-        credit = min(bytesPerSecond, credit + (now - time) / .seconds(1) * bytesPerSecond)
-        time = now
-    }
-
-    /// One second's worth is the bucket; what is taken last may overdraw it.
-    mutating func spend(_ reply: PendingReply) { credit -= Double(reply.payload.count) + Self.overheadByteCount }
-
-    func suffices(for priority: Priority) -> Bool { credit > floor(of: priority) }
-
-    /// When that will be so; nil if it is.
-    func time(for priority: Priority) -> Duration? {
-        // A byte more than the floor, or the bucket would have to be asked again at once.
-        suffices(for: priority) ? nil : time + .seconds((floor(of: priority) + 1 - credit) / bytesPerSecond)
-    }
-
-    private func floor(of priority: Priority) -> Double {
-        switch priority {
-        case .short: 0
-        case .long: bytesPerSecond / 4
-        case .echo: bytesPerSecond / 2
-        }
+    /// Lets go of replies that are no longer in memory.
+    ///
+    /// - Returns: The rows whose replies are not stored.
+    private mutating func release(_ replies: [PendingReply]) -> [Int64] {
+        store(replies.filter { $0.mark == .replied }.map(\.id))
+        return replies.filter { $0.mark == .decided }.flatMap { [$0.id] + $0.segments }
     }
 }
 

@@ -6,103 +6,75 @@ import StatusCrypto
 import Synchronization
 import Transport
 
-/// Signs, encrypts and publishes what was decided, in the order of a `ReplyQueue`.
+/// Signs, encrypts and publishes replies in the order of a ``ReplyQueue``, and hands their marks to the mark writer.
 ///
-/// Nothing waits for it: a reply that finds no room, or that cannot be published, stays a row, and is read again later.
+/// No stage waits for it: a reply without capacity, or that cannot be published, stays a row, and is read again later.
 final class ReplyStage: Sendable {
-    /// Replies that are sealed and published at the same time: as many POSTs as two nodes of the quicker kind take (WAKU_REST.md §1.2).
-    /// With more, the newest would wait behind those that have their turn.
+    /// The number of replies that are sealed and published at the same time: as many POSTs as two nodes of the quicker kind take
+    /// (WAKU_REST.md §1.2). With more, the newest would wait behind those in flight.
     private static let workerCount = 8
 
-    /// Rows whose reply is to be published, or made again and published.
-    struct Backlogs: Sendable {
-        let replies = Backlog(order: .newestFirst)
-        /// Rows of messages whose answer is not kept.
-        let queries = Backlog(order: .newestFirst)
-
-        func add(_ evicted: [PendingReply]) {
-            replies.add(evicted.filter { $0.mark == .replied }.map(\.id))
-            queries.add(evicted.filter { $0.mark == .decided }.flatMap { [$0.id] + $0.segments })
-        }
-    }
-
-    let backlogs = Backlogs()
     private let queue: Monitor<ReplyQueue>
     private let isFinished = Atomic<Bool>(false)
     private let sealer: ReplySealer
     private let transport: any MessageTransport
-    private let metrics: EngineMetrics
-    private let time: SteadyTime
-    private let wallClock: WallClock
-    private let logger: Logger
-    /// nil when replies are said once.
-    private let echo: EchoStage?
-    private let output: BatchQueue<CommitStage.Work>
+    private let context: EngineContext
+    private let marks: MarkWriter
+    private let onUnstored: @Sendable ([Int64]) -> Void
 
+    /// - Parameter onUnstored: Receives rows whose replies found no capacity and are not stored: their messages are to be decided again.
     init(
-        identity: PrivateKey, transport: any MessageTransport, limits: ReplyQueue.Limits, metrics: EngineMetrics, time: SteadyTime,
-        wallClock: WallClock, logger: Logger, echo: EchoStage?, output: BatchQueue<CommitStage.Work>
+        queue: ReplyQueue, sealer: ReplySealer, transport: any MessageTransport, context: EngineContext,
+        onUnstored: @escaping @Sendable ([Int64]) -> Void, to marks: MarkWriter
     ) {
-        queue = Monitor(ReplyQueue(limits: limits))
-        sealer = ReplySealer(identity: identity)
+        self.queue = Monitor(queue)
+        self.sealer = sealer
         self.transport = transport
-        self.metrics = metrics
-        self.time = time
-        self.wallClock = wallClock
-        self.logger = logger
-        self.echo = echo
-        self.output = output
+        self.context = context
+        self.onUnstored = onUnstored
+        self.marks = marks
     }
 
     // MARK: In
 
-    /// Takes replies whose decision is written, or that were read again.
+    /// Takes replies whose decision is durable.
     func send(_ replies: [PendingReply]) {
-        guard !replies.isEmpty else { return }
-        backlogs.add(queue.update { $0.add(replies) })
+        if !replies.isEmpty { onUnstored(update { $0.add(replies) }) }
     }
 
-    /// Says a reply again, after all that has not been said.
-    func sendEcho(_ reply: PendingReply) {
-        guard transport.canEcho else { return metrics.echoesDropped.increment() }
-        metrics.echoesDropped.increment(by: queue.update { $0.addEcho(reply) })
+    /// Takes rows of replies that the last run left.
+    func store(_ rows: [Int64]) { update { $0.store(rows) } }
+
+    /// Waits for stored replies to read.
+    ///
+    /// - Returns: At most `maximumCount` rows; nil when the task is cancelled.
+    func nextRows(maximumCount: Int) async -> [Int64]? { await queue.wait { $0.nextRows(maximumCount: maximumCount) } }
+
+    /// Takes the replies of rows that have been read.
+    func send(_ replies: [PendingReply], of rows: [Int64]) { onUnstored(update { $0.add(replies, of: rows) }) }
+
+    /// Drops replies that newer ones supersede.
+    func drop(_ rows: [Int64]) {
+        guard !rows.isEmpty else { return }
+        context.metrics.repliesSuperseded.increment(by: rows.count)
+        update { $0.supersede(rows) }
     }
 
-    /// Whether echoes wait although it is their turn.
-    func holdEchoes(_ areHeld: Bool) { queue.update { $0.holdEchoes(areHeld) } }
-
-    /// These replies are not to be published any more: their clients will hear something newer.
-    func drop(_ ids: [Int64]) {
-        guard !ids.isEmpty else { return }
-        metrics.repliesSuperseded.increment(by: ids.count)
-        backlogs.replies.remove(ids)
-        queue.update { $0.drop(ids) }
-    }
-
-    /// It is written that so many replies are out.
-    func marked(_ count: Int) {
-        if count > 0 { queue.update { $0.marked(count) } }
-    }
+    func pauseEchoes(_ isPaused: Bool) { update { $0.pauseEchoes(isPaused) } }
 
     // MARK: State
 
-    /// Replies in memory, until it is written that they are out.
-    var count: Int { queue.read(\.count) }
+    func read<Result: Sendable>(_ body: @Sendable (ReplyQueue) -> Result) -> Result { queue.read(body) }
 
-    /// Returns when rows may be read again.
-    ///
-    /// - Returns: how many; nil when the task was cancelled.
-    func waitForRoom() async -> Int? { await queue.wait { $0.roomForRows > 0 ? $0.roomForRows : nil } }
-
-    /// Returns when nothing is under way, or when the task is cancelled.
-    func waitUntilIdle() async { await queue.wait { $0.isIdle ? () : nil } }
+    /// Returns when the queue meets a condition, or when the task is cancelled.
+    func wait(until condition: @escaping @Sendable (ReplyQueue) -> Bool) async { await queue.wait { condition($0) ? () : nil } }
 
     // MARK: Running
 
-    /// Returns when finished.
+    /// Returns when the stage is finished.
     func run() async {
         await withTaskGroup(of: Void.self) { group in
-            group.addTask { await self.keepTime() }
+            group.addTask { await self.runTimer() }
             await withTaskGroup(of: Void.self) { workers in
                 for _ in 0..<Self.workerCount {
                     workers.addTask { await self.work() }
@@ -112,96 +84,106 @@ final class ReplyStage: Sendable {
         }
     }
 
-    /// From now on a network that takes nothing holds up no shutdown: what it does not take stays a row.
-    func drain() { backlogs.add(queue.update { $0.drain() }) }
+    /// From now on a network that takes no reply does not delay the shutdown: the replies stay rows.
+    func drain() { onUnstored(update { $0.drain() }) }
 
-    /// What has no turn yet gets none.
+    /// Stops the workers. Replies that no worker has taken stay in the database.
     func finish() {
         isFinished.store(true, ordering: .releasing)
-        queue.update { _ in }
+        update { _ in }
+    }
+
+    /// Changes the queue at the present time, which is asked for outside its lock.
+    private func update<Result: Sendable>(_ change: (inout ReplyQueue) -> Result) -> Result {
+        let now = context.time.elapsed()
+        return queue.update { queue in
+            queue.advance(to: now)
+            return change(&queue)
+        }
     }
 
     @concurrent
     private func work() async {
         var random = SecureRandom()
-        while let turn = await nextTurn() { await take(turn, using: &random) }
+        while let publication = await next() { await publish(publication, using: &random) }
     }
 
-    private func nextTurn() async -> ReplyQueue.Turn? {
-        let turn = await queue.wait { queue -> ReplyQueue.Turn?? in
+    private func next() async -> ReplyQueue.Publication? {
+        let now = context.time.elapsed()
+        let publication = await queue.wait { queue -> ReplyQueue.Publication?? in
             if self.isFinished.load(ordering: .acquiring) { return .some(nil) }
-            return queue.next(at: self.time.elapsed()).map { .some($0) }
+            queue.advance(to: now)
+            return queue.next().map { .some($0) }
         }
-        return turn ?? nil
+        return publication ?? nil
     }
 
-    /// Asks for a turn again when one is due that nothing else brings about.
-    private func keepTime() async {
+    /// Wakes the workers for publications that only need time to pass.
+    private func runTimer() async {
         while let due = await queue.wait(for: { $0.nextTime }), !Task.isCancelled {
             await withTaskGroup(of: Void.self) { group in
-                group.addTask { try? await self.time.sleep(until: due) }
+                group.addTask { try? await self.context.time.sleep(until: due) }
                 group.addTask { await self.queue.wait { $0.nextTime == due ? nil : () } }
                 await group.next()
                 group.cancelAll()
             }
-            if time.elapsed() >= due { await pass(due) }
+            guard context.time.elapsed() >= due else { continue }
+            update { _ in }
+            // While all workers are busy, none takes the publication that is due.
+            await queue.wait { $0.nextTime == due ? nil : () }
         }
     }
 
-    /// Whoever waits for a turn takes it, and what is due then is something else; or else nobody is free to take it.
-    private func pass(_ due: Duration) async {
-        queue.update { _ in }
-        await queue.wait { $0.nextTime == due ? nil : () }
-    }
-
-    private func take(_ turn: ReplyQueue.Turn, using random: inout SecureRandom) async {
-        var turn = turn
+    private func publish(_ publication: ReplyQueue.Publication, using random: inout SecureRandom) async {
+        var publication = publication
         do {
-            if turn.envelopes.isEmpty {
-                if turn.isEcho, !isWorthSaying(turn.reply) { return queue.update { [turn] in $0.published(turn) } }
-                turn.envelopes = try sealer.seal(turn.reply, at: wallClock.now(), using: &random)
+            if publication.isEcho, !transport.canEcho {
+                context.metrics.echoesDropped.increment()
+                return update { [publication] in $0.published(publication) }
             }
-            while let envelope = turn.envelopes.first {
+            if publication.envelopes.isEmpty {
+                publication.envelopes = try sealer.seal(publication.reply, at: context.wallClock.now(), using: &random)
+            }
+            while let envelope = publication.envelopes.first {
                 try await transport.publish(envelope)
-                turn.envelopes.removeFirst()
+                publication.envelopes.removeFirst()
             }
         } catch {
-            // At the end of the server: its row tells the next start.
-            if !Task.isCancelled { failed(turn, error) }
+            // At a shutdown the row tells the next start.
+            if !Task.isCancelled { failed(publication, error) }
             return
         }
-        published(turn)
+        published(publication)
     }
 
-    private func isWorthSaying(_ reply: PendingReply) -> Bool { transport.canEcho && echo?.isCurrent(reply) == true }
-
-    private func published(_ turn: ReplyQueue.Turn) {
-        let wasHeldUp = queue.update { queue in
-            defer { queue.published(turn) }
-            return queue.isHeldUp
+    private func published(_ publication: ReplyQueue.Publication) {
+        let reply = publication.reply
+        // A waiter for an idle engine finds the mark or the reply.
+        if !publication.isEcho { marks.send(.init(rows: [reply.id] + reply.segments, kind: reply.mark)) }
+        let (wasBlocked, droppedEchoCount) = update { queue in
+            defer { queue.published(publication) }
+            return (queue.isBlocked, queue.takeDroppedEchoCount())
         }
-        if wasHeldUp { logger.notice("replies are published again") }
-        guard !turn.isEcho else { return metrics.echoesPublished.increment() }
-        metrics.repliesPublished.increment()
-        echo?.add(turn.reply)
-        output.send(.published(ids: [turn.reply.id] + turn.reply.segments, turn.reply.mark))
+        if wasBlocked { context.logger.notice("replies are published again") }
+        context.metrics.echoesDropped.increment(by: droppedEchoCount)
+        if publication.isEcho { context.metrics.echoesPublished.increment() } else { context.metrics.repliesPublished.increment() }
     }
 
-    private func failed(_ turn: ReplyQueue.Turn, _ error: any Error) {
-        var turn = turn
-        if case TransportError.outdated = error { turn.envelopes = [] }
+    private func failed(_ publication: ReplyQueue.Publication, _ error: any Error) {
+        var publication = publication
+        if case TransportError.outdated = error { publication.envelopes = [] }
         let failure: ReplyQueue.Failure = (error as? TransportError)?.isPassing == false ? .own : .network
-        let (wasHeldUp, isHeldUp, evicted) = queue.update { [turn] queue in
-            let wasHeldUp = queue.isHeldUp
-            let evicted = queue.failed(turn, failure, at: self.time.elapsed())
-            return (wasHeldUp, queue.isHeldUp, evicted)
+        let (wasBlocked, isBlocked, unstored) = update { [publication] queue in
+            let wasBlocked = queue.isBlocked
+            let unstored = queue.failed(publication, failure)
+            return (wasBlocked, queue.isBlocked, unstored)
         }
-        backlogs.add(evicted)
-        if turn.isEcho { metrics.echoesDropped.increment() } else { metrics.replyFailures.increment() }
-        if isHeldUp, !wasHeldUp {
-            logger.warning("replies cannot be published; they wait in the database", metadata: ["error": "\(error)"])
+        onUnstored(unstored)
+        if publication.isEcho { context.metrics.echoesDropped.increment() } else { context.metrics.replyFailures.increment() }
+        if isBlocked, !wasBlocked {
+            context.logger.warning("replies cannot be published; they wait in the database", metadata: ["error": "\(error)"])
         } else if failure == .own {
-            logger.info("a reply was refused; it waits in the database", metadata: ["error": "\(error)"])
+            context.logger.info("a reply was refused; it waits in the database", metadata: ["error": "\(error)"])
         }
     }
 }

@@ -7,7 +7,7 @@ import StatusCrypto
 /// messages come on it, and those who registered first are served first: a crowd of throw-away registrations delays nobody who was there
 /// before. Messages wait as rows in the journal. What finds no place is tried again when the others are done: a late query is answered
 /// from what is stored then.
-struct TopicKeyLane: Sendable {
+struct TopicKeyQueue: Sendable {
     /// A topic that waits, by whose registration it is.
     struct Topic: Sendable, Equatable {
         var subscriber: TopicTable.Subscriber

@@ -5,12 +5,12 @@ import Testing
 @testable import Engine
 
 /// Whose key is derived first, and what waits for it.
-@Suite struct TopicKeyLaneTests {
-    var lane = TopicKeyLane()
+@Suite struct TopicKeyQueueTests {
+    var lane = TopicKeyQueue()
 
-    func topic(_ registration: Int64, of owner: UInt64? = nil, isPrefixed: Bool = false) -> TopicKeyLane.Topic {
+    func topic(_ registration: Int64, of owner: UInt64? = nil, isPrefixed: Bool = false) -> TopicKeyQueue.Topic {
         let owner = owner ?? UInt64(registration)
-        return TopicKeyLane.Topic(
+        return TopicKeyQueue.Topic(
             subscriber: .init(registration: registration, isPrefixed: isPrefixed), keyHash: Keccak.shake256(Array("\(owner)".utf8)))
     }
 
@@ -38,7 +38,7 @@ import Testing
     }
 
     @Test mutating func `a crowd of new owners takes no place of an old one, and what found none comes back at the end`() {
-        let count = TopicKeyLane.maximumTopicCount
+        let count = TopicKeyQueue.maximumTopicCount
         var lostCount = 0
         for number in 1...count { lostCount += lane.add(Int64(number), waitingFor: topic(Int64(1_000 + number))) }
         #expect(lostCount == 0)

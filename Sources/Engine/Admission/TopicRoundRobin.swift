@@ -2,7 +2,7 @@ import DequeModule
 
 /// Which message is opened next: a value. Content topics take turns, so whoever floods one delays the others by a message each, and topics
 /// of which nothing opens have fewer turns: anybody may write on any topic, and to find out that it is junk costs a decryption.
-struct TopicTurns<Message: Sendable>: Sendable {
+struct TopicRoundRobin<Message: Sendable>: Sendable {
     /// Messages in a row that did not open, after which a topic is taken for one of junk: no client sends so many by mistake.
     static var patience: Int { 16 }
     /// Turns of others for each of a topic of junk.

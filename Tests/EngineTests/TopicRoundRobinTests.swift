@@ -3,8 +3,8 @@ import Testing
 @testable import Engine
 
 /// Which message is opened next.
-@Suite struct TopicTurnsTests {
-    var turns = TopicTurns<String>()
+@Suite struct TopicRoundRobinTests {
+    var turns = TopicRoundRobin<String>()
 
     mutating func add(_ count: Int, on topic: String) {
         for number in 1...count { turns.add("\(topic)\(number)", on: topic) }
@@ -26,7 +26,7 @@ import Testing
     }
 
     @Test mutating func `a topic of junk has an eighth of the turns, until something opens`() {
-        for _ in 1...TopicTurns<String>.patience { turns.note("junk", isJunk: true) }
+        for _ in 1...TopicRoundRobin<String>.patience { turns.note("junk", isJunk: true) }
         add(9, on: "junk")
         add(30, on: "a")
         let served = take(18)
@@ -39,9 +39,9 @@ import Testing
     }
 
     @Test mutating func `now and then something does not open on every topic`() {
-        for _ in 1..<TopicTurns<String>.patience { turns.note("a", isJunk: true) }
+        for _ in 1..<TopicRoundRobin<String>.patience { turns.note("a", isJunk: true) }
         turns.note("a", isJunk: false)
-        for _ in 1..<TopicTurns<String>.patience { turns.note("a", isJunk: true) }
+        for _ in 1..<TopicRoundRobin<String>.patience { turns.note("a", isJunk: true) }
         add(2, on: "a")
         add(2, on: "b")
         #expect(take() == ["a1", "b1", "a2", "b2"])

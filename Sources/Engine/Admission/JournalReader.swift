@@ -1,0 +1,31 @@
+import Concurrency
+import Logging
+
+/// Reads rows of the journal back into memory, a page at a time, as capacity becomes free.
+struct JournalReader<Item: Sendable>: Sendable {
+    /// The number of rows read at once; some hold a megabyte.
+    static var maximumPageCount: Int { 64 }
+    /// The delay before the next attempt after a failed read.
+    static var retryInterval: Duration { .seconds(1) }
+
+    /// Waits for the rows to read, at most as many as given; nil when the task is cancelled.
+    let next: @Sendable (_ maximumCount: Int) async -> [Int64]?
+    let read: @Sendable ([Int64]) async throws -> [Item]
+    /// Takes what was read of rows. Rows without an item have been dropped meanwhile.
+    let enter: @Sendable ([Item], _ rows: [Int64]) -> Void
+    let context: EngineContext
+
+    /// Runs until cancelled.
+    func run() async {
+        // A wait that finds rows at once does not notice a cancellation.
+        while !Task.isCancelled, let rows = await next(Self.maximumPageCount) {
+            do {
+                enter(try await read(rows), rows)
+            } catch {
+                guard !Task.isCancelled else { return }
+                context.logger.error("reading the store failed; messages wait", metadata: ["error": "\(error)"])
+                guard (try? await context.clock.sleep(for: Self.retryInterval)) != nil else { return }
+            }
+        }
+    }
+}

@@ -1,0 +1,37 @@
+import Store
+
+/// What a durable batch of decisions entails, in the only order that the types allow: ``listen(_:)``, then ``Listening/reply(_:)``.
+///
+/// A client may write on its query topic as soon as it has its reply, so the server listens first. Permits end last: a waiter for an idle
+/// engine must find the replies.
+struct DurableBatch: ~Copyable {
+    let topicChanges: [TopicChange]
+    let replies: [PendingReply]
+    /// Rows of older replies that these supersede.
+    let supersededReplies: [Int64]
+    let permits: [SharedPermit]
+
+    /// Makes the server listen on the topics of new registrations.
+    consuming func listen(_ directory: TopicDirectory) -> Listening {
+        for change in topicChanges {
+            switch change {
+            case .added(let registration): directory.add(registration: registration.registration, topics: registration.topics)
+            case .removed(let registration): directory.remove(registration: registration.registration, topics: registration.topics)
+            }
+        }
+        return Listening(batch: self)
+    }
+
+    /// A batch whose replies may be published.
+    struct Listening: ~Copyable {
+        fileprivate let batch: DurableBatch
+
+        /// Hands the replies on, except superseded ones, and ends the permits.
+        consuming func reply(_ stage: ReplyStage) {
+            let superseded = Set(batch.supersededReplies)
+            stage.drop(batch.supersededReplies)
+            stage.send(batch.replies.filter { !superseded.contains($0.id) })
+            withExtendedLifetime(batch.permits) {}
+        }
+    }
+}

@@ -1,0 +1,69 @@
+import Concurrency
+import Envelope
+import Store
+
+/// Marks replies as published in the journal, so that no restart publishes them again.
+final class MarkWriter: Sendable {
+    struct Mark: Sendable {
+        var rows: [Int64]
+        var kind: PendingReply.Mark
+    }
+
+    /// The maximum number of marks in a transaction; they share it with other writes anyway.
+    private static let batchCount = 500
+    /// The delay between attempts. Marks have no deadline: they are retried until the store takes them.
+    private static let retryInterval = Duration.seconds(1)
+
+    private let context: EngineContext
+    private let queue = BatchQueue<Mark>()
+    private let unwrittenCount = Monitor(0)
+
+    init(context: EngineContext) {
+        self.context = context
+    }
+
+    /// The number of published replies that are not marked yet.
+    var count: Int { unwrittenCount.read(\.self) }
+
+    func send(_ mark: Mark) {
+        unwrittenCount.update { $0 += 1 }
+        queue.send(mark)
+    }
+
+    func finish() { queue.finish() }
+
+    /// Returns when every mark is durable, or when the task is cancelled.
+    func waitUntilIdle() async { await unwrittenCount.wait { $0 == 0 ? () : nil } }
+
+    /// Returns when the writer is finished.
+    func run() async {
+        await withDiscardingTaskGroup { group in
+            while let marks = await queue.next(maximumCount: Self.batchCount) {
+                let failed = await write(marks)
+                guard !failed.isEmpty else { continue }
+                // The shutdown does not wait for a store that fails: these replies are published again.
+                if Task.isCancelled { break }
+                group.addTask { [context, queue] in
+                    if (try? await context.clock.sleep(for: Self.retryInterval)) != nil { queue.send(failed) }
+                }
+            }
+            group.cancelAll()
+        }
+    }
+
+    /// - Returns: The marks that could not be written.
+    private func write(_ marks: [Mark]) async -> [Mark] {
+        let committed = await context.commit(marks, at: context.wallClock.now()) { _ in
+            Questions()
+        } deciding: { mark, batch in
+            switch mark.kind {
+            case .replied: batch.markReplied(mark.rows)
+            case .decided: for row in mark.rows { batch.settle(row, as: .silent) }
+            }
+        }
+        let failed = zip(marks, committed.outcomes).compactMap { mark, outcome in outcome.error == nil ? nil : mark }
+        if failed.isEmpty { context.storeHealth.succeeded() }
+        unwrittenCount.update { $0 -= marks.count - failed.count }
+        return failed
+    }
+}

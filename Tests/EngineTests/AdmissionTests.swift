@@ -1,0 +1,101 @@
+import Envelope
+import StatusCrypto
+import TestSupport
+import Testing
+import Transport
+import Wire
+
+@testable import Engine
+
+/// Which messages are in memory, and what ends their permits.
+@Suite(.safetyNet) struct AdmissionTests {
+    private let admission = Admission(limits: .init(count: 4, byteCount: 1 << 20))
+
+    private func messages(_ ids: ClosedRange<Int64>) -> [RecordedMessage] {
+        ids.map { id in
+            RecordedMessage(
+                id: id, receivedAt: Timestamp(nanoseconds: 0),
+                envelope: WakuEnvelope(pubsubTopic: "/waku/2/rs/16/32", message: WakuMessage()),
+                addressees: TopicDirectory.Addressees())
+        }
+    }
+
+    @Test func `backfilled messages leave half of the capacity free`() throws {
+        do {
+            let live = try admission.admit(payloads: [1, 1], origin: .live)
+            #expect(throws: Overload.history) { _ = try admission.admit(payloads: [1], origin: .backfilled).spend() }
+            let third = try admission.admit(payloads: [1], origin: .live)
+            #expect(admission.read(\.size.count) == 3)
+            _ = consume third
+            _ = consume live
+        }
+        let large = try admission.admit(payloads: [1, 1, 1, 1, 1], origin: .backfilled)
+        #expect(throws: Overload.messageCount) { _ = try admission.admit(payloads: [1], origin: .live).spend() }
+        _ = consume large
+        #expect(admission.read(\.size) == .zero)
+    }
+
+    @Test func `a permit ends when its holder fails`() async throws {
+        struct Failure: Error {}
+        func record() throws {
+            let permit = try admission.admit(payloads: [1, 1, 1], origin: .live)
+            guard admission.read(\.size.count) == 3 else { return }
+            _ = permit
+            throw Failure()
+        }
+        #expect(throws: Failure.self) { try record() }
+        #expect(admission.read(\.size) == .zero)
+    }
+
+    @Test func `a message counts from its admission until the last value made of it is gone`() async throws {
+        // Of three messages, one was known.
+        admission.enter(messages(1...2), spending: try admission.admit(payloads: [0, 0, 0], origin: .live))
+        #expect(admission.read(\.size.count) == 2)
+        var batch = await admission.next(maximumCount: 10) ?? []
+        #expect(batch.map(\.message.id) == [1, 2])
+        #expect(admission.read(\.size.count) == 2)
+        var copy = [batch[0].permit]
+        batch = []
+        #expect(admission.read(\.size.count) == 1)
+        #expect(copy.count == 1)
+        copy = []
+        #expect(admission.read(\.size) == .zero)
+    }
+
+    @Test func `rows are read as capacity becomes free: the oldest undecided, the newest unanswered`() async throws {
+        admission.wait([9, 3, 1, 5, 8], .undecided)
+        admission.wait([9, 3, 1, 5, 8], .unanswered)
+        #expect(await admission.nextRows(.undecided, maximumCount: 64) == [1, 3])
+        #expect(await admission.nextRows(.unanswered, maximumCount: 64) == [8, 9])
+        // The message of row 3 has been decided since.
+        admission.enter(messages(1...1), of: [1, 3], .undecided)
+        #expect(await admission.nextRows(.undecided, maximumCount: 64) == [5])
+        let permit = try admission.admit(payloads: [0], origin: .live)
+        #expect(!admission.read { $0.nextRows(.undecided, maximumCount: 64) != nil })
+        #expect(!admission.read(\.isDecided))
+        _ = consume permit
+        admission.enter([], of: [5, 8, 9], .undecided)
+        _ = await admission.next(maximumCount: 1)
+        #expect(admission.read { $0.isDecided && !$0.isEmpty })
+        #expect(admission.read { $0.count(.unanswered) } == 5)
+    }
+
+    @Test func `a message that waits for a topic key takes no capacity, and is read when the key is derived`() async {
+        let topic = TopicKeyQueue.Topic(subscriber: .init(registration: 1, isPrefixed: false), keyHash: Digest64())
+        #expect(admission.wait(7, for: topic) == 0)
+        #expect(admission.read(\.isEmpty))
+        #expect(await admission.nextTopic() == topic)
+        admission.finishTopic(topic)
+        #expect(await admission.nextRows(.undecided, maximumCount: 64) == [7])
+    }
+
+    @Test func `a finished queue gives out the rest, and takes no more`() async throws {
+        admission.enter(messages(1...2), spending: try admission.admit(payloads: [0, 0], origin: .live))
+        admission.finish()
+        admission.enter(messages(3...3), spending: try admission.admit(payloads: [0], origin: .live))
+        #expect(await admission.next(maximumCount: 10)?.map(\.message.id) == [1, 2])
+        let next = await admission.next(maximumCount: 10)
+        #expect(next == nil)
+        #expect(admission.read(\.size) == .zero)
+    }
+}
