@@ -20,12 +20,12 @@ struct Composition {
         let files: ServerFiles
         let serviceManager: ServiceManager?
         let time: GuardedWallClock
+        let connections: ConnectionBudget
         let logger: Logger
 
         var limits: ShutdownLimits { ShutdownLimits(gracePeriod: settings.shutdownGracePeriod) }
         var identity: IdentityBody { IdentityBody(files.identity.publicKey, keyFile: settings.identityKeyFile) }
-        /// Nobody listens on them beside a Waku node.
-        var relayAddresses: [ListenAddress] { settings.transportKind == .embedded ? settings.embeddedListen : [] }
+        var relayAddresses: [ListenAddress] { settings.relayAddresses }
     }
 
     private let admin: ListeningService
@@ -41,11 +41,14 @@ struct Composition {
     private let engine: Engine
 
     init(
-        _ settings: Settings, _ files: ServerFiles, metrics: PrometheusRegistry, readyFile: ReadyFile?, serviceManager: ServiceManager?,
+        _ settings: Settings, _ files: ServerFiles, openFileLimit: Int, metrics: PrometheusRegistry, readyFile: ReadyFile?,
+        serviceManager: ServiceManager?,
         logger: Logger
     ) async throws {
         let time = GuardedWallClock(.system, clock: ContinuousClock(), logger: logger)
-        let basis = Basis(settings: settings, files: files, serviceManager: serviceManager, time: time, logger: logger)
+        let basis = Basis(
+            settings: settings, files: files, serviceManager: serviceManager, time: time,
+            connections: settings.connectionBudget(openFileLimit: openFileLimit), logger: logger)
         let bus = Bus()
         let directory = try await TopicDirectory(serverKey: files.identity.publicKey, store: files.store)
         let transport = Self.transport(basis, bus)
@@ -62,7 +65,8 @@ struct Composition {
             relayCount: basis.relayAddresses.count, hasGateways: settings.gateways != nil, publicKey: basis.identity.publicKey,
             readyFile: readyFile, serviceManager: serviceManager, clock: ContinuousClock(), logger: logger, healthIssues: healthIssues,
             warnings: warnings)
-        let gauges = Gauges(store: files.store, engine: engine, waku: transport as? WakuTransport)
+        let gauges = Gauges(
+            store: files.store, engine: engine, waku: transport as? WakuTransport, openFileLimit: openFileLimit)
         let metricsText: @Sendable () async -> String = {
             await gauges.refresh()
             await delivery?.refreshMetrics()
@@ -138,7 +142,9 @@ struct Composition {
     private static func relays(_ basis: Basis, _ bus: Bus, _ readiness: Readiness) -> [ListeningService] {
         basis.relayAddresses.enumerated().map { index, address in
             let relay = RelayServer(
-                configuration: .init(host: address.host, port: address.port, pubsubTopics: basis.settings.pubsubTopics), bus: bus,
+                configuration: .init(
+                    host: address.host, port: address.port, pubsubTopics: basis.settings.pubsubTopics,
+                    maximumConnectionCount: basis.connections.relay), bus: bus,
                 clock: .system, logger: basis.logger, onListening: { readiness.relayListens(index, on: $0) })
             return ListeningService(relay, setting: "transport.embedded.listen", address: address)
         }
@@ -160,7 +166,8 @@ struct Composition {
                 store: basis.files.store, identity: basis.files.identity, delivery: delivery, proxyDelivery: proxyDelivery,
                 http: HTTPClient(), clock: ContinuousClock(), wallClock: basis.time.clock,
                 workerCount: ProcessInfo.processInfo.activeProcessorCount, logger: basis.logger)
-            let server = settings.server(parts, onListening: { readiness.gatewaysListen(on: $0) })
+            let server = settings.server(
+                parts, maximumConnectionCount: basis.connections.gateways, onListening: { readiness.gatewaysListen(on: $0) })
             return ListeningService(server, setting: "gateways.listen", address: settings.listen)
         }
     }
@@ -183,7 +190,8 @@ struct Composition {
             feedback: feedback, feedbackSecret: settings.feedbackSecret, restoreDeadTokens: restoreDeadTokens,
             token: basis.files.adminToken, allowedHosts: settings.adminAllowedHosts)
         let server = AdminServer(
-            address: settings.adminListen, content: content, logger: basis.logger, onListening: { readiness.adminListens(on: $0) })
+            address: settings.adminListen, maximumConnectionCount: basis.connections.admin, content: content, logger: basis.logger,
+            onListening: { readiness.adminListens(on: $0) })
         return ListeningService(server, setting: "admin.listen", address: settings.adminListen)
     }
 }

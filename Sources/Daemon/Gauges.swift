@@ -14,18 +14,21 @@ struct Gauges: Sendable {
     private let underWay = Meter(label: "pushserver_messages_under_way")
     private let replies = Meter(label: "pushserver_replies_waiting")
     private let queued = Meter(label: "pushserver_pushes_queued")
+    private let lostLogLines = Meter(label: "pushserver_log_lines_lost")
     private let oldestAge = Meter(label: "pushserver_oldest_queued_push_age_seconds")
 
-    init(store: any PushStore, engine: Engine, waku: WakuTransport?) {
+    init(store: any PushStore, engine: Engine, waku: WakuTransport?, openFileLimit: Int) {
         self.store = store
         self.engine = engine
         self.waku = waku
+        Meter(label: "pushserver_open_files_limit").set(openFileLimit)
     }
 
     /// A value that cannot be read keeps what it was.
     func refresh() async {
         waku?.refreshGauges()
         topics.set(engine.queryTopicCount)
+        lostLogLines.set(LogOutput.standardError.lostLineCount)
         underWay.set(engine.underWayCount)
         replies.set(engine.waitingReplyCount)
         if let count = try? await store.registrationCount() { registrations.set(count) }

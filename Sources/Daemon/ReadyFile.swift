@@ -1,4 +1,5 @@
 import Foundation
+import Settings
 
 /// Where a server writes the addresses that it has bound, as soon as it is ready (INTERFACE.md, "Files").
 struct ReadyFile: Sendable {
@@ -7,7 +8,7 @@ struct ReadyFile: Sendable {
     /// Removes an old file, which must not be taken for this run's, and finds out whether a new one can be written.
     init(path: String) throws(ReadyFileError) {
         self.path = path
-        let probe = "\(path).\(getpid()).new"
+        let probe = TemporaryName.next(beside: path)
         let descriptor = unsafe open(probe, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw failure() }
         close(descriptor)

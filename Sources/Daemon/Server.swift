@@ -9,6 +9,7 @@ package enum Server {
     /// - Throws: `ReadyFileError`, `InstanceLockError`, `KeyFileError`, `DatabaseError` and `AdminTokenError` before anything started;
     ///   `ListenError`, or whatever else a service failed with, later.
     package static func run(_ settings: Settings, readyFile: String?, logger: Logger) async throws {
+        let openFileLimit = OpenFileLimit.raise()
         let serviceManager = ServiceManager()
         let lifetime = ProcessLifetime(
             limits: ShutdownLimits(gracePeriod: settings.shutdownGracePeriod), serviceManager: serviceManager, logger: logger)
@@ -18,14 +19,15 @@ package enum Server {
                 "version": "\(BuildInfo.version)", "commit": "\(BuildInfo.commit)",
                 "settings": "\(settings.origins.joined(separator: ", "))",
                 "storage": "\(settings.storagePath)", "transport": "\(settings.transportKind.rawValue)",
-                "pubsubTopics": "\(settings.pubsubTopics.joined(separator: ","))",
+                "pubsubTopics": "\(settings.pubsubTopics.joined(separator: ","))", "openFiles": "\(openFileLimit)",
             ])
         let metrics = PrometheusRegistry()
         MetricsSystem.bootstrap(metrics)
         let readyFile = try readyFile.map { path throws(ReadyFileError) in try ReadyFile(path: path) }
         try await ServerFiles.withOpen(settings, logger: logger) { files in
             let parts = try await Composition(
-                settings, files, metrics: metrics, readyFile: readyFile, serviceManager: serviceManager, logger: logger)
+                settings, files, openFileLimit: openFileLimit, metrics: metrics, readyFile: readyFile, serviceManager: serviceManager,
+                logger: logger)
             try await lifetime.run(parts.services)
         }
         logger.notice("stopped")

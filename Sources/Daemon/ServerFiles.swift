@@ -37,7 +37,9 @@ struct ServerFiles: Sendable {
         try await SQLiteStore.withOpen(
             path: settings.storagePath, identity: identity.publicKey.compressed, maximumQueueCount: maximumQueueCount, logger: logger
         ) { store in
-            let token = try AdminToken(writingTo: settings.storagePath + ".admin-token")
+            let tokenPath = settings.storagePath + ".admin-token"
+            TemporaryName.removeLeftovers(beside: tokenPath)
+            let token = try AdminToken(writingTo: tokenPath)
             try await body(ServerFiles(identity: identity, store: store, adminToken: token))
         }
     }

@@ -16,6 +16,7 @@ package enum StandaloneRelay {
     package static func run(
         listen: [ListenAddress], pubsubTopics: [String], archive: String?, cacheCapacity: Int, readyFile: String?, logger: Logger
     ) async throws {
+        OpenFileLimit.raise()
         let lifetime = ProcessLifetime(limits: limits, logger: logger)
         let bus = Bus()
         let readiness = Readiness(

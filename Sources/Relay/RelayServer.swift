@@ -21,29 +21,33 @@ package struct RelayServer: Service {
         package var cacheCapacity: Int
         /// Where the store is kept beyond the end of the process; nil: nowhere.
         package var archivePath: String?
+        /// The maximum number of connections. Further ones wait to be accepted.
+        package var maximumConnectionCount: Int
 
         package init(
             host: String = "127.0.0.1",
             port: Int = 0,
             pubsubTopics: [String] = [],
             cacheCapacity: Int = Self.defaultCacheCapacity,
-            archivePath: String? = nil
+            archivePath: String? = nil,
+            maximumConnectionCount: Int = Self.defaultMaximumConnectionCount
         ) {
             self.host = host
             self.port = port
             self.pubsubTopics = pubsubTopics
             self.cacheCapacity = cacheCapacity
             self.archivePath = archivePath
+            self.maximumConnectionCount = maximumConnectionCount
         }
 
         /// nwaku's (WAKU_REST.md §2.1).
         package static var defaultCacheCapacity: Int { MessageCache.defaultCapacity }
+        /// 256: a node of the tests and the demo has a handful of clients.
+        package static let defaultMaximumConnectionCount = 256
     }
 
     /// nwaku's limit (WAKU_REST.md §0).
     static let maximumBodyByteCount = 16 << 20
-    /// A quarter of the file descriptors that a process commonly gets; further connections wait to be accepted.
-    static let maximumConnectionCount = 256
     /// For a peer that sends nothing, or does not read its answer's end.
     static let idleTimeout = TimeAmount.seconds(60)
 
@@ -97,7 +101,7 @@ package struct RelayServer: Service {
             server: .http1(configuration: .init(idleTimeout: idleTimeout)),
             configuration: ApplicationConfiguration(
                 address: .hostname(configuration.host, port: configuration.port),
-                availableConnectionsDelegate: MaximumAvailableConnections(maximumConnectionCount)),
+                availableConnectionsDelegate: MaximumAvailableConnections(configuration.maximumConnectionCount)),
             onServerRunning: { channel in
                 guard let address = channel.localAddress, let host = address.ipAddress, let port = address.port else { return }
                 await onListening(host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)")

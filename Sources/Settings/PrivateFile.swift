@@ -50,11 +50,11 @@ package struct PrivateFile: Sendable {
         return bytes
     }
 
-    /// Writes it whole or not at all, in a folder that is there; it survives a power cut then.
+    /// Writes the whole file or none of it, in an existing folder. A file that was written survives a power cut.
     ///
-    /// - Parameter replaces: whether a file of that name goes; otherwise it stays, and nothing is written.
+    /// - Parameter replaces: Whether to replace an existing file; otherwise it stays, and nothing is written.
     package func write(_ bytes: [UInt8], replaces: Bool) throws(PrivateFileError) {
-        let temporary = "\(path).\(getpid()).new"
+        let temporary = TemporaryName.next(beside: path)
         let descriptor = unsafe open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw .init("it cannot be made: \(Self.systemError())") }
         defer { unsafe unlink(temporary) }

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Daemon
 import Foundation
+import Settings
 
 struct ServeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -34,12 +35,13 @@ struct CheckConfigCommand: AsyncParsableCommand {
         try await exitingWithStatus {
             let settings = try options.settings()
             print(settings.effectiveYAML)
+            print(settings.openFileSummary)
             for recommendation in settings.recommendations {
-                FileHandle.standardError.write(Data("recommended: \(recommendation)\n".utf8))
+                StandardError.print("recommended: \(recommendation)")
             }
             guard probe else { return }
             let result = await Probe(settings)
-            FileHandle.standardError.write(Data(result.lines.map { $0 + "\n" }.joined().utf8))
+            result.lines.forEach(StandardError.print)
             try result.check()
         }
     }

@@ -120,7 +120,7 @@ struct StartTests {
         let server = try await ServerProcess.start(in: TemporaryFolder())
         #expect(await server.terminate() == 0)
         let line = try #require(server.log.all.first { $0.contains("starting") })
-        let pattern = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z notice \[Daemon\] starting commit=\S+ pubsubTopics=\/waku\/2\/rs\/16\/32 .*/
+        let pattern = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z notice \[Daemon\] starting commit=\S+ openFiles=\d+ pubsubTopics=\/waku\/2\/rs\/16\/32 .*/
         #expect(line.wholeMatch(of: pattern) != nil, "\(line)")
         // A value with blanks is seen to be one.
         #expect(line.contains(#" settings="flag admin.listen, "#), "\(line)")
@@ -168,5 +168,18 @@ struct StartTests {
         let exitCode = await server.exitCode
         await server.standardError.waitForEnd()
         return (exitCode, server.standardError.all.joined(separator: "\n"))
+    }
+
+    /// As in a container, where each start of the service has process id 1.
+    @Test func `files that a killed process left behind do not keep a server from starting`() async throws {
+        let folder = try TemporaryFolder()
+        let leftover = folder.path("push.sqlite.admin-token.0123456789abcdef.new")
+        // The shell becomes the server: `$$` is the id that the server will have.
+        let server = try await ServerProcess(
+            ServerProcess.launch(
+                in: folder,
+                shell: "cd '\(folder.path("."))'; touch push.sqlite.admin-token.$$.new pushserver.json.$$.new '\(leftover)'"))
+        #expect(!FileManager.default.fileExists(atPath: leftover))
+        #expect(await server.terminate() == 0)
     }
 }

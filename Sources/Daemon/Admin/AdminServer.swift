@@ -33,7 +33,7 @@ struct AdminServer: Service {
 
     /// Scrapers and health checks are few: so many connections are nobody's intention. Far more than a scraper that leaks some would
     /// open within ``idleTimeout``, for what finds no room is a health check that fails.
-    private static let maximumConnectionCount = 1_024
+    static let maximumConnectionCount = 1_024
     /// A connection on which nothing has come for so long is closed, and leaves its room to others.
     private static let idleTimeout = TimeAmount.seconds(30)
     /// An entry of gorush's log is some hundred bytes.
@@ -41,13 +41,18 @@ struct AdminServer: Service {
     private static let feedbackSecretHeader = HTTPField.Name("X-Feedback-Secret") ?? .authorization
 
     private let address: ListenAddress
+    private let maximumConnectionCount: Int
     private let content: Content
     private let feedbackSecret: FeedbackSecret
     private let logger: Logger
     private let onListening: @Sendable (ListenAddress) async -> Void
 
-    init(address: ListenAddress, content: Content, logger: Logger, onListening: @escaping @Sendable (ListenAddress) async -> Void) {
+    init(
+        address: ListenAddress, maximumConnectionCount: Int, content: Content, logger: Logger,
+        onListening: @escaping @Sendable (ListenAddress) async -> Void
+    ) {
         self.address = address
+        self.maximumConnectionCount = maximumConnectionCount
         self.content = content
         feedbackSecret = FeedbackSecret(content.feedbackSecret, logger: logger)
         self.logger = logger
@@ -61,7 +66,7 @@ struct AdminServer: Service {
             server: .http1(configuration: .init(idleTimeout: Self.idleTimeout)),
             configuration: ApplicationConfiguration(
                 address: .hostname(host, port: address.port),
-                availableConnectionsDelegate: MaximumAvailableConnections(Self.maximumConnectionCount)),
+                availableConnectionsDelegate: MaximumAvailableConnections(maximumConnectionCount)),
             onServerRunning: { channel in
                 await onListening(ListenAddress(host: host, port: channel.localAddress?.port ?? address.port))
             },

@@ -25,7 +25,11 @@ struct GatewayParts {
 
 extension GatewaySettings {
     /// The listener with all that is configured behind it.
-    func server(_ parts: GatewayParts, onListening: @escaping @Sendable (String) async -> Void) -> GatewayServer {
+    ///
+    /// - Parameter maximumConnectionCount: The maximum number of connections that the listener accepts.
+    func server(
+        _ parts: GatewayParts, maximumConnectionCount: Int, onListening: @escaping @Sendable (String) async -> Void
+    ) -> GatewayServer {
         let outbox = GatewayDelivery(store: parts.store, delivery: parts.delivery, clock: parts.clock, wallClock: parts.wallClock)
         var gateways: [any Gateway] = []
         if var nextcloudProxy {
@@ -48,7 +52,9 @@ extension GatewaySettings {
             gateways.append(SoftphoneGateway(apps: softphoneApps, outbox: outbox, logger: parts.logger))
         }
         return GatewayServer(
-            configuration: .init(host: listen.host, port: listen.port, clientAddress: ClientAddress(trustedProxies: trustedProxies)),
+            configuration: .init(
+                host: listen.host, port: listen.port, clientAddress: ClientAddress(trustedProxies: trustedProxies),
+                maximumConnectionCount: maximumConnectionCount),
             gateways: gateways, clock: parts.clock, logger: parts.logger, onListening: onListening)
     }
 }

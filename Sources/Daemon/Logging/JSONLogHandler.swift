@@ -1,15 +1,17 @@
 import Foundation
 import Logging
 
-/// One JSON object a line on standard error: `time`, `level`, `label`, `module`, `message`, and the metadata under its own keys.
+/// Writes each event as a line with one JSON object: `time`, `level`, `label`, `module`, `message`, and the metadata under its own keys.
 struct JSONLogHandler: LogHandler {
     let label: String
+    let output: LogOutput
     var logLevel: Logger.Level = .info
     var metadata: Logger.Metadata = [:]
     var metadataProvider: Logger.MetadataProvider?
 
-    init(label: String) {
+    init(label: String, output: LogOutput) {
         self.label = label
+        self.output = output
     }
 
     subscript(metadataKey key: String) -> Logger.Metadata.Value? {
@@ -18,20 +20,22 @@ struct JSONLogHandler: LogHandler {
     }
 
     func log(event: LogEvent) {
-        var line: [String: String] = [:]
-        for (key, value) in metadata { line[key] = "\(value)" }
-        for (key, value) in metadataProvider?.get() ?? [:] { line[key] = "\(value)" }
-        for (key, value) in event.metadata ?? [:] { line[key] = "\(value)" }
-        line["time"] = Date.now.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
-        line["level"] = event.level.rawValue
-        line["label"] = label
-        line["module"] = event.source
-        line["message"] = event.message.description
+        let metadata = metadata.merging(metadataProvider?.get() ?? [:]) { $1 }.merging(event.metadata ?? [:]) { $1 }
+        output.write(line(event.level, event.message, metadata, source: event.source)) { count in
+            line(.warning, LogLoss.message, LogLoss.metadata(count), source: LogLoss.source)
+        }
+    }
+
+    private func line(_ level: Logger.Level, _ message: Logger.Message, _ metadata: Logger.Metadata, source: String) -> [UInt8] {
+        var fields = metadata.mapValues { "\($0)" }
+        fields["time"] = Date.now.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
+        fields["level"] = level.rawValue
+        fields["label"] = label
+        fields["module"] = source
+        fields["message"] = message.description
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        guard var bytes = try? encoder.encode(line) else { return }
-        bytes.append(UInt8(ascii: "\n"))
-        // One write a line: lines of several threads do not mix.
-        FileHandle.standardError.write(bytes)
+        // Strings as keys and values can always be encoded.
+        return (try? encoder.encode(fields)).map { [UInt8]($0) } ?? []
     }
 }

@@ -1,20 +1,31 @@
+import Glibc
 package import Logging
 
-/// Binds swift-log to standard error: data goes to standard output, the rest here.
+/// Binds swift-log to standard error; data goes to standard output.
 package enum LoggingSetup {
     /// To be called once, at the start of a program.
     ///
-    /// - Returns: the logger for the parts of the program.
+    /// - Returns: The logger for the parts of the program.
     package static func bootstrap(level: Logger.Level = .info, format: Settings.LogFormat = .text) -> Logger {
+        // A reader of the log that exits must not end the server.
+        signal(SIGPIPE, SIG_IGN)
         LoggingSystem.bootstrap { label in
             var handler: any LogHandler =
                 switch format {
-                case .text: TextLogHandler()
-                case .json: JSONLogHandler(label: label)
+                case .text: TextLogHandler(output: .standardError)
+                case .json: JSONLogHandler(label: label, output: .standardError)
                 }
             handler.logLevel = level
             return handler
         }
         return Logger(label: "pushserver")
     }
+}
+
+/// The report of log lines that could not be written.
+enum LogLoss {
+    static let message: Logger.Message = "log lines could not be written"
+    static let source = "Daemon"
+
+    static func metadata(_ count: Int) -> Logger.Metadata { ["count": "\(count)"] }
 }

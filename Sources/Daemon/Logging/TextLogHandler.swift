@@ -1,12 +1,16 @@
 import Foundation
 import Logging
 
-/// A line for people on standard error: time, level, module, message, and then the fields, by name: what happened is found at one place,
-/// whatever else is said of it.
+/// Writes each event as a line for people: time, level, module, message, and then the metadata in the order of its keys.
 struct TextLogHandler: LogHandler {
+    let output: LogOutput
     var logLevel: Logger.Level = .info
     var metadata: Logger.Metadata = [:]
     var metadataProvider: Logger.MetadataProvider?
+
+    init(output: LogOutput) {
+        self.output = output
+    }
 
     subscript(metadataKey key: String) -> Logger.Metadata.Value? {
         get { metadata[key] }
@@ -14,14 +18,19 @@ struct TextLogHandler: LogHandler {
     }
 
     func log(event: LogEvent) {
-        let all = metadata.merging(metadataProvider?.get() ?? [:]) { $1 }.merging(event.metadata ?? [:]) { $1 }
-        let fields = all.sorted { $0.key < $1.key }.map { " \($0.key)=\(Self.quoted("\($0.value)"))" }.joined()
-        let time = Date.now.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
-        // One write a line: lines of several threads do not mix.
-        FileHandle.standardError.write(Data("\(time) \(event.level) [\(event.source)] \(event.message)\(fields)\n".utf8))
+        let metadata = metadata.merging(metadataProvider?.get() ?? [:]) { $1 }.merging(event.metadata ?? [:]) { $1 }
+        output.write(Self.line(event.level, event.message, metadata, source: event.source)) { count in
+            Self.line(.warning, LogLoss.message, LogLoss.metadata(count), source: LogLoss.source)
+        }
     }
 
-    /// Quoted where it would not be seen where a value ends.
+    private static func line(_ level: Logger.Level, _ message: Logger.Message, _ metadata: Logger.Metadata, source: String) -> [UInt8] {
+        let fields = metadata.sorted { $0.key < $1.key }.map { " \($0.key)=\(quoted("\($0.value)"))" }.joined()
+        let time = Date.now.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
+        return Array("\(time) \(level) [\(source)] \(message)\(fields)".utf8)
+    }
+
+    /// Quotes a value whose end could not be seen otherwise.
     private static func quoted(_ value: String) -> String {
         let isPlain = !value.isEmpty && value.unicodeScalars.allSatisfy { $0.value > 0x20 && $0 != "\"" && $0 != "=" }
         guard !isPlain else { return value }

@@ -31,7 +31,7 @@ final class ProcessLifetime: Sendable {
         self.logger = logger
         let isCaught = DispatchGroup()
         signals.withLock { signals in
-            signals = [SIGTERM, SIGINT, SIGHUP].map { number in
+            signals = [SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2].map { number in
                 let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
                 isCaught.enter()
                 source.setRegistrationHandler { isCaught.leave() }
@@ -75,6 +75,9 @@ final class ProcessLifetime: Sendable {
     private func handle(_ signal: Int32) {
         if signal == SIGHUP {
             log(.notice, "SIGHUP: nothing is reloaded; changed settings hold after a restart")
+        } else if signal == SIGUSR1 || signal == SIGUSR2 {
+            // Their default action would end the process.
+            log(.notice, "signal ignored", ["signal": "\(signal == SIGUSR1 ? "SIGUSR1" : "SIGUSR2")"])
         } else if isEnding.exchange(true, ordering: .relaxed) {
             Self.endAtOnce(by: signal)
         } else {

@@ -1,5 +1,6 @@
 import ArgumentParser
 import PushClient
+import Settings
 import StatusCrypto
 
 struct Push: AsyncParsableCommand {

@@ -1,5 +1,6 @@
 import ArgumentParser
 import PushClient
+import Settings
 
 struct Query: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

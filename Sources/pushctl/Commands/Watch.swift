@@ -2,6 +2,7 @@ import ArgumentParser
 import Envelope
 import Foundation
 import PushClient
+import Settings
 import StatusCrypto
 import Wire
 

@@ -30,10 +30,3 @@ extension String {
         String(String.UnicodeScalarView(unicodeScalars.map { $0.properties.generalCategory == .control ? "\u{FFFD}" : $0 }))
     }
 }
-
-/// For everything that is not the result.
-enum StandardError {
-    static func print(_ line: String) {
-        FileHandle.standardError.write(Data((line + "\n").utf8))
-    }
-}

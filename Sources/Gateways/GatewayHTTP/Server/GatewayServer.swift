@@ -14,18 +14,25 @@ package struct GatewayServer: Service {
         /// 0: any free port.
         package var port: Int
         package var clientAddress: ClientAddress
+        /// The maximum number of connections. Further ones wait to be accepted.
+        package var maximumConnectionCount: Int
 
-        package init(host: String, port: Int, clientAddress: ClientAddress = ClientAddress()) {
+        /// 20,000: silent connections, of some kilobytes each, leave room for those that send a request.
+        package static let defaultMaximumConnectionCount = 20_000
+
+        package init(
+            host: String, port: Int, clientAddress: ClientAddress = ClientAddress(),
+            maximumConnectionCount: Int = Self.defaultMaximumConnectionCount
+        ) {
             self.host = host
             self.port = port
             self.clientAddress = clientAddress
+            self.maximumConnectionCount = maximumConnectionCount
         }
     }
 
     /// Connections that say nothing are closed after it. Phones and servers send their request at once.
     private static let idleTimeout = TimeAmount.seconds(30)
-    /// So many silent ones leave room for those who speak: some kilobytes each.
-    private static let maximumConnectionCount = 20_000
     /// From the first byte of a body to its last.
     private static let maximumBodyDuration = Duration.seconds(60)
 
@@ -62,7 +69,7 @@ package struct GatewayServer: Service {
             server: .http1(configuration: .init(idleTimeout: Self.idleTimeout)),
             configuration: ApplicationConfiguration(
                 address: .hostname(configuration.host, port: configuration.port),
-                availableConnectionsDelegate: MaximumAvailableConnections(Self.maximumConnectionCount)),
+                availableConnectionsDelegate: MaximumAvailableConnections(configuration.maximumConnectionCount)),
             onServerRunning: { channel in
                 guard let address = channel.localAddress, let host = address.ipAddress, let port = address.port else { return }
                 await onListening(host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)")
