@@ -2,8 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Seeded worlds, each with everything that can go wrong. `SIMULATION_SEEDS=5000` runs so many, `Scripts/test` 500; `SIMULATION_STEPS` has
-/// so much happen in each; `SIMULATION_SEED=17` replays one, and prints what happened in it.
+/// Seeded worlds, each with everything that can go wrong. `Scripts/test` runs 60 of them, `Scripts/test --long` 500, `SIMULATION_SEEDS=5000`
+/// that many. `SIMULATION_STEPS` sets the number of steps in each; `SIMULATION_SEED=17` replays one world and prints its steps.
 @Suite(.fewAtATime, .timeLimit(.minutes(600)))
 struct SimulationTests {
     private static let environment = ProcessInfo.processInfo.environment
