@@ -17,7 +17,7 @@ package struct ServerPaths: Sendable {
     /// Those of a server with these settings: for tools beside it, which judge no other setting.
     package init(_ source: SettingsSource, environment: [String: String]) {
         self.init(environment: environment)
-        if let found = source.find(Self.keyFileSetting) { keyFile = found.value.text }
-        if let found = source.find(Self.databaseSetting) { database = found.value.text }
+        if let found = source.find(Self.keyFileSetting) { keyFile = found.path }
+        if let found = source.find(Self.databaseSetting) { database = found.path }
     }
 }

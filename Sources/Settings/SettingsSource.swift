@@ -22,6 +22,11 @@ package struct SettingsSource: Sendable {
         package var name: String
         /// Where it stands in the file.
         package var line: String?
+        /// The folder that a relative path in the value starts from: that of the file for a value in the file, else the working directory.
+        fileprivate var folder: String
+
+        /// The value as an absolute path.
+        package var path: String { SettingsSource.absolute(value.text, from: folder) }
     }
 
     package static let environmentPrefix = "PUSHSERVER_"
@@ -39,6 +44,7 @@ package struct SettingsSource: Sendable {
     private var emptyKeys: [String: Int] = [:]
     private let hasFile: Bool
     private let fileName: String
+    private let fileFolder: String
     private let environment: [String: String]
     private let flags: [String: String]
 
@@ -66,6 +72,7 @@ package struct SettingsSource: Sendable {
     package init(yaml: String?, fileName: String = "the configuration file", environment: [String: String], flags: [String: String]) {
         hasFile = yaml != nil
         self.fileName = fileName
+        fileFolder = Self.folder(of: fileName)
         self.environment = environment.filter { name, value in
             name.hasPrefix(Self.environmentPrefix) && name != Self.configurationFileVariable && !Self.isOfKubernetes(name, value)
         }
@@ -93,10 +100,22 @@ package struct SettingsSource: Sendable {
     }
 
     package func find(_ key: String) -> Found? {
-        if let text = flags[key] { return Found(value: .scalar(text), name: "flag \(key)") }
+        if let text = flags[key] { return Found(value: .scalar(text), name: "flag \(key)", folder: Self.workingDirectory) }
         let variable = Self.variable(for: key)
-        if let text = environment[variable] { return Found(value: .scalar(text), name: variable) }
-        return file[key].map { Found(value: $0.value, name: key, line: "\(fileName), line \($0.line)") }
+        if let text = environment[variable] { return Found(value: .scalar(text), name: variable, folder: Self.workingDirectory) }
+        return file[key].map { Found(value: $0.value, name: key, line: "\(fileName), line \($0.line)", folder: fileFolder) }
+    }
+
+    private static func folder(of file: String) -> String {
+        guard let slash = file.lastIndex(of: "/") else { return workingDirectory }
+        return slash == file.startIndex ? "/" : absolute(String(file[..<slash]), from: workingDirectory)
+    }
+
+    private static var workingDirectory: String { FileManager.default.currentDirectoryPath }
+
+    private static func absolute(_ path: String, from folder: String) -> String {
+        if path.isEmpty || path.hasPrefix("/") { return path }
+        return folder.hasSuffix("/") ? folder + path : "\(folder)/\(path)"
     }
 
     /// The names that stand in the file below a section whose keys are the operator's own, like `gorush.routes`.

@@ -69,8 +69,8 @@ package struct Settings: Sendable {
         var reader = SettingsReader(source)
         let paths = ServerPaths(environment: environment)
 
-        identityKeyFile = reader.string(ServerPaths.keyFileSetting, default: paths.keyFile)
-        storagePath = reader.string(ServerPaths.databaseSetting, default: paths.database)
+        identityKeyFile = reader.path(ServerPaths.keyFileSetting, default: paths.keyFile)
+        storagePath = reader.path(ServerPaths.databaseSetting, default: paths.database)
         let maximumStoredByteCount = reader.optionalInteger("storage.maximumBytes", in: (1 << 20)...Int.max)
 
         transportKind = reader.choice("transport.kind", default: .embedded)

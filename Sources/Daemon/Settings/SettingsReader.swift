@@ -64,6 +64,22 @@ struct SettingsReader {
         }
     }
 
+    /// A path, which is absolute afterwards: a relative one in the configuration file starts from the folder of that file, any other from the
+    /// working directory.
+    mutating func path(_ key: String, default fallback: String) -> String {
+        let absolutePath = source.find(key)?.path
+        return value(key, fallback, expected: "a path") {
+            $0.isEmpty ? nil : absolutePath
+        } show: {
+            $0
+        }
+    }
+
+    /// nil when it is not set.
+    mutating func optionalPath(_ key: String) -> String? {
+        optionalText(key) { reader in reader.path(key, default: "") }
+    }
+
     /// nil when it is not set.
     mutating func optionalString(_ key: String) -> String? {
         optionalText(key) { reader in reader.string(key, default: "") }
@@ -121,7 +137,7 @@ struct SettingsReader {
     /// - Returns: nil when there is none, or it cannot be used.
     private mutating func privateLines(insteadOf key: String) -> [String]? {
         let fileKey = key + "File"
-        guard let path = optionalString(fileKey) else { return nil }
+        guard let path = optionalPath(fileKey) else { return nil }
         if isSet(key) { note("\(fileKey): of no use beside \(key); leave one of the two out") }
         do {
             if let bytes = try PrivateFile(path: path).read() {
@@ -147,7 +163,7 @@ struct SettingsReader {
 
     /// The path of a file that is there and can be read; nil when none is set.
     mutating func existingFile(_ key: String) -> String? {
-        let path = optionalString(key)
+        let path = optionalPath(key)
         if let path, !FileManager.default.isReadableFile(atPath: path) { note("\(key): \(path) is not there, or cannot be read") }
         return path
     }
