@@ -187,7 +187,8 @@ struct Composition {
         }
         let content = AdminServer.Content(
             healthIssues: healthIssues, warnings: warnings, metrics: metrics, identityJSON: basis.identity.json,
-            feedback: feedback, feedbackSecret: settings.feedbackSecret, restoreDeadTokens: restoreDeadTokens,
+            feedback: feedback, feedbackSecret: settings.feedbackSecret,
+            progress: { try await store.progress(ofPush: $0) }, restoreDeadTokens: restoreDeadTokens,
             token: basis.files.adminToken, allowedHosts: settings.adminAllowedHosts)
         let server = AdminServer(
             address: settings.adminListen, maximumConnectionCount: basis.connections.admin, content: content, logger: basis.logger,

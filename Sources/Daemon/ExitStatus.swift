@@ -10,8 +10,8 @@ package enum ExitStatus {
 
     package static func code(for error: any Error) -> Int32 {
         switch error {
-        case is SettingsError, is KeyFileError, is InstanceLockError, is DatabaseError, is AdminTokenError, is ReadyFileError,
-            is ListenError:
+        case is SettingsError, is KeyFileError, is MissingKeyError, is InstanceLockError, is DatabaseError, is AdminTokenError,
+            is ReadyFileError, is ListenError:
             configuration
         case is ProbeError: unavailable
         case let error as StoreError: error.isConfigurationFault ? configuration : failed

@@ -1,6 +1,7 @@
 import Foundation
 import Settings
 import StatusCrypto
+import Store
 
 /// The JSON that leaves through commands, files and endpoints.
 extension Encodable {
@@ -20,6 +21,29 @@ struct ReadinessBody: Encodable {
     var warnings: [String]
 }
 
+/// Body of `GET /pushes/KEY`.
+struct PushProgressBody: Encodable {
+    /// `waiting` while the push is open, else its outcome.
+    var state: String
+    var attempts: Int
+    var reason: String?
+
+    init(_ progress: PushProgress) {
+        attempts = progress.attemptCount
+        reason = progress.reason
+        state =
+            switch progress.outcome {
+            case nil: "waiting"
+            case .sent: "sent"
+            case .expired: "expired"
+            case .deadToken: "deadToken"
+            case .refused: "refused"
+            case .discarded: "discarded"
+            case .withdrawn: "withdrawn"
+            }
+    }
+}
+
 /// Contents of `--ready-file` (INTERFACE.md, "Files"); the relay command writes its addresses only.
 struct ReadyFileBody: Encodable {
     var admin: String?
@@ -37,11 +61,14 @@ package struct IdentityBody: Sendable {
 
     /// Describes the key of a server with these settings.
     ///
-    /// - Parameter creates: whether a key is made where there is none.
-    /// - Throws: `NoIdentityError` or `KeyFileError`.
-    package init(_ settings: Settings, creates: Bool) throws {
+    /// - Parameter creates: Whether to create the key if neither it nor the server's database exists.
+    /// - Throws: `NoIdentityError`, `KeyFileError`, `MissingKeyError` or `DatabaseError`.
+    package init(_ settings: Settings, creates: Bool) async throws {
         let file = KeyFile(path: settings.identityKeyFile)
-        guard let key = try creates ? file.loadOrCreate() : file.load() else { throw NoIdentityError(keyFile: file.path) }
+        let key = try await DatabaseError.explaining(settings) {
+            try creates ? ServerIdentity.loadOrCreate(settings, logger: nil) : file.load()
+        }
+        guard let key else { throw NoIdentityError(keyFile: file.path) }
         self.init(key.publicKey, keyFile: file.path)
     }
 
@@ -57,14 +84,15 @@ package struct IdentityBody: Sendable {
     }
 }
 
-/// There is no key, and none is made in passing: every client would register with an address that nobody serves.
+/// The key file does not exist, and `pushserver identity` does not create it in passing: clients would register with an address that no
+/// server has.
 package struct NoIdentityError: Error, CustomStringConvertible {
     let keyFile: String
 
     package var description: String {
         """
-        there is no key file \(keyFile). The server makes its own at its first start; that of a service is found with its --config, by a \
-        user who may read it. --create makes one here
+        there is no key file \(keyFile). The server creates it at its first start. Name the configuration of a service with --config, as a \
+        user who may read its files. --create makes one here
         """
     }
 }

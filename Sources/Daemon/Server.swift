@@ -6,7 +6,7 @@ import Settings
 package enum Server {
     /// Runs until SIGTERM or SIGINT, then drains. To be called once in a process: it binds the metrics and the signals.
     ///
-    /// - Throws: `ReadyFileError`, `InstanceLockError`, `KeyFileError`, `DatabaseError` and `AdminTokenError` before anything started;
+    /// - Throws: `ReadyFileError`, `InstanceLockError`, `KeyFileError`, `MissingKeyError`, `DatabaseError` and `AdminTokenError` before anything started;
     ///   `ListenError`, or whatever else a service failed with, later.
     package static func run(_ settings: Settings, readyFile: String?, logger: Logger) async throws {
         let openFileLimit = OpenFileLimit.raise()

@@ -22,17 +22,15 @@ struct ServerFiles: Sendable {
     ///
     /// - Throws: `InstanceLockError`, `KeyFileError`, `DatabaseError` or `AdminTokenError` before the body; what the body throws.
     static func withOpen(_ settings: Settings, logger: Logger, _ body: (ServerFiles) async throws -> Void) async throws {
-        do {
+        try await DatabaseError.explaining(settings) {
             try await withLockedFiles(settings, logger: logger, body)
-        } catch let error as StoreError where error.isConfigurationFault {
-            throw DatabaseError(error, settings)
         }
     }
 
     private static func withLockedFiles(_ settings: Settings, logger: Logger, _ body: (ServerFiles) async throws -> Void) async throws {
         let lock = try InstanceLock(database: settings.storagePath)
         defer { withExtendedLifetime(lock) {} }
-        let identity = try KeyFile(path: settings.identityKeyFile).loadOrCreate()
+        let identity = try ServerIdentity.loadOrCreate(settings, logger: logger)
         let maximumQueueCount = settings.delivery?.maximumQueuedPushCount ?? PushProtocol.Limits.maximumQueuedPushCount
         try await SQLiteStore.withOpen(
             path: settings.storagePath, identity: identity.publicKey.compressed, maximumQueueCount: maximumQueueCount, logger: logger
@@ -49,12 +47,21 @@ struct ServerFiles: Sendable {
 struct DatabaseError: Error, CustomStringConvertible {
     let description: String
 
+    /// Runs the body, and explains what only an operator can change about the database.
+    static func explaining<Result>(_ settings: Settings, _ body: () async throws -> Result) async throws -> Result {
+        do {
+            return try await body()
+        } catch let error as StoreError where error.isConfigurationFault {
+            throw DatabaseError(error, settings)
+        }
+    }
+
     init(_ error: StoreError, _ settings: Settings) {
         let reason =
             switch error {
             case .notADatabase: "\(error). Move it away, or name another path with storage.path"
             case .otherIdentity:
-                "it belongs to another identity than the one in \(settings.identityKeyFile), and a database serves one identity for ever. "
+                "it belongs to another identity than the one in \(settings.identityKeyFile), and a database never changes its identity. "
                     + "Name its own key file with identity.keyFile, or another database with storage.path"
             case .unknownSchema: "\(error). Start the version that wrote it, or bring back a backup of this one's time"
             case .inaccessible(let errno): unsafe "the file or its folder is not accessible: \(String(cString: strerror(errno)))"

@@ -47,7 +47,7 @@ package final class SQLiteStore: PushStore {
                     try database.execute(sql: Self.writerSettings)
                     try Self.emptyLog(database)
                 }
-                try schema.migrator.migrate(pool)
+                try Self.migrate(pool, schema.migrator, path: path, logger: logger)
             }
             checkpointer = try readOnly ? nil : Checkpointer(path: path, busyMode: configuration.busyMode, logger: logger)
             // By the writer: it alone deletes the log when it is the last to be closed.
@@ -72,24 +72,23 @@ package final class SQLiteStore: PushStore {
         try self.init(path: path, identity: try Self.owner(ofDatabaseAt: path), logger: logger)
     }
 
-    private static func owner(ofDatabaseAt path: String) throws(StoreError) -> FixedBytes<33> {
-        try DatabaseFile.find(path: path)
-        do {
-            var configuration = Configuration()
-            configuration.readonly = true
-            return try DatabaseQueue(path: path, configuration: configuration).read { database in
-                guard try database.first("PRAGMA application_id", read: { try $0.next(Int64.self) }) == Schema.applicationID else {
-                    throw StoreError.notADatabase
-                }
-                guard
-                    let owner = try database.first(
-                        "SELECT public_key FROM identity", read: { try $0.next(FixedBytes<33>.self) })
-                else { throw StoreError.notSetUp }
-                return owner
-            }
-        } catch {
-            throw StoreError(error)
+    private static func migrate(_ pool: DatabasePool, _ migrator: DatabaseMigrator, path: String, logger: Logger) throws {
+        let applied = try pool.writeWithoutTransaction { try migrator.appliedMigrations($0) }
+        let pending = migrator.migrations.filter { !applied.contains($0) }
+        guard !pending.isEmpty else { return }
+        let metadata: Logger.Metadata = ["database": "\(path)", "migrations": "\(pending.joined(separator: ", "))"]
+        if !applied.isEmpty { logger.notice("migrating the database", metadata: metadata) }
+        try migrator.migrate(pool)
+        if applied.isEmpty {
+            logger.notice("created the database", metadata: ["database": "\(path)"])
+        } else {
+            logger.notice("migrated the database", metadata: metadata)
         }
+    }
+
+    private static func owner(ofDatabaseAt path: String) throws(StoreError) -> FixedBytes<33> {
+        guard let owner = try identity(ofDatabaseAt: path) else { throw .notSetUp }
+        return owner
     }
 
     /// What a killed process wrote last, and GRDB just now to make a log at all, need not be on the disk yet. A sync that fails later would

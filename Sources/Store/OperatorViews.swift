@@ -5,6 +5,9 @@ package import Wire
 
 /// What an operator looks at and puts right; no secrets.
 package protocol OperatorViews: Sendable {
+    /// Returns how far the push with this deduplication key has got, or nil if the store has none: it was never accepted, or pruned.
+    func progress(ofPush deduplicationKey: Digest32) async throws -> PushProgress?
+
     /// Reads what ``Audit`` needs. Steps through all messages and pushes: for a tool, not for daily work.
     func auditFacts() async throws -> AuditFacts
 

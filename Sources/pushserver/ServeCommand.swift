@@ -51,11 +51,14 @@ struct IdentityCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "identity",
         abstract: "Print the server's public key, which is its address, as JSON.",
-        discussion: "Without a key file it exits with 1 and says where it looked; the server makes the file at its first start.")
+        discussion: """
+            Without a key file it exits with 1 and prints the path. `pushserver serve` creates the file at its first start, and prints path and \
+            public key in its log.
+            """)
 
     @OptionGroup var options: ConfigurationOptions
 
-    @Flag(help: "Make the key file if there is none.")
+    @Flag(help: "Create the key file if neither it nor the database exists.")
     var create = false
 
     @Flag(help: "Print the public key alone.")
@@ -63,7 +66,7 @@ struct IdentityCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await exitingWithStatus {
-            let identity = try IdentityBody(options.settings(), creates: create)
+            let identity = try await IdentityBody(options.settings(), creates: create)
             print(plain ? identity.publicKey : identity.json)
         }
     }

@@ -9,7 +9,8 @@ struct CommandTests {
         let folder = try TemporaryFolder()
         let path = folder.path("sub/identity.key")
         func identity(_ flags: String...) async throws -> ChildProcess.Ended {
-            try await ChildProcess.run("pushserver", ["identity", "--set", "identity.keyFile=\(path)"] + flags)
+            let settings = ["--set", "identity.keyFile=\(path)", "--set", "storage.path=\(folder.path("push.sqlite"))"]
+            return try await ChildProcess.run("pushserver", ["identity"] + settings + flags)
         }
         for flags in [[], ["--plain"]] {
             let nobody = try await ChildProcess.run("pushserver", ["identity", "--set", "identity.keyFile=\(path)"] + flags)
@@ -35,10 +36,31 @@ struct CommandTests {
     @Test func `a key file may be a letter in the working directory`() async throws {
         let folder = try TemporaryFolder()
         let program = ChildProcess.path(of: "pushserver")
-        let script = "cd '\(folder.path("."))' && exec '\(program)' identity --create --set identity.keyFile=k"
+        let script = "cd '\(folder.path("."))' && exec '\(program)' identity --create --set identity.keyFile=k --set storage.path=s"
         let result = try await ChildProcess.run("/bin/sh", ["-c", script])
         #expect(result.exitCode == 0, "\(result.error)")
         #expect(FileManager.default.fileExists(atPath: folder.path("k")))
+    }
+
+    @Test func `relative paths start from the configuration file's folder, in the environment and in flags from the working directory`()
+        async throws
+    {
+        let folder = try TemporaryFolder()
+        for name in ["etc", "work"] {
+            try FileManager.default.createDirectory(atPath: folder.path(name), withIntermediateDirectories: false)
+        }
+        try folder.write("identity: { keyFile: keys/identity.key }\nstorage: { path: ../push.sqlite }\n", to: "etc/pushserver.yaml")
+        let program = ChildProcess.path(of: "pushserver")
+        func configuration(_ environment: String, _ flags: String) async throws -> String {
+            let command = "exec env \(environment) '\(program)' check-config --config ../etc/pushserver.yaml \(flags)"
+            return try await ChildProcess.run("/bin/sh", ["-c", "cd '\(folder.path("work"))' && \(command)"]).output
+        }
+        let file = try await configuration("", "")
+        #expect(file.contains("keyFile: \(folder.path("work"))/../etc/keys/identity.key"), "\(file)")
+        #expect(file.contains("path: \(folder.path("work"))/../etc/../push.sqlite"), "\(file)")
+        let other = try await configuration("PUSHSERVER_STORAGE_PATH=push.sqlite", "--set identity.keyFile=identity.key")
+        #expect(other.contains("keyFile: \(folder.path("work"))/identity.key"), "\(other)")
+        #expect(other.contains("path: \(folder.path("work"))/push.sqlite"), "\(other)")
     }
 
     @Test(arguments: ["pushserver", "pushctl", "pushbench"]) func `each program tells its version, commit and Swift`(program: String)
@@ -102,7 +124,7 @@ struct CommandTests {
     @Test(arguments: ["null", "NULL", "~", "-", "...", "a\nb", "tab\t", "\"\\", "a: b # c", "\u{85}\u{2028}\u{FEFF}"])
     func `whatever a text is, what is printed of it reads back to the same`(text: String) async throws {
         let folder = try TemporaryFolder()
-        let first = try await ChildProcess.run("pushserver", ["check-config", "--set", "storage.path=\(text)"])
+        let first = try await ChildProcess.run("pushserver", ["check-config", "--set", "gorush.texts.message=\(text)"])
         try folder.write(first.output, to: "shown.yaml")
         let again = try await ChildProcess.run("pushserver", ["check-config", "--config", folder.path("shown.yaml")])
         #expect(again.exitCode == 0 && again.output == first.output, "\(again.error)")
@@ -133,6 +155,7 @@ struct CommandTests {
         let folder = try TemporaryFolder()
         let server = try await ServerProcess.start(in: folder)
         #expect(await server.terminate() == 0)
+        try folder.write(String(repeating: "7", count: 64), to: "other.key")
         let result = try await ChildProcess.run(
             "pushserver",
             [

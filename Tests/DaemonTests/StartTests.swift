@@ -75,6 +75,7 @@ struct StartTests {
         case .otherIdentity:
             #expect(await (try ServerProcess.start(in: folder)).terminate() == 0)
             try FileManager.default.removeItem(atPath: folder.path("identity.key"))
+            try folder.write(String(repeating: "7", count: 64), to: "identity.key")
             advice = "belongs to another identity than the one in \(folder.path("identity.key"))"
         case .otherProgram:
             try await DatabaseQueue(path: path).write { try $0.execute(sql: "CREATE TABLE theirs (id)") }
@@ -91,6 +92,56 @@ struct StartTests {
         let result = try await serve(in: folder, "storage.path=\(path)")
         #expect(result.exitCode == 78)
         #expect(result.error.contains("pushserver: database \(path): ") && result.error.contains(advice), "\(result.error)")
+    }
+
+    @Test(arguments: ["serve", "identity --create"])
+    func `a key file that was lost or mistyped is never replaced beside the database of its server`(command: String) async throws {
+        let folder = try TemporaryFolder()
+        let first = try await ServerProcess.start(in: folder)
+        #expect(await first.terminate() == 0)
+        let publicKey = first.addresses.publicKey
+        try FileManager.default.moveItem(atPath: folder.path("identity.key"), toPath: folder.path("backup.key"))
+        let settings = ["identity.keyFile=\(folder.path("identity.key"))", "storage.path=\(folder.path("push.sqlite"))"]
+        let words = command.split(separator: " ").map(String.init)
+        let ended = try await ChildProcess.run("pushserver", words + settings.flatMap { ["--set", $0] })
+        #expect(ended.exitCode == 78 && ended.output.isEmpty)
+        let keyFile = "pushserver: key file \(folder.path("identity.key")): the file does not exist"
+        let sentence = "\(keyFile), but the database \(folder.path("push.sqlite")) belongs"
+        #expect(ended.error.contains(sentence) && ended.error.contains(publicKey.dropFirst(4).prefix(64)), "\(ended.error)")
+        #expect(!FileManager.default.fileExists(atPath: folder.path("identity.key")))
+        try FileManager.default.moveItem(atPath: folder.path("backup.key"), toPath: folder.path("identity.key"))
+        let again = try await ServerProcess.start(in: folder)
+        #expect(again.addresses.publicKey == publicKey)
+        #expect(await again.terminate() == 0)
+    }
+
+    @Test func `a new key and a new database are reported with their paths, the second start reports neither`() async throws {
+        let folder = try TemporaryFolder()
+        let first = try await ServerProcess.start(in: folder)
+        #expect(await first.terminate() == 0)
+        let keyLine = try #require(first.log.all.first { $0.contains(" warning [Daemon] created a new identity key") })
+        #expect(keyLine.contains("keyFile=\(folder.path("identity.key")) publicKey=\(first.addresses.publicKey)"))
+        #expect(first.log.all.contains { $0.contains(" notice [SQLiteStore] created the database database=\(folder.path("push.sqlite"))") })
+        let second = try await ServerProcess.start(in: folder)
+        #expect(await second.terminate() == 0)
+        #expect(!second.log.all.contains { $0.contains("created") || $0.contains("the identity key exists") })
+        let other = try await ServerProcess.start(in: folder, settings: ["storage.path": folder.path("mistyped.sqlite")])
+        #expect(await other.terminate() == 0)
+        let warning = " warning [Daemon] the identity key exists, its database does not: starting with an empty database "
+        #expect(other.log.all.contains { $0.contains(warning + "database=\(folder.path("mistyped.sqlite"))") })
+    }
+
+    @Test func `a database of an earlier release is reported to be migrated`() async throws {
+        let folder = try TemporaryFolder()
+        #expect(await (try ServerProcess.start(in: folder)).terminate() == 0)
+        let database = ServerDatabase(path: folder.path("push.sqlite"))
+        try database.execute("DROP INDEX push_by_target; DELETE FROM grdb_migrations WHERE identifier = 'pushes-by-target'")
+        let server = try await ServerProcess.start(in: folder)
+        #expect(await server.terminate() == 0)
+        for text in ["migrating", "migrated"] {
+            let line = " notice [SQLiteStore] \(text) the database database=\(database.path) migrations=pushes-by-target"
+            #expect(server.log.all.contains { $0.hasSuffix(line) })
+        }
     }
 
     @Test(arguments: ["nowhere/ready", "folder"])

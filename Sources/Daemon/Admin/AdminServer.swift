@@ -6,6 +6,8 @@ import HummingbirdCore
 import Logging
 import NIOCore
 import ServiceLifecycle
+import StatusCrypto
+import Store
 
 /// The operator's HTTP face: health, metrics, identity (INTERFACE.md, "Admin HTTP"). On loopback by default.
 struct AdminServer: Service {
@@ -23,6 +25,8 @@ struct AdminServer: Service {
         var feedback: (@Sendable (GorushFailure) async -> Void)?
         /// What gorush has to show; nil: nothing.
         var feedbackSecret: String?
+        /// How far the push with a deduplication key has got; nil if the store has none.
+        var progress: @Sendable (Digest32) async throws -> PushProgress?
         /// Puts registrations back whose device tokens were taken for dead, all or those named; how many are live again.
         var restoreDeadTokens: @Sendable ([Int64]?) async throws -> Int
         /// What tools that change something have to show.
@@ -91,6 +95,15 @@ struct AdminServer: Service {
         }
         router.get("identity") { [content] _, _ in
             Self.respond(.ok, content.identityJSON, type: "application/json")
+        }
+        router.get("pushes/{deduplicationKey}") { [content] _, context in
+            guard let text = context.parameters.get("deduplicationKey"), let key = Hex.decode(text[...]).flatMap({ Digest32($0) }) else {
+                return Self.respond(.badRequest, "expected the 64 hex digits of a deduplication key", type: "text/plain")
+            }
+            guard let progress = try await content.progress(key) else {
+                return Self.respond(.notFound, "no such push", type: "text/plain")
+            }
+            return Self.respond(.ok, try PushProgressBody(progress).json(), type: "application/json")
         }
         if content.feedback != nil {
             router.post("gorush/feedback") { [content, feedbackSecret] request, _ in

@@ -39,17 +39,24 @@ struct Schema {
         return migrator
     }
 
+    /// Whether any program has set the database up. GRDB creates its own table before our first migration commits, so that table does not
+    /// count: a server that was killed in between sets up the database at its next start.
+    static func hasTables(_ database: Database) throws -> Bool {
+        try database.count("SELECT count(*) FROM sqlite_schema WHERE tbl_name <> 'grdb_migrations'") != 0
+    }
+
+    /// Whether this program has set the database up.
+    static func isOurs(_ database: Database) throws -> Bool {
+        try database.first("PRAGMA application_id", read: { try $0.next(Int64.self) }) == applicationID
+    }
+
     /// Refuses a database that is not ours, before anything is written to it.
     func check(_ database: Database) throws {
-        // GRDB's own table is there before our first migration commits: a server killed in between starts anew.
-        let tableCount = try database.count("SELECT count(*) FROM sqlite_schema WHERE tbl_name <> 'grdb_migrations'")
-        guard tableCount != 0 else {
+        guard try Self.hasTables(database) else {
             if database.configuration.readonly { throw StoreError.notSetUp }
             return
         }
-        guard try database.first("PRAGMA application_id", read: { try $0.next(Int64.self) }) == Self.applicationID else {
-            throw StoreError.notADatabase
-        }
+        guard try Self.isOurs(database) else { throw StoreError.notADatabase }
         guard try !migrator.hasBeenSuperseded(database) else { throw StoreError.unknownSchema }
         let owner = try database.first("SELECT public_key FROM identity") { try $0.next(FixedBytes<33>.self) }
         guard owner == identity else { throw StoreError.otherIdentity }

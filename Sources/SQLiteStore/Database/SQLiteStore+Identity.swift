@@ -1,0 +1,28 @@
+import GRDB
+package import StatusCrypto
+package import Store
+
+extension SQLiteStore {
+    /// Reads which identity a database belongs to. Creates and changes nothing.
+    ///
+    /// - Returns: The compressed public key, or nil if the file does not exist or has no tables yet.
+    /// - Throws: `StoreError` when the file cannot be read, or belongs to another program.
+    package static func identity(ofDatabaseAt path: String) throws(StoreError) -> FixedBytes<33>? {
+        do throws(StoreError) {
+            try DatabaseFile.find(path: path)
+        } catch .notSetUp {
+            return nil
+        }
+        do {
+            var configuration = Configuration()
+            configuration.readonly = true
+            return try DatabaseQueue(path: path, configuration: configuration).read { database in
+                guard try Schema.hasTables(database) else { return nil }
+                guard try Schema.isOurs(database) else { throw StoreError.notADatabase }
+                return try database.first("SELECT public_key FROM identity", read: { try $0.next(FixedBytes<33>.self) })
+            }
+        } catch {
+            throw StoreError(error)
+        }
+    }
+}
