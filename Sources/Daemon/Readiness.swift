@@ -2,8 +2,10 @@ import Logging
 import ServiceLifecycle
 import Synchronization
 
-/// Collects the addresses as they are bound, and tells operators and the service manager when the server is ready, when it no longer is,
-/// and when it is again.
+/// Collects the addresses as they are bound, and reports the server's readiness to operators and the service manager.
+///
+/// The start is over for the service manager (`READY=1`) when every address is bound: from then on the server receives and keeps messages,
+/// whatever the node and gorush do. The log line, the ready file and `STATUS=` report readiness, which includes the node and gorush.
 final class Readiness: Service {
     private struct Addresses {
         var admin: String?
@@ -60,26 +62,23 @@ final class Readiness: Service {
 
     private func watch() async throws {
         var state = ReadinessState()
-        var told: String?
+        var reported: [ServiceManager.News] = []
         repeat {
             let healthIssues = await self.healthIssues()
             let body = self.body
-            let news = state.note(healthIssues, isListening: body != nil)
-            switch news {
-            case .ready:
-                // First: who reads the line finds the file.
-                if let body { try readyFile?.write(body) }
-                logger.notice("ready")
+            let change = state.note(healthIssues, isListening: body != nil)
+            // Before the log line, because a reader of the line expects the file.
+            if change == .ready || change == .readyAtLast, let body { try readyFile?.write(body) }
+            switch change {
+            case .ready: logger.notice("ready")
             case .notReady: logger.warning("not ready", metadata: ["reasons": "\(healthIssues.joined(separator: "; "))"])
-            // As loud as the trouble was.
+            // At the level of "not ready", so that a filter shows both.
+            case .readyAtLast: logger.warning("ready")
             case .readyAgain: logger.warning("ready again")
             case nil: break
             }
-            let status = state.status(warnings: warnings())
-            if status != told, let serviceManager {
-                let isTaken = state.hasBeenReady ? serviceManager.tell(.ready, .status(status)) : serviceManager.tell(.status(status))
-                if isTaken { told = status }
-            }
+            let report = (body == nil ? [] : [.ready]) + [ServiceManager.News.status(state.status(warnings: warnings()))]
+            if report != reported, let serviceManager, serviceManager.tell(report) { reported = report }
         } while (try? await clock.sleep(for: state.interval)) != nil
     }
 
@@ -96,48 +95,52 @@ final class Readiness: Service {
     }
 }
 
-/// What is to be said of a server's readiness: a value, told how it is at each look.
+/// The readiness of a server as its operator follows it. Each look at the server yields the change to report, if any.
 struct ReadinessState {
-    enum News: Equatable {
-        /// For the first time.
+    enum Change: Equatable {
+        /// Ready after a normal start.
         case ready
-        /// Or for other reasons than before.
+        /// Not ready, or not ready for other reasons than before.
         case notReady
+        /// Ready for the first time, after ``notReady``.
+        case readyAtLast
         case readyAgain
     }
 
-    /// Looks before an operator hears what is missing: a normal start takes some of them, two seconds are no normal start.
-    private static let patientLookCount = 40
+    /// The number of looks before a start is reported as not ready: 40 looks, two seconds. A normal start takes a few of them.
+    private static let startLookCount = 40
 
-    private(set) var hasBeenReady = false
+    private var hasBeenReady = false
     private var lookCount = 0
     private var healthIssues: [String] = []
-    /// Those that were said last.
-    private var said: [String] = []
+    /// The issues of the last report.
+    private var reported: [String] = []
 
-    /// Until the next look.
-    var interval: Duration { hasBeenReady ? .seconds(1) : .milliseconds(50) }
+    /// The time until the next look: short during a normal start, then a second.
+    var interval: Duration { isStarting ? .milliseconds(50) : .seconds(1) }
 
-    mutating func note(_ healthIssues: [String], isListening: Bool) -> News? {
+    private var isStarting: Bool { !hasBeenReady && lookCount <= Self.startLookCount }
+
+    mutating func note(_ healthIssues: [String], isListening: Bool) -> Change? {
         self.healthIssues = healthIssues
         lookCount += 1
         if !hasBeenReady {
             guard !healthIssues.isEmpty || !isListening else {
                 hasBeenReady = true
-                said = []
-                return .ready
+                defer { reported = [] }
+                return reported.isEmpty ? .ready : .readyAtLast
             }
-            guard lookCount > Self.patientLookCount, !healthIssues.isEmpty else { return nil }
+            guard !isStarting, !healthIssues.isEmpty else { return nil }
         }
-        guard healthIssues != said else { return nil }
-        said = healthIssues
+        guard healthIssues != reported else { return nil }
+        reported = healthIssues
         return healthIssues.isEmpty ? .readyAgain : .notReady
     }
 
     /// A line for `systemctl status`.
     func status(warnings: [String]) -> String {
-        if !hasBeenReady { return (["starting"] + healthIssues).joined(separator: "; ") }
+        if isStarting { return (["starting"] + healthIssues).joined(separator: "; ") }
         if !healthIssues.isEmpty { return "not ready: " + healthIssues.joined(separator: "; ") }
-        return (["ready"] + warnings).joined(separator: "; ")
+        return ([hasBeenReady ? "ready" : "starting"] + warnings).joined(separator: "; ")
     }
 }

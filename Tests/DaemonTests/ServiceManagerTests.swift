@@ -8,12 +8,11 @@ import Testing
 /// What systemd hears of a server (INTERFACE.md, "systemd").
 @Suite(.fewAtATime, .safetyNet)
 struct ServiceManagerTests {
-    @Test(arguments: [false, true]) func `the start is over when the server is ready, and the end is announced`(isAbstract: Bool)
-        async throws
-    {
-        let isUp = Condition(false)
+    @Test(arguments: [false, true])
+    func `the start is over when the server listens, whatever the node does, and the end is announced`(isAbstract: Bool) async throws {
+        let status = Condition(500)
         let node = try RawServer { connection in
-            while connection.readRequest() != nil { connection.respond(status: isUp.value ? 200 : 500, body: "[]") }
+            while connection.readRequest() != nil { connection.respond(status: status.value, body: "[]") }
         }
         let folder = try TemporaryFolder()
         let socket = try NotifySocket(in: folder, isAbstract: isAbstract)
@@ -22,22 +21,35 @@ struct ServiceManagerTests {
             settings: [
                 "transport.kind": "waku", "transport.waku.url": node.url, "transport.waku.history": "false", "shutdown.gracePeriod": "20s",
             ], environment: ["NOTIFY_SOCKET": socket.name, "WATCHDOG_USEC": "600000000"])
+        await socket.wait { $0.hasPrefix("READY=1\nSTATUS=starting") }
+        await socket.wait { $0.hasPrefix("READY=1\nSTATUS=not ready: /waku/2/rs/16/32: the node answered 500") }
         #expect(await server.log.wait { $0.contains("] not ready ") })
-        await socket.wait { $0.hasPrefix("STATUS=starting; /waku/2/rs/16/32: the node answered 500") }
-        #expect(!socket.all.contains { $0.contains("READY=1") })
-        isUp.change { $0 = true }
-        #expect(await server.log.wait { $0.hasSuffix("] ready") })
+        #expect(!FileManager.default.fileExists(atPath: folder.path("pushserver.json")))
+        status.change { $0 = 200 }
+        #expect(await server.log.wait { $0.hasSuffix(" warning [Daemon] ready") })
         await socket.wait { $0.hasPrefix("READY=1\nSTATUS=ready") }
         await socket.wait { $0 == "WATCHDOG=1" }
-        isUp.change { $0 = false }
-        await socket.wait { $0.hasPrefix("READY=1\nSTATUS=not ready: /waku/2/rs/16/32: the node answered 500") }
-        #expect(await server.log.wait { $0.contains(" warning [Daemon] not ready reasons=") })
-        isUp.change { $0 = true }
+        status.change { $0 = 503 }
+        await socket.wait { $0.hasPrefix("READY=1\nSTATUS=not ready: /waku/2/rs/16/32: the node answered 503") }
+        status.change { $0 = 200 }
         #expect(await server.log.wait { $0.hasSuffix(" warning [Daemon] ready again") })
         #expect(await server.terminate() == 0)
         // 20 s for what is under way, 5 s to write, and one for the last line.
         await socket.wait { $0 == "STOPPING=1\nEXTEND_TIMEOUT_USEC=26000000\nSTATUS=draining" }
         node.stop()
+    }
+
+    @Test func `a service whose node and gorush are down starts, and is not ready`() async throws {
+        let folder = try TemporaryFolder()
+        let socket = try NotifySocket(in: folder)
+        let server = try ServerProcess.launch(
+            in: folder,
+            settings: [
+                "transport.kind": "waku", "transport.waku.url": "http://127.0.0.1:1", "gorush.url": "http://127.0.0.1:1",
+            ], environment: ["NOTIFY_SOCKET": socket.name])
+        await socket.wait { $0.hasPrefix("READY=1\n") }
+        #expect(await server.log.wait { $0.contains("] not ready ") })
+        #expect(await server.terminate() == 0)
     }
 
     @Test func `without a service manager nothing is told, and a socket that is gone holds up nobody`() async throws {
@@ -115,17 +127,18 @@ struct ServiceManagerTests {
     }
 }
 
-/// What is said as a server gets ready, stops being so, and is again.
+/// What a server reports while it starts, when it is no longer ready, and when it is again.
 @Suite(.safetyNet) struct ReadinessStateTests {
-    @Test func `a slow start is told, then the first readiness, then each change`() {
+    @Test func `a slow start is reported, then the first readiness, then each change`() {
         var state = ReadinessState()
         for _ in 1...40 { #expect(state.note(["no node"], isListening: true) == nil) }
         #expect(state.status(warnings: []) == "starting; no node")
         #expect(state.note(["no node"], isListening: true) == .notReady)
+        #expect(state.status(warnings: []) == "not ready: no node")
         #expect(state.note(["no node"], isListening: true) == nil)
         #expect(state.note(["no gorush"], isListening: true) == .notReady)
         #expect(state.note([], isListening: false) == nil)
-        #expect(state.note([], isListening: true) == .ready)
+        #expect(state.note([], isListening: true) == .readyAtLast)
         #expect(state.status(warnings: ["a dry run"]) == "ready; a dry run")
         #expect(state.note([], isListening: true) == nil)
         #expect(state.note(["no node"], isListening: true) == .notReady)
@@ -135,9 +148,19 @@ struct ServiceManagerTests {
         #expect(state.note([], isListening: true) == nil)
     }
 
-    @Test func `a quick start is not called slow`() {
+    @Test func `a quick start is not reported as slow`() {
         var state = ReadinessState()
         for _ in 1...40 { #expect(state.note(["not polled yet"], isListening: false) == nil) }
         #expect(state.note([], isListening: true) == .ready)
+    }
+
+    @Test func `the looks are frequent during a normal start only`() {
+        var state = ReadinessState()
+        for _ in 1...40 {
+            _ = state.note(["no node"], isListening: true)
+            #expect(state.interval == .milliseconds(50))
+        }
+        _ = state.note(["no node"], isListening: true)
+        #expect(state.interval == .seconds(1))
     }
 }

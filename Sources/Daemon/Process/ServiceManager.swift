@@ -4,7 +4,7 @@ import Foundation
 /// (https://www.freedesktop.org/software/systemd/man/latest/sd_notify.html).
 struct ServiceManager: Sendable {
     enum News: Sendable, Equatable {
-        /// The start is over.
+        /// The start is over: the server receives and keeps messages.
         case ready
         /// A line for `systemctl status`.
         case status(String)
@@ -38,6 +38,12 @@ struct ServiceManager: Sendable {
     /// - Returns: whether it was taken. A queue that is full takes nothing.
     @discardableResult
     func tell(_ news: News...) -> Bool {
+        tell(news)
+    }
+
+    /// The same for a list.
+    @discardableResult
+    func tell(_ news: [News]) -> Bool {
         let text = news.map(Self.text).joined(separator: "\n")
         let descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { return false }
