@@ -280,7 +280,7 @@ struct CommandTests {
         try await withNode(subscribedTo: [FakeServer.pubsubTopic]) { url, _ in
             let arguments = [
                 "register", "--node", url, "--server", server, "--key-file", keyFile, "--device-token", "token", "--token-type", "firebase",
-                "--version", "1",
+                "--registration-version", "1",
             ]
             #expect(try await run(arguments).exitCode == 0)
             let again = try await run(arguments)

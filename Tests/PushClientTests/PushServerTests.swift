@@ -30,7 +30,7 @@ struct PushServerTests {
         device.blocksMentions = true
         device.blockedChats = [ChatID("status")]
         device.mutedChats = [ChatID("a"), ChatID("b")]
-        device.allowedMentionsChats = [ChatID("c")]
+        device.mentionChats = [ChatID("c")]
         let receipt = try await client(of: server).register(device, installationID: "phone", as: identity)
 
         let stored = try #require(server.registrations.first)
@@ -52,6 +52,23 @@ struct PushServerTests {
         #expect(receipt.accessToken == stored.accessToken)
         #expect(receipt.version == 1_700_000_000_123 && stored.version == receipt.version)
         #expect(receipt.requestID == Keccak.shake256(try #require(server.requests.first).payload).description)
+    }
+
+    /// PROTOCOL.md §7 row 9a.
+    @Test("a registration keeps within what servers accept, whatever the number of contacts and chats", arguments: [0, 300, 3_900])
+    func registerManyContacts(chatCount: Int) async throws {
+        let server = FakeServer()
+        var device = device
+        device.isForContactsOnly = true
+        var random = SplitMix64(seed: 1)
+        device.contacts = Set((1..<4_100).map { _ in IdentityKey(PrivateKey.generate(using: &random).publicKey) })
+        device.mutedChats = Set((0..<chatCount).map { ChatID("chat \($0)") })
+        _ = try await client(of: server).register(device, installationID: "phone", as: identity)
+        let stored = try #require(server.registrations.first)
+        #expect(stored.allowedKeyList.count == max(0, 3_971 - chatCount))
+        #expect(stored.allowedKeyList.count <= 4_000)
+        let listByteCount = 66 * (stored.allowedKeyList.count + stored.mutedChatList.count)
+        #expect(listByteCount <= 256 << 10 || stored.allowedKeyList.isEmpty)
     }
 
     @Test("a Firebase device, its access token and its version are registered as given")

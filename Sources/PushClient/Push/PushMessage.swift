@@ -6,7 +6,7 @@ public struct PushMessage: Hashable, Sendable {
     public enum Kind: Hashable, Sendable, CaseIterable {
         /// A message in a chat.
         case message
-        /// Somebody was mentioned in a chat.
+        /// A mention of the receiver in a chat. Devices hear mentions only in chats that they listed (``Device/mentionChats``).
         case mention
         /// Somebody wants to join a community of which the receiver is an admin.
         case requestToJoinCommunity

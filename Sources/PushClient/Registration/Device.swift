@@ -14,19 +14,21 @@ public struct Device: Hashable, Sendable, Codable {
     public var service: Service
     /// Whether the device wants to be notified at all.
     public var isEnabled = true
-    /// Chats of which the device does not want to hear.
+    /// The chats whose messages do not notify. A mention in such a chat notifies if the chat is among ``mentionChats``.
     public var blockedChats: Set<ChatID> = []
-    /// People of whom the device does not want to hear, in any chat.
+    /// The people whose messages, mentions and requests to join do not notify, in any chat.
     public var blockedAuthors: Set<IdentityKey> = []
-    /// Chats whose messages shall not notify, while mentions do.
+    /// The chats whose messages do not notify. A mention in such a chat notifies if the chat is among ``mentionChats``.
     public var mutedChats: Set<ChatID> = []
-    /// Whether mentions shall not notify.
+    /// Whether mentions notify in no chat, ``mentionChats`` included.
     public var blocksMentions = false
-    /// The chats in which mentions notify; a server delivers no mention from another chat.
-    public var allowedMentionsChats: Set<ChatID> = []
+    /// The chats in which mentions notify. Mentions in all other chats are discarded, so a device hears none until its app lists its chats
+    /// here: the protocol's rule, which the reference implementation has too.
+    public var mentionChats: Set<ChatID> = []
     /// Whether only ``contacts`` may notify: each gets the access token encrypted, and nobody else gets it.
     public var isForContactsOnly = false
-    /// The chat keys of the owner's contacts. Servers learn their number, and only if the device is for contacts only.
+    /// The chat keys of the owner's contacts. Servers learn their number, and only if the device is for contacts only. A registration has
+    /// space for 3,971 contacts and chats; contacts beyond that are left out, in the order of their keys.
     public var contacts: Set<IdentityKey> = []
 
     /// Describes a device; everything else has a default.

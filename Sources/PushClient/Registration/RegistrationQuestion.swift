@@ -57,11 +57,12 @@ extension PushNotificationRegistration {
         // An author's key is hashed as the text that names a one-to-one chat with it (PROTOCOL.md §6).
         blockedChatList = device.blockedChats.union(device.blockedAuthors.map { ChatID($0.hex) }).hashes
         blockMentions = device.blocksMentions
-        allowedMentionsChatList = device.allowedMentionsChats.hashes
+        allowedMentionsChatList = device.mentionChats.hashes
         mutedChatList = device.mutedChats.hashes
         if device.isForContactsOnly {
             allowFromContactsOnly = true
-            allowedKeyList = AllowedKeys.encrypt(accessToken, from: client, to: device.contacts, using: &random)
+            let capacity = AllowedKeys.capacity(besides: blockedChatList.count + allowedMentionsChatList.count + mutedChatList.count)
+            allowedKeyList = AllowedKeys.encrypt(accessToken, from: client, to: device.contacts, capacity: capacity, using: &random)
         }
         let digest = Grant.digest(client: client.publicKey, server: server, accessToken: accessToken)
         grant = client.sign(digest).bytes.bytes

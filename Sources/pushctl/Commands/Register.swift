@@ -7,7 +7,7 @@ struct Register: AsyncParsableCommand {
         abstract: "Registers a device with servers, or replaces its registration.",
         discussion: """
             As an app does it: each time with a higher version, and with the access token of before, unless a contact is missing or the \
-            device is now for contacts only: then with a new one. With --version or --access-token exactly that is sent once, and nothing \
+            device is now for contacts only: then with a new one. With --registration-version or --access-token exactly that is sent once, and nothing \
             remembered.
             """)
 
@@ -40,22 +40,30 @@ struct Register: AsyncParsableCommand {
         help: ArgumentHelp(
             "Higher than that of any earlier registration. Default: that of before plus one, or the milliseconds since 1970.",
             valueName: "number"))
-    var version: UInt64?
+    var registrationVersion: UInt64?
 
     @Flag(help: "Register the device without having it notified.")
     var disabled = false
 
-    @Option(help: ArgumentHelp("A chat of which to hear nothing, or an author by public key, 0x04…; may be repeated.", valueName: "chat"))
+    @Option(
+        help: ArgumentHelp(
+            "A chat whose messages do not notify, or an author of whom nothing notifies, by public key, 0x04…; may be repeated.",
+            valueName: "chat"))
     var blockChat: [String] = []
 
-    @Option(help: ArgumentHelp("A chat whose messages shall not notify, while mentions may; may be repeated.", valueName: "chat"))
+    @Option(
+        help: ArgumentHelp(
+            "A chat whose messages do not notify; may be repeated. Mentions in it notify with --mention-chat.", valueName: "chat"))
     var muteChat: [String] = []
 
-    @Flag(help: "Do not notify of mentions at all.")
+    @Flag(help: "Mentions notify in no chat, whatever --mention-chat says.")
     var blockMentions = false
 
-    @Option(help: ArgumentHelp("A chat whose mentions notify; in no other do they. May be repeated.", valueName: "chat"))
-    var allowMentionsChat: [String] = []
+    @Option(
+        help: ArgumentHelp(
+            "A chat in which mentions notify; may be repeated. Without it, mentions notify in no chat: that is the protocol's rule.",
+            valueName: "chat"))
+    var mentionChat: [String] = []
 
     @Option(
         help: ArgumentHelp("Only contacts may notify: the public key of one; may be repeated.", valueName: "key"),
@@ -74,7 +82,7 @@ struct Register: AsyncParsableCommand {
         // All servers are to know the same.
         var random = SecureRandom()
         let exactToken = accessToken ?? UniversallyUniqueID.random(using: &random)
-        let state = accessToken == nil && version == nil ? try state.open(beside: key) : nil
+        let state = accessToken == nil && registrationVersion == nil ? try state.open(beside: key) : nil
         let (registered, failure) = try await server.withServers(
             silence: "Check the server's key and that it listens on this shard. The registration may have been stored all the same."
         ) { server throws(PushClientError) in
@@ -83,7 +91,7 @@ struct Register: AsyncParsableCommand {
                     try await server.client(of: identity, installationID: installationID, state: state).tell(device, to: server.key)
                 } else {
                     try await server.register(
-                        device, installationID: installationID, accessToken: exactToken, version: version, as: identity)
+                        device, installationID: installationID, accessToken: exactToken, version: registrationVersion, as: identity)
                 }
             return RegistrationOutput(receipt, identity, server)
         }
@@ -98,7 +106,7 @@ struct Register: AsyncParsableCommand {
         device.blockedChats = Set(blockChat.map(ChatID.init))
         device.mutedChats = Set(muteChat.map(ChatID.init))
         device.blocksMentions = blockMentions
-        device.allowedMentionsChats = Set(allowMentionsChat.map(ChatID.init))
+        device.mentionChats = Set(mentionChat.map(ChatID.init))
         device.isForContactsOnly = !contact.isEmpty
         device.contacts = Set(contact)
         return device

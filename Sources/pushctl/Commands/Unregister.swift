@@ -15,12 +15,12 @@ struct Unregister: AsyncParsableCommand {
     @Option(
         help: ArgumentHelp(
             "Higher than that of the registration. Default: that of before plus one, or the milliseconds since 1970.", valueName: "number"))
-    var version: UInt64?
+    var registrationVersion: UInt64?
 
     func run() async throws {
         let identity = try key.identity()
         let installationID = installation ?? identity.derivedInstallationID
-        let state = version == nil ? try state.open(beside: key) : nil
+        let state = registrationVersion == nil ? try state.open(beside: key) : nil
         let (unregistered, failure) = try await server.withServers(
             silence: "Check the server's key and that it listens on this shard. The device may have been forgotten all the same."
         ) { server throws(PushClientError) in
@@ -28,7 +28,7 @@ struct Unregister: AsyncParsableCommand {
                 if let state {
                     try await server.client(of: identity, installationID: installationID, state: state).tell(nil, to: server.key)
                 } else {
-                    try await server.unregister(installationID: installationID, version: version, as: identity)
+                    try await server.unregister(installationID: installationID, version: registrationVersion, as: identity)
                 }
             return RegistrationOutput(receipt, identity, server)
         }

@@ -1,3 +1,2 @@
 swift build
-.build/debug/pushserver identity
 .build/debug/pushserver serve

@@ -1,0 +1,1 @@
+.build/debug/pushserver identity --plain
