@@ -21,6 +21,8 @@ extension PushClientError: CustomStringConvertible {
     public var description: String {
         switch self {
         case .nodeUnreachable(let reason): "The node cannot be reached: \(reason)."
+        // go-waku says no more than that if it cannot publish.
+        case .nodeRefused(500, ""): "The node refused with status 500 and no reason: it has no peers on this shard, most likely."
         case .nodeRefused(let status, ""): "The node refused with status \(status)."
         case .nodeRefused(let status, let text): "The node refused with status \(status): \(text)"
         case .noAnswer(let time): "The server did not answer within \(time.formattedSeconds)."

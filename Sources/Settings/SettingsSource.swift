@@ -161,7 +161,7 @@ package struct SettingsSource: Sendable {
     }
 
     private func unknown(_ key: String, in place: String, _ known: Set<String>) -> String {
-        // The nearest: gorush.url rather than gorush.android.ttl.
+        // The nearest: gorush.url rather than gorush.android.android.ttl.
         let below = known.filter { $0.hasPrefix(key + ".") }.map { (depth: $0.split(separator: ".").count, name: $0) }
         if let setting = below.min(by: <)?.name {
             return "\(key): expected a section with settings like \(setting), found a single value (\(place))"

@@ -29,6 +29,15 @@ import Wire
         #expect(json.decoded() == message)
     }
 
+    @Test(arguments: [
+        (500, "", "the node answered 500 with an empty body: it has no peers on this topic, most likely"),
+        (404, "", "the node answered 404 with an empty body"),
+        (500, "Failed to publish: timedout", "the node answered 500: Failed to publish: timedout"),
+    ])
+    func `a refusal without text has a description that does not end in a colon`(status: Int, text: String, description: String) {
+        #expect(NodeError.refused(status: status, text: text).description == description)
+    }
+
     @Test func `a topic that is not UTF-8 costs one message, not the batch`() throws {
         let bytes = Array(#"{"payload":"AQ==","contentTopic":"/a/"#.utf8) + [0xFF, 0xC3] + Array(#"/b/c"}"#.utf8)
         let json = try JSONReader.read(bytes) { reader throws(JSONError) in try MessageJSON(reading: &reader, as: .answer) }
