@@ -71,74 +71,77 @@ let package = Package(
         // What every target that waits shares.
         library("Concurrency", [deque]),
         library("JSON"),
-        // What keeps secrets out of whatever is printed.
-        library("Redaction"),
 
         // From bytes to rules. Arrows point downwards only; docs/ARCHITECTURE.md draws them.
-        library("Wire", ["Redaction"]),
+        library("Wire", ["StatusCrypto"]),
         library("StatusCrypto", ["CSecp256k1", "CLibCrypto"]),
         library("Envelope", ["Wire", "StatusCrypto"]),
-        library("PushProtocol", ["Wire", "StatusCrypto", "Envelope", "Redaction"]),
+        library("PushProtocol", ["Wire", "StatusCrypto", "Envelope"]),
 
         // The neighbours: database, node, gorush.
-        library("HTTPClient", ["CLibCurl", "Concurrency", "Redaction"]),
-        library("Store", ["PushProtocol", "Envelope", "StatusCrypto", "Wire", "JSON", "Redaction"]),
+        library("HTTPClient", ["CLibCurl", "Concurrency", "StatusCrypto"]),
+        library("Store", ["PushProtocol", "Envelope", "StatusCrypto", "Wire", "JSON"]),
         library(
             "SQLiteStore",
             [
-                "Store", "NextcloudProxy", "NextcloudOrigin", "StatusCrypto", "PushProtocol", "Envelope", "Wire", "Redaction", grdb, sqlite,
+                "Store", "NextcloudProxy", "NextcloudOrigin", "StatusCrypto", "PushProtocol", "Envelope", "Wire", grdb, sqlite,
                 logging,
             ]),
-        library("WakuREST", ["HTTPClient", "JSON", "Envelope", "StatusCrypto", "Wire", "Redaction"]),
+        library("WakuREST", ["HTTPClient", "JSON", "Envelope", "StatusCrypto", "Wire"]),
         library("Transport", ["WakuREST", "Concurrency", "Envelope", "StatusCrypto", "Wire", logging, metrics, serviceLifecycle]),
         library("Relay", ["WakuREST", "JSON", "Transport", "Envelope", "StatusCrypto", "Wire", hummingbird, logging, serviceLifecycle]),
 
         // The gateways: other push systems, over HTTP. Each knows its own protocol, and nothing of how a push is delivered.
         library(
             "GatewayHTTP", in: "Sources/Gateways",
-            ["JSON", "HTTPClient", "StatusCrypto", "Redaction", hummingbird, logging, serviceLifecycle]),
+            ["JSON", "HTTPClient", "StatusCrypto", hummingbird, logging, serviceLifecycle]),
         library(
             "NextcloudProxy", in: "Sources/Gateways",
-            ["GatewayHTTP", "Store", "StatusCrypto", "JSON", "HTTPClient", "Concurrency", "Envelope", "Redaction", logging]),
+            ["GatewayHTTP", "Store", "StatusCrypto", "JSON", "HTTPClient", "Concurrency", "Envelope", logging]),
         library(
             "NextcloudOrigin", in: "Sources/Gateways",
             [
-                "GatewayHTTP", "Store", "StatusCrypto", "JSON", "HTTPClient", "Concurrency", "Envelope", "Redaction", logging, metrics,
+                "GatewayHTTP", "Store", "StatusCrypto", "JSON", "HTTPClient", "Concurrency", "Envelope", logging, metrics,
                 serviceLifecycle,
             ]),
         library("SoftphonePNM", in: "Sources/Gateways", ["GatewayHTTP", "Store", "JSON", "StatusCrypto", logging]),
 
         // Where settings come from: the file, the environment, flags. Tools beside a server find its files by it.
-        library("Settings", ["StatusCrypto", "Redaction", "CBuildInfo", yams]),
+        library("Settings", ["StatusCrypto", "CBuildInfo", yams]),
 
         // The server.
         library(
             "Engine",
             [
-                "Transport", "Store", "PushProtocol", "Envelope", "StatusCrypto", "Wire", "Concurrency", "Redaction", deque, logging,
+                "Transport", "Store", "PushProtocol", "Envelope", "StatusCrypto", "Wire", "Concurrency", deque, logging,
                 metrics, serviceLifecycle,
             ]),
         library(
             "Delivery",
             [
-                "Concurrency", "JSON", "Store", "PushProtocol", "Envelope", "StatusCrypto", "Wire", "HTTPClient", "Redaction", logging,
+                "Concurrency", "JSON", "Store", "PushProtocol", "Envelope", "StatusCrypto", "Wire", "HTTPClient", logging,
                 metrics, serviceLifecycle, yams,
             ]),
         library(
             "Daemon",
             [
                 "Engine", "Delivery", "GatewayHTTP", "NextcloudProxy", "NextcloudOrigin", "SoftphonePNM", "Store", "StatusCrypto", "JSON",
-                "Relay", "Transport", "WakuREST", "SQLiteStore", "HTTPClient", "PushProtocol", "Envelope", "Settings", "Redaction",
+                "Relay", "Transport", "WakuREST", "SQLiteStore", "HTTPClient", "PushProtocol", "Envelope", "Settings",
                 hummingbird, logging, metrics, serviceLifecycle, unixSignals, yams,
             ]),
 
         // The client side: the only public API.
         library("PushClient", ["WakuREST", "Concurrency", "HTTPClient", "Envelope", "StatusCrypto", "Wire", grdb]),
 
+        // What an operator's commands do. `pushctl` parses their arguments and prints their results.
+        library(
+            "Operator",
+            [
+                "PushClient", "Settings", "SQLiteStore", "Store", "HTTPClient", "Envelope", "PushProtocol", "StatusCrypto", "Wire", logging,
+            ]),
+
         executable("pushserver", ["Daemon", "Settings"]),
-        executable(
-            "pushctl",
-            ["PushClient", "Settings", "SQLiteStore", "Store", "HTTPClient", "Envelope", "PushProtocol", "StatusCrypto", "Wire", logging]),
+        executable("pushctl", ["Operator", "PushClient", "Settings", "HTTPClient", "Envelope", "StatusCrypto", "Wire"]),
         executable("pushbench", in: "Benchmarks", ["Bench", "Settings"]),
 
         // The measuring stick (docs/BENCHMARKS.md): calls every layer, and the C libraries bare for comparison.

@@ -1,4 +1,4 @@
-import Redaction
+import StatusCrypto
 
 extension AdminServer.Content: HoldsSecret {}
 extension FeedbackSecret: HoldsSecret {}

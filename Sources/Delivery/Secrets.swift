@@ -1,4 +1,4 @@
-import Redaction
+import StatusCrypto
 
 extension DeliveryConfiguration.Endpoint: HoldsSecret {}
 extension GorushClient: HoldsSecret {}

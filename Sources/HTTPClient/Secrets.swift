@@ -1,4 +1,4 @@
-import Redaction
+import StatusCrypto
 
 extension HTTPRequest: HoldsSecret {}
 extension HTTPResponse: HoldsSecret {}

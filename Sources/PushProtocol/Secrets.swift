@@ -1,4 +1,4 @@
-import Redaction
+import StatusCrypto
 
 extension AcceptedPush: HoldsSecret {}
 extension PushTarget: HoldsSecret {}

@@ -1,3 +1,3 @@
-import Redaction
+import StatusCrypto
 
 extension SettingsSource: HoldsSecret {}

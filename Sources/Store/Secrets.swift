@@ -1,4 +1,4 @@
-import Redaction
+import StatusCrypto
 
 extension DeadToken: HoldsSecret {}
 extension AttemptedPush: HoldsSecret {}

@@ -1,4 +1,4 @@
-import Redaction
+import StatusCrypto
 
 extension PushNotificationRegistration: HoldsSecret {}
 extension PushNotification: HoldsSecret {}

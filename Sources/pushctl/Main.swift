@@ -1,4 +1,5 @@
 import ArgumentParser
+import Operator
 import Settings
 
 /// Runs a command and turns its end into an exit code; `Failure` has the codes.

@@ -1,4 +1,4 @@
-import Redaction
+import StatusCrypto
 
 extension HTTPBackend: HoldsSecret {}
 extension NextcloudOrigin.Configuration: HoldsSecret {}

@@ -1,4 +1,4 @@
-import Redaction
+import StatusCrypto
 
 extension Device: HoldsSecret {}
 extension PushToken: HoldsSecret {}

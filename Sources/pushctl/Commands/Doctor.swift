@@ -1,4 +1,5 @@
 import ArgumentParser
+import Operator
 import PushClient
 
 struct Doctor: AsyncParsableCommand {
@@ -38,33 +39,10 @@ struct Doctor: AsyncParsableCommand {
         let access = try server.node.access()
         let node = Node(access)
         let checkup = Checkup(server: PushServer(key, node: node, timeout: server.timeout), node: node, device: device)
-        func report(_ step: Checkup.Step) {
-            if !output.json { print(step.line.printable) }
+        let report = await DoctorReport(of: checkup, at: key, through: access, admin: admin) { line in
+            if !output.json { print(line.printable) }
         }
-        var steps = await checkup.run(report)
-        var delivery = AdminEndpoints.Delivery.unknown("no push was accepted")
-        if steps.contains(where: { $0.kind == .push && $0.problem == nil }) {
-            let start = ContinuousClock.now
-            delivery = await AdminEndpoints(url: admin).delivery(of: key)
-            if let problem = delivery.problem(isAsked: admin != nil) {
-                steps.append(.init(kind: .delivery, duration: ContinuousClock.now - start, problem: problem))
-            } else if delivery.isKnown {
-                steps.append(.init(kind: .delivery, duration: ContinuousClock.now - start, problem: nil))
-            }
-            if let step = steps.last, step.kind == .delivery { report(step) }
-            if !output.json { for line in delivery.notes { print(line.printable) } }
-        }
-        if output.json { try output.print(DoctorOutput(steps: steps, delivery: delivery)) { [] } }
-        guard let failed = steps.first(where: { $0.problem != nil }) else { return }
-        if case .error(let error) = failed.problem {
-            let failure = Failure(error, node: access, silence: "")
-            if failure.exitCode != .failure {
-                // The advice is all that there is to say of some failures.
-                let isAdvised = failure.message.hasSuffix(failed.advice)
-                throw Failure(message: failure.message + (isAdvised ? "" : "\n" + failed.advice), exitCode: failure.exitCode)
-            }
-        }
-        throw Failure.failed("\(failed.problem?.description ?? "")\n\(failed.advice)")
+        try output.print(report)
     }
 
     private var device: Device {
@@ -72,32 +50,5 @@ struct Doctor: AsyncParsableCommand {
             deviceToken: deviceToken ?? "pushctl doctor: never to be notified", service: apnTopic.map { .apn(topic: $0) } ?? .firebase)
         device.isEnabled = deviceToken != nil
         return device
-    }
-}
-
-private struct DoctorOutput: Encodable {
-    struct Step: Encodable {
-        let name: String
-        let isDone: Bool
-        let milliseconds: Int64
-        let problem: String?
-        let advice: String?
-    }
-
-    let isHealthy: Bool
-    /// Whether it is known that what is accepted gets through gorush.
-    let isDeliveryChecked: Bool
-    let warnings: [String]
-    let steps: [Step]
-
-    init(steps: [Checkup.Step], delivery: AdminEndpoints.Delivery) {
-        isDeliveryChecked = delivery.isKnown
-        warnings = delivery.warnings
-        isHealthy = steps.allSatisfy { $0.problem == nil }
-        self.steps = steps.map { step in
-            Step(
-                name: step.kind.rawValue, isDone: step.problem == nil, milliseconds: step.milliseconds,
-                problem: step.problem?.description, advice: step.problem == nil ? nil : step.advice)
-        }
     }
 }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Operator
 import PushClient
 import Settings
 

@@ -1,5 +1,6 @@
 import ArgumentParser
 import HTTPClient
+import Operator
 import StatusCrypto
 
 /// Where the gateway is, and how it is asked.

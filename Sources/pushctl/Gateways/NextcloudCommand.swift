@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import HTTPClient
+import Operator
 import StatusCrypto
 
 /// Plays a device of a Nextcloud app and its server against a push proxy (GATEWAY_PROTOCOLS.md §1 to §3).

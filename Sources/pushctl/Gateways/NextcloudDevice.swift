@@ -1,4 +1,5 @@
 import Foundation
+import Operator
 import StatusCrypto
 
 /// A device of a Nextcloud app and the account at its server, both played by pushctl: what the app and the server know of each other

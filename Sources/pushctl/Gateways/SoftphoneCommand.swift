@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import HTTPClient
+import Operator
 
 /// Plays a SIP server of Cloud Softphone's kind (GATEWAY_PROTOCOLS.md §5).
 struct SoftphoneCommand: ParsableCommand {

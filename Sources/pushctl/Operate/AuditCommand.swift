@@ -1,6 +1,5 @@
 import ArgumentParser
-import SQLiteStore
-import Store
+import Operator
 
 struct AuditCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -11,21 +10,7 @@ struct AuditCommand: AsyncParsableCommand {
     @OptionGroup var database: DatabaseOptions
     @OptionGroup var output: OutputOptions
 
-    private struct Line: Encodable {
-        var name: String
-        var expected: Int64
-        var found: Int64
-        var balances: Bool
-    }
-
     func run() async throws {
-        let audit = Audit(try await database.withStore { try await $0.auditFacts() })
-        let lines = audit.lines.map { Line(name: $0.name, expected: $0.expected, found: $0.found, balances: $0.balances) }
-        try output.print(lines) {
-            lines.map { "\($0.balances ? "ok  " : "BAD ") \($0.name): \($0.expected)\($0.balances ? "" : ", found \($0.found)")" }
-        }
-        guard audit.balances else {
-            throw Failure.failed("The books do not balance: somebody changed the database, or this is a defect. Keep a copy and report it.")
-        }
+        try output.print(try await database.serverDatabase().read { try await AuditReport(reading: $0) })
     }
 }

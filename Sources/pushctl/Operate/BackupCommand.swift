@@ -1,6 +1,5 @@
 import ArgumentParser
-import Foundation
-import SQLiteStore
+import Operator
 
 struct BackupCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -14,15 +13,6 @@ struct BackupCommand: AsyncParsableCommand {
     @OptionGroup var database: DatabaseOptions
 
     func run() async throws {
-        guard !FileManager.default.fileExists(atPath: file) else { throw Failure.usage("\(file) is there already") }
-        guard FileManager.default.createFile(atPath: file, contents: nil, attributes: [.posixPermissions: 0o600]) else {
-            throw Failure.configuration("\(file) cannot be made")
-        }
-        do {
-            try await database.withStore { try await $0.backUp(to: file) }
-        } catch {
-            try? FileManager.default.removeItem(atPath: file)
-            throw error
-        }
+        try await database.serverDatabase().backUp(to: file)
     }
 }

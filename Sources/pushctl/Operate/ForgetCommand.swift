@@ -1,8 +1,7 @@
 import ArgumentParser
 import Envelope
-import SQLiteStore
+import Operator
 import StatusCrypto
-import Store
 
 struct ForgetCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -20,26 +19,9 @@ struct ForgetCommand: AsyncParsableCommand {
     @OptionGroup var database: DatabaseOptions
     @OptionGroup var output: OutputOptions
 
-    private struct Result: Encodable {
-        var registrations: Int
-        var tombstones: Int
-        var pushes: Int
-        var deadTokens: Int
-        var replies: Int
-    }
-
     func run() async throws {
         let now = WallClock.system.now()
-        let forgotten = try await database.withStoreToChange { try await $0.forget(publicKey, at: now) }
-        let result = Result(
-            registrations: forgotten.registrationCount, tombstones: forgotten.tombstoneCount, pushes: forgotten.pushCount,
-            deadTokens: forgotten.deadRegistrationCount, replies: forgotten.replyCount)
-        try output.print(result) {
-            [
-                "registrations  \(result.registrations)", "pushes         \(result.pushes)", "dead tokens    \(result.deadTokens)",
-                "replies        \(result.replies)", "tombstones stay: \(result.tombstones)",
-            ]
-        }
-        if forgotten == Forgotten() { throw Failure.failed("The server has never heard of that key.") }
+        try output.print(
+            try await database.serverDatabase().change { try await ForgetReport(forgetting: publicKey, at: now, in: $0) })
     }
 }

@@ -1,10 +1,17 @@
 import ArgumentParser
 import Foundation
+import Operator
 
 /// How a result is printed.
 struct OutputOptions: ParsableArguments {
     @Flag(help: "Print the result as JSON.")
     var json = false
+
+    /// Prints a report, and fails if it says so.
+    func print(_ report: some Report) throws {
+        try print(report) { report.lines }
+        if let failure = report.failure { throw failure }
+    }
 
     /// Prints the only value as JSON, or several as an array, or the lines.
     func print(oneOrMore values: [some Encodable], _ lines: () -> [String]) throws {

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Operator
 import PushClient
 
 /// Which server, through which node.
@@ -39,7 +40,7 @@ struct ServerOptions: ParsableArguments {
                 results.append(try await with(key, silence: silence, body))
             } catch {
                 let message = keys.count == 1 ? error.message : "\(key.compressedHex): \(error.message)"
-                failure = failure ?? Failure(message: message, exitCode: error.exitCode)
+                failure = failure ?? Failure(message: message, kind: error.kind)
             }
         }
         return (results, failure)

@@ -1,4 +1,5 @@
 import Foundation
+import Operator
 
 /// A value from the command line, or else from the environment.
 struct Setting {

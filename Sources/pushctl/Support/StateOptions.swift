@@ -1,4 +1,5 @@
 import ArgumentParser
+import Operator
 import PushClient
 
 /// Where what servers were told is remembered, from one run to the next.

@@ -3,8 +3,8 @@ import HTTPClient
 import PushClient
 
 /// A server's admin endpoints, asked whether what the server accepts is delivered.
-struct AdminEndpoints {
-    static let defaultURL = "http://127.0.0.1:8646"
+package struct AdminEndpoints {
+    package static let defaultURL = "http://127.0.0.1:8646"
 
     /// What they say.
     enum Delivery {

@@ -1,8 +1,8 @@
 import Envelope
-import PushClient
+package import PushClient
 
 /// A test device's life at a server, step by step.
-struct Checkup {
+package struct Checkup {
     enum Kind: String {
         case node
         case register
@@ -40,14 +40,14 @@ struct Checkup {
         }
     }
 
-    let server: PushServer
-    let node: Node
-    let device: Device
+    private let server: PushServer
+    private let node: Node
+    private let device: Device
     private let identity = Identity.generate()
     /// A UUID: the reference's servers refuse any other.
     private var installationID: String { identity.derivedInstallationID }
 
-    init(server: PushServer, node: Node, device: Device) {
+    package init(server: PushServer, node: Node, device: Device) {
         self.server = server
         self.node = node
         self.device = device

@@ -1,0 +1,72 @@
+package import PushClient
+
+/// The result of a ``Checkup``, and of the server's own readiness.
+package struct DoctorReport: Report {
+    private struct Step: Encodable {
+        let name: String
+        let isDone: Bool
+        let milliseconds: Int64
+        let problem: String?
+        let advice: String?
+    }
+
+    private let isHealthy: Bool
+    /// Whether it is known that what is accepted gets through gorush.
+    private let isDeliveryChecked: Bool
+    private let warnings: [String]
+    private let steps: [Step]
+    package let failure: Failure?
+
+    /// None: each step is reported as it ends.
+    package var lines: [String] { [] }
+
+    /// Runs the checkup.
+    ///
+    /// - Parameters:
+    ///   - admin: the URL of the server's admin endpoints; nil means the default, if this server is there.
+    ///   - report: gets a line after each step.
+    package init(
+        of checkup: Checkup, at key: IdentityKey, through access: NodeAccess, admin: String?, reporting report: (String) -> Void
+    ) async {
+        var steps = await checkup.run { report($0.line) }
+        var delivery = AdminEndpoints.Delivery.unknown("no push was accepted")
+        if steps.contains(where: { $0.kind == .push && $0.problem == nil }) {
+            let start = ContinuousClock.now
+            delivery = await AdminEndpoints(url: admin).delivery(of: key)
+            if let problem = delivery.problem(isAsked: admin != nil) {
+                steps.append(.init(kind: .delivery, duration: ContinuousClock.now - start, problem: problem))
+            } else if delivery.isKnown {
+                steps.append(.init(kind: .delivery, duration: ContinuousClock.now - start, problem: nil))
+            }
+            if let step = steps.last, step.kind == .delivery { report(step.line) }
+            for line in delivery.notes { report(line) }
+        }
+        isDeliveryChecked = delivery.isKnown
+        warnings = delivery.warnings
+        isHealthy = steps.allSatisfy { $0.problem == nil }
+        self.steps = steps.map { step in
+            Step(
+                name: step.kind.rawValue, isDone: step.problem == nil, milliseconds: step.milliseconds,
+                problem: step.problem?.description, advice: step.problem == nil ? nil : step.advice)
+        }
+        failure = steps.first { $0.problem != nil }.map { $0.failure(through: access) }
+    }
+
+    private enum CodingKeys: CodingKey {
+        case isHealthy, isDeliveryChecked, warnings, steps
+    }
+}
+
+extension Checkup.Step {
+    fileprivate func failure(through access: NodeAccess) -> Failure {
+        if case .error(let error) = problem {
+            let failure = Failure(error, node: access, silence: "")
+            if failure.kind != .failed {
+                // The advice is all that there is to say of some failures.
+                let isAdvised = failure.message.hasSuffix(advice)
+                return Failure(message: failure.message + (isAdvised ? "" : "\n" + advice), kind: failure.kind)
+            }
+        }
+        return .failed("\(problem?.description ?? "")\n\(advice)")
+    }
+}

@@ -1,0 +1,60 @@
+package import PushClient
+
+/// The reason why a command failed, in words that say what to try next.
+package struct Failure: Error {
+    /// The class of a failure, which decides the exit code.
+    package enum Kind: Sendable {
+        /// The server refused or did not respond.
+        case failed
+        /// The command line is wrong.
+        case usage
+        /// A needed service cannot be reached.
+        case unavailable
+        /// The environment, a file or a setting is wrong.
+        case configuration
+    }
+
+    package let message: String
+    package let kind: Kind
+
+    package init(message: String, kind: Kind) {
+        self.message = message
+        self.kind = kind
+    }
+
+    package static func failed(_ message: String) -> Failure { Failure(message: message, kind: .failed) }
+    package static func usage(_ message: String) -> Failure { Failure(message: message, kind: .usage) }
+    package static func unavailable(_ message: String) -> Failure { Failure(message: message, kind: .unavailable) }
+    package static func configuration(_ message: String) -> Failure { Failure(message: message, kind: .configuration) }
+}
+
+extension Failure {
+    /// Why a node does not take a message, the likeliest first.
+    package static let unpublished = """
+        Has the node peers on this shard? A node on its own, or just started, has none: try again in a minute. Is it subscribed to the \
+        shard (--shard, go-waku: --pubsub-topic), and does it take messages of this size (nwaku: --max-msg-size=1024KiB)?
+        """
+
+    /// - Parameter silence: what it may mean if the server does not answer.
+    package init(_ error: PushClientError, node: NodeAccess, silence: String) {
+        self =
+            switch error {
+            case .nodeUnreachable:
+                .unavailable("\(error.description) Is a node running at \(node.url)? Choose another with --node or PUSHCTL_NODE.")
+            // No store at the node, or none that it knows of (WAKU_REST.md §1.5).
+            case .nodeRefused(let status, _) where node.reception == .store && [404, 412].contains(status):
+                .unavailable(
+                    """
+                    \(error.description)
+                    Is \(node.url) a node's REST API? Answers are looked for in its store; if it has none and serves nobody else, try \
+                    --own-node.
+                    """)
+            // Said to a message; go-waku says no more than that (WAKU_REST.md §1.2).
+            case .nodeRefused(500, _): .unavailable("\(error.description)\n\(Self.unpublished)")
+            case .nodeRefused: .unavailable(error.description)
+            case .noAnswer: .failed("\(error.description) \(silence)")
+            case .stateUnusable: .configuration(error.description)
+            case .registrationRefused, .requestTooLong, .cancelled: .failed(error.description)
+            }
+    }
+}

@@ -1,0 +1,62 @@
+package import StatusCrypto
+package import Store
+import Wire
+
+/// The number of registrations of a server.
+package struct RegistrationCountsReport: Report {
+    private let apn: Int
+    private let firebase: Int
+    private let unregistered: Int
+    private let nextcloud: Int
+    private let nextcloudOrigin: Int
+
+    package init(reading store: any OperatorViews) async throws {
+        let counts = try await store.registrationCounts()
+        apn = counts.live[.apn] ?? 0
+        firebase = counts.live[.firebase] ?? 0
+        unregistered = counts.tombstones
+        nextcloud = counts.nextcloud
+        nextcloudOrigin = counts.nextcloudOrigin
+    }
+
+    package var lines: [String] {
+        [
+            "apn           \(apn)", "firebase      \(firebase)", "unregistered  \(unregistered)", "nextcloud     \(nextcloud)",
+            "origin        \(nextcloudOrigin)",
+        ]
+    }
+}
+
+/// The registrations of one key, without tokens.
+package struct RegistrationsReport: Report {
+    private struct Summary: Encodable {
+        var installationID: String
+        var version: UInt64
+        var registered: Bool
+        var tokenType: String?
+        var apnTopic: String?
+        var enabled: Bool?
+
+        var line: String {
+            let details = [tokenType, apnTopic, enabled == false ? "disabled" : nil].compactMap { $0 }
+            return "\(installationID)  version \(version)  " + (registered ? details.joined(separator: ", ") : "unregistered")
+        }
+    }
+
+    private let summaries: [Summary]
+
+    package init(of keyHash: Digest64, reading store: any OperatorViews) async throws {
+        summaries = try await store.registrationSummaries(of: keyHash).map {
+            Summary(
+                installationID: $0.installationID, version: $0.version, registered: $0.isLive,
+                tokenType: $0.isLive ? ($0.tokenType == .apn ? "apn" : "firebase") : nil,
+                apnTopic: $0.isLive && !$0.apnTopic.isEmpty ? $0.apnTopic : nil, enabled: $0.isLive ? $0.isEnabled : nil)
+        }
+    }
+
+    package var lines: [String] { summaries.map(\.line) }
+
+    package var failure: Failure? { summaries.isEmpty ? .failed("The server has never heard of that key.") : nil }
+
+    package func encode(to encoder: any Encoder) throws { try summaries.encode(to: encoder) }
+}

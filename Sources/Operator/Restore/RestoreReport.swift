@@ -1,0 +1,107 @@
+import Envelope
+import Foundation
+import SQLiteStore
+package import Settings
+import StatusCrypto
+import Store
+
+/// The result of putting a backup in the place of a server's database.
+package struct RestoreReport: Report {
+    /// Older pushes are old news on a phone.
+    private static let pushLifetime = Duration.seconds(3_600)
+
+    private let database: String
+    private let registrations: Int
+    private let uncertainPushes: Int
+    private let expiredPushes: Int
+
+    package var lines: [String] {
+        [
+            "restored \(database): \(registrations) registrations",
+            "pushes that may have been sent since the backup, and are tried again: \(uncertainPushes)",
+            "pushes older than an hour, which have expired: \(expiredPushes)",
+        ]
+    }
+
+    private init(database: String, registrations: Int, uncertainPushes: Int, expiredPushes: Int) {
+        self.database = database
+        self.registrations = registrations
+        self.uncertainPushes = uncertainPushes
+        self.expiredPushes = expiredPushes
+    }
+
+    /// Restores a backup. No server may use the database, and the place must be empty.
+    ///
+    /// - Throws: ``Failure``.
+    package init(restoring file: String, to paths: ServerPaths) async throws {
+        let identity = try Self.identity(paths.keyFile)
+        guard FileManager.default.isReadableFile(atPath: file) else {
+            throw Failure.configuration("\(file) is not there, or cannot be read.")
+        }
+        try Self.checkThatNothingIsThere(paths.database)
+        do {
+            // From here on no server starts there.
+            let lock = try InstanceLock(database: paths.database)
+            defer { withExtendedLifetime(lock) {} }
+            let copy = RestoredFile(replacing: paths.database)
+            defer { copy.remove() }
+            try copy.copy(from: file)
+            self = try await Self.settle(copy.path, of: file, identity, paths)
+            try copy.takePlace()
+        } catch let error as InstanceLockError {
+            throw Failure.configuration("\(error.description). Stop it first.")
+        }
+    }
+
+    private static func identity(_ keyFile: String) throws(Failure) -> PrivateKey {
+        do {
+            if let key = try KeyFile(path: keyFile).load() { return key }
+        } catch {
+            throw .configuration(error.description)
+        }
+        throw .configuration(
+            """
+            There is no key file \(keyFile). A database serves one identity for ever, so put its key file back first; identity.keyFile in \
+            the server's configuration (--config) says where.
+            """)
+    }
+
+    private static func checkThatNothingIsThere(_ path: String) throws(Failure) {
+        for suffix in ["", "-wal"] {
+            let size = try? FileManager.default.attributesOfItem(atPath: path + suffix)[.size] as? Int
+            guard (size ?? 0) == 0 else {
+                throw .configuration(
+                    "\(path + suffix) is there. Stop the server and move \(path), \(path)-wal and \(path)-shm away; then try again.")
+            }
+        }
+    }
+
+    private static func settle(
+        _ path: String, of file: String, _ key: PrivateKey, _ paths: ServerPaths
+    ) async throws -> RestoreReport {
+        let now = WallClock.system.now()
+        do {
+            let store = try SQLiteStore(path: path, identity: key.publicKey.compressed, logger: ServerDatabase.silentLogger)
+            let result = await Result {
+                let pushes = try await store.settleRestoredPushes(acceptedBefore: now.advanced(by: .zero - pushLifetime), at: now)
+                let registrations = try await store.registrationCounts().live.values.reduce(0, +)
+                return RestoreReport(
+                    database: paths.database, registrations: registrations, uncertainPushes: pushes.uncertainCount,
+                    expiredPushes: pushes.expiredCount)
+            }
+            await store.close()
+            return try result.get()
+        } catch StoreError.otherIdentity {
+            throw Failure.configuration(
+                "\(file) belongs to another identity than the one in \(paths.keyFile). Put the key file back that it was made with.")
+        } catch let error as StoreError {
+            throw Failure(error, database: file)
+        }
+    }
+}
+
+extension Result where Failure == any Error {
+    fileprivate init(_ body: () async throws -> Success) async {
+        do { self = .success(try await body()) } catch { self = .failure(error) }
+    }
+}
