@@ -26,10 +26,8 @@ package enum DeliveryBenchmark {
         options.progress.say("delivery: seeding \(ownerCount) registrations")
         let seed = try await SeededStore(ownerCount: ownerCount, directory: options.directory, progress: options.progress)
         defer { seed.remove() }
-        for arguments in [["--sync"], []] {
-            let gorush = try await GorushProcess(directory: options.directory, arguments: arguments + ["--quiet"])
-            try await measure(arguments.isEmpty ? "async" : "sync", at: gorush.url, seed, options, &report)
-        }
+        let gorush = try await GorushProcess(directory: options.directory, arguments: ["--quiet"])
+        try await measure("sync", at: gorush.url, seed, options, &report)
         if let url { try await measure("real gorush", at: url, seed, options, &report) }
         return report
     }

@@ -72,7 +72,7 @@ struct Composition {
             await delivery?.refreshMetrics()
             return metrics.render()
         }
-        admin = Self.admin(basis, directory, delivery, readiness, healthIssues: healthIssues, warnings: warnings, metrics: metricsText)
+        admin = Self.admin(basis, directory, readiness, healthIssues: healthIssues, warnings: warnings, metrics: metricsText)
         relays = Self.relays(basis, bus, readiness)
         gateways = Self.gateways(basis, delivery, proxyDelivery, readiness)
         self.proxyDelivery = proxyDelivery
@@ -173,13 +173,11 @@ struct Composition {
     }
 
     private static func admin(
-        _ basis: Basis, _ directory: TopicDirectory, _ delivery: DeliveryLoop?, _ readiness: Readiness,
+        _ basis: Basis, _ directory: TopicDirectory, _ readiness: Readiness,
         healthIssues: @escaping @Sendable () async -> [String], warnings: @escaping @Sendable () -> [String],
         metrics: @escaping @Sendable () async -> String
     ) -> ListeningService {
         let (settings, store) = (basis.settings, basis.files.store)
-        var feedback: (@Sendable (GorushFailure) async -> Void)?
-        if let delivery { feedback = { await delivery.feedback($0) } }
         let restoreDeadTokens: @Sendable ([Int64]?) async throws -> Int = { ids in
             let restored = try await store.restoreDeadRegistrations(ids, at: basis.time.clock.now())
             directory.add(restored)
@@ -187,7 +185,6 @@ struct Composition {
         }
         let content = AdminServer.Content(
             healthIssues: healthIssues, warnings: warnings, metrics: metrics, identityJSON: basis.identity.json,
-            feedback: feedback, feedbackSecret: settings.feedbackSecret,
             progress: { try await store.progress(ofPush: $0) }, restoreDeadTokens: restoreDeadTokens,
             token: basis.files.adminToken, allowedHosts: settings.adminAllowedHosts)
         let server = AdminServer(

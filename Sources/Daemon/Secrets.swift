@@ -1,5 +1,4 @@
 import StatusCrypto
 
 extension AdminServer.Content: HoldsSecret {}
-extension FeedbackSecret: HoldsSecret {}
 extension Settings: HoldsSecret {}

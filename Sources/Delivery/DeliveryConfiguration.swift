@@ -70,7 +70,7 @@ package struct DeliveryConfiguration: Sendable {
 
     /// How many notifications go into one POST.
     package enum BatchMode: String, Sendable, CaseIterable {
-        /// `single` for a gorush in sync mode or one that does not say, `batch` for one in async mode.
+        /// The same as `single`.
         case automatic = "auto"
         /// One device a request: the only way to hear of every failure (GORUSH.md §2.4 d).
         case single

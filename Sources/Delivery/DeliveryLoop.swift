@@ -62,8 +62,8 @@ package final class DeliveryLoop: Service {
     /// What will lose pushes, by what the gorush instances say of themselves.
     package var warnings: [String] { said(\.warnings) }
 
-    /// Whether each gorush tells whether Apple or Google took a push, as far as is known.
-    package var provesDeliveries: Bool { routes.allSatisfy { $0.view.provesDeliveries } }
+    /// Whether every route has asked its gorush and may post to it, so that a target without a delivery is unused.
+    package var provesDeliveries: Bool { routes.allSatisfy { $0.view.mayPost } }
 
     private func said(_ what: KeyPath<RouteView, [String]>) -> [String] {
         routes.flatMap { route in route.view[keyPath: what].map { "delivery \(route.name): \($0)" } }
@@ -124,28 +124,6 @@ package final class DeliveryLoop: Service {
                 logger.error("the outbox cannot be used; pushes wait", metadata: ["error": "\(error)"])
                 guard (try? await clock.sleep(for: RouteState.storeRetryInterval)) != nil else { return false }
             }
-        }
-    }
-}
-
-extension DeliveryLoop {
-    /// Takes one call of gorush's feedback hook (GORUSH.md §8): a push that failed after gorush had taken it.
-    ///
-    /// Only a name that was given to an attempt counts, so that nobody can have devices unregistered by making calls up. Whatever comes
-    /// of it, gorush is to be answered 200: it asks once.
-    package func feedback(_ failure: GorushFailure) async {
-        guard let identifier = failure.identifier.flatMap({ NotificationID(hex: $0) }) else { return }
-        for route in routes where await route.takeFeedback(failure, on: identifier) { return }
-        do {
-            let pushes = try await outbox.attempted(identifier)
-            // The one of several devices that is meant must be known.
-            let named = pushes.count == 1 ? pushes : pushes.filter { $0.deviceToken.map(failure.names) ?? false }
-            for push in named {
-                guard let token = push.deviceToken, let route = routes.first(where: { $0.name == push.route }) else { continue }
-                try await route.takeFeedback(failure, on: push, token: token)
-            }
-        } catch {
-            logger.error("a feedback of gorush is lost", metadata: ["error": "\(error)"])
         }
     }
 }

@@ -57,13 +57,6 @@ struct RouteMetrics: Sendable {
         Self.finished(outcome, reason: reason, route: route).increment(by: amount)
     }
 
-    func feedback(_ failure: Failure) {
-        Counter(
-            label: "pushserver_gorush_feedback_total",
-            dimensions: [("route", route), ("kind", failure.kind.rawValue), ("reason", failure.reason)]
-        ).increment()
-    }
-
     func set(_ view: RouteView, queuedCount: Int) {
         breaker.set(view.isBreakerOpen ? 1 : 0)
         inFlight.set(view.notificationsInFlight)

@@ -57,7 +57,7 @@ struct OperatorToolTests {
     @Test func `dead tokens are listed, and restored by the running server`() async throws {
         try await withServerWorld { world async throws in
             #expect(try await world.pushctl("dead-tokens").output.isEmpty)
-            _ = try await world.feedback(on: world.push(), "Unregistered")
+            try await world.loseDevice()
             let entries = try await world.pushctl("dead-tokens", "list", "--json").decoded(as: [DeadToken].self)
             #expect(entries.map(\.reason) == ["Unregistered"] && entries.map(\.route) == ["ios"] && entries.map(\.version) == [1])
             #expect(entries.map(\.keyHash) == [world.alice.keyHash.description])
@@ -220,7 +220,7 @@ struct OperatorToolTests {
     }
 
     @Test func `the doctor tells by the admin endpoints whether what is accepted is delivered`() async throws {
-        try await withServerWorld { world async throws in
+        try await withServerWorld(gorush: .init(isProduction: false)) { world async throws in
             let key = world.server.addresses.publicKey
             let admin = ["--admin", "http://\(world.server.addresses.admin)"]
             func doctor(_ more: [String]) async throws -> ChildProcess.Ended {
@@ -229,8 +229,7 @@ struct OperatorToolTests {
             }
             let healthy = try await doctor(admin)
             #expect(healthy.exitCode == 0 && healthy.output.contains("ok      delivery"), "\(healthy.output)\(healthy.error)")
-            // The stub is in async mode, which loses pushes.
-            #expect(healthy.output.contains("warning             delivery ios: core.sync is false"))
+            #expect(healthy.output.contains("warning             delivery ios: ios.production is false"))
             let unchecked = try await doctor([])
             #expect(unchecked.exitCode == 0 && unchecked.output.contains("accepted, delivery not checked"))
             let nobody = try await doctor(["--admin", "http://127.0.0.1:1"])
@@ -280,7 +279,7 @@ struct OperatorToolTests {
 
     @Test func `looking changes nothing`() async throws {
         try await withServerWorld { world async throws in
-            _ = try await world.feedback(on: world.push(), "Unregistered")
+            try await world.loseDevice()
             let database = world.database.path
             func look() async throws {
                 for command in [["audit"], ["registrations"], ["dead-tokens"], ["registrations", "--of", world.alice.keyHash.description]] {

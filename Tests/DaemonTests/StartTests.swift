@@ -160,10 +160,10 @@ struct StartTests {
         try folder.write("log: { level: info }\n", to: "pushserver.yaml")
         try folder.write("no key", to: "identity.key")
         let result = try await serve(
-            in: folder, configuration: folder.path("pushserver.yaml"), environment: ["PUSHSERVER_GORUSH_FEEDBACK_SECRET": "hush"])
+            in: folder, configuration: folder.path("pushserver.yaml"), environment: ["PUSHSERVER_GORUSH_HEADERS": "X-Secret: hush"])
         let line = try #require(result.error.split(separator: "\n").first)
         #expect(line.contains("] starting commit=") && line.contains(" version=0.1.0"), "\(line)")
-        #expect(line.contains("\(folder.path("pushserver.yaml")), PUSHSERVER_GORUSH_FEEDBACK_SECRET, flag admin.listen"), "\(line)")
+        #expect(line.contains("\(folder.path("pushserver.yaml")), PUSHSERVER_GORUSH_HEADERS, flag admin.listen"), "\(line)")
         #expect(!result.error.contains("hush"))
     }
 

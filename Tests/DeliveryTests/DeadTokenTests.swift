@@ -244,63 +244,6 @@ import Wire
         }
     }
 
-    @Test("A feedback unregisters what its attempt tried", arguments: [true, false])
-    func feedback(isNewer: Bool) async throws {
-        try await withStubGorush(.init(isSync: false)) { stub in
-            let world = try World()
-            try await world.withDelivery(to: await stub.url) { running in
-                try await register([iosPush(1)], at: before, in: running.store)
-                try await running.accept([iosPush(1)])
-                let taken = await stub.waitForNotifications(count: 1)
-                try await running.settle()
-                #expect(try await running.outcomes() == [.sent: 1])
-                if isNewer { try await register([iosPush(1)], at: World.start.advanced(by: .seconds(1)), in: running.store) }
-
-                for forged in [
-                    "{}", #"{"notif_id":"00","error":"Unregistered"}"#, stub.feedback(on: forge(taken[0]), error: "Unregistered"),
-                ] {
-                    if let failure = GorushFailure(feedback: Array(forged.utf8)) { await running.loop.feedback(failure) }
-                    #expect(try await isRegistered(iosPush(1), in: running.store))
-                }
-                let text = stub.feedback(on: taken[0], error: "Unregistered")
-                let failure = try #require(GorushFailure(feedback: Array(text.utf8)))
-                await running.loop.feedback(failure)
-                #expect(try await isRegistered(iosPush(1), in: running.store) == isNewer)
-                // Twice does no harm.
-                await running.loop.feedback(failure)
-                #expect(try await running.outcomes() == [.sent: 1])
-                #expect(try await running.audit().balances)
-            }
-        }
-    }
-
-    private func forge(_ notification: StubNotification) -> StubNotification {
-        var notification = notification
-        notification.identifier = String(repeating: "0", count: 32)
-        return notification
-    }
-
-    @Test func `A feedback on a notification for several devices means the one it names`() async throws {
-        try await withStubGorush(.init(isSync: false)) { stub in
-            let world = try World()
-            try await world.withDelivery(to: await stub.url) { running in
-                try await running.settle()
-                let pushes = (1...3).map { androidPush($0, owner: 1) }
-                try await register(pushes, at: before, in: running.store)
-                try await running.accept(pushes)
-                var taken = await stub.waitForNotifications(count: 1)[0]
-                try await running.settle()
-                #expect(taken.tokens.count == 3)
-                taken.tokens = [androidToken(2)]
-                let text = stub.feedback(on: taken, error: "Requested entity was not found.")
-                await running.loop.feedback(try #require(GorushFailure(feedback: Array(text.utf8))))
-                for push in pushes {
-                    #expect(try await isRegistered(push, in: running.store) == (push != pushes[1]))
-                }
-            }
-        }
-    }
-
     @Test(
         "What a failure asks for is done",
         arguments: [

@@ -36,21 +36,55 @@ import Testing
         }
     }
 
-    @Test func `To a gorush in sync mode each push goes alone, to one in async mode in batches`() async throws {
-        for isSync in [true, false] {
-            try await withStubGorush(.init(isSync: isSync, maximumNotificationCount: 10)) { stub in
-                let world = try World()
-                try await world.withDelivery(to: await stub.url) { running in
-                    try await running.settle()
-                    for number in 0..<25 {
-                        try await running.store.apply(at: World.start) { $0.enqueue(androidPush(number), message: Int64(number)) }
-                    }
-                    running.loop.wake()
-                    try await running.pass { try await running.isAllDone() }
-                    #expect(stub.posts.all.count == (isSync ? 25 : 3))
-                    #expect(stub.notifications.all.count == 25)
-                    #expect(running.loop.warnings.isEmpty == isSync)
+    @Test(
+        "A gorush that would lose pushes gets none, and the operator is told which line to change",
+        arguments: [
+            (StubGorush.Configuration(isSync: false), "core.sync: true"), (.init(queueEngine: "redis"), "queue.engine: local"),
+        ])
+    func configurationFault(configuration: StubGorush.Configuration, line: String) async throws {
+        try await withStubGorush(configuration) { stub in
+            let world = try World()
+            let url = await stub.url
+            let probes = await DeliveryConfiguration(endpoint: .init(url: url)).probe()
+            #expect(probes.count == 1 && probes[0].issue?.contains("set \(line) in gorush's configuration") == true)
+            try await world.withDelivery(to: url) { running in
+                try await running.accept([iosPush(1), androidPush(2)])
+                for _ in 0..<20 { world.advance(by: try await running.settle()) }
+                #expect(stub.posts.all.isEmpty)
+                #expect(running.loop.healthIssues.count == 2)
+                #expect(running.loop.healthIssues.allSatisfy { $0.contains("set \(line) in gorush's configuration") })
+                #expect(!running.loop.provesDeliveries)
+                // The operator changes the line and restarts gorush.
+                stub.configuration = .init()
+                #expect(try await running.pass { try await running.isAllDone() } <= .seconds(5))
+                #expect(try await running.outcomes() == [.sent: 2])
+                #expect(running.loop.healthIssues == [] && running.loop.provesDeliveries)
+            }
+        }
+    }
+
+    @Test func `A gorush that hides its configuration counts as one in sync mode`() async throws {
+        try await withStubGorush(.init(isSync: false, isBehindProxy: true)) { stub in
+            let world = try World()
+            try await world.withDelivery(to: await stub.url) { running in
+                try await running.accept([iosPush(1)])
+                try await running.pass { try await running.isAllDone() }
+                #expect(running.loop.healthIssues == [])
+            }
+        }
+    }
+
+    @Test func `In batch mode a request has as many notifications as gorush takes`() async throws {
+        try await withStubGorush(.init(maximumNotificationCount: 10)) { stub in
+            let world = try World()
+            try await world.withDelivery(to: await stub.url, { $0.batchMode = .batch }) { running in
+                try await running.settle()
+                for number in 0..<25 {
+                    try await running.store.apply(at: World.start) { $0.enqueue(androidPush(number), message: Int64(number)) }
                 }
+                running.loop.wake()
+                try await running.pass { try await running.isAllDone() }
+                #expect(stub.posts.all.count == 3 && stub.notifications.all.count == 25)
             }
         }
     }
@@ -146,11 +180,19 @@ import Testing
         ]
     }
 
-    @Test("RELIABILITY.md T4: whatever gorush does, each push arrives and ends once", arguments: Fault.all, [true, false])
-    func fault(_ fault: Fault, isSync: Bool) async throws {
-        try await withStubGorush(.init(isSync: isSync)) { stub in
+    @Test(
+        "RELIABILITY.md T4: whatever gorush does, each push arrives and ends once", arguments: Fault.all,
+        [DeliveryConfiguration.BatchMode.single, .batch])
+    func fault(_ fault: Fault, mode: DeliveryConfiguration.BatchMode) async throws {
+        try await withStubGorush { stub in
             let world = try World()
-            try await world.withDelivery(to: await stub.url, { $0.timeout = fault.timeout ?? $0.timeout }) { running in
+            try await world.withDelivery(
+                to: await stub.url,
+                {
+                    $0.timeout = fault.timeout ?? $0.timeout
+                    $0.batchMode = mode
+                }
+            ) { running in
                 try await running.settle()
                 for _ in 0..<3 { stub.next(fault.misbehaviour, takesBatch: fault.takesBatch) }
                 try await running.accept((0..<4).map { iosPush($0) } + (0..<4).map { androidPush($0) })
@@ -242,9 +284,9 @@ import Testing
     }
 
     @Test func `A poisonous notification is found and refused, the rest of its batch is sent`() async throws {
-        try await withStubGorush(.init(isSync: false)) { stub in
+        try await withStubGorush { stub in
             let world = try World()
-            try await world.withDelivery(to: await stub.url) { running in
+            try await world.withDelivery(to: await stub.url, { $0.batchMode = .batch }) { running in
                 try await running.settle()
                 stub.refuse(token: androidToken(13))
                 try await running.accept((0..<40).map { androidPush($0) })

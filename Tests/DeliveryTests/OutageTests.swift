@@ -26,7 +26,7 @@ struct OutageTests {
     private static let deviceCount = 100
 
     @Test func `an hour without gorush loses nothing and delays no reply`() async throws {
-        try await withStubGorush(.init(isSync: false)) { stub in
+        try await withStubGorush { stub in
             let city = try City()
             try await city.withServer(gorush: await stub.url) { server in
                 try await server.register(deviceCount: Self.deviceCount)

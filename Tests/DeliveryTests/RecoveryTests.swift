@@ -123,41 +123,6 @@ import Testing
         }
     }
 
-    @Test func `What an async gorush reports as failed is tried again; what it says nothing of ends as sent after a while`() async throws {
-        try await withStubGorush(.init(isSync: false, hasFeedback: true)) { stub in
-            let world = try World()
-            try await world.withDelivery(to: await stub.url) { running in
-                try await running.accept([iosPush(1), iosPush(2), iosPush(3)])
-                let taken = await stub.waitForNotifications(count: 3)
-                try await running.settle()
-                // It may be lost at any time, and that is said for as long as it is so.
-                #expect(running.loop.warnings.count == 2 && running.loop.warnings.allSatisfy { $0.contains("core.sync") })
-                #expect(try await running.outcomes() == [:])
-
-                for (number, error) in [(1, "ServiceUnavailable"), (2, "Unregistered")] {
-                    let notification = try #require(taken.first { $0.tokens == [iosToken(number)] })
-                    let text = stub.feedback(on: notification, error: error)
-                    await running.loop.feedback(try #require(GorushFailure(feedback: Array(text.utf8))))
-                }
-                #expect(try await running.pass { stub.notifications.all.count == 4 } <= .seconds(2))
-                #expect(stub.notifications.all[3].tokens == [iosToken(1)])
-                let collapse = taken.first { $0.tokens == [iosToken(1)] }?.collapseIdentifier
-                #expect(stub.notifications.all[3].collapseIdentifier == collapse)
-                #expect(try await running.outcomes() == [.dead: 1])
-                #expect(try await running.pass { try await running.isAllDone() } >= HandedOver.patience - .seconds(2))
-                #expect(try await running.outcomes() == [.dead: 1, .sent: 2])
-
-                try await running.accept([iosPush(4)], message: 2)
-                await stub.waitForNotifications(count: 5)
-                try await running.settle()
-                #expect(try await !running.isAllDone())
-                #expect(try await running.audit().balances)
-            }
-            // At the end there is nothing more to wait for.
-            #expect(try await world.count("state = 1") == 3)
-        }
-    }
-
     @Test func `What a crash leaves leased is of unknown outcome, and posted again under the same collapse identifier`() async throws {
         try await withStubGorush { stub in
             let world = try World()

@@ -75,7 +75,7 @@ import Wire
             update.tokens = [.unregister(dead)]
             let endpoint = DeliveryConfiguration.Endpoint(url: "http://gorush", headers: [("Authorization", secret)])
             let source = SettingsSource(
-                yaml: "gorush: {url: 'http://gorush', headers: ['Authorization: \(secret)'], feedbackSecret: \(secret)}",
+                yaml: "gorush: {url: 'http://gorush', headers: ['Authorization: \(secret)']}",
                 environment: ["PUSHSERVER_STORAGE_PATH": "/tmp/x"], flags: [:])
             let key32 = FixedBytes<32>(bytes + [UInt8](repeating: 1, count: 32 - bytes.count)) ?? FixedBytes()
             let key = try PrivateKey(key32)
@@ -110,7 +110,7 @@ import Wire
                 Holder(opened), Holder(Settlement.answered(reply)), Holder(PushToken.fcm(secret)),
                 Holder(TriedToken(queued)), Holder(GorushClient(http: client, endpoint: endpoint, probeTimeout: .seconds(1))),
                 Holder(WakuNode(url: "http://user:\(secret)@node", client: client, headers: [("Authorization", secret)])),
-                Holder(FeedbackSecret(secret, logger: LogLines().logger)), Holder(ListFingerprints(key: key32)),
+                Holder(ListFingerprints(key: key32)),
                 Holder(
                     GatewayRequest(
                         method: "POST", target: "/push?token=\(secret)", headers: http.headersAsAnswered, client: peer,

@@ -50,7 +50,6 @@ extension Server {
             if let look = looks.removeValue(forKey: index) { return await lease(look, of: index, at: now, steadily, using: &random) }
             switch routes[index].next(at: elapsed) {
             case .probe: routes[index].handle(.probed(gorush.probe), at: elapsed)
-            case .askForBacklog: routes[index].handle(.backlogKnown(nil), at: elapsed)
             case .expire:
                 _ = try await outbox.expire(route: name, acceptedBefore: now.advanced(by: .zero - configuration.lifetime), at: now)
             case .hasten:
@@ -68,8 +67,7 @@ extension Server {
                 let until = next.map { Duration.nanoseconds($0.nanoseconds - startedAt.nanoseconds) }
                 routes[index].handle(.nothingDue(until: until), at: elapsed)
             case .settle: return await settle(index, at: now, steadily)
-            // This gorush answers when Apple and Google have.
-            case .conclude, .stop: break
+            case .stop: break
             case .wait(let until): return .idle(until: until + startedSteadily)
             }
         } catch {
@@ -117,8 +115,8 @@ extension Server {
         let state = routes[index]
         let context = Outbox.Context(
             route: state.route.name,
-            rules: OutcomeRules(isSurge: state.isSurge(at: elapsed), successIsProof: state.isSync == true, now: now),
-            deliveredTopics: state.successIsProof ? state.topics.delivered : nil, savedTopics: state.topics.saved,
+            rules: OutcomeRules(isSurge: state.isSurge(at: elapsed), now: now),
+            deliveredTopics: state.topics.delivered, savedTopics: state.topics.saved,
             steadyNow: steadyNow(steadily))
         do {
             let settlement = try await outbox.settle(state.unsettled, leasing: plan, in: context) { 0.5 }
@@ -148,7 +146,7 @@ extension Server {
         switch AnswerReading(answer, batch: batch, retriesItself: false, timeOuts: routes[route].timeOuts) {
         case .outcomes(let outcomes, let news):
             routes[route].record(zip(pushes, outcomes))
-            let verdicts = Verdicts(zip(pushes, outcomes), successIsProof: routes[route].successIsProof)
+            let verdicts = Verdicts(zip(pushes, outcomes))
             routes[route].handle(.answered(news, verdicts, jitter: 0.5, latency: .milliseconds(50)), at: elapsed)
             routes[route].unsettled += zip(pushes, outcomes).map { Outbox.Attempt(push: $0, outcome: $1, at: attempt.at) }
         case .limit(let limit):

@@ -1,4 +1,3 @@
-import Delivery
 import Foundation
 import HTTPTypes
 import Hummingbird
@@ -21,10 +20,6 @@ struct AdminServer: Service {
         var metrics: @Sendable () async -> String
         /// The identity as JSON.
         var identityJSON: String
-        /// A call of gorush's feedback hook; nil in a dry run.
-        var feedback: (@Sendable (GorushFailure) async -> Void)?
-        /// What gorush has to show; nil: nothing.
-        var feedbackSecret: String?
         /// How far the push with a deduplication key has got; nil if the store has none.
         var progress: @Sendable (Digest32) async throws -> PushProgress?
         /// Puts registrations back whose device tokens were taken for dead, all or those named; how many are live again.
@@ -40,14 +35,12 @@ struct AdminServer: Service {
     static let maximumConnectionCount = 1_024
     /// A connection on which nothing has come for so long is closed, and leaves its room to others.
     private static let idleTimeout = TimeAmount.seconds(30)
-    /// An entry of gorush's log is some hundred bytes.
+    /// A list of some thousand ids fits.
     private static let maximumBodyByteCount = 64 << 10
-    private static let feedbackSecretHeader = HTTPField.Name("X-Feedback-Secret") ?? .authorization
 
     private let address: ListenAddress
     private let maximumConnectionCount: Int
     private let content: Content
-    private let feedbackSecret: FeedbackSecret
     private let logger: Logger
     private let onListening: @Sendable (ListenAddress) async -> Void
 
@@ -58,7 +51,6 @@ struct AdminServer: Service {
         self.address = address
         self.maximumConnectionCount = maximumConnectionCount
         self.content = content
-        feedbackSecret = FeedbackSecret(content.feedbackSecret, logger: logger)
         self.logger = logger
         self.onListening = onListening
     }
@@ -105,26 +97,12 @@ struct AdminServer: Service {
             }
             return Self.respond(.ok, try PushProgressBody(progress).json(), type: "application/json")
         }
-        if content.feedback != nil {
-            router.post("gorush/feedback") { [content, feedbackSecret] request, _ in
-                guard feedbackSecret.isShown(by: request.headers[values: Self.feedbackSecretHeader].first) else {
-                    return Self.respond(.unauthorized, "", type: "text/plain")
-                }
-                return try await Self.takeFeedback(request, content)
-            }
+        // Earlier releases took gorush's feedback here. An operator who still has the hook set finds the reason in gorush's log.
+        router.post("gorush/feedback") { _, _ in
+            Self.respond(.gone, "gorush has to run with core.sync: true; delete its core.feedback_hook_url", type: "text/plain")
         }
         router.post("dead-tokens/restore") { [content] request, _ in try await Self.restore(request, content) }
         return router
-    }
-
-    /// gorush asks once and takes nothing but 200 for an answer (GORUSH.md §8).
-    private static func takeFeedback(_ request: Request, _ content: Content) async throws -> Response {
-        let body = try await request.body.collect(upTo: maximumBodyByteCount)
-        guard let failure = GorushFailure(feedback: Array(body.readableBytesView)) else {
-            return respond(.badRequest, "not an entry of gorush's log", type: "text/plain")
-        }
-        await content.feedback?(failure)
-        return respond(.ok, "", type: "text/plain")
     }
 
     private static func restore(_ request: Request, _ content: Content) async throws -> Response {

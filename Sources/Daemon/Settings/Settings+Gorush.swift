@@ -5,7 +5,7 @@ extension Settings {
     /// The section `gorush`: where pushes go, and how.
     ///
     /// - Returns: no configuration without a `gorush.url`: a dry run.
-    static func gorush(_ reader: inout SettingsReader) -> (delivery: DeliveryConfiguration?, feedbackSecret: String?) {
+    static func gorush(_ reader: inout SettingsReader) -> DeliveryConfiguration? {
         let url = reader.url("gorush.url")
         var delivery = DeliveryConfiguration(endpoint: .init(url: url ?? ""))
         delivery.endpoint.headers = reader.headers("gorush.headers")
@@ -25,10 +25,7 @@ extension Settings {
         delivery.maximumQueuedPushCount = reader.integer(
             "gorush.maximumQueuedPushes", default: delivery.maximumQueuedPushCount, in: 1_000...100_000_000)
         delivery.deadTokenWaveShare = reader.share("gorush.deadTokenWaveShare", default: delivery.deadTokenWaveShare)
-        // gorush drops a header whose value has a colon, without a word (GORUSH.md §8).
-        let feedbackSecret = reader.secret("gorush.feedbackSecret", expected: "a text without colons, which gorush could not send") {
-            !$0.isEmpty && !$0.contains(":")
-        }
+        for key in ["feedbackSecret", "feedbackSecretFile"] { reader.removed("gorush.\(key)") }
 
         var notifications = NotificationSettings()
         notifications.read(below: "gorush", for: [.ios, .android], &reader)
@@ -41,7 +38,7 @@ extension Settings {
         }
         noteRivals(among: delivery.routes, &reader)
         checkEnvironments(of: delivery, &reader)
-        return (url == nil ? nil : delivery, feedbackSecret)
+        return url == nil ? nil : delivery
     }
 
     /// Refuses two routes that want the same pushes: one would never get any.

@@ -34,8 +34,6 @@ package struct Settings: Sendable {
     package var waku: WakuTransport.Configuration
     /// nil: dry run, no push leaves the machine.
     package var delivery: DeliveryConfiguration?
-    /// What gorush has to show in the header `X-Feedback-Secret` when it calls the feedback hook; nil: nothing.
-    package var feedbackSecret: String?
     package var registrationPolicy: RegistrationPolicy
     /// nil: none.
     package var gateways: GatewaySettings?
@@ -91,7 +89,7 @@ package struct Settings: Sendable {
         wakuCertificateAuthorityFile = reader.existingFile("transport.waku.certificateAuthorityFile")
         waku.concurrentPostCount = reader.optionalInteger("transport.waku.concurrentPosts", in: 1...64)
 
-        (delivery, feedbackSecret) = Self.gorush(&reader)
+        delivery = Self.gorush(&reader)
 
         if waku.storePeerAddress != nil, !waku.usesHistory, !waku.confirmsPublishing {
             reader.note("transport.waku.storePeer: of no use, because neither history nor confirmPublishing asks a store")

@@ -13,6 +13,7 @@ struct SettingsReader {
     private let source: SettingsSource
     private(set) var problems: [String]
     private(set) var effective: [Effective] = []
+    private var removedKeys: Set<String> = []
 
     init(_ source: SettingsSource) {
         self.source = source
@@ -269,9 +270,16 @@ struct SettingsReader {
         problems.append(problem)
     }
 
+    /// Notes a setting of an earlier release that has no effect any more.
+    mutating func removed(_ key: String) {
+        guard let found = source.find(key) else { return }
+        removedKeys.insert(key)
+        note("\(found.name): this setting no longer exists; delete the line" + (found.line.map { " (\($0))" } ?? ""))
+    }
+
     /// To be called when all settings were asked for.
     mutating func finish() {
-        problems += source.unusable(besides: Set(effective.map(\.key)))
+        problems += source.unusable(besides: removedKeys.union(effective.map(\.key)))
     }
 
     /// nil also when it cannot be used.

@@ -34,21 +34,6 @@ struct GorushClient: Sendable {
         }
     }
 
-    /// How many notifications wait in gorush; nil: it does not say (GORUSH.md §1).
-    func backlog() async -> Int? {
-        guard let response = try? await http.send(get("/api/stat/app", maximumByteCount: Self.maximumAnswerByteCount)),
-            response.status == 200, let tasks = try? JSONDecoder().decode(TaskCounts.self, from: Data(response.body))
-        else { return nil }
-        return max(0, tasks.submitted_tasks - tasks.success_tasks - tasks.failure_tasks - tasks.busy_workers)
-    }
-
-    private struct TaskCounts: Decodable {
-        let submitted_tasks: Int
-        let success_tasks: Int
-        let failure_tasks: Int
-        let busy_workers: Int
-    }
-
     private func push(_ body: [UInt8], timeout: Duration) -> HTTPRequest {
         HTTPRequest(
             method: .post, url: baseURL + "/api/push", headers: headers + [("Content-Type", "application/json")], body: body,

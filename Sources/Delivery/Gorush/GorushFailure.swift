@@ -1,7 +1,7 @@
 import FoundationEssentials
 
-/// One entry of `logs`, or of gorush's feedback: a push that failed (GORUSH.md §2.4).
-package struct GorushFailure: Sendable, Equatable, Decodable {
+/// An entry of `logs`: a push that failed (GORUSH.md §2.4).
+struct GorushFailure: Sendable, Equatable, Decodable {
     /// The `notif_id` it was sent with; nil if gorush has lost it.
     var identifier: String?
     /// Apple's or Google's reason, or the text of a network error, which contains the token: not for logs (GORUSH.md §2.4, §6).
@@ -28,16 +28,8 @@ package struct GorushFailure: Sendable, Equatable, Decodable {
     }
 }
 
-extension GorushFailure {
-    /// - Parameter feedback: the body of a call of gorush's feedback hook: one entry (GORUSH.md §8).
-    package init?(feedback: [UInt8]) {
-        guard let failure = try? JSONDecoder().decode(GorushFailure.self, from: Data(feedback)) else { return nil }
-        self = failure
-    }
-}
-
 extension GorushFailure: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    package var description: String { "GorushFailure(identifier: \(identifier ?? "none"))" }
-    package var debugDescription: String { description }
-    package var customMirror: Mirror { Mirror(self, children: ["identifier": identifier as Any]) }
+    var description: String { "GorushFailure(identifier: \(identifier ?? "none"))" }
+    var debugDescription: String { description }
+    var customMirror: Mirror { Mirror(self, children: ["identifier": identifier as Any]) }
 }

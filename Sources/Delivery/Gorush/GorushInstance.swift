@@ -3,12 +3,15 @@ import Yams
 /// What a gorush says of itself at `/api/config` (GORUSH.md §1, §13), under its own names. What it leaves out is nil.
 struct GorushInstance: Sendable, Equatable, Decodable {
     struct Core: Sendable, Equatable, Decodable {
-        /// Whether it answers when Apple or Google has; otherwise at once.
+        /// Whether it responds once Apple or Google has responded. In async mode it responds at once and loses what it has in memory.
         var sync: Bool?
         var max_notification: Int?
         var queue_num: Int?
         var worker_num: Int?
-        var feedback_hook_url: String?
+    }
+
+    struct Queue: Sendable, Equatable, Decodable {
+        var engine: String?
     }
 
     struct Platform: Sendable, Equatable, Decodable {
@@ -19,6 +22,7 @@ struct GorushInstance: Sendable, Equatable, Decodable {
     }
 
     var core: Core
+    var queue: Queue?
     var ios: Platform?
     var android: Platform?
 
@@ -38,8 +42,16 @@ struct GorushInstance: Sendable, Equatable, Decodable {
     /// How many notifications wait in it at most; more are lost or never answered (GORUSH.md §0 facts 4 and 5).
     var queueCount: Int { core.queue_num.flatMap { $0 > 0 ? $0 : nil } ?? Self.defaultQueueCount }
 
-    /// Whether it tells of failures that come after its answer.
-    var hasFeedback: Bool { !(core.feedback_hook_url?.isEmpty ?? true) }
+    /// Why the server posts nothing to this gorush: it would lose pushes that count as sent. The text names the line to change.
+    var configurationFault: String? {
+        if core.sync == false {
+            return "gorush runs in async mode and loses what it has in memory; set core.sync: true in gorush's configuration"
+        }
+        if let engine = queue?.engine, !engine.isEmpty, engine != "local" {
+            return "gorush ignores core.sync with queue.engine: \(engine); set queue.engine: local in gorush's configuration"
+        }
+        return nil
+    }
 
     /// Whether a failure in its `logs` may have been followed by a success (GORUSH.md §2.4).
     var retriesItself: Bool { max(ios?.max_retry ?? 0, android?.max_retry ?? 0) > 0 }
@@ -57,12 +69,6 @@ struct GorushInstance: Sendable, Equatable, Decodable {
     /// What will lose pushes, or hide that they were lost, in words for an operator.
     func warnings(for use: Use) -> [String] {
         var warnings: [String] = []
-        if core.sync == false {
-            warnings.append("core.sync is false: what gorush has in memory when it ends is lost, though it counts as sent; set it to true")
-            if !hasFeedback {
-                warnings.append("no core.feedback_hook_url is set: failed pushes and dead device tokens stay unknown")
-            }
-        }
         switch use.platform {
         case .ios:
             if ios?.enabled == false, use.hasPushes {
@@ -82,7 +88,7 @@ struct GorushInstance: Sendable, Equatable, Decodable {
             }
         }
         if retriesItself { warnings.append("max_retry is above 0: what gorush reports as failed may have arrived; the retry is made here") }
-        if core.sync == true, let count = core.worker_num, count < use.workerCount {
+        if let count = core.worker_num, count < use.workerCount {
             warnings.append(
                 "core.worker_num is \(count): so many pushes go out at a time, and a route waits for another's; "
                     + "\(use.workerCount) are wanted")

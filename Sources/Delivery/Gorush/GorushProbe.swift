@@ -26,7 +26,7 @@ extension DeliveryConfiguration {
             switch await GorushClient(http: http, endpoint: endpoint, probeTimeout: probeTimeout).probe() {
             case .instance(let instance):
                 let warnings = uses.flatMap { instance.warnings(for: .init(platform: $0.platform, environment: endpoint.environment)) }
-                probes.append(.init(name: name, issue: nil, warnings: Set(warnings).sorted()))
+                probes.append(.init(name: name, issue: instance.configurationFault, warnings: Set(warnings).sorted()))
             case .silent: probes.append(.init(name: name, issue: nil, warnings: []))
             case .unusable(let issue): probes.append(.init(name: name, issue: issue, warnings: []))
             case .unreachable: probes.append(.init(name: name, issue: "nobody answers", warnings: []))

@@ -58,8 +58,8 @@ struct Outbox: Sendable {
     struct Context: Sendable {
         var route: String
         var rules: OutcomeRules
-        /// Bundle ids that a push of the route was delivered to; nil: gorush does not tell.
-        var deliveredTopics: Set<String>?
+        /// Bundle ids that a push of the route was delivered to.
+        var deliveredTopics: Set<String>
         /// The part of these that is written down.
         var savedTopics: Set<String>
         /// By the steady time, by which delays are kept.
@@ -101,7 +101,7 @@ struct Outbox: Sendable {
             update.pushes.append(
                 .init(id: push.id, change, reason: decision.reason, dropsCiphertext: decision.dropsCiphertext))
             update.tokens += token.changes(by: decision, attemptedAt: attempt.at, in: context)
-            if case .finish(.sent) = decision.ending, context.rules.successIsProof, !context.savedTopics.contains(token.apnTopic) {
+            if case .finish(.sent) = decision.ending, !context.savedTopics.contains(token.apnTopic) {
                 update.deliveredTopics.append((context.route, token.apnTopic))
             }
             settlement.decisions.append(decision)
@@ -126,29 +126,9 @@ struct Outbox: Sendable {
         return decision.ofOnlyAttempt(attempt.outcome, isSurge: context.rules.isSurge)
     }
 
-    /// Writes what a verdict means that comes after its push has ended: the device hears of it, the push does not.
-    ///
-    /// - Returns: the registrations that went with the token.
-    func settleFeedback(
-        _ failure: Failure, on token: TriedToken, attemptedAt: Timestamp, in context: Context
-    ) async throws -> [ChangedRegistration] {
-        let suspicions = try await store.suspicions(against: [token.digest])
-        let decision = context.rules.decide(
-            .failed(failure), on: context.history(of: token), attempts: 1, hasCiphertext: false, suspectedAt: suspicions[token.digest],
-            jitter: 0)
-        var update = OutboxUpdate()
-        update.tokens = token.changes(by: decision, attemptedAt: attemptedAt, in: context)
-        return try await store.update(update, at: context.rules.now)
-    }
-
     /// Makes pushes of a route due that wait after failures for one of these reasons.
     func hasten(route: String, reasons: [String], at steadyNow: Timestamp) async throws {
         try await store.hasten(route: route, reasons: reasons, at: steadyNow)
-    }
-
-    /// The pushes that went out under a name: what a feedback can be about.
-    func attempted(_ notification: NotificationID) async throws -> [AttemptedPush] {
-        try await store.attemptedPushes(notification)
     }
 
     /// The bundle ids that a push was ever delivered to, by route.
@@ -167,6 +147,6 @@ struct Outbox: Sendable {
 
 extension Outbox.Context {
     fileprivate func history(of token: TriedToken) -> TargetHistory {
-        TargetHistory(tokenHasWorked: token.hasWorked, topicHasWorked: deliveredTopics?.contains(token.apnTopic) ?? true)
+        TargetHistory(tokenHasWorked: token.hasWorked, topicHasWorked: deliveredTopics.contains(token.apnTopic))
     }
 }

@@ -38,8 +38,6 @@ struct OutcomeRules: Sendable {
 
     /// Verdicts on the route's devices are not to be believed now.
     var isSurge: Bool
-    /// Whether a success is one of Apple's or Google's, not just of gorush's queue.
-    var successIsProof: Bool
     /// The wall clock's time.
     var now: Timestamp
 
@@ -65,7 +63,7 @@ struct OutcomeRules: Sendable {
         }
         switch outcome {
         case .sent:
-            return PushDecision(ending: .finish(.sent), token: successIsProof ? .works : .none)
+            return PushDecision(ending: .finish(.sent), token: .works)
         case .unknown(let reason):
             return retry(.push, reason, isUnknown: true)
         case .timedOut(let count) where count + 1 >= TimeOuts.maximumCount:

@@ -15,13 +15,12 @@ struct Verdicts: Sendable, Equatable {
 
     init() {}
 
-    /// - Parameter successIsProof: whether a success is one of Apple's or Google's, not just of gorush's queue.
-    init(_ outcomes: some Sequence<(QueuedPush, DeliveryOutcome)>, successIsProof: Bool) {
+    init(_ outcomes: some Sequence<(QueuedPush, DeliveryOutcome)>) {
         for (push, outcome) in outcomes {
             let token = TriedToken(push)
-            if outcome.isVerdict { devices.append(.init(token, isTurnedDown: outcome.turnsDown, isProof: successIsProof)) }
+            if outcome.isVerdict { devices.append(.init(token, isTurnedDown: outcome.turnsDown)) }
             switch outcome {
-            case .sent where successIsProof:
+            case .sent:
                 deliveredTopics.insert(token.apnTopic)
             case .failed(let failure) where failure.kind == .credentials:
                 credentialFault = failure.words

@@ -17,8 +17,6 @@ struct InvalidTokenSurge: Sendable {
         var device: Int
         /// It can never be delivered.
         var isTurnedDown: Bool
-        /// The success is one of Apple's or Google's, not just of gorush's queue.
-        var isProof = true
         /// It has taken a push before, as the store knows.
         var hasWorked = false
     }
@@ -44,7 +42,7 @@ struct InvalidTokenSurge: Sendable {
     mutating func record(_ verdicts: [Verdict], at now: Duration) {
         for verdict in verdicts {
             let hasWorked = verdict.hasWorked || worked.contains(verdict.device)
-            if !verdict.isTurnedDown, verdict.isProof { worked.insert(verdict.device) }
+            if !verdict.isTurnedDown { worked.insert(verdict.device) }
             guard hasWorked || !verdict.isTurnedDown else { continue }
             sample.removeAll { $0.device == verdict.device }
             sample.append(Entry(device: verdict.device, isTurnedDown: verdict.isTurnedDown, time: now))
@@ -78,11 +76,11 @@ struct InvalidTokenSurge: Sendable {
 }
 
 extension InvalidTokenSurge.Verdict {
-    init(_ token: TriedToken, isTurnedDown: Bool, isProof: Bool) {
+    init(_ token: TriedToken, isTurnedDown: Bool) {
         var hasher = Hasher()
         hasher.combine(token.text)
         hasher.combine(token.apnTopic)
-        self.init(device: hasher.finalize(), isTurnedDown: isTurnedDown, isProof: isProof, hasWorked: token.hasWorked)
+        self.init(device: hasher.finalize(), isTurnedDown: isTurnedDown, hasWorked: token.hasWorked)
     }
 }
 

@@ -79,10 +79,8 @@ final class Route: Sendable {
                     log(at: now)
                     switch action {
                     case .probe: probes.addTask { await self.probe() }
-                    case .askForBacklog: note(.backlogKnown(await gorush.backlog()))
                     case .expire: await usingStore { try await expire() }
                     case .hasten: await usingStore { try await hasten() }
-                    case .conclude: await conclude(until: now)
                     case .look(let count, let batch): await usingStore { try await look(for: count, batch: batch, in: &requests) }
                     case .settle: await usingStore { try await settle() }
                     case .wait(let until): await dependencies.time.wait(for: changed, until: until)
@@ -95,7 +93,6 @@ final class Route: Sendable {
         }
         // What was cancelled has come to something, too.
         await untilWritten { try await settle() }
-        await conclude(until: nil)
         http.shutdown()
     }
 
@@ -135,15 +132,6 @@ final class Route: Sendable {
         try await dependencies.outbox.hasten(route: name, reasons: reasons, at: dependencies.time.now)
     }
 
-    /// Ends what gorush has taken and not taken back; all of it if `end` is nil.
-    private func conclude(until end: Duration?) async {
-        for entry in state.withLock({ $0.handedOver.ended(at: end) }) {
-            if end != nil { note(.concluded(Verdicts(entry.pushes.map { ($0, .sent) }, successIsProof: true))) }
-            let attempts = entry.pushes.map { Outbox.Attempt(push: $0, outcome: .sent, at: entry.attemptedAt) }
-            await untilWritten { try await write(attempts, successIsProof: end != nil) }
-        }
-    }
-
     private func look(for requestCount: Int, batch: Int?, in group: inout DiscardingTaskGroup) async throws {
         let (outbox, time) = (dependencies.outbox, dependencies.time)
         let due = try await outbox.due(route: name, at: time.now, limit: requestCount * (batch ?? 1))
@@ -181,22 +169,17 @@ final class Route: Sendable {
         let answer = await gorush.post(
             batch.map(\.notification), timeout: state.withLock { $0.timeOuts.limit(for: pushes, first: first) })
         metrics.answered(answer)
-        let (reading, successIsProof, awaitsFeedback) = state.withLock { state in
+        let reading = state.withLock { state in
             let retriesItself = state.instance?.retriesItself ?? false
             let reading = AnswerReading(answer, batch: batch, retriesItself: retriesItself, timeOuts: state.timeOuts)
             if case .outcomes(let outcomes, _) = reading { state.record(zip(pushes, outcomes)) }
-            return (reading, state.successIsProof, state.awaitsFeedback)
+            return reading
         }
         switch reading {
         case .outcomes(let outcomes, let news):
-            let verdicts = Verdicts(zip(pushes, outcomes), successIsProof: successIsProof)
+            let verdicts = Verdicts(zip(pushes, outcomes))
             note(.answered(news, verdicts, jitter: jitter(), latency: dependencies.time.elapsed() - start))
-            if awaitsFeedback, outcomes.allSatisfy({ $0 == .sent }) {
-                keep(batch, attemptedAt: now)
-                end(requestCount)
-            } else {
-                end(requestCount, settling: zip(pushes, outcomes).map { Outbox.Attempt(push: $0, outcome: $1, at: now) })
-            }
+            end(requestCount, settling: zip(pushes, outcomes).map { Outbox.Attempt(push: $0, outcome: $1, at: now) })
         case .divide:
             let parts = planner.divide(batch, at: now) ?? []
             for part in parts.dropLast() { await post(part, at: now, ending: nil) }
@@ -222,27 +205,18 @@ final class Route: Sendable {
         if mustWake { changed.notify() }
     }
 
-    private func keep(_ batch: [DeliveryItem], attemptedAt: Timestamp) {
-        let now = dependencies.time.elapsed()
-        state.withLock { state in
-            for item in batch {
-                state.handedOver.add(.init(identifier: item.identifier, pushes: item.pushes, attemptedAt: attemptedAt), at: now)
-            }
-        }
-    }
-
     /// Writes what became of pushes, and what goes out next.
     ///
     /// - Returns: false if a push of the plan has ended since it was read: then nothing goes out.
     @discardableResult
     private func settle(leasing plan: DeliveryPlan? = nil, at now: Timestamp? = nil) async throws -> Bool {
-        let (attempts, successIsProof) = state.withLock { state in
+        let attempts = state.withLock { state in
             defer { state.unsettled = [] }
-            return (state.unsettled, state.isSync == true)
+            return state.unsettled
         }
         guard plan != nil || !attempts.isEmpty else { return true }
         do {
-            return try await write(attempts, leasing: plan ?? DeliveryPlan(), successIsProof: successIsProof, at: now)
+            return try await write(attempts, leasing: plan ?? DeliveryPlan(), at: now)
         } catch {
             // What gorush said must not be forgotten.
             state.withLock { $0.unsettled += attempts }
@@ -250,13 +224,12 @@ final class Route: Sendable {
         }
     }
 
-    /// - Parameter successIsProof: whether a success is one of Apple's or Google's.
     @discardableResult
     private func write(
-        _ attempts: [Outbox.Attempt], leasing plan: DeliveryPlan = DeliveryPlan(), successIsProof: Bool, at now: Timestamp? = nil
+        _ attempts: [Outbox.Attempt], leasing plan: DeliveryPlan = DeliveryPlan(), at now: Timestamp? = nil
     ) async throws -> Bool {
         let settlement = try await dependencies.outbox.settle(
-            attempts, leasing: plan, in: context(successIsProof: successIsProof, at: now), jitter: jitter)
+            attempts, leasing: plan, in: context(at: now), jitter: jitter)
         if !settlement.savedTopics.isEmpty { note(.topicsSaved(Set(settlement.savedTopics))) }
         metrics.count(settlement.decisions)
         let ends = zip(attempts, settlement.decisions).compactMap { attempt, decision in
@@ -280,42 +253,13 @@ final class Route: Sendable {
         }
     }
 
-    /// Takes a failure that gorush reports later. If the push is still there, it is as if the answer had said so.
-    ///
-    /// - Returns: whether it is.
-    func takeFeedback(_ failure: GorushFailure, on identifier: NotificationID) async -> Bool {
-        guard let entry = state.withLock({ $0.handedOver.take(failure, on: identifier) }) else { return false }
-        let failure = FailureTaxonomy.classify(failure.error)
-        metrics.feedback(failure)
-        let outcome = DeliveryOutcome.failed(failure)
-        tell(.reported(Verdicts(entry.pushes.map { ($0, outcome) }, successIsProof: false)))
-        let attempts = entry.pushes.map { Outbox.Attempt(push: $0, outcome: outcome, at: entry.attemptedAt) }
-        await untilWritten { try await write(attempts, successIsProof: false) }
-        tell(.woken)
-        return true
-    }
-
-    /// Takes a failure of a push that has ended: only what it means for the device is acted on.
-    func takeFeedback(_ failure: GorushFailure, on push: AttemptedPush, token: String) async throws {
-        let failure = FailureTaxonomy.classify(failure.error)
-        metrics.feedback(failure)
-        var verdicts = Verdicts()
-        let token = TriedToken(token, push.tokenType, apnTopic: push.apnTopic)
-        verdicts.devices = [.init(token, isTurnedDown: DeliveryOutcome.failed(failure).turnsDown, isProof: false)]
-        verdicts.credentialFault = failure.words
-        tell(.reported(verdicts))
-        let unregistered = try await dependencies.outbox.settleFeedback(
-            failure, on: token, attemptedAt: push.attemptedAt, in: context(successIsProof: false))
-        if !unregistered.isEmpty { await dependencies.onUnregistered(unregistered) }
-    }
-
-    private func context(successIsProof: Bool, at now: Timestamp? = nil) -> Outbox.Context {
+    private func context(at now: Timestamp?) -> Outbox.Context {
         let elapsed = dependencies.time.elapsed()
-        let (isSurge, topics, tellsSuccesses) = state.withLock { ($0.isSurge(at: elapsed), $0.topics, $0.successIsProof) }
+        let (isSurge, topics) = state.withLock { ($0.isSurge(at: elapsed), $0.topics) }
         return Outbox.Context(
             route: name,
-            rules: OutcomeRules(isSurge: isSurge, successIsProof: successIsProof, now: now ?? dependencies.wallClock.now()),
-            deliveredTopics: tellsSuccesses ? topics.delivered : nil, savedTopics: topics.saved, steadyNow: dependencies.time.now)
+            rules: OutcomeRules(isSurge: isSurge, now: now ?? dependencies.wallClock.now()),
+            deliveredTopics: topics.delivered, savedTopics: topics.saved, steadyNow: dependencies.time.now)
     }
 
     private func jitter() -> Double {

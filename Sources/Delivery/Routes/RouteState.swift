@@ -27,14 +27,8 @@ struct RouteState: Sendable {
         case ended(Int)
         /// gorush said how it is set up, or did not.
         case probed(GorushClient.Probe)
-        /// gorush's feedback judged pushes that it had taken.
-        case reported(Verdicts)
-        /// gorush said how many notifications wait in it; nil: it does not say.
-        case backlogKnown(Int?)
         /// A push was delivered to these bundle ids, which is written down.
         case topicsSaved(Set<String>)
-        /// gorush's feedback has had its time and said nothing of these.
-        case concluded(Verdicts)
     }
 
     enum Action: Sendable, Equatable {
@@ -49,10 +43,6 @@ struct RouteState: Sendable {
         case settle
         /// What waited for a first success is due now.
         case hasten
-        /// End what gorush has taken and not taken back in time.
-        case conclude
-        /// Ask gorush how many notifications wait in it.
-        case askForBacklog
         /// Do nothing before that time unless an event comes.
         case wait(until: Duration)
         /// Begin nothing any more.
@@ -106,10 +96,8 @@ struct RouteState: Sendable {
     private var refusal: String?
     private var mustHasten = false
     private(set) var timeOuts = TimeOuts()
-    var handedOver = HandedOver()
     /// What became of pushes and is not written yet.
     var unsettled: [Outbox.Attempt] = []
-    private var backlog = GorushBacklog()
     /// Whether there has ever been a push.
     private var hasPushes = false { didSet { if !oldValue { readInstance() } } }
     private var requestsInFlight = 0
@@ -175,23 +163,17 @@ struct RouteState: Sendable {
             queue = .mayHaveMore
             return .hasten
         }
-        if let end = handedOver.nextEnd {
-            guard end > now else { return .conclude }
-            pause = min(pause, end)
-        }
         guard nextExpiry > now else {
             nextExpiry = now + Self.longestPause
             return .expire
         }
         pause = min(pause, nextExpiry)
         if case .quiet(let until) = queue, until > now { return rest(until: min(pause, until)) }
-        let paces = isSync == false && breaker.permits(at: now) > 0
-        if paces, backlog.mustBeAsked(at: now) { return .askForBacklog }
+        guard configurationFault == nil else { return rest(until: pause) }
         let requests = requestRoom(at: now)
         guard requests > 0 else {
             // Full, or a trial is under way: its end is an event.
             if let attempt = breaker.nextAttempt, attempt > now { pause = min(pause, attempt) }
-            if paces { pause = min(pause, backlog.nextQuestion) }
             return rest(until: pause)
         }
         if let fullLook, requests < window.count / 4, now < fullLook + Self.gatheringTime {
@@ -211,11 +193,7 @@ struct RouteState: Sendable {
         // Half of gorush's queue: others may use it too.
         let half = max(1, queueCount / 2)
         var maximumInFlight = min(configuration.maximumNotificationsInFlight, max(1, half / routesOfEndpoint))
-        if isSync == false {
-            if let room = backlog.room(of: half, sharedBy: routesOfEndpoint) {
-                maximumInFlight = min(maximumInFlight, notificationsInFlight + room)
-            }
-        } else if let workers = workerShare {
+        if let workers = workerShare {
             // One batch more than it works on waits for it to have time.
             maximumInFlight = min(maximumInFlight, batchCount == nil ? workers : 2 * workers)
         }
@@ -228,9 +206,8 @@ struct RouteState: Sendable {
     /// Notifications in a request; nil: one, with one token.
     private var batchCount: Int? {
         switch configuration.batchMode {
-        case .single: nil
-        case .batch: min(maximumNotificationCount, carefulNotificationCount, isSync == false ? .max : workerShare ?? .max)
-        case .automatic: isSync == false ? min(maximumNotificationCount, carefulNotificationCount) : nil
+        case .automatic, .single: nil
+        case .batch: min(maximumNotificationCount, carefulNotificationCount, workerShare ?? .max)
         }
     }
 
@@ -246,14 +223,8 @@ struct RouteState: Sendable {
         routesOfEndpoint * min(RequestWindow.initialCount, configuration.maximumRequestsInFlight) * 5 / 4
     }
 
-    /// Whether gorush answers when Apple or Google has; nil: it does not say.
-    var isSync: Bool? { instance?.core.sync }
-
-    /// Whether pushes that gorush has taken are kept until its feedback has had time to come.
-    var awaitsFeedback: Bool { isSync == false && instance?.hasFeedback == true }
-
-    /// Whether a success is one of Apple's or Google's, as far as is known.
-    var successIsProof: Bool { isSync != false }
+    /// Why nothing is posted to this gorush.
+    var configurationFault: String? { instance?.configurationFault }
 
     /// Which pushes may be attempted now: attempts with bundle ids that may be invented are counted.
     mutating func admitted(_ pushes: [QueuedPush], at now: Duration) -> Set<Int64> {
@@ -261,8 +232,8 @@ struct RouteState: Sendable {
     }
 
     private mutating func admits(_ push: QueuedPush, at now: Duration) -> Bool {
-        // A gateway's bundle ids are its operator's. Where gorush does not tell of successes, nothing is posted twice either.
-        guard push.push.tokenType == .apn, push.notification == nil, successIsProof, !topics.isKnown(push.push.apnTopic) else {
+        // A gateway's bundle ids are its operator's.
+        guard push.push.tokenType == .apn, push.notification == nil, !topics.isKnown(push.push.apnTopic) else {
             return true
         }
         return probation.take(push, at: now)
@@ -276,7 +247,7 @@ struct RouteState: Sendable {
     /// Why pushes are not delivered, in words for an operator; the route itself first.
     func healthIssues(at now: Duration) -> [String] {
         // Anybody can register a device of a platform that is not served here: that is a warning.
-        var healthIssues = [isDisabled ? probeIssue : issue ?? probeIssue].compactMap(\.self)
+        var healthIssues = [isDisabled ? probeIssue : issue ?? probeIssue, configurationFault].compactMap(\.self)
         if let words = credentialFault.words(at: now) {
             healthIssues.append("\(route.platform == .ios ? "Apple" : "Google") refuses gorush's credentials: \(words)")
         }
@@ -295,7 +266,7 @@ struct RouteState: Sendable {
 
     /// What will lose pushes though all seems well.
     func warnings(at now: Duration) -> [String] {
-        guard let refusal, topics.delivered.isEmpty, successIsProof else { return instanceWarnings }
+        guard let refusal, topics.delivered.isEmpty else { return instanceWarnings }
         return instanceWarnings + ["no push was ever delivered here, and what was tried is turned down: \(refusal)"]
     }
 
@@ -342,7 +313,6 @@ struct RouteState: Sendable {
                 breaker.begin()
                 requestsInFlight += 1
                 notificationsInFlight += count
-                backlog.posted(count)
             }
             window.posted(underWay: requestsInFlight)
         case .nothingDue(let until):
@@ -351,8 +321,8 @@ struct RouteState: Sendable {
             // Unless it was woken since it looked.
             if case .beingRead = queue { queue = .quiet(until: min(until ?? .seconds(Int64.max), now + Self.longestPause)) }
             if until != nil { hasPushes = true }
-            // In sync mode nothing is left that waits for the end of a surge.
-            if until == nil, requestsInFlight == 0, unsettled.isEmpty, isSync != false { surge.end() }
+            // Nothing is left that waits for the end of a surge.
+            if until == nil, requestsInFlight == 0, unsettled.isEmpty { surge.end() }
             // Nobody goes that could find out whether it works again.
             if breaker.state != .closed, case .waiting(let probe) = probing {
                 probing = .waiting(until: min(probe, now + Self.searchInterval))
@@ -383,16 +353,8 @@ struct RouteState: Sendable {
             if requestsInFlight == 0 { queue = .mayHaveMore }
         case .probed(let probe):
             probed(probe, at: now)
-        case .reported(let verdicts):
-            // In sync mode the answer has said the same before.
-            if isSync != true { judge(verdicts, at: now) }
-        case .backlogKnown(let count):
-            backlog.answered(count, at: now)
         case .topicsSaved(let saved):
             topics.saved(saved)
-        case .concluded(let verdicts):
-            surge.record(verdicts.devices, at: now)
-            for topic in verdicts.deliveredTopics { _ = topics.delivered(topic) }
         }
     }
 
@@ -433,10 +395,14 @@ struct RouteState: Sendable {
                 issue = nil
             }
         }
-        let isFine = probeIssue == nil && issue == nil
+        switch probe {
+        case .instance(let instance): self.instance = instance
+        case .silent: instance = nil
+        case .unusable, .unreachable: break
+        }
+        let isFine = probeIssue == nil && issue == nil && configurationFault == nil
         probing = .waiting(until: now + (isFine ? Self.probeInterval : Self.searchInterval))
-        guard case .instance(let instance) = probe else { return }
-        self.instance = instance
+        guard let instance else { return }
         maximumNotificationCount = min(configuration.maximumNotificationsPerRequest, instance.maximumNotificationCount ?? .max)
     }
 }

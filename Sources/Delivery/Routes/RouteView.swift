@@ -5,8 +5,8 @@ struct RouteView: Sendable, Equatable {
     let storeIssue: String?
     /// Whether gorush was asked at all: before that, nobody knows.
     let hasProbed: Bool
-    /// A success is one of Apple's or Google's.
-    let provesDeliveries: Bool
+    /// Whether gorush was asked, and its configuration allows posting.
+    let mayPost: Bool
     /// Verdicts on devices are not believed.
     let isSurge: Bool
     /// What will lose pushes though all seems well.
@@ -22,7 +22,7 @@ struct RouteView: Sendable, Equatable {
         deliveryIssues = state.healthIssues(at: now)
         storeIssue = state.storeIssue
         hasProbed = state.hasProbed
-        provesDeliveries = state.hasProbed && state.successIsProof
+        mayPost = state.hasProbed && state.configurationFault == nil
         isSurge = state.isSurge(at: now)
         warnings = state.warnings(at: now)
         refusesCredentials = state.refusesCredentials(at: now)

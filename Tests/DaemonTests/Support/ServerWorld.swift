@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 import Wire
 
-/// A server, a gorush in async mode, and three clients: Alice, whose device is registered, Bob, who wakes it, and Carol, who has left.
+/// A server, a gorush, and three clients: Alice, whose device is registered, Bob, who wakes it, and Carol, who has left.
 struct ServerWorld: Sendable {
     let folder: TemporaryFolder
     let gorush: StubGorush
@@ -67,8 +67,12 @@ struct ServerWorld: Sendable {
 
     // MARK: gorush and operators
 
-    func feedback(on notification: StubNotification, _ error: String) async throws -> AdminClient.Answer {
-        try await network.admin.post("/gorush/feedback", gorush.feedback(on: notification, error: error))
+    /// Pushes to Alice while Apple says that her device is gone, and waits until the server knows.
+    func loseDevice(_ error: String = "Unregistered") async throws {
+        let token = alice.registration().deviceToken
+        gorush.fail(token: token, with: error)
+        _ = try await push()
+        gorush.fail(token: token, with: nil)
     }
 
     /// As the operator's tool does.
@@ -92,8 +96,10 @@ struct ServerWorld: Sendable {
 }
 
 /// Runs a test in a world; in the end the server stops as it should, and its books balance.
-func withServerWorld(settings: [String: String] = [:], _ body: (ServerWorld) async throws -> Void) async throws {
-    try await withStubGorush(.init(isSync: false)) { gorush in
+func withServerWorld(
+    settings: [String: String] = [:], gorush: StubGorush.Configuration = .init(), _ body: (ServerWorld) async throws -> Void
+) async throws {
+    try await withStubGorush(gorush) { gorush in
         let folder = try TemporaryFolder()
         let server = try await ServerProcess.start(in: folder, settings: settings.merging(["gorush.url": await gorush.url]) { $1 })
         let world = try ServerWorld(server, in: folder, gorush)

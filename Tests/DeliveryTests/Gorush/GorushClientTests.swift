@@ -161,12 +161,6 @@ import Testing
         #expect(await GorushClient(.init(url: server.url)).probe() == probe)
     }
 
-    @Test("What waits in gorush is what it has taken, less what has ended or is under way")
-    func backlog() async throws {
-        try await withStubGorush(.init(backlog: 4_711)) { stub in #expect(await GorushClient(stub).backlog() == 4_711) }
-        try await withStubGorush { stub in #expect(await GorushClient(stub).backlog() == nil) }
-    }
-
     @Test("A gorush that is not there")
     func absent() async throws {
         // Port 1 is nobody's, and never given out.

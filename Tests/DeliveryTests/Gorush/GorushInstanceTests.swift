@@ -13,7 +13,6 @@ import Testing
               max_notification: 50
               queue_num: 0
               worker_num: 2
-              feedback_hook_url: ""
             android:
               enabled: true
               max_retry: 3
@@ -40,7 +39,6 @@ import Testing
     @Test(
         "What loses pushes is warned of",
         arguments: [
-            ("core: {sync: false, feedback_hook_url: x}", "core.sync is false"),
             ("core: {sync: true}\nios: {enabled: true, production: false}", "sandbox"),
             ("core: {sync: true}\nios: {enabled: true, max_concurrent_pushes: 0}", "hangs"),
             ("core: {sync: true}\nios: {enabled: false}", "ios.enabled"),
@@ -53,9 +51,18 @@ import Testing
         #expect(warnings.count == 1 && warnings.allSatisfy { $0.contains(word) })
     }
 
-    @Test func `What waits in the memory of one in async mode can be lost, and without its feedback nobody hears of failures`() throws {
-        let warnings = try #require(read("core: {sync: false}")).warnings(for: .init(platform: .ios))
-        #expect(warnings.count == 2 && warnings[0].contains("core.sync") && warnings[1].contains("feedback_hook_url"))
+    @Test(
+        "What makes gorush lose pushes that count as sent is a fault that names the line to change",
+        arguments: [
+            ("core: {sync: true}", nil), ("core: {}", nil), ("core: {sync: true}\nqueue: {engine: local}", nil),
+            ("core: {sync: true}\nqueue: {engine: ''}", nil), ("core: {sync: false}", "set core.sync: true"),
+            ("core: {sync: true}\nqueue: {engine: nsq}", "set queue.engine: local"),
+            ("core: {sync: true}\nqueue: {engine: nats}", "set queue.engine: local"),
+            ("core: {sync: true}\nqueue: {engine: redis}", "set queue.engine: local"),
+        ] as [(String, String?)])
+    func fault(yaml: String, remedy: String?) throws {
+        let fault = try #require(read(yaml)).configurationFault
+        #expect(fault == nil ? remedy == nil : fault?.hasSuffix("\(remedy ?? "-") in gorush's configuration") == true)
     }
 
     @Test(arguments: [GorushPlatform.ios, .android])

@@ -11,10 +11,10 @@ import Testing
     private let now = Timestamp(nanoseconds: 1_800_000_000_000_000_000)
 
     private func decide(
-        _ outcome: DeliveryOutcome, attempts: Int = 1, isSurge: Bool = false, successIsProof: Bool = true, hasCiphertext: Bool = true,
+        _ outcome: DeliveryOutcome, attempts: Int = 1, isSurge: Bool = false, hasCiphertext: Bool = true,
         suspectedFor: Duration? = nil, tokenHasWorked: Bool = true, topicHasWorked: Bool = true
     ) -> PushDecision {
-        OutcomeRules(isSurge: isSurge, successIsProof: successIsProof, now: now).decide(
+        OutcomeRules(isSurge: isSurge, now: now).decide(
             outcome, on: TargetHistory(tokenHasWorked: tokenHasWorked, topicHasWorked: topicHasWorked), attempts: attempts,
             hasCiphertext: hasCiphertext,
             suspectedAt: suspectedFor.map { now.advanced(by: .zero - $0) }, jitter: 1)
@@ -50,9 +50,7 @@ import Testing
         #expect(soon.token == .suspect && soon.ending == .retry(after: BackOff.push.first, isUnknown: false))
         let later = decide(failed(.wrongEnvironment), suspectedFor: OutcomeRules.confirmationInterval)
         #expect(later.token == .unregister && later.ending == .finish(.deadToken))
-        // Only Apple or Google can have lifted it.
         #expect(decide(.sent).token == .works)
-        #expect(decide(.sent, successIsProof: false).token == .none)
     }
 
     @Test func `With a bundle id that never worked, an ambiguous verdict says nothing of the device`() {
@@ -105,7 +103,7 @@ import Testing
     @Test func `Each attempt that fails makes the delay longer, and chance makes it shorter`() {
         #expect(decide(failed(.transient), attempts: 3).ending == .retry(after: .seconds(8), isUnknown: false))
         #expect(decide(failed(.operatorFault), attempts: 9).ending == .retry(after: .seconds(600), isUnknown: false))
-        let decision = OutcomeRules(isSurge: false, successIsProof: true, now: now).decide(
+        let decision = OutcomeRules(isSurge: false, now: now).decide(
             .unknown(reason: "x"), on: TargetHistory(tokenHasWorked: true, topicHasWorked: true), attempts: 2, hasCiphertext: true,
             suspectedAt: nil, jitter: 0.25)
         #expect(decision.ending == .retry(after: .seconds(1), isUnknown: true))

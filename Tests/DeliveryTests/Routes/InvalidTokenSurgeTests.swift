@@ -43,16 +43,10 @@ import Wire
 
     @Test func `A token is another device with another bundle id`() {
         let tokens = ["app", "invented"].map { TriedToken("a1", .apn, apnTopic: $0) } + [TriedToken("a1", .firebase, apnTopic: "app")]
-        let devices = tokens.map { InvalidTokenSurge.Verdict($0, isTurnedDown: true, isProof: true).device }
+        let devices = tokens.map { InvalidTokenSurge.Verdict($0, isTurnedDown: true).device }
         #expect(devices[0] != devices[1])
         #expect(Set(tokens.map(\.digest)).count == 3)
         #expect(TriedToken("a1", .firebase, apnTopic: "x").digest == tokens[2].digest)
-    }
-
-    @Test mutating func `What gorush only put into its queue has not worked`() {
-        surge.record((0..<10).map { .init(device: $0, isTurnedDown: false, isProof: false) }, at: .zero)
-        judge(0..<10, areTurnedDown: true, haveWorked: false)
-        #expect(!surge.isOn(at: .zero))
     }
 
     @Test mutating func `Verdicts of more than a quarter of an hour ago do not count`() {

@@ -31,11 +31,9 @@ import Testing
     }
 
     @Test func `Of a gorush that cannot be reached, what it last said is still believed`() {
-        var route = started(instance("core: {sync: false}"))
+        var route = started(instance("core: {worker_num: 7}"))
         route.handle(.probed(.unreachable), at: .zero)
-        #expect(route.next(at: .zero) == .askForBacklog)
-        route.handle(.backlogKnown(nil), at: .zero)
-        #expect(route.next(at: .zero) == .look(requests: 10, batch: 100))
+        #expect(route.next(at: .zero) == .look(requests: 7, batch: nil))
     }
 
     @Test(
@@ -109,13 +107,12 @@ import Testing
     }
 
     @Test func `After a failure batches are small, and grow with each success`() {
-        var route = started(instance("core: {sync: false}"))
+        var route = started(instance("core: {sync: true}")) { $0.batchMode = .batch }
         func batch() -> Int? {
             var copy = route
             while true {
                 switch copy.next(at: .seconds(100)) {
                 case .look(_, let batch): return batch
-                case .askForBacklog: copy.handle(.backlogKnown(0), at: .seconds(100))
                 case .expire, .probe: continue
                 default: return nil
                 }
@@ -134,39 +131,5 @@ import Testing
             sizes.append(batch())
         }
         #expect(sizes == [20, 40, 80, 100, 100])
-    }
-
-    // MARK: The backlog of an async gorush
-
-    @Test func `To a gorush in async mode no more is posted than half its queue has room for`() {
-        var route = started(instance("core: {sync: false, queue_num: 1000}"), routesOfEndpoint: 2)
-        #expect(route.next(at: .zero) == .askForBacklog)
-        route.handle(.backlogKnown(100), at: .zero)
-        #expect(route.next(at: .zero) == .look(requests: 2, batch: 100))
-        route.handle(.posting([100, 100]), at: .zero)
-        // It answers at once: only its own count tells what has become of them.
-        for _ in 1...2 {
-            route.handle(answered(.works), at: .zero)
-            route.handle(.ended(100), at: .zero)
-        }
-        #expect(route.next(at: .zero) == .wait(until: GorushBacklog.freshTime))
-        #expect(route.next(at: GorushBacklog.freshTime) == .askForBacklog)
-        route.handle(.backlogKnown(500), at: .seconds(1))
-        #expect(route.next(at: .seconds(1)) == .wait(until: .seconds(1) + GorushBacklog.freshTime))
-        #expect(route.next(at: .seconds(2)) == .askForBacklog)
-        route.handle(.backlogKnown(0), at: .seconds(2))
-        #expect(route.next(at: .seconds(2)) == .look(requests: 2, batch: 100))
-    }
-
-    @Test func `One that does not say how much waits is asked again a minute later`() {
-        var route = started(instance("core: {sync: false}"))
-        #expect(route.next(at: .zero) == .askForBacklog)
-        route.handle(.backlogKnown(nil), at: .zero)
-        #expect(route.next(at: .zero) == .look(requests: 10, batch: 100))
-        route.handle(.posting([100]), at: .zero)
-        #expect(route.next(at: .zero) == .look(requests: 9, batch: 100))
-        route.handle(.posting([100]), at: .zero)
-        #expect(route.next(at: .seconds(61)) == .expire)
-        #expect(route.next(at: .seconds(61)) == .askForBacklog)
     }
 }

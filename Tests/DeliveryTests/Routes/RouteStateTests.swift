@@ -24,7 +24,7 @@ import Testing
     func `Deliveries are proven by a gorush that does not say otherwise`(core: String?, isProof: Bool) {
         var route = route()
         if let core { route.handle(.probed(instance(core)), at: .zero) }
-        #expect(RouteView(route, at: .zero).provesDeliveries == isProof)
+        #expect(RouteView(route, at: .zero).mayPost == isProof)
     }
 
     @Test func `A queue is looked at until nothing is due, and then when the next is due`() {
@@ -136,36 +136,14 @@ import Testing
         #expect(tiny.next(at: .zero) == .look(requests: 1, batch: nil))
     }
 
-    @Test(
-        "One push a request to a gorush in sync mode, or one that does not say; as many as it takes to one in async mode",
-        arguments: [
-            (DeliveryConfiguration.BatchMode.automatic, "sync: true", Int?.none), (.automatic, "max_notification: 50", nil),
-            (.automatic, "sync: false, max_notification: 50", 50), (.automatic, "sync: false", 100),
-            (.automatic, "sync: false, max_notification: 500", 100), (.single, "sync: false, max_notification: 50", nil),
-            (.batch, "sync: true, max_notification: 50", 50), (.batch, "", 100),
-        ])
-    func shape(mode: DeliveryConfiguration.BatchMode, core: String, batch: Int?) {
-        var route = started(instance("core: {\(core)}")) { $0.batchMode = mode }
-        if route.isSync == false {
-            #expect(route.next(at: .zero) == .askForBacklog)
-            route.handle(.backlogKnown(nil), at: .zero)
-        }
-        guard case .look(_, batch) = route.next(at: .zero) else {
-            Issue.record()
-            return
-        }
-    }
-
     @Test func `A limit that gorush names is kept until it says otherwise`() {
-        var route = started(instance("core: {sync: false}"))
+        var route = started(instance("core: {sync: true}")) { $0.batchMode = .batch }
         route.handle(.limited(7), at: .zero)
-        #expect(route.next(at: .zero) == .askForBacklog)
-        route.handle(.backlogKnown(nil), at: .zero)
         #expect(route.next(at: .zero) == .look(requests: 32, batch: 7))
         route.handle(.limited(70), at: .zero)
         route.handle(.woken, at: .zero)
         #expect(route.next(at: .zero) == .look(requests: 32, batch: 7))
-        route.handle(.probed(instance("core: {sync: false}")), at: .zero)
+        route.handle(.probed(instance("core: {sync: true}")), at: .zero)
         route.handle(.woken, at: .zero)
         #expect(route.next(at: .zero) == .look(requests: 10, batch: 100))
     }

@@ -29,10 +29,6 @@
                     if status != 200 { try expect(!outcomes.contains(.sent), "only a 200 says that a push was sent") }
                 }
             },
-            FuzzTarget(name: "gorush-feedback", vectors: [], samples: [failure]) { input throws(Violation) in
-                let failure = try readBounded(input, entryByteCount: decoderEntryByteCount) { GorushFailure(feedback: input) }
-                if let failure { try check(failure) }
-            },
             FuzzTarget(name: "gorush-configuration", vectors: [], samples: [configuration]) { input throws(Violation) in
                 guard let instance = GorushInstance(yaml: Array(input.prefix(GorushInstance.maximumByteCount))) else { return }
                 try expect(instance.queueCount > 0, "there is room in a queue")
@@ -69,7 +65,8 @@
             #"66{"message":"Number of notifications(500) over limit(100)"}"#, "66Client sent an HTTP request to an HTTPS server.",
         ]
         private static let configuration = """
-            core: {sync: true, max_notification: 100, queue_num: 0, worker_num: 8, feedback_hook_url: ''}
+            core: {sync: true, max_notification: 100, queue_num: 0, worker_num: 8}
+            queue: {engine: local}
             ios: {enabled: true, production: true, max_concurrent_pushes: 100, max_retry: 0}
             android: {enabled: true, max_retry: 0}
             """

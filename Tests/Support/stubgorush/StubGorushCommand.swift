@@ -15,8 +15,11 @@ struct StubGorushCommand: AsyncParsableCommand {
     @Option(help: "Port on 127.0.0.1; 0 means any free port.")
     var port = 0
 
-    @Flag(help: "Answer like a gorush with core.sync: failures are told at once.")
+    @Flag(help: "Answer like a gorush with core.sync. That is the default; the flag stays for scripts that give it.")
     var sync = false
+
+    @Flag(help: "Answer like a gorush without core.sync, to which the server posts nothing.")
+    var async = false
 
     @Flag(help: "Print nothing.")
     var quiet = false
@@ -31,7 +34,7 @@ struct StubGorushCommand: AsyncParsableCommand {
     var readyFile: String?
 
     func run() async throws {
-        let stub = StubGorush(configuration: .init(port: port, isSync: sync))
+        let stub = StubGorush(configuration: .init(port: port, isSync: !async))
         for token in invalidToken { stub.fail(token: token, with: "BadDeviceToken") }
         let group = ServiceGroup(
             configuration: .init(

@@ -27,7 +27,6 @@ extension StubGorush {
         case (.post, "/api/push/"): response(.withoutTrailingSlash)
         case (.get, "/healthz"), (.head, "/healthz"): response(.empty)
         case (.get, "/api/config"): response(.configuration(configuration))
-        case (.get, "/api/stat/app"): response(configuration.backlog.map(StubGorushAnswer.statistics) ?? .notFound)
         case (.get, "/version"): response(.versionInformation)
         case (.get, "/"): response(.welcome)
         default: response(.notFound)

@@ -19,12 +19,12 @@ package final class StubGorush: Service, Sendable {
         package var enabledPlatforms: Set<Int>
         /// `log.hide_token`.
         package var hidesTokens: Bool
-        /// Whether a `core.feedback_hook_url` is set. Nobody is called: ``StubGorush/feedback(on:error:)``.
-        package var hasFeedback: Bool
+        /// `queue.engine`.
+        package var queueEngine: String
+        /// `ios.production`.
+        package var isProduction: Bool
         /// What a proxy lets through besides `/api/push`: nothing of gorush's words on itself.
         package var isBehindProxy: Bool
-        /// Notifications that wait in it, by its `/api/stat/app`; nil: that is not there.
-        package var backlog: Int?
 
         package init(
             port: Int = 0,
@@ -32,18 +32,18 @@ package final class StubGorush: Service, Sendable {
             maximumNotificationCount: Int = 100,
             enabledPlatforms: Set<Int> = [1, 2],
             hidesTokens: Bool = true,
-            hasFeedback: Bool = false,
-            isBehindProxy: Bool = false,
-            backlog: Int? = nil
+            queueEngine: String = "local",
+            isProduction: Bool = true,
+            isBehindProxy: Bool = false
         ) {
             self.port = port
             self.isSync = isSync
             self.maximumNotificationCount = maximumNotificationCount
             self.enabledPlatforms = enabledPlatforms
             self.hidesTokens = hidesTokens
-            self.hasFeedback = hasFeedback
+            self.queueEngine = queueEngine
+            self.isProduction = isProduction
             self.isBehindProxy = isBehindProxy
-            self.backlog = backlog
         }
     }
 
@@ -124,12 +124,6 @@ package final class StubGorush: Service, Sendable {
     /// From now on a batch with this token is refused whole, as one with a wrong type in it is.
     package func refuse(token: String) {
         state.withLock { _ = $0.poison.insert(token) }
-    }
-
-    /// What gorush would post to its feedback hook about a notification that it took (GORUSH.md §8).
-    package func feedback(on notification: StubNotification, error: String) -> String {
-        StubGorushAnswer.failure(
-            notification, token: notification.tokens.first ?? "", error: error, hidesTokens: configuration.hidesTokens)
     }
 
     /// For the next post that has no misbehaviour yet.

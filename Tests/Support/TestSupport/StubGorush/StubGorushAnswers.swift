@@ -35,28 +35,20 @@ struct StubGorushAnswer: Sendable {
                   max_notification: \(configuration.maximumNotificationCount)
                   worker_num: 96
                   queue_num: 8192
-                  feedback_hook_url: "\(configuration.hasFeedback ? "http://127.0.0.1/gorush/feedback" : "")"
                 android:
                   enabled: \(configuration.enabledPlatforms.contains(2))
                   max_retry: 0
                 ios:
                   enabled: \(configuration.enabledPlatforms.contains(1))
-                  production: true
+                  production: \(configuration.isProduction)
                   max_concurrent_pushes: 100
                   max_retry: 0
+                queue:
+                  engine: "\(configuration.queueEngine)"
                 log:
                   hide_token: \(configuration.hidesTokens)
 
                 """)
-    }
-
-    /// - Parameter backlog: notifications that wait, besides those that its workers are busy with.
-    static func statistics(backlog: Int) -> StubGorushAnswer {
-        StubGorushAnswer(
-            body: #"""
-                {"version":"\#(version)","busy_workers":3,"success_tasks":500,"failure_tasks":20,"submitted_tasks":\#(523 + backlog),\#
-                "total_count":523,"ios":{"push_success":500,"push_error":20},"android":{"push_success":0,"push_error":0}}
-                """#)
     }
 
     /// One entry of `logs` (GORUSH.md §2.4).

@@ -1,0 +1,60 @@
+import Foundation
+import TestSupport
+import Testing
+import Wire
+
+/// Dead devices, and how operators restore them over HTTP.
+@Suite(.fewAtATime)
+struct DeadTokenRestoreTests {
+    @Test func `a dead device is unregistered, and an operator can bring it back`() async throws {
+        try await withServerWorld { world async throws in
+            try await world.loseDevice()
+            #expect(try await world.request() == .notRegistered)
+            // Not by its version either: it stays as a tombstone.
+            #expect(try await world.register(world.alice, version: 1) == .versionMismatch)
+
+            #expect(try await world.restore("{\"ids\":[1]}") == (200, "{\"restored\":1}\n"))
+            #expect(try await world.request() == nil)
+            #expect(try await world.network.admin.metric("pushserver_query_topics") == 2)
+            // What lives is not brought back once more.
+            #expect(try await world.restore("{\"ids\":[1]}").status == 404)
+            #expect(try await world.restore("{\"ids\":null}") == (200, "{\"restored\":0}\n"))
+        }
+    }
+
+    @Test func `who has come back since stays as it is`() async throws {
+        try await withServerWorld { world async throws in
+            try await world.loseDevice("ExpiredToken")
+            #expect(try await world.register(world.alice, version: 2) == nil)
+            #expect(try await world.restore("{\"ids\":[1]}").status == 404)
+            #expect(try await world.register(world.alice, version: 1) == .versionMismatch)
+        }
+    }
+
+    @Test func `the feedback hook of earlier releases is gone, and says what to do`() async throws {
+        let server = try await ServerProcess.start(in: TemporaryFolder())
+        let answer = try await AdminClient(server).post("/gorush/feedback", #"{"notif_id":"0","error":"Unregistered"}"#)
+        #expect(answer.status == 410 && answer.body.contains("core.sync: true"))
+        #expect(await server.terminate() == 0)
+    }
+
+    @Test func `restoring wants the operator's token and a body that can be understood`() async throws {
+        try await withServerWorld { world async throws in
+            try await world.loseDevice()
+            let token = try String(contentsOfFile: world.adminTokenFile, encoding: .utf8)
+            let mode = try FileManager.default.attributesOfItem(atPath: world.adminTokenFile)[.posixPermissions] as? Int
+            #expect(mode == 0o600)
+            for authorization in [nil, "Bearer", "Bearer ", "Bearer \(token.dropLast())", token, "Basic \(token)"] as [String?] {
+                #expect(try await world.restore("{\"ids\":null}", authorization: authorization).status == 401)
+            }
+            for body in ["", "{", "[1]", #"{"ids":["1"]}"#, #"{"ids":[1.5]}"#, #"{"ids":{}}"#] {
+                let answer = try await world.restore(body)
+                #expect(answer.status == 400 && answer.body.contains("ids"))
+            }
+            #expect(try await world.restore("{\"ids\":[7,-1,9223372036854775807]}").status == 404)
+            #expect(try await world.request() == .notRegistered)
+            #expect(try await world.restore("{\"ids\":[7,1]}") == (200, "{\"restored\":1}\n"))
+            #expect(!world.log.contains(token))
+        }
+    }
+}
