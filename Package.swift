@@ -84,7 +84,7 @@ let package = Package(
         library(
             "SQLiteStore",
             [
-                "Store", "NextcloudProxy", "NextcloudOrigin", "StatusCrypto", "PushProtocol", "Envelope", "Wire", grdb, sqlite,
+                "Store", "StatusCrypto", "PushProtocol", "Envelope", "Wire", grdb, sqlite,
                 logging,
             ]),
         library("WakuREST", ["HTTPClient", "JSON", "Envelope", "StatusCrypto", "Wire"]),
@@ -212,7 +212,7 @@ let package = Package(
         tests(
             "Store",
             [
-                "SQLiteStore", "Store", "NextcloudProxy", "NextcloudOrigin", "StatusCrypto", "PushProtocol", "Envelope", "Wire", grdb,
+                "SQLiteStore", "Store", "StatusCrypto", "PushProtocol", "Envelope", "Wire", grdb,
                 sqlite, logging,
             ]),
         tests("WakuREST", ["WakuREST", "JSON", "Relay", "Envelope", "StatusCrypto", "Wire"]),

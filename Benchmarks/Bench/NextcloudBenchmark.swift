@@ -17,7 +17,7 @@ package enum NextcloudBenchmark {
     private static let app = "com.nextcloud.Talk"
 
     private struct Entry: Sendable {
-        var device: Device
+        var device: ProxyDevice
         var subject: [UInt8]
         var signature: [UInt8]
 
@@ -60,7 +60,7 @@ package enum NextcloudBenchmark {
         // What a device reads is nobody's affair here: random bytes look the same.
         let subject = (0..<8).flatMap { Cast.digest("subject \($0)", number).bytes }
         return Entry(
-            device: Device(
+            device: ProxyDevice(
                 identifier: DeviceIdentifier(SHA512.hash(Array("device \(number)".utf8))), userKey: key.publicKey,
                 pushTokenHash: SHA512.hash(Array(token.utf8)), platform: .ios, token: token, topic: app, createdAt: time, updatedAt: time),
             subject: subject, signature: key.signature(of: subject))

@@ -5,3 +5,4 @@ extension AttemptedPush: HoldsSecret {}
 extension Reply: HoldsSecret {}
 extension GatewayNotification: HoldsSecret {}
 extension AcceptedNotification: HoldsSecret {}
+extension ProxyDevice: HoldsSecret {}

@@ -4,6 +4,7 @@ import GatewayHTTP
 import HTTPClient
 import SQLiteStore
 import StatusCrypto
+import Store
 import TestSupport
 import Testing
 

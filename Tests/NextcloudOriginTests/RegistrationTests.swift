@@ -2,6 +2,7 @@ import GatewayHTTP
 import HTTPClient
 import SQLiteStore
 import StatusCrypto
+import Store
 import TestSupport
 import Testing
 

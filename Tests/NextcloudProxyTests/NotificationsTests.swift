@@ -159,7 +159,7 @@ struct NotificationsTests {
     }
 
     @Test func `a call without a token for calls is an urgent alert`() async throws {
-        let device = Device(
+        let device = ProxyDevice(
             identifier: DeviceIdentifier(Digest64()), userKey: GatewayVectors.publicKey("user_alice"), pushTokenHash: Digest64(),
             platform: .ios, token: "t", topic: "a", createdAt: TestNode.start, updatedAt: TestNode.start)
         var entry = try #require(BatchEntry(Self.entry("talk_call_oaep")))
@@ -200,7 +200,7 @@ struct NotificationsTests {
         try await withProxy(.init(apps: ProxyWorld.apps, registrationsPerMinute: 0)) { world async throws in
             _ = try await world.post("alice_talk_ios")
             #expect(try await world.client.send(.delete, "/devices?" + DevicesTests.deletion("alice_talk_ios")).status == 200)
-            await world.advance(by: NextcloudProxy.removalMemory)
+            await world.advance(by: ProxyDevice.removalMemory)
             #expect(try await world.notify([Self.entry("talk_chat_oaep")]).body == Self.unknown("alice_talk_ios", failed: 1))
             await world.advance(by: .seconds(1))
             #expect(try await world.notify([Self.entry("talk_chat_oaep")]).body == #"{"unknown":[],"failed":1}"#)

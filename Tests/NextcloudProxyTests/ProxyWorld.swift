@@ -17,7 +17,7 @@ struct ProxyWorld: Sendable {
         struct Full: Error {}
 
         struct Content: Sendable {
-            var devices: [DeviceIdentifier: Device] = [:]
+            var devices: [DeviceIdentifier: ProxyDevice] = [:]
             var removals: [DeviceIdentifier: Timestamp] = [:]
             var accepted: [(notification: AcceptedNotification, at: Timestamp)] = []
             /// Transactions that still find room.
@@ -40,7 +40,7 @@ struct ProxyWorld: Sendable {
         /// Who looks for devices, how many did at most at a time, and how many have been answered.
         let lookups = Condition((count: 0, highest: 0, answered: 0))
 
-        var devices: [Device] { content.withLock { Array($0.devices.values) } }
+        var devices: [ProxyDevice] { content.withLock { Array($0.devices.values) } }
         var accepted: [GatewayNotification] { content.withLock { $0.accepted.map(\.notification.notification) } }
         var owners: [[UInt8]] { content.withLock { $0.accepted.map(\.notification.owner) } }
 
@@ -48,7 +48,7 @@ struct ProxyWorld: Sendable {
         func set(room: Int) { content.withLock { $0.room = room } }
 
         func changeDevice<Result: Sendable>(
-            _ identifier: DeviceIdentifier, at now: Timestamp, _ decide: @escaping @Sendable (Device?) -> (DeviceChange, Result)
+            _ identifier: DeviceIdentifier, at now: Timestamp, _ decide: @escaping @Sendable (ProxyDevice?) -> (DeviceChange, Result)
         ) async throws -> Result {
             try content.withLock { content in
                 try content.takeRoom()
@@ -68,7 +68,7 @@ struct ProxyWorld: Sendable {
 
         func devices(
             _ identifiers: Set<DeviceIdentifier>, removedSince: Timestamp
-        ) async throws -> (known: [DeviceIdentifier: Device], removed: Set<DeviceIdentifier>) {
+        ) async throws -> (known: [DeviceIdentifier: ProxyDevice], removed: Set<DeviceIdentifier>) {
             lookups.change { $0 = ($0.count + 1, max($0.highest, $0.count + 1), $0.answered) }
             defer { lookups.change { $0 = ($0.count - 1, $0.highest, $0.answered + 1) } }
             await finds.wait { $0(identifiers) }

@@ -1,9 +1,7 @@
-/// Which of Nextcloud's apps a device runs, by its `User-Agent`.
-package enum AppType: String, Sendable, Equatable {
-    case talk
-    case nextcloud
-    case unknown
+package import Store
 
+extension AppType {
+    /// Recognises the app by its `User-Agent`.
     package init(userAgent: String) {
         if userAgent.starts(with: /Mozilla\/5\.0 \((?:Android|iOS)\) Nextcloud-Talk v/) {
             self = .talk

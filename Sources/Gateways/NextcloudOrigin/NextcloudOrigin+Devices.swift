@@ -2,6 +2,7 @@ import Envelope
 import GatewayHTTP
 import HTTPClient
 import StatusCrypto
+import Store
 
 /// `POST` and `DELETE` of `…/push` (GATEWAY_PROTOCOLS.md §4.1 to 4.3).
 extension NextcloudOrigin {

@@ -3,6 +3,7 @@ import GatewayHTTP
 import HTTPClient
 import Logging
 import StatusCrypto
+import Store
 
 /// `POST /notify` of the operator's backend (GATEWAY_PROTOCOLS.md §4.5, §4.6).
 extension NextcloudOrigin {

@@ -4,6 +4,7 @@ package import GatewayHTTP
 import HTTPClient
 package import Logging
 package import StatusCrypto
+package import Store
 import Synchronization
 
 /// What a Nextcloud server is to its apps, as far as pushes go: devices are registered here, and what the operator's backend reports is

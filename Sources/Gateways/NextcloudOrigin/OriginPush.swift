@@ -1,30 +1,8 @@
-package import Envelope
+import Envelope
 import StatusCrypto
-package import Store
+import Store
 
-/// A push for one device, encrypted and signed when it happened, that waits for the device's proxy.
-package struct OriginPush: Sendable, Equatable {
-    /// The device's app password.
-    package var tokenID: Int64
-    /// This and the signature: base64.
-    package var subject: String
-    package var signature: String
-    package var priority: GatewayNotification.Priority
-    package var kind: GatewayNotification.Kind
-    package var expiresAt: Timestamp
-
-    package init(
-        tokenID: Int64, subject: String, signature: String, priority: GatewayNotification.Priority, kind: GatewayNotification.Kind,
-        expiresAt: Timestamp
-    ) {
-        self.tokenID = tokenID
-        self.subject = subject
-        self.signature = signature
-        self.priority = priority
-        self.kind = kind
-        self.expiresAt = expiresAt
-    }
-
+extension OriginPush {
     /// Nobody answers a call after a minute; everything else is worth a day, as to a phone that was off.
     private static let callLifetime = Duration.seconds(60)
     private static let lifetime = Duration.seconds(24 * 3_600)
@@ -39,23 +17,7 @@ package struct OriginPush: Sendable, Equatable {
     }
 }
 
-/// A push that waits, and its device as it is registered now.
-package struct WaitingOriginPush: Sendable, Equatable {
-    package var id: Int64
-    /// The device's number in the store, which no other ever has.
-    package var device: Int64
-    package var deviceIdentifier: String
-    package var pushTokenHash: String
-    package var push: OriginPush
-
-    package init(id: Int64, device: Int64, deviceIdentifier: String, pushTokenHash: String, push: OriginPush) {
-        self.id = id
-        self.device = device
-        self.deviceIdentifier = deviceIdentifier
-        self.pushTokenHash = pushTokenHash
-        self.push = push
-    }
-
+extension WaitingOriginPush {
     /// One entry of `POST /notifications`, as PHP writes it.
     var entry: String {
         """

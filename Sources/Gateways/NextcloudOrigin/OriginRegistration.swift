@@ -1,5 +1,6 @@
 import GatewayHTTP
 import StatusCrypto
+import Store
 
 /// A registration's parameters, checked in the reference's order (GATEWAY_PROTOCOLS.md §4.1, §4.3).
 struct OriginRegistration: Sendable {

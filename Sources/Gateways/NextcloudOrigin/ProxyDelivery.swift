@@ -5,6 +5,7 @@ import GatewayHTTP
 package import HTTPClient
 package import Logging
 import ServiceLifecycle
+package import Store
 import Synchronization
 
 /// Posts the pushes that wait to their proxies, one request at a time to each. Unlike Nextcloud's own server it loses nothing while a proxy

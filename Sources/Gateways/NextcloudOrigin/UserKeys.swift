@@ -1,5 +1,6 @@
 import Concurrency
 import StatusCrypto
+import Store
 
 /// The key that signs for a user: made when it is first needed, and sealed in the store.
 final class UserKeys: Sendable {

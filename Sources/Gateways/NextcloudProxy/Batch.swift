@@ -29,7 +29,7 @@ struct Batch: Sendable {
     var identifiers: Set<DeviceIdentifier> { Set(entries.compactMap { $0?.identifier }) }
 
     /// In the order of the entries.
-    func judge(known: [DeviceIdentifier: Device], removed: Set<DeviceIdentifier>) -> [Judgement] {
+    func judge(known: [DeviceIdentifier: ProxyDevice], removed: Set<DeviceIdentifier>) -> [Judgement] {
         entries.map { entry in
             guard let entry else { return .malformed }
             let identifier = entry.identifier

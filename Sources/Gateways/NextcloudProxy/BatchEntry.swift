@@ -47,7 +47,7 @@ struct BatchEntry: Sendable, Equatable {
     }
 
     /// What the phone gets (GATEWAY_PROTOCOLS.md §3).
-    func notification(for device: Device) -> GatewayNotification {
+    func notification(for device: ProxyDevice) -> GatewayNotification {
         // Always these two and nothing else: apps rely on both.
         let data = ["subject": subject, "signature": signature]
         switch device.platform {

@@ -1,19 +1,13 @@
 import FoundationEssentials
-package import StatusCrypto
+import StatusCrypto
+package import Store
 
-/// Names a device for its server and this proxy: the SHA-512 of the account and the app password, base64 on the wire
-/// (GATEWAY_PROTOCOLS.md §1).
-package struct DeviceIdentifier: Hashable, Sendable {
-    package let digest: Digest64
-
-    package init(_ digest: Digest64) {
-        self.digest = digest
-    }
-
+// Base64 on the wire (GATEWAY_PROTOCOLS.md §1).
+extension DeviceIdentifier {
     /// - Returns: nil unless it is the base64 of 64 bytes. A space stands for a `+` that a client forgot to encode.
     package init?(_ text: String) {
         guard let bytes = base64(text), let digest = Digest64(bytes) else { return nil }
-        self.digest = digest
+        self.init(digest)
     }
 
     package var text: String { Data(digest.bytes).base64EncodedString() }

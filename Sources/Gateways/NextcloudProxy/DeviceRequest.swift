@@ -1,5 +1,6 @@
 import GatewayHTTP
 import StatusCrypto
+import Store
 
 /// What `POST /devices` and `DELETE /devices` have in common (GATEWAY_PROTOCOLS.md §2.1).
 struct DeviceRequest: Sendable {

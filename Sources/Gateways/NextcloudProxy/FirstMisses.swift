@@ -1,4 +1,5 @@
 import Envelope
+import Store
 
 /// Since when devices are missed. A server hears of a device before the proxy does, so a push can overtake the registration: the device is
 /// called unknown only after a while (GATEWAY_PROTOCOLS.md §2.4).

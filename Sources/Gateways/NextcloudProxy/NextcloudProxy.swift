@@ -5,7 +5,7 @@ import HTTPClient
 import JSON
 package import Logging
 import StatusCrypto
-import Store
+package import Store
 import Synchronization
 
 /// The push proxy of Nextcloud (and F7cloud): devices register their tokens, servers send what only the devices can read
@@ -46,8 +46,6 @@ package final class NextcloudProxy: Gateway {
     private static let batchesPerMinute = 600
     /// Entries for devices that are not here, for each address: a server forgets them when it is told, so more are spam.
     private static let unknownEntriesPerHour = 1_000
-    /// A device that was removed is unknown at once for so long (Decisions 15).
-    package static let removalMemory = Duration.seconds(24 * 3_600)
     /// The same entry within it is the same notification.
     package static let repeatInterval = Duration.seconds(5 * 60)
 
@@ -239,7 +237,7 @@ package final class NextcloudProxy: Gateway {
         try await judging.acquire()
         defer { judging.release() }
         let batch = Batch(texts)
-        let (known, removed) = try await store.devices(batch.identifiers, removedSince: now.advanced(by: .zero - Self.removalMemory))
+        let (known, removed) = try await store.devices(batch.identifiers, removedSince: now.advanced(by: .zero - ProxyDevice.removalMemory))
         return batch.judge(known: known, removed: removed)
     }
 

@@ -2,11 +2,12 @@ import Envelope
 import GatewayHTTP
 import HTTPClient
 import StatusCrypto
+import Store
 
 /// A valid `POST /devices` (GATEWAY_PROTOCOLS.md §2.2).
 struct Registration: Sendable {
     /// As it is stored, if it is.
-    var device: Device
+    var device: ProxyDevice
     /// Where the account is at home: for a device that is known under another key.
     var cloudID: String?
 
@@ -21,7 +22,7 @@ struct Registration: Sendable {
         guard device.isSigned else { throw .signature }
         let userAgent = request.headers["User-Agent"] ?? ""
         guard let app = apps.first(where: { $0.fits(token, userAgent: userAgent) }) else { throw .app }
-        self.device = Device(
+        self.device = ProxyDevice(
             identifier: device.identifier, userKey: device.userKey, pushTokenHash: SHA512.hash(Array(pushToken.utf8)),
             platform: app.platform, token: "", topic: app.topic, createdAt: now, updatedAt: now)
         switch token {
@@ -37,7 +38,7 @@ struct Registration: Sendable {
 
     /// What becomes of a registration (GATEWAY_PROTOCOLS.md §2.2, 8).
     enum Decision: Sendable, Equatable {
-        case store(Device)
+        case store(ProxyDevice)
         /// Known under another key.
         case conflict
     }
@@ -45,7 +46,7 @@ struct Registration: Sendable {
     /// - Parameters:
     ///   - known: the device that has this identifier.
     ///   - isProven: the account's own server has shown this key.
-    func decide(known: Device?, isProven: Bool) -> Decision {
+    func decide(known: ProxyDevice?, isProven: Bool) -> Decision {
         guard let known else { return .store(device) }
         guard isProven || known.userKey == device.userKey else { return .conflict }
         var device = device

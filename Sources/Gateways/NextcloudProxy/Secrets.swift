@@ -1,4 +1,3 @@
 import StatusCrypto
 
-extension Device: HoldsSecret {}
 extension PushToken: HoldsSecret {}

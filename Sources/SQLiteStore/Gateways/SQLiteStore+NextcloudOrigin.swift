@@ -1,8 +1,7 @@
 import Envelope
 import GRDB
-package import NextcloudOrigin
 import StatusCrypto
-import Store
+package import Store
 
 extension SQLiteStore: OriginStore {
     // MARK: Users and devices
@@ -43,7 +42,7 @@ extension SQLiteStore: OriginStore {
         try await queue.perform { transaction in
             let database = transaction.database
             let waiting = try database.count("SELECT count(*) FROM nextcloud_origin_push")
-            guard waiting < maximumWaitingOriginPushCount else { throw StoreError.queueFull }
+            guard waiting < OriginPush.maximumWaitingCount else { throw StoreError.queueFull }
             for push in pushes {
                 try database.run(
                     """

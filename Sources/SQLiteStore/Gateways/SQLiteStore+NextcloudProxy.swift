@@ -1,15 +1,14 @@
 package import Envelope
 import FoundationEssentials
 import GRDB
-package import NextcloudProxy
 import StatusCrypto
-import Store
+package import Store
 import Synchronization
 import Wire
 
 extension SQLiteStore: ProxyStore {
     package func changeDevice<Result: Sendable>(
-        _ identifier: DeviceIdentifier, at now: Timestamp, _ decide: @escaping @Sendable (Device?) -> (DeviceChange, Result)
+        _ identifier: DeviceIdentifier, at now: Timestamp, _ decide: @escaping @Sendable (ProxyDevice?) -> (DeviceChange, Result)
     ) async throws -> Result {
         try await queue.perform { [userKeys] transaction in
             let (change, result) = decide(try transaction.database.device(identifier, userKeys))
@@ -24,9 +23,9 @@ extension SQLiteStore: ProxyStore {
 
     package func devices(
         _ identifiers: Set<DeviceIdentifier>, removedSince: Timestamp
-    ) async throws -> (known: [DeviceIdentifier: Device], removed: Set<DeviceIdentifier>) {
+    ) async throws -> (known: [DeviceIdentifier: ProxyDevice], removed: Set<DeviceIdentifier>) {
         try await read { [userKeys] database in
-            var known: [DeviceIdentifier: Device] = [:]
+            var known: [DeviceIdentifier: ProxyDevice] = [:]
             var removed: Set<DeviceIdentifier> = []
             for identifier in identifiers {
                 if let device = try database.device(identifier, userKeys) {
@@ -44,7 +43,7 @@ extension WriteTransaction {
     /// Devices that a mistake of Apple's, Google's or the operator's can cost: a wrong environment looks as if everybody had uninstalled.
     private static let maximumDeathsPerHour = 10
 
-    fileprivate func put(_ device: Device) throws {
+    fileprivate func put(_ device: ProxyDevice) throws {
         try database.run(
             "DELETE FROM nextcloud_device WHERE identifier_prefix = ? AND identifier = ?", device.identifier.digest.prefix,
             device.identifier.digest)
@@ -96,7 +95,7 @@ extension WriteTransaction {
     func forgetRemovedDevices(before now: Timestamp, limit: Int) throws -> Int {
         try database.run(
             "DELETE FROM nextcloud_device WHERE id IN (SELECT id FROM nextcloud_device WHERE removed_at < ? LIMIT ?)",
-            now.advanced(by: .zero - NextcloudProxy.removalMemory), limit)
+            now.advanced(by: .zero - ProxyDevice.removalMemory), limit)
     }
 }
 
@@ -120,7 +119,7 @@ final class UserKeys: Sendable {
 }
 
 extension Database {
-    fileprivate func device(_ identifier: DeviceIdentifier, _ userKeys: UserKeys) throws -> Device? {
+    fileprivate func device(_ identifier: DeviceIdentifier, _ userKeys: UserKeys) throws -> ProxyDevice? {
         try first(
             """
             SELECT user_key, push_token_hash, platform, token, topic, voip_token, voip_topic, created_at, updated_at FROM nextcloud_device
@@ -131,7 +130,7 @@ extension Database {
             let userKey = try userKeys.key(stored: row.next())
             let hash: Digest64 = try row.next()
             guard let platform = GatewayNotification.Platform(rawValue: try row.next()) else { throw StoreError.damaged }
-            return Device(
+            return ProxyDevice(
                 identifier: identifier, userKey: userKey, pushTokenHash: hash, platform: platform, token: try row.next(),
                 topic: try row.next(), voipToken: try row.next(), voipTopic: try row.next(), createdAt: try row.next(),
                 updatedAt: try row.next())

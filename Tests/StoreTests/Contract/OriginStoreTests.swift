@@ -1,5 +1,4 @@
 import Envelope
-import NextcloudOrigin
 import SQLiteStore
 import StatusCrypto
 import Store
@@ -113,7 +112,7 @@ struct OriginStoreTests {
     @Test func `too much that waits is not accepted, none of it`() async throws {
         try await withSQLiteStore { store async throws in
             try await put(Self.device(1), in: store)
-            try await store.acceptOriginPushes(Array(repeating: Self.push(1), count: maximumWaitingOriginPushCount), of: "alice")
+            try await store.acceptOriginPushes(Array(repeating: Self.push(1), count: OriginPush.maximumWaitingCount), of: "alice")
             await #expect(throws: StoreError.queueFull) { try await store.acceptOriginPushes([Self.push(1)], of: "alice") }
             let waiting = try await store.waitingOriginPushes(to: "https://a", limit: 1)
             try await store.settleOriginPushes(waiting, unknown: [])

@@ -1,5 +1,4 @@
 import Envelope
-import NextcloudProxy
 import SQLiteStore
 import StatusCrypto
 import Store
@@ -11,19 +10,19 @@ import Testing
 struct ProxyStoreTests {
     private static let attemptedAt = start.advanced(by: .seconds(60))
 
-    private static func device(_ number: Int, token: String = "0123456789abcdef token", voip: String? = "voip") -> Device {
-        Device(
+    private static func device(_ number: Int, token: String = "0123456789abcdef token", voip: String? = "voip") -> ProxyDevice {
+        ProxyDevice(
             identifier: DeviceIdentifier(hash(number)), userKey: GatewayVectors.publicKey("user_alice"), pushTokenHash: hash(number),
             platform: .ios, token: token, topic: "topic", voipToken: voip, voipTopic: voip.map { _ in "topic.voip" }, createdAt: start,
             updatedAt: start)
     }
 
-    private func put(_ device: Device, in store: SQLiteStore, at now: Timestamp = start) async throws {
+    private func put(_ device: ProxyDevice, in store: SQLiteStore, at now: Timestamp = start) async throws {
         try await store.changeDevice(device.identifier, at: now) { _ in (.put(device), ()) }
     }
 
     /// Those that are registered, by their numbers.
-    private func known(_ numbers: ClosedRange<Int>, in store: SQLiteStore) async throws -> [Int: Device] {
+    private func known(_ numbers: ClosedRange<Int>, in store: SQLiteStore) async throws -> [Int: ProxyDevice] {
         let known = try await store.devices(Set(numbers.map { DeviceIdentifier(hash($0)) }), removedSince: start).known
         return Dictionary(
             uniqueKeysWithValues: numbers.compactMap { number in known[DeviceIdentifier(hash(number))].map { (number, $0) } })
@@ -53,9 +52,9 @@ struct ProxyStoreTests {
             }
             #expect(try await isRemembered(since: later))
             #expect(try await !isRemembered(since: later.advanced(by: .nanoseconds(1))))
-            _ = try await store.prune(at: later.advanced(by: NextcloudProxy.removalMemory))
+            _ = try await store.prune(at: later.advanced(by: ProxyDevice.removalMemory))
             #expect(try await isRemembered(since: start))
-            _ = try await store.prune(at: later.advanced(by: NextcloudProxy.removalMemory + .nanoseconds(1)))
+            _ = try await store.prune(at: later.advanced(by: ProxyDevice.removalMemory + .nanoseconds(1)))
             #expect(try await !isRemembered(since: start))
             // It may come back.
             try await put(Self.device(1), in: store)

@@ -1,11 +1,13 @@
 package import Envelope
 package import StatusCrypto
-package import Store
 
-/// A device that is registered with the proxy.
-package struct Device: Sendable, Equatable {
+/// A device that is registered with the Nextcloud push proxy.
+package struct ProxyDevice: Sendable, Equatable {
+    /// The time for which the store remembers that a device was removed (Decisions 15).
+    package static let removalMemory = Duration.seconds(24 * 3_600)
+
     package var identifier: DeviceIdentifier
-    /// Whose signature its pushes have: the user's key of its server, pinned by the first registration.
+    /// The user's key at the Nextcloud server, which signs the device's pushes. The first registration pins it.
     package var userKey: RSAPublicKey
     /// SHA-512 of the token text as the device sent it.
     package var pushTokenHash: Digest64
@@ -33,5 +35,14 @@ package struct Device: Sendable, Equatable {
         self.voipTopic = voipTopic
         self.createdAt = createdAt
         self.updatedAt = updatedAt
+    }
+}
+
+/// The name of a device for its Nextcloud server and the proxy: the SHA-512 of the account and the app password (GATEWAY_PROTOCOLS.md §1).
+package struct DeviceIdentifier: Hashable, Sendable {
+    package let digest: Digest64
+
+    package init(_ digest: Digest64) {
+        self.digest = digest
     }
 }

@@ -1,19 +1,19 @@
-/// What the origin keeps. Whatever writes is durable when it returns.
+/// The users, devices and waiting pushes of the Nextcloud origin. A function that writes returns when its changes are durable.
 package protocol OriginStore: Sendable {
     // MARK: Users and devices
 
-    /// A user's key as it was stored, sealed; nil if there is none.
+    /// Returns a user's sealed key, or nil if none is stored.
     func originUserKey(of user: String) async throws -> [UInt8]?
 
-    /// Stores a user's key unless there is one.
+    /// Stores a user's key unless one is stored.
     ///
-    /// - Returns: the one that is stored then.
+    /// - Returns: The key that is stored then.
     func addOriginUserKey(_ sealed: [UInt8], of user: String) async throws -> [UInt8]
 
     func originDevices(of user: String) async throws -> [OriginDevice]
 
-    /// Reads a user's devices, and writes what `decide` makes of them, in one transaction. Pushes of a device follow it to another proxy,
-    /// and go with it.
+    /// Reads a user's devices, passes them to `decide` and writes the change that `decide` returns, in one transaction. Waiting pushes of a
+    /// device move with it to another proxy; they are deleted with the device.
     ///
     /// - Parameter decide: may run more than once.
     func changeOriginDevices<Result: Sendable>(
@@ -22,29 +22,26 @@ package protocol OriginStore: Sendable {
 
     // MARK: The queue
 
-    /// Puts pushes to a user's devices into the queue, all or none; what is for a device that has gone is left out.
+    /// Queues pushes to a user's devices, all or none. Skips pushes to removed devices.
     ///
-    /// - Throws: `StoreError.queueFull`.
+    /// - Throws: `StoreError.queueFull` when ``OriginPush/maximumWaitingCount`` pushes wait.
     func acceptOriginPushes(_ pushes: [OriginPush], of user: String) async throws
 
-    /// Proxies that pushes wait for.
+    /// Returns the proxies for which pushes wait.
     func originProxies() async throws -> Set<String>
 
-    /// The pushes that have waited longest for a proxy.
+    /// Returns the pushes that have waited longest for a proxy.
     func waitingOriginPushes(to proxy: String, limit: Int) async throws -> [WaitingOriginPush]
 
-    /// Forgets pushes, and the devices that their proxy does not know, unless they have registered another token since.
+    /// Deletes pushes, and the devices that their proxy does not know, unless these have registered another token since.
     func settleOriginPushes(_ finished: [WaitingOriginPush], unknown: Set<String>) async throws
 }
 
-/// The least of what waits at which nothing more is accepted: 100 MB.
-package let maximumWaitingOriginPushCount = 100_000
-
-/// What is done to a user's devices.
+/// A change of a user's devices.
 package struct OriginChange: Sendable, Equatable {
-    /// In the place of the one with the same app password.
+    /// The device to store. It replaces the one with the same app password.
     package var put: OriginDevice?
-    /// App passwords.
+    /// The app passwords whose devices are removed.
     package var removed: [Int64]
 
     package init(put: OriginDevice? = nil, removed: [Int64] = []) {

@@ -1,0 +1,41 @@
+package import Envelope
+package import StatusCrypto
+
+/// A device of a user's, registered by an app password.
+package struct OriginDevice: Sendable, Equatable {
+    package var user: String
+    /// The app password: a user has one device for each.
+    package var tokenID: Int64
+    /// What names it to its proxy.
+    package var identifier: String
+    package var publicKey: RSAPublicKey
+    package var pushTokenHash: String
+    /// Without `/` at its end.
+    package var proxy: String
+    package var appType: AppType
+    /// When the app password was last used, as far as the backend has said.
+    package var lastSeen: Timestamp?
+    package var createdAt: Timestamp
+
+    package init(
+        user: String, tokenID: Int64, identifier: String, publicKey: RSAPublicKey, pushTokenHash: String, proxy: String, appType: AppType,
+        lastSeen: Timestamp?, createdAt: Timestamp
+    ) {
+        self.user = user
+        self.tokenID = tokenID
+        self.identifier = identifier
+        self.publicKey = publicKey
+        self.pushTokenHash = pushTokenHash
+        self.proxy = proxy
+        self.appType = appType
+        self.lastSeen = lastSeen
+        self.createdAt = createdAt
+    }
+}
+
+/// The Nextcloud app that a device runs. The raw value is stored.
+package enum AppType: String, Sendable, Equatable {
+    case talk
+    case nextcloud
+    case unknown
+}

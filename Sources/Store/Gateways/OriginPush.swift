@@ -1,0 +1,46 @@
+package import Envelope
+
+/// A push for one device, encrypted and signed when it happened, that waits for the device's proxy.
+package struct OriginPush: Sendable, Equatable {
+    /// The maximum number of waiting pushes: 100 MB of rows.
+    package static let maximumWaitingCount = 100_000
+
+    /// The device's app password.
+    package var tokenID: Int64
+    /// This and the signature: base64.
+    package var subject: String
+    package var signature: String
+    package var priority: GatewayNotification.Priority
+    package var kind: GatewayNotification.Kind
+    package var expiresAt: Timestamp
+
+    package init(
+        tokenID: Int64, subject: String, signature: String, priority: GatewayNotification.Priority, kind: GatewayNotification.Kind,
+        expiresAt: Timestamp
+    ) {
+        self.tokenID = tokenID
+        self.subject = subject
+        self.signature = signature
+        self.priority = priority
+        self.kind = kind
+        self.expiresAt = expiresAt
+    }
+}
+
+/// A push that waits, and its device as it is registered now.
+package struct WaitingOriginPush: Sendable, Equatable {
+    package var id: Int64
+    /// The device's number in the store, which no other ever has.
+    package var device: Int64
+    package var deviceIdentifier: String
+    package var pushTokenHash: String
+    package var push: OriginPush
+
+    package init(id: Int64, device: Int64, deviceIdentifier: String, pushTokenHash: String, push: OriginPush) {
+        self.id = id
+        self.device = device
+        self.deviceIdentifier = deviceIdentifier
+        self.pushTokenHash = pushTokenHash
+        self.push = push
+    }
+}

@@ -1,0 +1,23 @@
+package import Envelope
+
+/// The devices of the Nextcloud push proxy. A function that writes returns when its changes are durable.
+package protocol ProxyStore: Sendable {
+    /// Reads a device, passes it to `decide` and writes the change that `decide` returns, in one transaction.
+    ///
+    /// - Parameter decide: may run more than once.
+    func changeDevice<Result: Sendable>(
+        _ identifier: DeviceIdentifier, at now: Timestamp, _ decide: @escaping @Sendable (ProxyDevice?) -> (DeviceChange, Result)
+    ) async throws -> Result
+
+    /// Returns the registered devices, and the identifiers whose devices were removed at `removedSince` or later.
+    func devices(
+        _ identifiers: Set<DeviceIdentifier>, removedSince: Timestamp
+    ) async throws -> (known: [DeviceIdentifier: ProxyDevice], removed: Set<DeviceIdentifier>)
+}
+
+/// A change of a device.
+package enum DeviceChange: Sendable, Equatable {
+    case none
+    case put(ProxyDevice)
+    case remove
+}
