@@ -41,7 +41,7 @@ struct Strangers {
     func attacks(on owner: Owner) throws -> [Attack] {
         func count(_ rate: Int) -> Int { Int(Double(rate) * seconds) }
         return try [
-            longLists(count: count(5)), largeAnswers(count: count(50)), repeatedQuestion(count: count(200), about: owner),
+            longLists(count: count(5)), busyKeys(1, count: count(2)), busyKeys(20, count: count(2)), largeAnswers(count: count(50)), repeatedQuestion(count: count(200), about: owner),
             throwAwayKeys(count: count(100)), tombstones(count: count(100)), junk(count: count(1_000)),
             bombing(count: count(200), of: owner), invalidTokens(count: count(100)), inventedBundleIDs(count: count(20)),
         ]
@@ -68,6 +68,19 @@ struct Strangers {
             ]
         }
         return Attack(name: "long lists", envelopes: envelopes)
+    }
+
+    /// Keys that each register as often as they may, each time with lists of 256 KiB.
+    private func busyKeys(_ keyCount: Int, count: Int) throws -> Attack {
+        let list = (0..<3_970).map { Cast.digest("entry", $0).bytes + Cast.digest("entry", -$0).bytes }
+        let envelopes = try (1...count).flatMap { version in
+            try clients.prefix(keyCount).map { client in
+                var registration = client.registration(version: UInt64(version))
+                registration.blockedChatList = list
+                return try client.envelope(registration)
+            }
+        }
+        return Attack(name: "\(keyCount) keys that register 256 KiB twice a second", envelopes: envelopes)
     }
 
     /// Questions of 300 bytes that each ask for 64 KB.

@@ -84,9 +84,9 @@ struct Decider: Sendable {
     ) -> Outcome {
         let facts = registration.facts
         let installation = registration.installation
+        let stored = installation.flatMap { batch.facts.versions[$0] }
         let decision = RegistrationRules.decide(
-            facts,
-            stored: installation.flatMap { batch.facts.versions[$0] },
+            facts, stored: stored,
             key: installation.map { batch.facts.key(beside: $0) } ?? RegisteringKey(),
             policy: registrationPolicy)
         var outcome = Outcome(ending: decision.ending)
@@ -96,8 +96,9 @@ struct Decider: Sendable {
                 batch.register(
                     Registration(keyHash: registration.keyHash, content: content, plaintextDigest: facts.plaintextDigest),
                     topics: registration.topics)
-                batch.spend(.registration(registration.keyHash))
-                outcome.spendings = [.registration(registration.keyHash)]
+                let spending = Allowances.Spending.registration(registration.keyHash, byteCount: registration.byteCount)
+                batch.spend(spending)
+                outcome.spendings = [spending]
             case .unregister:
                 batch.unregister(
                     installation, version: content.version, plaintextDigest: facts.plaintextDigest, topics: registration.topics)
@@ -113,8 +114,17 @@ struct Decider: Sendable {
             id: id, type: .pushNotificationRegistrationResponse, payload: response.encoded(), origin: origin)
         reply.installationID = installation?.installationID
         batch.settle(id, as: .answered(reply.stored))
+        if RegistrationRules.supersedes(facts, stored: stored) { batch.supersede(reply.stored, answering: id) }
         outcome.reply = reply
         return outcome
+    }
+
+    /// Lets the INTERNAL_ERROR of a registration that could not be stored supersede older replies.
+    func supersede(_ message: OpenedEnvelope, with reply: PendingReply, in batch: inout DecidedBatch) {
+        guard case .message(.registration(let registration), _) = message.content, let installation = registration.installation,
+            RegistrationRules.supersedes(registration.facts, stored: batch.facts.versions[installation])
+        else { return }
+        batch.supersede(reply.stored, answering: reply.id)
     }
 
     /// PROTOCOL.md §8. Not frozen: the message stays undecided until its reply is out, and after a crash it is answered from what is

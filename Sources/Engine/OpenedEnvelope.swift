@@ -49,6 +49,8 @@ struct OpenedEnvelope: Sendable {
         /// shake256 of the sender's compressed key.
         var keyHash: Digest64
         var topics: QueryTopics
+        /// The bytes of the encrypted payload.
+        var byteCount = 0
     }
 
     /// Whom to answer, and how the message is called.

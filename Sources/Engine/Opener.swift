@@ -59,7 +59,8 @@ struct Opener: Sendable {
         }
         let keyHash = metadata.sender.hash
         return OpenedEnvelope.Registration(
-            facts: facts, requestID: Keccak.shake256(metadata.payload), keyHash: keyHash, topics: QueryTopics(keyHash: keyHash))
+            facts: facts, requestID: Keccak.shake256(metadata.payload), keyHash: keyHash, topics: QueryTopics(keyHash: keyHash),
+            byteCount: metadata.payload.count)
     }
 
     private func isGranted(_ content: PushNotificationRegistration, by client: PublicKey) -> Bool {

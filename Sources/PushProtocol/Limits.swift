@@ -9,10 +9,16 @@ package enum Limits {
     /// Tombstones of installations that were never registered: they keep out what arrives late and out of order, which is a handful. Those
     /// of real registrations stay, for they stop replays.
     package static let maximumUnknownTombstonesPerKey = 16
-    /// Registrations of a key at once. Reference clients register at each change of contacts or mutes, and many changes come together.
-    package static let registrationCapacity = 60
-    /// Until one registration more is taken: 120 an hour.
-    package static let registrationInterval = Duration.seconds(30)
+    /// 300 registrations of a key at once. A reference client registers once for each chat that its user mutes, believes the first success
+    /// that it receives, and ignores INTERNAL_ERROR: a client that meets this limit may be wrong about its registration permanently.
+    package static let registrationCapacity = 300
+    /// The time until a key may register once more: 0.5 s, because the queue of a reference client sends two messages a second.
+    package static let registrationInterval = Duration.milliseconds(500)
+    /// The bytes of registrations that a key may write at once before the writer serves all others first: 1 MiB, four installations with
+    /// the longest lists.
+    package static let registrationByteCapacity = 1 << 20
+    /// The time until a key may write one byte more in the order of arrival: 1 MiB a minute.
+    package static let registrationByteInterval = Duration.nanoseconds(60_000_000_000 / registrationByteCapacity)
     /// Reference clients use a UUID (36 bytes); room for other schemes, yet short enough for an index (PROTOCOL.md §7 row 4).
     package static let maximumInstallationIDByteCount = 128
     /// FCM tokens are some 160 bytes, but no upper bound is promised (PROTOCOL.md §7 row 9).

@@ -173,6 +173,17 @@ package enum RegistrationRules {
         return .register
     }
 
+    /// Whether the response to a registration supersedes older, unpublished ones to the same installation.
+    ///
+    /// A response to a version below the stored one does not: anybody may publish a recorded registration again, and its refusal must not
+    /// take the place of the response to the newest.
+    ///
+    /// - Parameter stored: What is stored of `facts.installation(keyHash:)` before the decision, tombstones too.
+    package static func supersedes(_ facts: RegistrationFacts, stored: StoredVersion?) -> Bool {
+        guard case .message(let message) = facts.content, namesVersionedInstallation(message) else { return false }
+        return stored.map { message.version >= $0.version } ?? true
+    }
+
     /// The reply to a decision.
     ///
     /// - Parameter requestID: shake256 of the encrypted registration payload.

@@ -58,7 +58,6 @@ package struct DecidedBatch: Sendable {
         settlements.append((message, settlement))
         guard case .answered(let reply) = settlement else { return }
         if let request = reply.statusMessageID { facts.responses[request] = reply.payload }
-        if reply.type == .pushNotificationRegistrationResponse { supersede(reply, answering: message) }
     }
 
     /// Takes from what may still be done. Only for this batch: what is decided in the end, whoever keeps the allowances has to note.
@@ -71,10 +70,10 @@ package struct DecidedBatch: Sendable {
         repliedMessages += messages
     }
 
-    /// Keeps older answers to registrations of the same client from going out, as the decision about a registration does by itself: its
-    /// client, which forgets no question, would take a late success for an answer to what was refused since.
+    /// Keeps older, unpublished responses to registrations of the same installation from being published: its client, which forgets no
+    /// request, would take a late success for the response to a registration that was refused since.
     ///
-    /// - Parameter message: the row that is answered; those before it are older.
+    /// - Parameter message: The row of the registration that the reply answers. Lower rows are older.
     package mutating func supersede(_ reply: Reply, answering message: Int64) {
         supersessions.append((reply, message))
     }

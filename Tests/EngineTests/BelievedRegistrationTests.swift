@@ -89,4 +89,37 @@ private struct BelievingClient {
             .filter { try !PushNotificationRegistrationResponse.decode($0.payload).success }
         #expect(refusals.count == 1)
     }
+
+    /// Anybody may publish a recorded registration again, with another time and so under another message hash.
+    @Test(arguments: [false, true])
+    func `a replayed old registration does not take the place of the response to the newest`(isStored: Bool) async throws {
+        let harness = try Harness()
+        let client = ProtocolClient(server: harness.server)
+        let publisher = FailingPublisher()
+        var believing = BelievingClient(client)
+        let old = try believing.send(client.registration(version: 1))
+        try await harness.withServer(publishing: publisher) { server in
+            try await server.publish(old)
+            await server.engine.waitUntilIdle()
+        }
+        let newest = try believing.send(client.registration(version: 2))
+        try await harness.withServer(publishing: publisher, drainLimit: .zero) { server in
+            publisher.fail(.max, with: .unreachable("on purpose"))
+            try await server.publish(newest)
+            await server.engine.waitUntilDecided()
+            try await server.publish(old.later)
+            await server.engine.waitUntilDecided()
+            if isStored { return }
+            publisher.fail(0)
+            await harness.whileTimePasses { await server.engine.waitUntilIdle() }
+        }
+        if isStored {
+            try await harness.withServer { server in await server.engine.waitUntilIdle() }
+        }
+        let responses = try harness.replies.all.dropFirst().compactMap { client.open($0) }
+            .map { try PushNotificationRegistrationResponse.decode($0.payload).success }
+        #expect(responses.count == 2 && responses.contains(true))
+        try believing.hear(harness.replies.all.dropFirst())
+        #expect(believing.registered == 2)
+    }
 }

@@ -180,17 +180,18 @@ struct DeciderTests {
 
     @Test func `A key that registers too often hears INTERNAL_ERROR, and what is refused costs it nothing`() throws {
         let refused = (1...50).map { registration($0, version: 0) }
-        let taken = (51...110).map { registration($0, version: UInt64($0)) }
-        let (batch, outcomes) = decide(refused + taken + [registration(111, version: 111)])
-        #expect(outcomes.dropLast().suffix(60).allSatisfy { $0.ending == .registered && $0.spendings == [.registration(keyHash)] })
-        #expect(outcomes[110].ending == .registrationOverRate)
-        let response = try PushNotificationRegistrationResponse.decode(#require(outcomes[110].reply).payload)
+        let taken = (51...350).map { registration($0, version: UInt64($0)) }
+        let (batch, outcomes) = decide(refused + taken + [registration(351, version: 351)])
+        let spending = Allowances.Spending.registration(keyHash, byteCount: 0)
+        #expect(outcomes.dropLast().suffix(300).allSatisfy { $0.ending == .registered && $0.spendings == [spending] })
+        #expect(outcomes[350].ending == .registrationOverRate)
+        let response = try PushNotificationRegistrationResponse.decode(#require(outcomes[350].reply).payload)
         #expect(response.error == .internalError && !response.success)
         guard case .register(let stored, _, _) = batch.registrations.last else {
             Issue.record("nothing was registered")
             return
         }
-        #expect(stored.content.version == 110)
+        #expect(stored.content.version == 350)
     }
 
     @Test func `Within a batch, lists of a key add up, and nothing but an unregistration makes nobody known`() {

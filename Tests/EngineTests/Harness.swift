@@ -278,3 +278,12 @@ struct LogRecorder: LogHandler {
 
     func log(event: LogEvent) { messages.append(event.message.description) }
 }
+
+extension WakuEnvelope {
+    /// The same ciphertext with a later time, and so another message hash.
+    var later: WakuEnvelope {
+        var later = self
+        later.message.timestamp = (message.timestamp ?? 0) + 1_000
+        return later
+    }
+}

@@ -52,10 +52,11 @@ import Wire
     func `no late success follows a refusal, nor after a restart`(isRestarted: Bool) async throws {
         publisher.fail(.max, with: .unreachable("on purpose"))
         try await harness.withServer(publishing: publisher, drainLimit: .zero) { [self] server in
-            try await server.publish(alice.envelope(alice.registration(version: 2)))
+            try await server.publish(alice.envelope(alice.registration(version: 1)))
             await publisher.refused.wait(for: 1)
-            // Too old: refused.
-            try await server.publish(alice.envelope(alice.registration(version: 1, deviceToken: String(repeating: "cd", count: 32))))
+            var refused = alice.registration(version: 2)
+            refused.grant[0] ^= 1
+            try await server.publish(alice.envelope(refused))
             await server.engine.waitUntilDecided()
             if isRestarted { return }
             publisher.fail(0)

@@ -68,20 +68,33 @@ import Wire
         #expect(PushSlot(target: target, type: .init(rawValue: type)).type == .init(rawValue: slot))
     }
 
-    @Test func `a key registers sixty times at once, then 120 times an hour`() {
+    @Test func `a key registers 300 times at once, then twice a second`() {
         let key = Digest64(repeating: 1)
         var allowances = Allowances(now: start)
         func registrations(_ seconds: Double) -> Int {
             allowances.now = time(seconds)
             var count = 0
             while allowances.mayRegister(key) {
-                allowances.spend(.registration(key))
+                allowances.spend(.registration(key, byteCount: 100))
                 count += 1
             }
             return count
         }
-        #expect([0, 29, 30, 3_630, 100_000].map(registrations) == [60, 0, 1, 60, 60])
+        #expect([0, 0.4, 0.5, 10.5, 160.5, 100_000].map(registrations) == [300, 0, 1, 20, 300, 300])
         #expect(allowances.mayRegister(Digest64(repeating: 2)))
+    }
+
+    @Test func `a key writes 1 MiB of registrations in the order of arrival, then 1 MiB a minute`() {
+        let (key, other) = (Digest64(repeating: 1), Digest64(repeating: 2))
+        var allowances = Allowances(now: start)
+        #expect(allowances.registrationByteCount(of: key) == 1 << 20)
+        for _ in 1...3 { allowances.spend(.registration(key, byteCount: 256 << 10)) }
+        #expect(allowances.registrationByteCount(of: key) == 256 << 10)
+        for _ in 1...2 { allowances.spend(.registration(key, byteCount: 256 << 10)) }
+        #expect(allowances.registrationByteCount(of: key) == 0)
+        allowances.now = time(30)
+        #expect(abs(allowances.registrationByteCount(of: key) - 256 << 10) < 1_024)
+        #expect(allowances.registrationByteCount(of: other) == 1 << 20)
     }
 
     // MARK: Questions

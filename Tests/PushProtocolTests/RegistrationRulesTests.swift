@@ -233,6 +233,20 @@ import Wire
         #expect(decide(same, stored: stored(5), key: key, policy: RegistrationPolicy()) == .unchanged)
     }
 
+    @Test(arguments: [(3, false), (4, true), (5, true)] as [(UInt64, Bool)])
+    func `a response supersedes older ones unless its version is below the stored one`(version: UInt64, supersedes: Bool) {
+        func facts(_ content: RegistrationFacts.Content) -> RegistrationFacts {
+            RegistrationFacts(content: content, grantIsValid: false, plaintextDigest: Digest32())
+        }
+        let registration = facts(.message(Fixture.registration { $0.version = version }))
+        #expect(RegistrationRules.supersedes(registration, stored: stored(4)) == supersedes)
+        #expect(RegistrationRules.supersedes(registration, stored: nil))
+        // A message without a version supersedes nothing.
+        for content in [.malformed, .message(Fixture.registration { $0.version = 0 })] as [RegistrationFacts.Content] {
+            #expect(!RegistrationRules.supersedes(facts(content), stored: nil))
+        }
+    }
+
     @Test(arguments: [false, true])
     func `row 9b: when the storage is full, only known keys store more`(isKnown: Bool) {
         var key = RegisteringKey(isKnown: isKnown)

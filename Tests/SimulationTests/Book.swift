@@ -61,10 +61,13 @@ struct Book {
         try expect(decided.updateValue(row, forKey: number) == nil, "letter \(number) is decided once")
         switch letter.body {
         case .registration(let registration):
-            register(registration)
-            if let installation = registration.facts.installation(keyHash: registration.keyHash) {
+            // The refusal of a version below the stored one supersedes no response.
+            if let installation = registration.facts.installation(keyHash: registration.keyHash),
+                case .message(let content) = registration.facts.content, content.version >= phones[installation]?.version ?? 0
+            {
                 registrationDecisions[installation, default: []].append(.init(row: row, commit: commit))
             }
+            register(registration)
         case .push(let request): push(request, number, letter.origin.messageID, row)
         case .query: break
         }

@@ -26,7 +26,7 @@ final class CommitStage: Sendable {
         /// Closes the rows of a message that the store could not take for ``retryDeadline``, and that has no reply.
         case close(rows: [Int64])
         /// Storing a registration failed for ``retryDeadline``. Its INTERNAL_ERROR supersedes older, unpublished replies to the installation.
-        case supersede(PendingReply)
+        case supersede(PendingReply, OpenedEnvelope)
     }
 
     struct Item: Sendable {
@@ -40,7 +40,7 @@ final class CommitStage: Sendable {
     private let context: EngineContext
     private let replies: ReplyStage
     private let onAcceptedPushes: @Sendable () -> Void
-    private let queue = BatchQueue<Item>()
+    private let queue = Monitor(CommitQueue())
     /// The allowances after all durable decisions.
     private let allowances = Mutex(Allowances())
 
@@ -55,15 +55,24 @@ final class CommitStage: Sendable {
         self.replies = replies
     }
 
-    func send(_ items: [Item]) { queue.send(items) }
+    func send(_ items: [Item]) {
+        guard !items.isEmpty else { return }
+        let now = context.time.now
+        queue.update { queue in
+            allowances.withLock { allowances in
+                allowances.now = max(allowances.now, now)
+                queue.add(items) { allowances.registrationByteCount(of: $0) }
+            }
+        }
+    }
 
-    func finish() { queue.finish() }
+    func finish() { queue.update { $0.finish() } }
 
     /// Returns when the stage is finished.
     @concurrent
     func run() async {
         await withDiscardingTaskGroup { group in
-            while let items = await queue.next(maximumCount: Self.batchCount) {
+            while let items = await queue.wait(for: { $0.next(maximumCount: Self.batchCount) }), !items.isEmpty {
                 for batch in Self.batches(of: items) {
                     await commit(batch, retries: &group)
                     // The shutdown does not wait for a store that fails: undecided messages are recorded.
@@ -99,7 +108,7 @@ final class CommitStage: Sendable {
             switch work {
             case .message(let message, _): return decider.decide(message, at: now, in: &batch)
             case .close(let rows): for row in rows { batch.settle(row, as: .silent) }
-            case .supersede(let reply): batch.supersede(reply.stored, answering: reply.id)
+            case .supersede(let reply, let message): decider.supersede(message, with: reply, in: &batch)
             }
             return nil
         }
@@ -150,7 +159,7 @@ final class CommitStage: Sendable {
                 return send([Item(work: .close(rows: [message.id] + message.segments), permit: item.permit)])
             }
             guard reply.type != .pushNotificationRegistrationResponse else {
-                return send([Item(work: .supersede(reply), permit: item.permit)])
+                return send([Item(work: .supersede(reply, message), permit: item.permit)])
             }
             replies.send([reply])
         case .supersede:
@@ -163,22 +172,23 @@ final class CommitStage: Sendable {
     }
 
     private func send(_ item: Item, after delay: Duration, in group: inout DiscardingTaskGroup) {
-        group.addTask { [context, queue] in
-            if (try? await context.clock.sleep(for: delay)) != nil { queue.send(item) }
-        }
+        group.addTask { if (try? await self.context.clock.sleep(for: delay)) != nil { self.send([item]) } }
     }
 }
 
 extension CommitStage.Item {
     /// The INTERNAL_ERROR that is published once it supersedes older replies, or at the first failure to write that; nil if it has been.
     fileprivate var refusal: PendingReply? {
-        if case .supersede(let reply) = work, permit != nil { reply } else { nil }
+        if case .supersede(let reply, _) = work, permit != nil { reply } else { nil }
     }
 }
 
 extension CommitStage.Work {
     fileprivate var message: OpenedEnvelope? {
-        if case .message(let message, _) = self { message } else { nil }
+        switch self {
+        case .message(let message, _), .supersede(_, let message): message
+        case .close: nil
+        }
     }
 
     /// Whether the work has changed the database for certain. An answered query changes nothing before its reply is published.
@@ -187,7 +197,7 @@ extension CommitStage.Work {
     }
 
     /// The estimated writer time, as measured on a slow core: lookups and writes.
-    fileprivate var cost: Duration {
+    var cost: Duration {
         .microseconds(50) + .microseconds(75) * entryCount
     }
 

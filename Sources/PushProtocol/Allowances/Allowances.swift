@@ -7,8 +7,8 @@ package struct Allowances: Sendable {
     package enum Spending: Sendable, Equatable {
         /// A push to an installation.
         case push(Installation)
-        /// A registration under a key.
-        case registration(Digest64)
+        /// A registration under a key, with its bytes.
+        case registration(Digest64, byteCount: Int)
         /// An answer to a query: the row of its message, its Status message id, and what each asked key is charged, in bytes.
         case answer(message: Int64, question: Digest32, byteCounts: [Digest64: Int])
     }
@@ -18,6 +18,8 @@ package struct Allowances: Sendable {
     private var pushes = CreditBuckets<Installation>(capacity: Limits.pushCapacity, interval: Limits.pushInterval)
     private var registrations = CreditBuckets<Digest64>(
         capacity: Limits.registrationCapacity, interval: Limits.registrationInterval)
+    private var registrationBytes = CreditBuckets<Digest64>(
+        capacity: Limits.registrationByteCapacity, interval: Limits.registrationByteInterval)
     /// Bytes of large answers, by the key that they tell of.
     private var answerBytes = CreditBuckets<Digest64>(
         capacity: Limits.answerByteCapacity, interval: Limits.answerByteInterval)
@@ -30,7 +32,9 @@ package struct Allowances: Sendable {
     package mutating func spend(_ spending: Spending) {
         switch spending {
         case .push(let target): pushes.spend(of: target, at: now)
-        case .registration(let keyHash): registrations.spend(of: keyHash, at: now)
+        case .registration(let keyHash, let byteCount):
+            registrations.spend(of: keyHash, at: now)
+            registrationBytes.spend(byteCount, of: keyHash, at: now)
         case .answer(let message, let question, let byteCounts):
             answers.note(message, asking: question, at: now)
             for (keyHash, byteCount) in byteCounts { answerBytes.spend(byteCount, of: keyHash, at: now) }
@@ -50,6 +54,11 @@ package struct Allowances: Sendable {
     /// Whether a key may register something now.
     package func mayRegister(_ keyHash: Digest64) -> Bool {
         registrations.credits(of: keyHash, at: now) > 0
+    }
+
+    /// The bytes of registrations that a key may write now in the order of arrival.
+    package func registrationByteCount(of keyHash: Digest64) -> Int {
+        max(0, registrationBytes.credits(of: keyHash, at: now))
     }
 
     /// What may be told of a key now, with what is free of charge.

@@ -116,7 +116,11 @@ struct JournalTests {
         func superseded(by answer: Reply, to message: Int, in store: any PushStore) async throws -> [Int64] {
             let row = try await store.record(message)
             let committed = await store.commit(
-                [()], at: start, asking: { _ in Questions() }, deciding: { _, batch in batch.settle(row, as: .answered(answer)) })
+                [()], at: start, asking: { _ in Questions() },
+                deciding: { _, batch in
+                    batch.settle(row, as: .answered(answer))
+                    batch.supersede(answer, answering: row)
+                })
             return committed.supersededReplies.sorted()
         }
         try await kind.withStore { store in

@@ -1,0 +1,84 @@
+import PushProtocol
+import StatusCrypto
+import Store
+import TestSupport
+import Testing
+import Wire
+
+@testable import Engine
+
+/// The order in which work reaches the writer.
+@Suite struct CommitQueueTests {
+    private var queue = CommitQueue()
+    private let server: PublicKey
+
+    init() {
+        var random = SecureRandom()
+        server = PrivateKey.generate(using: &random).publicKey
+    }
+
+    /// A registration under a key, with lists of so many entries.
+    private func registration(_ id: Int64, key: UInt8, byteCount: Int, entryCount: Int = 0) -> CommitStage.Item {
+        var content = ProtocolClient(server: server).registration()
+        content.mutedChatList = Array(repeating: [1], count: entryCount)
+        let keyHash = Digest64(repeating: key)
+        let facts = RegistrationFacts(content: .message(content), grantIsValid: true, plaintextDigest: Digest32())
+        let registration = OpenedEnvelope.Registration(
+            facts: facts, requestID: Digest64(), keyHash: keyHash, topics: QueryTopics(keyHash: keyHash), byteCount: byteCount)
+        let origin = OpenedEnvelope.Origin(sender: server, messageID: Digest32(), pubsubTopic: "")
+        return CommitStage.Item(work: .message(OpenedEnvelope(id: id, content: .message(.registration(registration), from: origin))))
+    }
+
+    private func other(_ id: Int64) -> CommitStage.Item { CommitStage.Item(work: .message(.dropped(id))) }
+
+    /// Adds work while each key may write 1,000 bytes.
+    private mutating func add(_ items: CommitStage.Item...) { queue.add(items) { _ in 1_000 } }
+
+    private mutating func next(_ count: Int = 500) -> [Int64]? {
+        queue.next(maximumCount: count)?.map { item in
+            if case .message(let message, _) = item.work { message.id } else { -1 }
+        }
+    }
+
+    @Test mutating func `registrations of a busy key come after all other work, and none is lost`() {
+        add(registration(1, key: 1, byteCount: 600), registration(2, key: 1, byteCount: 600), other(3))
+        add(registration(4, key: 2, byteCount: 600), registration(5, key: 1, byteCount: 300), other(6))
+        #expect(next(2) == [1, 3])
+        #expect(next() == [4, 5, 6])
+        #expect(next() == [2])
+        #expect(next() == nil)
+    }
+
+    @Test mutating func `a key is no longer busy when its registrations have left the queue`() {
+        add(registration(1, key: 1, byteCount: 600))
+        #expect(next() == [1])
+        add(registration(2, key: 1, byteCount: 600), other(3))
+        #expect(next() == [2, 3])
+    }
+
+    @Test mutating func `a registration larger than its key may write waits until nothing else does`() {
+        add(registration(1, key: 1, byteCount: 1_001), other(2))
+        #expect(next() == [2])
+        add(other(3))
+        #expect(next() == [3])
+        #expect(next() == [1])
+    }
+
+    @Test mutating func `registrations of busy keys are taken a few at a time, so that other work does not wait for many`() throws {
+        for id in 1...30 { add(registration(Int64(id), key: 1, byteCount: 2_000, entryCount: 4_000)) }
+        let count = try #require(next()).count
+        #expect(1..<10 ~= count)
+        add(other(31))
+        #expect(next() == [31])
+        #expect(next()?.first == Int64(count + 1))
+    }
+
+    @Test mutating func `a finished queue gives out what it has, and then ends`() {
+        add(registration(1, key: 1, byteCount: 2_000), other(2))
+        queue.finish()
+        add(other(3))
+        #expect(next() == [2])
+        #expect(next() == [1])
+        #expect(next() == [])
+    }
+}
