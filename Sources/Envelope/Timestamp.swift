@@ -19,6 +19,12 @@ package struct Timestamp: Hashable, Comparable, Sendable {
         }
         return Timestamp(nanoseconds: sum)
     }
+
+    /// The time until another moment, negative if it is earlier. Saturates instead of overflowing.
+    package func duration(to later: Timestamp) -> Duration {
+        let (difference, overflow) = later.nanoseconds.subtractingReportingOverflow(nanoseconds)
+        return .nanoseconds(overflow ? (later > self ? .max : .min) : difference)
+    }
 }
 
 /// The wall clock, passed in so that tests can set it. Delays are another matter: they go by an `any Clock<Duration>`.

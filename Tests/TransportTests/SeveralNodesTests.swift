@@ -129,4 +129,35 @@ struct SeveralNodesTests {
             #expect(transport.healthIssues == [])
         }
     }
+
+    @Test func `a silent node delays one message by a second, and the next ones not at all`() async throws {
+        try await whileReceiving { transport async throws in
+            first.control.faults.publishing = .silent
+            async let delayed: Void = transport.publish(world.envelope(1))
+            await first.control.waitForSilentPosts(1)
+            await world.clock.sleepers { $0.contains(.seconds(1)) }
+            #expect(world.peers.heard.isEmpty)
+            world.advance(by: .seconds(1))
+            try await delayed
+            for number in 2...4 as ClosedRange<UInt8> { try await transport.publish(world.envelope(number)) }
+            #expect(world.peers.heard.compactMap(\.message.payload.first) == [1, 2, 3, 4])
+            #expect(transport.healthIssues == [])
+            first.control.faults.publishing = .normal  // a node ends only when it has responded
+        }
+    }
+
+    @Test func `a silent node without another is waited for`() async throws {
+        await first.start()
+        let transport = world.transport(first.url)
+        try await world.whileRunning(transport) { () async throws in
+            first.control.faults.publishing = .silent
+            async let delayed: Void = transport.publish(world.envelope(1))
+            await first.control.waitForSilentPosts(1)
+            await world.pass(.seconds(1), dueIn: [WakuWorld.interval])
+            first.control.faults.publishing = .normal
+            try await delayed
+            #expect(world.peers.heard.compactMap(\.message.payload.first) == [1])
+        }
+        await first.kill()
+    }
 }

@@ -7,6 +7,8 @@ enum PublishFailure: String, CaseIterable {
     case unreachable
     /// The node gave up; the message may have been sent.
     case timedOut = "timed_out"
+    /// The node did not respond in time, and another node got the message as well.
+    case silent
     case quotaUsedUp = "quota_used_up"
     case refused
     case outdated

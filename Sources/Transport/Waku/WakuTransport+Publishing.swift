@@ -7,63 +7,115 @@ import Synchronization
 import WakuREST
 
 extension WakuTransport {
-    /// Publishes through one of the nodes, each of which is tried once. Queues behind what others publish: a node takes few messages at a
-    /// time (WAKU_REST.md §1.2).
+    /// Publishes through one of the nodes, each of which is tried once. Waits for a free slot: a node handles few messages at a time
+    /// (WAKU_REST.md §1.2).
     ///
-    /// - Throws: `outdated` when the envelope is too old to be archived, else what a node answered.
+    /// - Throws: `outdated` if the envelope is too old for an archive, else the error of a node.
     package func publish(_ envelope: WakuEnvelope) async throws {
         let hash = envelope.hash
-        base.known.withLock { $0.insert([hash]) }  // the nodes will give it back to us
+        base.known.withLock { $0.insert([hash]) }  // the nodes will return the message to this server
         waitingCount.add(1, ordering: .relaxed)
         defer { waitingCount.subtract(1, ordering: .relaxed) }
-        // Where answers come in: between one and the next POST nobody has to be woken.
-        let error = try await withTaskExecutorPreference(links[0].node.client) { try await self.postToEach(envelope) }
-        if let error { throw TransportError(error) }
+        if let error = try await postToEach(envelope) { throw TransportError(error) }
         if base.configuration.confirmsPublishing { confirmations.withLock { $0.add(.init(hash: hash, envelope: envelope)) } }
     }
 
-    /// Tries one node after the other until one takes the message.
+    /// Posts to one node after the other until one accepts the message.
     ///
-    /// - Returns: why none did: a reason that may pass, if there is one.
+    /// - Returns: Why no node did, preferably a reason that may pass; nil if one did.
     private func postToEach(_ envelope: WakuEnvelope) async throws -> NodeError? {
         var tried: Set<Int> = []
         var failure: NodeError?
         while tried.count < links.count {
-            let troubled = Set(links.indices.filter { links[$0].status.hasIssue(about: envelope.pubsubTopic) })
-            let lane = await lanes.wait { [tried, base] lanes in
-                lanes.enter(besides: tried, troubled: troubled, at: base.wallClock.now())
+            let responses = try await postHedged(envelope, besides: tried)
+            for response in responses {
+                guard let error = response.error else { return nil }
+                tried.insert(response.node)
+                if failure.map({ !PublishAttempts.mayPass($0) }) ?? true { failure = error }
             }
-            guard let lane else { throw CancellationError() }
-            tried.insert(lane)
-            guard let error = try await post(envelope, on: lane) else { return nil }
-            if failure.map({ !PublishAttempts.mayPass($0) }) ?? true { failure = error }
         }
         return failure
     }
 
-    /// - Returns: why the node did not take the message.
-    private func post(_ envelope: WakuEnvelope, on lane: Int) async throws -> NodeError? {
-        guard PublishAttempts.isFresh(envelope, at: base.wallClock.now()) else {
-            leave(lane, after: .unused)
+    private typealias Response = (node: Int, error: NodeError?)
+
+    /// Posts to one node, and to a second one as well if the first is silent. Both publish the same message, because its hash is the same.
+    /// A node without quota is never the second.
+    ///
+    /// - Returns: The responses up to the first success. A silent node that lost the race is not among them.
+    private func postHedged(_ envelope: WakuEnvelope, besides tried: Set<Int>) async throws -> [Response] {
+        let first = try await acquireNode(for: envelope, besides: tried)
+        let excluded = selector.read { Set($0.withoutQuota) }.union(tried).union([first])
+        guard excluded.count < links.count else { return [(first, try await post(envelope, on: first))] }
+
+        return try await withThrowingTaskGroup(of: Response?.self) { group in
+            defer { group.cancelAll() }
+            group.addTask { (first, try await self.post(envelope, on: first)) }
+            group.addTask {
+                try await self.base.clock.sleep(for: self.selector.read { $0.silence(of: first) })
+                return nil
+            }
+            var responses: [Response] = []
+            var inFlightCount = 1
+            while inFlightCount > 0, let event = try await group.next() {
+                if let response = event {
+                    responses.append(response)
+                    if response.error == nil { break }
+                    inFlightCount -= 1
+                } else {
+                    selector.update { $0.recordSilence(of: first) }
+                    base.metrics.count(.silent)
+                    inFlightCount += 1
+                    group.addTask {
+                        let second = try await self.acquireNode(for: envelope, besides: excluded)
+                        return (second, try await self.post(envelope, on: second))
+                    }
+                }
+            }
+            return responses
+        }
+    }
+
+    private func acquireNode(for envelope: WakuEnvelope, besides excluded: Set<Int>) async throws(CancellationError) -> Int {
+        let troubled = Set(links.indices.filter { links[$0].status.hasIssue(about: envelope.pubsubTopic) })
+        let node = await selector.wait { [base] selector in
+            selector.acquire(besides: excluded, troubled: troubled, at: base.wallClock.now())
+        }
+        guard let node else { throw CancellationError() }
+        return node
+    }
+
+    /// - Returns: Why the node did not accept the message, or nil if it did.
+    private func post(_ envelope: WakuEnvelope, on node: Int) async throws -> NodeError? {
+        let start = base.wallClock.now()
+        guard PublishAttempts.isFresh(envelope, at: start) else {
+            release(node, after: .unused)
             base.metrics.count(.outdated)
             throw TransportError.outdated
         }
-        let link = links[lane]
+        let link = links[node]
         do throws(NodeError) {
-            leave(lane, after: .taken(try await link.node.publish(envelope)))
+            let kind = try await link.node.publish(envelope)
+            release(node, after: .accepted(kind, after: start.duration(to: base.wallClock.now())))
             base.metrics.published.increment()
             link.status.report(nil, about: "publishing")
             return nil
         } catch {
-            base.metrics.count(PublishFailure(error))
-            leave(lane, after: error.isQuotaUsedUp ? .quotaUsedUp : .failed)
-            if lanes.read({ $0.isBroken(lane) }) || !PublishAttempts.mayPass(error) { link.status.report("\(error)", about: "publishing") }
+            if Task.isCancelled {
+                release(node, after: .cancelled)
+            } else {
+                base.metrics.count(PublishFailure(error))
+                release(node, after: error.isQuotaUsedUp ? .quotaUsedUp : .failed)
+            }
+            if selector.read({ $0.isBroken(node) }) || !PublishAttempts.mayPass(error) {
+                link.status.report("\(error)", about: "publishing")
+            }
             return error
         }
     }
 
-    private func leave(_ lane: Int, after outcome: PublishLanes.Outcome) {
-        lanes.update { [base] lanes in lanes.leave(lane, after: outcome, at: base.wallClock.now()) }
+    private func release(_ node: Int, after outcome: PublishNodeSelector.Outcome) {
+        selector.update { [base] selector in selector.release(node, after: outcome, at: base.wallClock.now()) }
     }
 
     /// Looks for what was published in the store, and publishes again what is not there: a node answers 200 also when it has no peer

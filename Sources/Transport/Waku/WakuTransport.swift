@@ -42,7 +42,7 @@ package final class WakuTransport: MessageTransport {
     let links: [WakuNodeLink]
 
     // Publishing
-    let lanes: Monitor<PublishLanes>
+    let selector: Monitor<PublishNodeSelector>
     let waitingCount = Atomic<Int>(0)
     let confirmations = Mutex(Confirmations())
 
@@ -57,7 +57,7 @@ package final class WakuTransport: MessageTransport {
             configuration: configuration, checkpoints: checkpoints, clock: clock, wallClock: wallClock, jitter: jitter, logger: logger)
         self.base = base
         links = nodes.map { WakuNodeLink(node: $0, isOnly: nodes.count == 1, base: base) }
-        lanes = Monitor(PublishLanes(count: nodes.count, limit: configuration.concurrentPostCount))
+        selector = Monitor(PublishNodeSelector(count: nodes.count, limit: configuration.concurrentPostCount))
     }
 
     package func run(receiver: any EnvelopeReceiver) async throws {
@@ -76,12 +76,12 @@ package final class WakuTransport: MessageTransport {
         return (isUsable ? nodeIssues : []) + said { $0.status.warnings(at: now) } + quotaWarnings
     }
 
-    package var canEcho: Bool { lanes.read(\.withoutQuota).isEmpty }
+    package var canEcho: Bool { selector.read(\.withoutQuota).isEmpty }
 
     private var quotaWarnings: [String] {
-        lanes.read(\.withoutQuota).map { lane in
-            let node = links.count == 1 ? "the node" : "node \(links[lane].node.name)"
-            return "publishing: the quota of \(node) is used up (RLN); replies wait for the next epoch, and are not said again"
+        selector.read(\.withoutQuota).map { node in
+            let name = links.count == 1 ? "the node" : "node \(links[node].node.name)"
+            return "publishing: the quota of \(name) is used up (RLN); replies wait for the next epoch and have no echoes"
         }
     }
 

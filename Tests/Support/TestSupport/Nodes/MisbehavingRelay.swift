@@ -124,6 +124,7 @@ final class FaultyMember: BusListener {
         }
         for (_, envelope) in arrived { arrive(envelope) }
 
+        if request.publishes { await control.holdWhileSilent() }
         let faults = control.faults
         let response = await answer(to: request, publishing: publish, faults)
         if faults.losesAnswers, request.takesMessages { return nil }
@@ -206,7 +207,7 @@ extension RelayFaults {
                 500,
                 "Failed to publish: could not get new message id to generate an rln proof: NonceLimitReached: Nonce limit reached. "
                     + "Please wait for the next epoch. requested nonce: 100 & nonceLimit: 100")
-        case .normal, .timedOutButSent: nil
+        case .normal, .timedOutButSent, .silent: nil
         }
     }
 

@@ -1,5 +1,3 @@
-import Synchronization
-
 /// How a relay misbehaves on purpose. Nothing is left to chance: what befalls some messages befalls every how-manieth one.
 package struct RelayFaults: Codable, Sendable, Equatable {
     /// What a POST of a message comes to.
@@ -13,6 +11,8 @@ package struct RelayFaults: Codable, Sendable, Equatable {
         case timedOutButSent
         /// Nothing is sent: RLN lets the node send no more in this epoch (WAKU_REST.md §1.2).
         case quotaUsedUp
+        /// The node reads the message, publishes nothing, and does not respond until the fault ends.
+        case silent
     }
 
     /// Every so manieth message never reaches the node, its own among them. 0: none.
@@ -40,19 +40,30 @@ package struct RelayFaults: Codable, Sendable, Equatable {
 
 /// The strings on which a test holds a relay, before it runs and while it does.
 package final class RelayControl: Sendable {
-    private let state = Mutex((faults: RelayFaults(), relay: FaultyMember?.none))
+    private let state = Condition((faults: RelayFaults(), relay: FaultyMember?.none))
+    private let silentPostCount = Condition(0)
 
     package init() {}
 
     package var faults: RelayFaults {
-        get { state.withLock { $0.faults } }
-        set { state.withLock { $0.faults = newValue } }
+        get { state.read { $0.faults } }
+        set { state.change { $0.faults = newValue } }
     }
 
     /// As a restart: subscriptions and cache are lost, the store is kept, and the node has another peer id. It does not close its port.
-    package func restart() throws { try state.withLock { $0.relay }?.restart() }
+    package func restart() throws { try state.read { $0.relay }?.restart() }
 
-    func attach(_ relay: FaultyMember) { state.withLock { $0.relay = relay } }
+    /// Waits until this many POSTs have reached the relay while it was silent.
+    package func waitForSilentPosts(_ count: Int) async { await silentPostCount.wait { $0 >= count } }
 
-    func detach() { state.withLock { $0.relay = nil } }
+    func attach(_ relay: FaultyMember) { state.change { $0.relay = relay } }
+
+    func detach() { state.change { $0.relay = nil } }
+
+    /// Holds a POST until the relay is no longer silent, or the task is cancelled.
+    func holdWhileSilent() async {
+        guard faults.publishing == .silent else { return }
+        silentPostCount.change { $0 += 1 }
+        await state.wait { $0.faults.publishing != .silent }
+    }
 }
