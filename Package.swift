@@ -94,7 +94,7 @@ let package = Package(
         // The gateways: other push systems, over HTTP. Each knows its own protocol, and nothing of how a push is delivered.
         library(
             "GatewayHTTP", in: "Sources/Gateways",
-            ["JSON", "HTTPClient", "StatusCrypto", hummingbird, logging, serviceLifecycle]),
+            ["JSON", "HTTPClient", "StatusCrypto", "Concurrency", hummingbird, logging, serviceLifecycle]),
         library(
             "NextcloudProxy", in: "Sources/Gateways",
             ["GatewayHTTP", "Store", "StatusCrypto", "JSON", "HTTPClient", "Concurrency", "Envelope", logging]),

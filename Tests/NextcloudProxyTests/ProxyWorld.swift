@@ -117,6 +117,7 @@ struct ProxyWorld: Sendable {
     ]
 
     let client: GatewayClient
+    let proxy: NextcloudProxy
     let store: MemoryStore
     let proof: StubProof
     let clock: ManualClock
@@ -164,13 +165,14 @@ struct ProxyWorld: Sendable {
 
 func withProxy(
     _ configuration: NextcloudProxy.Configuration = .init(apps: ProxyWorld.apps, firstMissGrace: .zero, registrationsPerMinute: 0),
-    trustedProxies: Set<IPAddress> = [], logger: Logger = quietLogger, _ test: (ProxyWorld) async throws -> Void
+    trustedProxies: Set<IPAddress> = [], listenerClock: any Clock<Duration> = ContinuousClock(), logger: Logger = quietLogger,
+    _ test: (ProxyWorld) async throws -> Void
 ) async throws {
     let (store, proof) = (ProxyWorld.MemoryStore(), ProxyWorld.StubProof())
     let (clock, wallClock) = (ManualClock(), ManualWallClock(TestNode.start))
     let proxy = NextcloudProxy(
         configuration: configuration, store: store, outbox: store, proof: proof, clock: clock, wallClock: wallClock.clock, logger: logger)
-    try await withGateways([proxy], trustedProxies: trustedProxies, logger: logger) { client in
-        try await test(ProxyWorld(client: client, store: store, proof: proof, clock: clock, wallClock: wallClock))
+    try await withGateways([proxy], trustedProxies: trustedProxies, clock: listenerClock, logger: logger) { client in
+        try await test(ProxyWorld(client: client, proxy: proxy, store: store, proof: proof, clock: clock, wallClock: wallClock))
     }
 }

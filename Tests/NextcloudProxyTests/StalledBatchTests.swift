@@ -1,67 +1,75 @@
-import GatewayHTTP
 import HTTPClient
 import TestSupport
 import Testing
 
 @testable import NextcloudProxy
 
-/// Batches whose bodies come slowly, or never.
+/// Batches whose bodies arrive slowly, or never (GATEWAY_PROTOCOLS.md §2.6).
 @Suite(.safetyNet) struct StalledBatchTests {
-    private let mallory: IPAddress
-    private let server: IPAddress
+    /// Attackers' connections behind a proxy of the operator's, and the clock of the listener.
+    private struct Stalled {
+        let world: ProxyWorld
+        let clock: ManualClock
+        private(set) var connections: [RawConnection] = []
 
-    init() throws {
-        mallory = try #require(IPAddress("192.0.2.1"))
-        server = try #require(IPAddress("192.0.2.2"))
-    }
-
-    private func batch(
-        from client: IPAddress, announcing byteCount: Int,
-        readBody: @escaping @Sendable (Int) async throws(GatewayRequest.BodyError) -> [UInt8]
-    ) -> GatewayRequest {
-        GatewayRequest(
-            method: "POST", target: "/notifications", headers: HTTPHeaders([(name: "Content-Length", value: "\(byteCount)")]),
-            client: client,
-            readBody: readBody)
-    }
-
-    @Test func `keep out neither short ones of the same address nor long ones of others`() async throws {
-        let store = ProxyWorld.MemoryStore()
-        let proxy = NextcloudProxy(
-            configuration: .init(apps: ProxyWorld.apps), store: store, outbox: store, proof: ProxyWorld.StubProof(), clock: ManualClock(),
-            wallClock: ManualWallClock(TestNode.start).clock, logger: quietLogger)
-        let (stalledCount, isOver) = (Condition(0), Condition(false))
-        await withTaskGroup(of: Void.self) { group in
-            for _ in 0..<100 {
-                let stalled = batch(from: mallory, announcing: 16 << 20) { _ async throws(GatewayRequest.BodyError) in
-                    stalledCount.change { $0 += 1 }
-                    await isOver.wait { $0 }
-                    throw .incomplete
-                }
-                group.addTask { _ = await proxy.answer(stalled) }
-            }
-            await stalledCount.wait { $0 == BatchPlaces.countForAddress }
-            for (client, byteCount) in [(mallory, BatchPlaces.longestWithoutPlace), (server, 16 << 20)] {
-                let prompt = batch(from: client, announcing: byteCount) { _ async throws(GatewayRequest.BodyError) in
-                    Array("notifications[]=x".utf8)
-                }
-                #expect(await proxy.answer(prompt)?.status == 200)
-            }
-            #expect(stalledCount.value == BatchPlaces.countForAddress)
-            isOver.change { $0 = true }
+        /// Begins a batch of 16 MiB, sends so many bytes of it and no more.
+        mutating func begin(from address: String, sending byteCount: Int) throws {
+            let connection = try world.client.connect()
+            connection.write(
+                """
+                POST /notifications HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: \(address)\r\nContent-Length: \(16 << 20)\r\n\r\n\
+                \(String(repeating: "x", count: byteCount))
+                """)
+            connections.append(connection)
         }
-        // All have had their turn.
-        #expect(stalledCount.value == 100)
     }
 
-    @Test func `so many are in memory at a time, whoever sends them`() throws {
-        var places = BatchPlaces()
+    private func withStalled(_ test: (inout Stalled) async throws -> Void) async throws {
+        let loopback = try #require(IPAddress("127.0.0.1"))
+        let clock = ManualClock()
+        try await withProxy(trustedProxies: [loopback], listenerClock: clock) { world async throws in
+            var stalled = Stalled(world: world, clock: clock)
+            try await test(&stalled)
+            for connection in stalled.connections { connection.close() }
+        }
+    }
+
+    /// An honest batch that is longer than what needs no slot.
+    private func sendLongBatch(_ world: ProxyWorld) async throws -> Int {
+        let body = "notifications[]={" + String(repeating: "&x=y", count: 50) + "&notifications[]=" + String(repeating: "x", count: 40_000)
+        return try await world.client.send(.post, "/notifications", body, headers: [("X-Forwarded-For", "198.51.100.1")]).status
+    }
+
+    @Test func `bodies that stop early take no slot from long batches`() async throws {
+        try await withStalled { stalled async throws in
+            for number in 1...20 { try stalled.begin(from: "192.0.2.\(number)", sending: 1_000) }
+            await stalled.clock.sleepers { $0.count == 20 }
+            #expect(try await sendLongBatch(stalled.world) == 200)
+        }
+    }
+
+    @Test func `a long body that stalls for ten seconds is cut off and releases its slot`() async throws {
+        try await withStalled { stalled async throws in
+            for number in 1...BatchSlots.count {
+                try stalled.begin(from: "192.0.2.\(number)", sending: BatchSlots.maximumUnslottedByteCount + 1_000)
+            }
+            await stalled.clock.sleepers { $0.count { $0 <= .seconds(10) } == BatchSlots.count }
+            let world = stalled.world
+            async let status = sendLongBatch(world)
+            stalled.clock.advance(by: .seconds(10))
+            for connection in stalled.connections { #expect(await connection.readToEnd().hasPrefix("HTTP/1.1 400")) }
+            #expect(try await status == 200)
+        }
+    }
+
+    @Test func `slots are bounded in all and by address`() throws {
+        var slots = BatchSlots()
         let clients = try (1...10).map { try #require(IPAddress("192.0.2.\($0)")) }
         // Each wants one more than it may have.
-        let taken = clients.map { client in (0...BatchPlaces.countForAddress).count { _ in places.take(for: client) } }
+        let taken = clients.map { client in (0...BatchSlots.countForAddress).count { _ in slots.take(for: client) } }
         #expect(taken == [2, 2, 2, 2, 0, 0, 0, 0, 0, 0])
-        places.leave(clients[0])
-        let isTaken = (own: places.take(for: clients[1]), others: places.take(for: clients[9]))
+        slots.release(clients[0])
+        let isTaken = (own: slots.take(for: clients[1]), others: slots.take(for: clients[9]))
         #expect(!isTaken.own && isTaken.others)
     }
 }

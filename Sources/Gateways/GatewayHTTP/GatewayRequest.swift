@@ -1,3 +1,4 @@
+import Concurrency
 package import HTTPClient
 import JSON
 
@@ -5,8 +6,28 @@ import JSON
 package struct GatewayRequest: Sendable {
     package enum BodyError: Error {
         case tooLarge
-        /// The connection broke, or what came is not the length that was announced.
+        /// The connection broke, or the body was shorter than announced or too slow.
         case incomplete
+    }
+
+    /// How much of a body a gateway reads.
+    package struct BodyLimit: Sendable {
+        /// The maximum length. A longer body is rejected.
+        package var maximumByteCount: Int
+        /// The maximum length of a short body. The server reads on beyond it once `admit` has returned; then a minimum speed applies.
+        package var shortByteCount: Int
+        /// Waits until a longer body may be read on.
+        ///
+        /// - Throws: Anything; the body is incomplete then.
+        package var admit: @Sendable () async throws -> Void
+
+        package init(
+            maximumByteCount: Int, shortByteCount: Int = .max, admit: @escaping @Sendable () async throws -> Void = {}
+        ) {
+            self.maximumByteCount = maximumByteCount
+            self.shortByteCount = shortByteCount
+            self.admit = admit
+        }
     }
 
     package var method: String
@@ -17,13 +38,18 @@ package struct GatewayRequest: Sendable {
     package var headers: HTTPHeaders
     /// Who asks: the peer, or whom a trusted proxy names.
     package var client: IPAddress
-    private let readBody: @Sendable (Int) async throws(BodyError) -> [UInt8]
+    private let readBody: @Sendable (BodyLimit) async throws(BodyError) -> [UInt8]
+    private let connectionEnd: @Sendable () async -> Void
 
-    /// - Parameter readBody: gives the whole body, of at most so many bytes.
+    /// - Parameters:
+    ///   - connectionEnd: Returns when the client has ended its connection or when the task is cancelled. By default only the latter.
+    ///   - readBody: Returns the whole body within a limit.
     package init(
         method: String, target: String, headers: HTTPHeaders, client: IPAddress,
-        readBody: @escaping @Sendable (Int) async throws(BodyError) -> [UInt8]
+        connectionEnd: @escaping @Sendable () async -> Void = { _ = await Monitor(()).wait { _ in nil as Void? } },
+        readBody: @escaping @Sendable (BodyLimit) async throws(BodyError) -> [UInt8]
     ) {
+        self.connectionEnd = connectionEnd
         self.method = method
         let parts = target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
         // Nextcloud servers and apps join a base URL and a path without looking for a slash (GATEWAY_PROTOCOLS.md, Decisions 21).
@@ -35,11 +61,28 @@ package struct GatewayRequest: Sendable {
     }
 
     package func body(upTo maximumByteCount: Int) async throws(BodyError) -> [UInt8] {
-        try await readBody(maximumByteCount)
+        try await readBody(BodyLimit(maximumByteCount: maximumByteCount))
     }
 
-    /// How long the body is said to be; nil: nobody said, or no number.
-    package var announcedByteCount: Int? { headers["Content-Length"].flatMap { Int($0) } }
+    package func body(within limit: BodyLimit) async throws(BodyError) -> [UInt8] {
+        try await readBody(limit)
+    }
+
+    /// Runs work that is of use only to a client that waits for its response.
+    ///
+    /// - Throws: `CancellationError` once the client has ended its connection, and what `work` throws.
+    package func whileConnected<Result: Sendable>(_ work: @escaping @Sendable () async throws -> Result) async throws -> Result {
+        try await withThrowingTaskGroup(of: Result.self) { group in
+            group.addTask(operation: work)
+            group.addTask { [connectionEnd] in
+                await connectionEnd()
+                throw CancellationError()
+            }
+            defer { group.cancelAll() }
+            guard let result = try await group.next() else { throw CancellationError() }
+            return result
+        }
+    }
 
     /// The media type of the body in lower case, without parameters.
     package var contentType: String? {

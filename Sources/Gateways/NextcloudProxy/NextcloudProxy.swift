@@ -64,7 +64,7 @@ package final class NextcloudProxy: Gateway {
     private let elapsed: @Sendable () -> Duration
     private let logger: Logger
     private let limits: Mutex<Limits>
-    private let places = Monitor(BatchPlaces())
+    private let slots = Monitor(BatchSlots())
     /// Parts of batches, whosesoever. The messages of 71 are opened by the same threads, and wait for no more than these.
     private let judging: ConcurrencyLimiter
 
@@ -179,16 +179,15 @@ package final class NextcloudProxy: Gateway {
         }
         if let wait { return .tooManyRequests(wait) }
         guard isSubscribed(request) else { return .text(401, "Unauthorized") }
-        if let count = request.announcedByteCount, count <= BatchPlaces.longestWithoutPlace {
-            return try await answerBatch(request, upTo: BatchPlaces.longestWithoutPlace)
+        let hasSlot = Mutex(false)
+        defer { if hasSlot.withLock(\.self) { slots.update { $0.release(request.client) } } }
+        let limit = GatewayRequest.BodyLimit(
+            maximumByteCount: BatchBody.maximumByteCount, shortByteCount: BatchSlots.maximumUnslottedByteCount
+        ) { [slots] in
+            guard await slots.wait(for: { $0.take(for: request.client) ? () : nil }) != nil else { throw CancellationError() }
+            hasSlot.withLock { $0 = true }
         }
-        guard await places.wait(for: { $0.take(for: request.client) ? () : nil }) != nil else { throw CancellationError() }
-        defer { places.update { $0.leave(request.client) } }
-        return try await answerBatch(request, upTo: BatchBody.maximumByteCount)
-    }
-
-    private func answerBatch(_ request: GatewayRequest, upTo maximumByteCount: Int) async throws -> GatewayAnswer {
-        let body = try await request.body(upTo: maximumByteCount)
+        let body = try await request.body(within: limit)
         do {
             return try await take(BatchBody.read(body), from: request.client)
         } catch let failure as BatchBody.Failure {

@@ -33,8 +33,8 @@ package struct GatewayServer: Service {
 
     /// Connections that say nothing are closed after it. Phones and servers send their request at once.
     private static let idleTimeout = TimeAmount.seconds(30)
-    /// From the first byte of a body to its last.
-    private static let maximumBodyDuration = Duration.seconds(60)
+    /// The time for which the server discards what a client sends after its last response.
+    private static let lingerTime = TimeAmount.seconds(2)
 
     private let configuration: Configuration
     private let gateways: [any Gateway]
@@ -44,7 +44,7 @@ package struct GatewayServer: Service {
 
     /// - Parameters:
     ///   - gateways: asked in this order.
-    ///   - clock: by which a body may take so long.
+    ///   - clock: Times request bodies.
     ///   - onListening: gets the address that was bound, `host:port`.
     package init(
         configuration: Configuration, gateways: [any Gateway], clock: any Clock<Duration> = ContinuousClock(), logger: Logger,
@@ -64,9 +64,9 @@ package struct GatewayServer: Service {
         let front = Front(configuration.clientAddress, gateways, clock, logger)
         let application = Application(
             responder: CallbackResponder<GatewayContext> { request, context in
-                await front.respond(to: request, from: context.peer)
+                await front.respond(to: request, on: context.channel)
             },
-            server: .http1(configuration: .init(idleTimeout: Self.idleTimeout)),
+            server: .http1(configuration: .init(additionalChannelHandlers: [ConnectionEnd()], idleTimeout: Self.idleTimeout)),
             configuration: ApplicationConfiguration(
                 address: .hostname(configuration.host, port: configuration.port),
                 availableConnectionsDelegate: MaximumAvailableConnections(configuration.maximumConnectionCount)),
@@ -82,20 +82,22 @@ package struct GatewayServer: Service {
     private final class Front: Sendable {
         private let clientAddress: ClientAddress
         private let gateways: [any Gateway]
-        private let clock: any Clock<Duration>
+        private let reader: BodyReader
         private let logger: Logger
         private let hasWarned = Atomic(false)
 
         init(_ clientAddress: ClientAddress, _ gateways: [any Gateway], _ clock: any Clock<Duration>, _ logger: Logger) {
             self.clientAddress = clientAddress
             self.gateways = gateways
-            self.clock = clock
+            reader = BodyReader(clock: clock)
             self.logger = logger
         }
 
-        func respond(to request: Request, from peer: IPAddress?) async -> Response {
+        func respond(to request: Request, on channel: any Channel) async -> Response {
             // Only a socket of another family has no address.
-            guard let peer, let forwardedFor = HTTPField.Name("X-Forwarded-For") else { return Self.response(.badRequest) }
+            guard let peer = channel.remoteAddress?.ipAddress.flatMap({ IPAddress($0) }),
+                let forwardedFor = HTTPField.Name("X-Forwarded-For")
+            else { return Self.response(.badRequest) }
             let (client, isUntrustedProxy) = clientAddress.resolve(peer: peer, forwarded: request.headers[values: forwardedFor])
             if isUntrustedProxy, !hasWarned.exchange(true, ordering: .relaxed) {
                 logger.warning(
@@ -104,54 +106,74 @@ package struct GatewayServer: Service {
                     behind it shares one limit
                     """)
             }
-            let body = request.body
+            let (body, isRead) = (request.body, ReadMark())
             let question = GatewayRequest(
                 method: request.method.rawValue, target: request.head.path ?? "/",
-                headers: HTTPHeaders(request.headers.map { (name: $0.name.rawName, value: $0.value) }), client: client
-            ) { [clock] limit async throws(GatewayRequest.BodyError) in
-                try await Self.collect(body, upTo: limit, clock)
-            }
-            for gateway in gateways {
-                if let answer = await gateway.answer(question) { return Self.response(answer) }
-            }
-            return Self.response(.text(404, "Not Found"))
+                headers: HTTPHeaders(request.headers.map { (name: $0.name.rawName, value: $0.value) }), client: client,
+                connectionEnd: { try? await channel.pipeline.handler(type: ConnectionEnd.self).get().wait() },
+                readBody: { [reader] limit async throws(GatewayRequest.BodyError) in
+                    let bytes = try await reader.read(body, limit)
+                    isRead.value.store(true, ordering: .relaxed)
+                    return bytes
+                })
+            let answer = await answer(question)
+            // The rest of a body that nobody reads would keep the connection until the client has sent it.
+            let isLast = Self.hasBody(request) && !isRead.value.load(ordering: .relaxed)
+            return isLast ? Self.lastResponse(answer, on: channel) : Self.response(answer)
         }
 
-        private static func collect(_ body: RequestBody, upTo limit: Int, _ clock: any Clock<Duration>) async throws(GatewayRequest
-            .BodyError) -> [UInt8]
-        {
-            do {
-                return try await withThrowingTaskGroup(of: [UInt8]?.self) { group in
-                    group.addTask { Array(buffer: try await body.collect(upTo: limit)) }
-                    group.addTask {
-                        try await clock.sleep(for: maximumBodyDuration)
-                        return nil
-                    }
-                    defer { group.cancelAll() }
-                    guard let bytes = try await group.next() ?? nil else { throw GatewayRequest.BodyError.incomplete }
-                    return bytes
-                }
-            } catch {
-                throw error is NIOTooManyBytesError ? .tooLarge : .incomplete
+        private static func hasBody(_ request: Request) -> Bool {
+            request.headers[.transferEncoding] != nil || request.headers[.contentLength].map { $0 != "0" } ?? false
+        }
+
+        private func answer(_ request: GatewayRequest) async -> GatewayAnswer {
+            for gateway in gateways {
+                if let answer = await gateway.answer(request) { return answer }
             }
+            return .text(404, "Not Found")
         }
 
         private static func response(_ answer: GatewayAnswer) -> Response {
+            Response(
+                status: .init(code: answer.status), headers: headers(answer),
+                body: ResponseBody(byteBuffer: ByteBuffer(string: answer.body)))
+        }
+
+        /// A response after which the server closes its side of the connection at once, and the rest of it soon: a client that still sends
+        /// would find its response destroyed by a reset otherwise.
+        private static func lastResponse(_ answer: GatewayAnswer, on channel: any Channel) -> Response {
+            var headers = headers(answer)
+            headers[.connection] = "close"
+            return Response(
+                status: .init(code: answer.status), headers: headers,
+                body: ResponseBody(contentLength: answer.body.utf8.count) { writer in
+                    try await writer.write(ByteBuffer(string: answer.body))
+                    try await writer.finish(nil)
+                    channel.close(mode: .output, promise: nil)
+                    channel.eventLoop.scheduleTask(in: lingerTime) { channel.close(promise: nil) }
+                })
+        }
+
+        private static func headers(_ answer: GatewayAnswer) -> HTTPFields {
             var headers: HTTPFields = [.contentType: answer.contentType]
             if let seconds = answer.retryAfter?.components.seconds { headers[.retryAfter] = String(max(1, seconds)) }
-            return Response(
-                status: .init(code: answer.status), headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(string: answer.body)))
+            return headers
         }
+    }
+
+    /// Whether a request's body has been read to its end.
+    private final class ReadMark: Sendable {
+        let value = Atomic(false)
     }
 }
 
-/// What is known of a connection.
+/// The connection of a request.
 private struct GatewayContext: RequestContext {
     var coreContext: CoreRequestContextStorage
-    let peer: IPAddress?
+    let channel: any Channel
 
     init(source: ApplicationRequestContextSource) {
         coreContext = .init(source: source)
-        peer = source.channel.remoteAddress?.ipAddress.flatMap { IPAddress($0) }
+        channel = source.channel
     }
 }

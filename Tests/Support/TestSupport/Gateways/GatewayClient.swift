@@ -1,3 +1,4 @@
+import Foundation
 package import GatewayHTTP
 package import HTTPClient
 package import Logging
@@ -30,6 +31,12 @@ package struct GatewayClient: Sendable {
         self.url = url
     }
 
+    /// Opens a connection of bytes to the same port.
+    package func connect() throws -> RawConnection {
+        guard let port = url.split(separator: ":").last.flatMap({ Int($0) }) else { throw POSIXError(.EINVAL) }
+        return try RawConnection(to: port)
+    }
+
     package func send(
         _ method: HTTPRequest.Method, _ path: String, _ body: String? = nil, type: String? = form,
         headers: [(name: String, value: String)] = []
@@ -47,13 +54,13 @@ package struct GatewayClient: Sendable {
 
 /// Runs gateways on a loopback port for the time of the test.
 package func withGateways(
-    _ gateways: [any Gateway], trustedProxies: Set<IPAddress> = [], logger: Logger = quietLogger,
-    _ test: (GatewayClient) async throws -> Void
+    _ gateways: [any Gateway], trustedProxies: Set<IPAddress> = [], clock: any Clock<Duration> = ContinuousClock(),
+    logger: Logger = quietLogger, _ test: (GatewayClient) async throws -> Void
 ) async throws {
     let (addresses, continuation) = AsyncStream.makeStream(of: String.self)
     let server = GatewayServer(
         configuration: .init(host: "127.0.0.1", port: 0, clientAddress: ClientAddress(trustedProxies: trustedProxies)),
-        gateways: gateways, logger: logger, onListening: { continuation.yield($0) })
+        gateways: gateways, clock: clock, logger: logger, onListening: { continuation.yield($0) })
     try await withThrowingTaskGroup { group in
         group.addTask {
             defer { continuation.finish() }

@@ -52,7 +52,7 @@ package final class RawServer: Sendable {
     }
 }
 
-/// One accepted connection; used by the thread that handles it.
+/// A connection: an accepted one, used by the thread that handles it, or one to a loopback port.
 package struct RawConnection: Sendable {
     fileprivate let descriptor: CInt
 
@@ -133,7 +133,47 @@ package struct RawConnection: Sendable {
         unsafe setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<linger>.size))
     }
 
-    fileprivate func close() {
+    fileprivate init(descriptor: CInt) {
+        self.descriptor = descriptor
+    }
+
+    /// Connects to a loopback port. The caller closes the connection.
+    package init(to port: Int) throws {
+        descriptor = socket(AF_INET, CInt(SOCK_STREAM.rawValue), 0)
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = UInt16(port).bigEndian
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        let isConnected = unsafe withUnsafePointer(to: &address) { [descriptor] pointer in
+            unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
+                unsafe connect(descriptor, pointer, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
+            }
+        }
+        guard isConnected else { throw POSIXError(.ECONNREFUSED) }
+    }
+
+    /// Returns everything that the peer sends until it closes its side. A thread of its own waits for it.
+    package func readToEnd() async -> String {
+        await withCheckedContinuation { continuation in
+            Thread {
+                var text = ""
+                var buffer = [UInt8](repeating: 0, count: 64 * 1024)
+                while true {
+                    let count = unsafe recv(descriptor, &buffer, buffer.count, 0)
+                    guard count > 0 else { break }
+                    text += String(decoding: buffer[..<count], as: UTF8.self)
+                }
+                continuation.resume(returning: text)
+            }.start()
+        }
+    }
+
+    /// Ends both directions, which ends a read in progress.
+    package func shutDown() {
+        _ = Foundation.shutdown(descriptor, CInt(SHUT_RDWR))
+    }
+
+    package func close() {
         _ = Foundation.close(descriptor)
     }
 }

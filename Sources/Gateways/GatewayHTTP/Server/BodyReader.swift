@@ -1,0 +1,63 @@
+import Concurrency
+import Hummingbird
+import HummingbirdCore
+import NIOCore
+
+/// Reads request bodies within the limits of their gateway and of ``BodyPace``.
+struct BodyReader: Sendable {
+    private let clock: any Clock<Duration>
+    private let elapsed: @Sendable () -> Duration
+
+    init(clock: some Clock<Duration>) {
+        self.clock = clock
+        let origin = clock.now
+        elapsed = { origin.duration(to: clock.now) }
+    }
+
+    /// Returns the whole body.
+    ///
+    /// - Throws: `.incomplete` if the connection breaks, the body is too slow or the task is cancelled.
+    func read(_ body: RequestBody, _ limit: GatewayRequest.BodyLimit) async throws(GatewayRequest.BodyError) -> [UInt8] {
+        let pace = Monitor(BodyPace(at: elapsed()))
+        do {
+            return try await withThrowingTaskGroup(of: [UInt8].self) { group in
+                group.addTask { try await collect(body, limit, pace) }
+                group.addTask {
+                    try await waitUntilTooSlow(pace)
+                    throw GatewayRequest.BodyError.incomplete
+                }
+                defer { group.cancelAll() }
+                guard let bytes = try await group.next() else { throw GatewayRequest.BodyError.incomplete }
+                return bytes
+            }
+        } catch let error as GatewayRequest.BodyError {
+            throw error
+        } catch {
+            throw .incomplete
+        }
+    }
+
+    private func collect(_ body: RequestBody, _ limit: GatewayRequest.BodyLimit, _ pace: Monitor<BodyPace>) async throws -> [UInt8] {
+        var bytes: [UInt8] = []
+        var isLong = false
+        for try await buffer in body {
+            guard bytes.count + buffer.readableBytes <= limit.maximumByteCount else { throw GatewayRequest.BodyError.tooLarge }
+            bytes += buffer.readableBytesView
+            pace.update { $0.receive(buffer.readableBytes) }
+            if !isLong, bytes.count > limit.shortByteCount {
+                isLong = true
+                pace.update { $0.wait() }
+                try await limit.admit()
+                pace.update { $0.admit(at: elapsed()) }
+            }
+        }
+        return bytes
+    }
+
+    private func waitUntilTooSlow(_ pace: Monitor<BodyPace>) async throws {
+        while let deadline = await pace.wait(for: { $0.deadline }) {
+            try await clock.sleep(for: deadline - elapsed())
+            if pace.update({ $0.isTooSlow(at: elapsed()) }) { return }
+        }
+    }
+}

@@ -1,0 +1,33 @@
+import HTTPClient
+
+/// Bounds the bodies of long batches in memory. A body holds a slot from its first byte beyond ``maximumUnslottedByteCount`` until the
+/// response: a client that has sent less holds nothing that others wait for.
+struct BatchSlots: Sendable {
+    /// The number of slots: bodies of 16 MiB each.
+    static let count = 8
+    /// The maximum number of slots of an address. A server sends one batch after the other.
+    static let countForAddress = 2
+    /// 32 KiB: the length of a body that needs no slot. About 25 notifications, as for all devices of a user.
+    static let maximumUnslottedByteCount = 32 << 10
+
+    private var takenCount = 0
+    private var taken: [IPAddress: Int] = [:]
+
+    /// Takes a slot.
+    ///
+    /// - Returns: Whether one was free for the client.
+    mutating func take(for client: IPAddress) -> Bool {
+        let own = taken[client.limited, default: 0]
+        guard takenCount < Self.count, own < Self.countForAddress else { return false }
+        takenCount += 1
+        taken[client.limited] = own + 1
+        return true
+    }
+
+    /// Returns the client's slot.
+    mutating func release(_ client: IPAddress) {
+        takenCount -= 1
+        let own = taken[client.limited, default: 0]
+        taken[client.limited] = own > 1 ? own - 1 : nil
+    }
+}
