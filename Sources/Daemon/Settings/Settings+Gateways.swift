@@ -63,6 +63,8 @@ extension Settings {
             show: { _ in "REDACTED" })
         configuration.registrationsPerMinute = reader.integer(
             "\(section).registrationsPerMinute", default: configuration.registrationsPerMinute, in: 0...1_000_000)
+        configuration.maximumTokenNumber = reader.integer(
+            "\(section).maximumTokenNumber", default: configuration.maximumTokenNumber, in: 1...1_000_000_000)
         let proofHosts = reader.list(
             "\(section).proofHosts", default: [], expected: "a list of hosts without port", parse: parseHost, show: { $0 })
         return GatewaySettings.Proxy(configuration: configuration, proofHosts: Set(proofHosts))

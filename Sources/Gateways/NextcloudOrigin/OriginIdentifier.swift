@@ -1,3 +1,4 @@
+import GatewayHTTP
 import StatusCrypto
 
 /// What names a device to its proxy: the account and the app password, hashed and signed (GATEWAY_PROTOCOLS.md §1).

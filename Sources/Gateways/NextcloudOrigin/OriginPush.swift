@@ -1,4 +1,5 @@
 import Envelope
+import GatewayHTTP
 import StatusCrypto
 import Store
 

@@ -1,3 +1,4 @@
+import GatewayHTTP
 import Store
 
 /// What one push to one device says, before it is encrypted.

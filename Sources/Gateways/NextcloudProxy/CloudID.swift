@@ -5,6 +5,8 @@ package struct CloudID: Sendable, Equatable {
     package var user: String
     /// Lower case, without brackets.
     package var host: String
+    /// The host as the client wrote it, without brackets.
+    package var hostAsSent: String
     package var port: Int?
     /// Without a `/` at its ends.
     package var path: String
@@ -32,17 +34,26 @@ package struct CloudID: Sendable, Equatable {
         path = String(server.dropFirst(authority.count).drop { $0 == "/" })
         guard let (host, port) = Self.parse(authority), path.utf8.allSatisfy(Self.isOfPath), !path.split(separator: "/").contains("..")
         else { return nil }
-        self.host = host
+        self.host = host.lowercased()
+        hostAsSent = host
         self.port = port
     }
 
     /// The public endpoint where the account's key is shown. The scheme, the host and the path are the cloud id's own.
     package var keyURL: String {
         let scheme = isPlainHTTP ? "http://" : "https://"
+        return scheme + server(host) + "/ocs/v2.php/identityproof/key/" + Self.encoded(user) + "?format=json"
+    }
+
+    /// Returns the cloud id as Nextcloud writes it, from which device identifiers are made (GATEWAY_PROTOCOLS.md §1).
+    ///
+    /// - Parameter host: The spelling of the host.
+    func canonicalText(host: String) -> String { user + "@" + (isPlainHTTP ? "http://" : "") + server(host) }
+
+    private func server(_ host: String) -> String {
         let host = host.contains(":") ? "[\(host)]" : host
         let port = port.map { ":\($0)" } ?? ""
-        let prefix = path.isEmpty ? "" : "/" + path
-        return scheme + host + port + prefix + "/ocs/v2.php/identityproof/key/" + Self.encoded(user) + "?format=json"
+        return host + port + (path.isEmpty ? "" : "/" + path)
     }
 
     private static func parse(_ authority: Substring) -> (String, Int?)? {
@@ -57,7 +68,7 @@ package struct CloudID: Sendable, Equatable {
                 port = Int(number)
             }
             guard let address = IPAddress(host), address.bytes.count == 16 else { return nil }
-            return (host.dropFirst().dropLast().lowercased(), port)
+            return (String(host.dropFirst().dropLast()), port)
         }
         if let colon = host.firstIndex(of: ":") {
             guard let number = UInt16(host[host.index(after: colon)...]), number > 0 else { return nil }
@@ -71,7 +82,7 @@ package struct CloudID: Sendable, Equatable {
             }
         }
         guard !host.isEmpty, host.utf8.count <= 253, isName else { return nil }
-        return (host.lowercased(), port)
+        return (String(host), port)
     }
 
     /// Nextcloud's own rule for user ids.

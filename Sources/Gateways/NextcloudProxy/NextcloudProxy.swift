@@ -21,18 +21,21 @@ package final class NextcloudProxy: Gateway {
         package var subscriptionKeys: [String]
         /// Each address, all of `/devices` together; 0: no limit.
         package var registrationsPerMinute: Int
+        /// The highest number of an app password that is tried to prove that a device identifier belongs to an account.
+        package var maximumTokenNumber: Int
         /// Processors.
         package var workerCount: Int
 
         package init(
             apps: [AppRule], firstMissGrace: Duration = .seconds(60), deleteUnknownStatus: Int = 403, subscriptionKeys: [String] = [],
-            registrationsPerMinute: Int = 20, workerCount: Int = 2
+            registrationsPerMinute: Int = 20, maximumTokenNumber: Int = 10_000_000, workerCount: Int = 2
         ) {
             self.apps = apps
             self.firstMissGrace = firstMissGrace
             self.deleteUnknownStatus = deleteUnknownStatus
             self.subscriptionKeys = subscriptionKeys
             self.registrationsPerMinute = registrationsPerMinute
+            self.maximumTokenNumber = maximumTokenNumber
             self.workerCount = workerCount
         }
 
@@ -42,6 +45,10 @@ package final class NextcloudProxy: Gateway {
 
     /// A request takes 1.2 KB; a key of 8,192 bits makes it 4.
     private static let maximumDeviceBodyByteCount = 32 << 10
+    /// The searches for an identifier that an address may begin. An app needs one only after its server has lost the user's key.
+    private static let searchesPerHour = 10
+    /// The delay after which a client may ask again when too many searches wait: about as long as they take.
+    private static let busySearchDelay = Duration.seconds(30)
     /// A server sends one batch when it has something to say.
     private static let batchesPerMinute = 600
     /// Entries for devices that are not here, for each address: a server forgets them when it is told, so more are spam.
@@ -51,6 +58,7 @@ package final class NextcloudProxy: Gateway {
 
     private struct Limits {
         var registrations: RateLimiter
+        var searches = RateLimiter(searchesPerHour, every: .seconds(3_600))
         var batches = RateLimiter(batchesPerMinute, every: .seconds(60))
         var unknownEntries = RateLimiter(unknownEntriesPerHour, every: .seconds(3_600))
         var misses: FirstMisses
@@ -60,6 +68,7 @@ package final class NextcloudProxy: Gateway {
     private let store: any ProxyStore
     private let outbox: any ProxyOutbox
     private let proof: any IdentityProof
+    let identifierSearch: IdentifierSearch
     private let wallClock: WallClock
     private let elapsed: @Sendable () -> Duration
     private let logger: Logger
@@ -77,6 +86,7 @@ package final class NextcloudProxy: Gateway {
         self.store = store
         self.outbox = outbox
         self.proof = proof
+        identifierSearch = IdentifierSearch(maximumTokenNumber: configuration.maximumTokenNumber)
         self.wallClock = wallClock
         let origin = clock.now
         elapsed = { origin.duration(to: clock.now) }
@@ -99,6 +109,9 @@ package final class NextcloudProxy: Gateway {
             }
         } catch let error as GatewayRequest.BodyError {
             return GatewayAnswer(error)
+        } catch is CancellationError {
+            // The client or the server has gone: nobody reads this.
+            return .unavailable
         } catch {
             logger.error("the store takes nothing from the Nextcloud proxy", metadata: ["error": "\(error)"])
             return .unavailable
@@ -120,9 +133,27 @@ package final class NextcloudProxy: Gateway {
         }
         if try await store(registration, isProven: false, at: now) { return Self.done }
         guard let cloudID = registration.cloudID else { return .text(409, "Conflict") }
-        guard let account = CloudID(cloudID), await proof.key(of: account) == registration.device.userKey else { return Self.forbidden }
+        if let refusal = try await refuse(registration, cloudID, request) { return refusal }
         _ = try await store(registration, isProven: true, at: wallClock.now())
         return Self.done
+    }
+
+    /// Returns the response to a registration whose key or identifier is not proven to be the account's, or nil for one that is
+    /// (GATEWAY_PROTOCOLS.md §2.5).
+    private func refuse(_ registration: Registration, _ cloudID: String, _ request: GatewayRequest) async throws -> GatewayAnswer? {
+        let device = registration.device
+        guard let account = CloudID(cloudID), await proof.key(of: account) == device.userKey else { return Self.forbidden }
+        // Anybody can prove a key of an account of their own: the identifier has to be of the same account.
+        let now = elapsed()
+        if let wait = limits.withLock({ $0.searches.take(for: request.client, at: now) }) { return .tooManyRequests(wait) }
+        let outcome = try await request.whileConnected { [identifierSearch] in
+            try await identifierSearch.search(device.identifier, of: account)
+        }
+        return switch outcome {
+        case .belongs: nil
+        case .doesNotBelong: Self.forbidden
+        case .busy: .tooManyRequests(Self.busySearchDelay)
+        }
     }
 
     /// - Returns: whether it was stored.

@@ -1,7 +1,7 @@
 /// JSON as PHP's `json_encode` writes it: the signed bytes depend on it (GATEWAY_PROTOCOLS.md §1).
-enum PHPJSON {
+package enum PHPJSON {
     /// A string literal with its quotation marks: `/` is `\/`, and whatever is not ASCII `\uXXXX` in lower case.
-    static func string(_ text: String) -> String {
+    package static func string(_ text: String) -> String {
         var literal = "\""
         for scalar in text.unicodeScalars {
             switch scalar {
