@@ -141,7 +141,7 @@ let package = Package(
             ]),
 
         executable("pushserver", ["Daemon", "Settings"]),
-        executable("pushctl", ["Operator", "PushClient", "Settings", "HTTPClient", "Envelope", "StatusCrypto", "Wire"]),
+        executable("pushctl", ["Operator", "PushClient", "Settings", "HTTPClient", "Envelope", "PushProtocol", "StatusCrypto", "Wire"]),
         executable("pushbench", in: "Benchmarks", ["Bench", "Settings"]),
 
         // The measuring stick (docs/BENCHMARKS.md): calls every layer, and the C libraries bare for comparison.

@@ -65,7 +65,8 @@ struct SeededStore {
     }
 
     static func open(_ path: String) throws -> SQLiteStore {
-        try SQLiteStore(path: path, identity: Cast.server.publicKey.compressed, logger: .silent)
+        try SQLiteStore(
+            path: path, identity: Cast.server.publicKey.compressed, namedBundleIDs: ["im.status.ethereum"], logger: .silent)
     }
 
     static func byteCount(_ path: String) -> Int {

@@ -33,7 +33,8 @@ struct ServerFiles: Sendable {
         let identity = try ServerIdentity.loadOrCreate(settings, logger: logger)
         let maximumQueueCount = settings.delivery?.maximumQueuedPushCount ?? PushProtocol.Limits.maximumQueuedPushCount
         try await SQLiteStore.withOpen(
-            path: settings.storagePath, identity: identity.publicKey.compressed, maximumQueueCount: maximumQueueCount, logger: logger
+            path: settings.storagePath, identity: identity.publicKey.compressed, maximumQueueCount: maximumQueueCount,
+            namedBundleIDs: settings.delivery?.knownTopics ?? [], logger: logger
         ) { store in
             let tokenPath = settings.storagePath + ".admin-token"
             TemporaryName.removeLeftovers(beside: tokenPath)
@@ -74,9 +75,11 @@ struct DatabaseError: Error, CustomStringConvertible {
 extension SQLiteStore {
     /// Opens the store for the body.
     fileprivate static func withOpen(
-        path: String, identity: FixedBytes<33>, maximumQueueCount: Int, logger: Logger, _ body: (SQLiteStore) async throws -> Void
+        path: String, identity: FixedBytes<33>, maximumQueueCount: Int, namedBundleIDs: Set<String>, logger: Logger,
+        _ body: (SQLiteStore) async throws -> Void
     ) async throws {
-        let store = try SQLiteStore(path: path, identity: identity, maximumQueueCount: maximumQueueCount, logger: logger)
+        let store = try SQLiteStore(
+            path: path, identity: identity, maximumQueueCount: maximumQueueCount, namedBundleIDs: namedBundleIDs, logger: logger)
         let failure: (any Error)?
         do {
             try await body(store)

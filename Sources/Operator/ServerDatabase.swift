@@ -23,6 +23,7 @@ package struct ServerDatabase: Sendable {
     /// - Throws: ``Failure`` when the database cannot be used.
     package func change<Result>(_ body: (any OperatorViews) async throws -> Result) async throws -> Result {
         guard FileManager.default.fileExists(atPath: path) else { throw Failure(.notSetUp, database: path) }
+        try FolderOwner.become(for: path)
         let lock: InstanceLock
         do {
             lock = try InstanceLock(database: path)

@@ -27,9 +27,10 @@ package final class SQLiteStore: PushStore {
     ///   - readOnly: for tools beside a running server. Nothing is made or migrated.
     ///   - random: for the secrets of a database that is made.
     ///   - maximumQueueCount: pushes that may wait for a route.
+    ///   - namedBundleIDs: bundle ids that a setting names, so that they count as known before the first delivery.
     package init(
         path: String, identity: FixedBytes<33>, readOnly: Bool = false, random: any RandomNumberGenerator = SecureRandom(),
-        maximumQueueCount: Int = Limits.maximumQueuedPushCount, logger: Logger
+        maximumQueueCount: Int = Limits.maximumQueuedPushCount, namedBundleIDs: Set<String> = [], logger: Logger
     ) throws(StoreError) {
         var random = random
         let schema = Schema(identity: identity, newListKey: random.fixedBytes())
@@ -52,7 +53,7 @@ package final class SQLiteStore: PushStore {
             checkpointer = try readOnly ? nil : Checkpointer(path: path, busyMode: configuration.busyMode, logger: logger)
             // By the writer: it alone deletes the log when it is the last to be closed.
             let fingerprints = try pool.writeWithoutTransaction { try schema.fingerprints($0) }
-            outbox = OutboxMemory(maximumQueueCount: maximumQueueCount)
+            outbox = OutboxMemory(maximumQueueCount: maximumQueueCount, namedBundleIDs: namedBundleIDs)
             queue = WriteQueue(pool: pool, fingerprints: fingerprints, outbox: outbox, checkpointer: checkpointer)
         } catch {
             throw StoreError(error)

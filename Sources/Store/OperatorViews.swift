@@ -8,6 +8,14 @@ package protocol OperatorViews: Sendable {
     /// Returns how far the push with this deduplication key has got, or nil if the store has none: it was never accepted, or pruned.
     func progress(ofPush deduplicationKey: Digest32) async throws -> PushProgress?
 
+    /// Returns the pushes to an installation, oldest first. Steps through all pushes: for a tool.
+    func tracePushes(to target: Installation) async throws -> [TracedPush]
+
+    /// Returns the push requests with an id, oldest first. Steps through all messages: for a tool.
+    ///
+    /// - Parameter id: the message id in the request, the Status message id of the request, or the hash of its Waku message.
+    func traceRequests(_ id: [UInt8]) async throws -> [TracedRequest]
+
     /// Reads what ``Audit`` needs. Steps through all messages and pushes: for a tool, not for daily work.
     func auditFacts() async throws -> AuditFacts
 

@@ -39,7 +39,8 @@ struct Pushctl: ParsableCommand {
             CommandGroup(
                 name: "Operating a server:",
                 subcommands: [
-                    AuditCommand.self, RegistrationsCommand.self, DeadTokensCommand.self, BackupCommand.self, RestoreCommand.self,
+                    AuditCommand.self, TraceCommand.self, RegistrationsCommand.self, DeadTokensCommand.self, BackupCommand.self,
+                    RestoreCommand.self,
                     ForgetCommand.self,
                 ]),
         ])

@@ -134,6 +134,46 @@ struct OperatorToolTests {
         }
     }
 
+    @Test func `trace shows what became of a push, by its message or its device, and no secret`() async throws {
+        try await withServerWorld { world async throws in
+            #expect(try await world.request() == nil)
+            try await world.database.wait(for: "push WHERE finished_at IS NOT NULL") { $0 == 1 }
+            try await world.database.wait(for: "unfinished_message") { $0 == 0 }
+            let messageID = try world.database.text("SELECT hex(hash) FROM message JOIN push ON push.message = message.id")
+            let byMessage = try await world.pushctl("trace", "--message", messageID, "--json")
+            #expect(byMessage.exitCode == 0, "\(byMessage.error)")
+            let traces = try byMessage.decoded(as: [Trace].self)
+            #expect(traces.map(\.result) == ["accepted"] && traces.map(\.attempts) == [1])
+            #expect(traces.map(\.isReplyPublished) == [true] && traces[0].receivedAt != nil)
+
+            let device = [
+                "trace", "--public-key", Hex.encode(world.alice.keyHash.bytes), "--installation",
+                "c6ae4fde-bb65-11ea-b3de-0242ac130004",
+            ]
+            let byDevice = try await ChildProcess.run("pushctl", device + ["--database", world.database.path, "--json"])
+            #expect(try byDevice.decoded(as: [Trace].self).map(\.acceptedAt) == traces.map(\.acceptedAt))
+            let readable = try await ChildProcess.run("pushctl", device + ["--database", world.database.path])
+            #expect(readable.output.contains("  attempts  1, the newest at ") && readable.output.contains("  state     sent at "))
+            let registration = world.alice.registration()
+            for secret in [registration.deviceToken, registration.accessToken] {
+                #expect(!secret.isEmpty && !byDevice.output.contains(secret) && !readable.output.contains(secret))
+            }
+
+            let unknown = try await world.pushctl("trace", "--message", "00")
+            #expect(unknown.exitCode == 1 && unknown.error.contains("no such push"))
+            #expect(try await world.pushctl("trace", "--installation", "x").exitCode == 64)
+            #expect(try await world.pushctl("trace").exitCode == 64)
+        }
+    }
+
+    private struct Trace: Decodable {
+        var result: String
+        var receivedAt: String?
+        var acceptedAt: String?
+        var attempts: Int?
+        var isReplyPublished: Bool?
+    }
+
     @Test func `tools find the database by the server's configuration`() async throws {
         try await withServerWorld { world async throws in
             try world.folder.write("storage: { path: \(world.database.path) }\ngorush: { unknown: 1 }\n", to: "pushserver.yaml")
@@ -201,6 +241,38 @@ struct OperatorToolTests {
             let audit = try await ChildProcess.run("pushctl", ["audit", "--database", place])
             #expect(audit.exitCode == 0, "\(audit.output)")
         }
+    }
+
+    @Test(.enabled(if: geteuid() == 0))
+    func `restored as root, a database belongs to the owner of its folder, and links there lead nowhere`() async throws {
+        let (folder, other, mine) = (try TemporaryFolder(), try TemporaryFolder(), try TemporaryFolder())
+        #expect(await (try ServerProcess.start(in: folder)).terminate() == 0)
+        let place = other.path("push.sqlite")
+        func restore() async throws -> ChildProcess.Ended {
+            try await ChildProcess.run(
+                "pushctl", ["restore", folder.path("push.sqlite"), "--database", place],
+                environment: ["PUSHSERVER_IDENTITY_KEY_FILE": folder.path("identity.key")])
+        }
+        let nobody: uid_t = 65_534
+        try #require(unsafe chown(other.path(""), nobody, nobody) == 0)
+        // Whatever the service's user links beside its database stays as it is.
+        let victim = mine.path("victim")
+        try mine.write("root's", to: "victim")
+        try #require(unsafe chmod(victim, 0o644) == 0)
+        try other.write("", to: "push.sqlite")
+        for suffix in ["-shm", ".restored"] { try #require(unsafe symlink(victim, place + suffix) == 0) }
+        let refused = try await restore()
+        #expect(refused.exitCode == 78, "\(refused.error)")
+        var status = stat()
+        #expect(unsafe stat(victim, &status) == 0 && status.st_uid == 0 && status.st_mode & 0o777 == 0o644)
+        #expect(try String(contentsOf: URL(filePath: victim), encoding: .utf8) == "root's")
+
+        for name in try FileManager.default.contentsOfDirectory(atPath: other.path("")) {
+            try FileManager.default.removeItem(atPath: other.path(name))
+        }
+        let restored = try await restore()
+        #expect(restored.exitCode == 0, "\(restored.error)")
+        #expect(unsafe stat(place, &status) == 0 && status.st_uid == nobody && status.st_mode & 0o777 == 0o600)
     }
 
     @Test func `nothing is restored over a server that has not yet written`() async throws {

@@ -15,9 +15,13 @@ let start = Timestamp(nanoseconds: 1_800_000_000_000_000_000)
 extension TemporaryFolder {
     var database: String { path("push.sqlite") }
 
-    func open(identity: FixedBytes<33> = identity, readOnly: Bool = false) throws -> SQLiteStore {
+    func open(
+        identity: FixedBytes<33> = identity, readOnly: Bool = false, maximumQueueCount: Int = Limits.maximumQueuedPushCount,
+        namedBundleIDs: Set<String> = []
+    ) throws -> SQLiteStore {
         try SQLiteStore(
-            path: database, identity: identity, readOnly: readOnly, random: SplitMix64(seed: 1), logger: Logger(label: "test"))
+            path: database, identity: identity, readOnly: readOnly, random: SplitMix64(seed: 1), maximumQueueCount: maximumQueueCount,
+            namedBundleIDs: namedBundleIDs, logger: Logger(label: "test"))
     }
 }
 

@@ -35,9 +35,11 @@ package struct RestoreReport: Report {
     /// - Throws: ``Failure``.
     package init(restoring file: String, to paths: ServerPaths) async throws {
         let identity = try Self.identity(paths.keyFile)
-        guard FileManager.default.isReadableFile(atPath: file) else {
+        guard let backup = FileHandle(forReadingAtPath: file) else {
             throw Failure.configuration("\(file) is not there, or cannot be read.")
         }
+        // From here on nothing is done with rights that the owner of the database's folder does not have.
+        try FolderOwner.become(for: paths.database)
         try Self.checkThatNothingIsThere(paths.database)
         do {
             // From here on no server starts there.
@@ -45,11 +47,13 @@ package struct RestoreReport: Report {
             defer { withExtendedLifetime(lock) {} }
             let copy = RestoredFile(replacing: paths.database)
             defer { copy.remove() }
-            try copy.copy(from: file)
+            try copy.copy(from: backup)
             self = try await Self.settle(copy.path, of: file, identity, paths)
             try copy.takePlace()
         } catch let error as InstanceLockError {
             throw Failure.configuration("\(error.description). Stop it first.")
+        } catch let error as StoreError {
+            throw Failure(error, database: paths.database)
         }
     }
 

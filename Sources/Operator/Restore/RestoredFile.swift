@@ -1,6 +1,6 @@
 import Foundation
 
-/// A database that is made ready beside the place it is for.
+/// A database that is prepared beside the place that it is for.
 struct RestoredFile {
     let path: String
     private let place: String
@@ -10,23 +10,22 @@ struct RestoredFile {
         path = place + ".restored"
     }
 
-    func copy(from file: String) throws(Failure) {
+    func copy(from backup: FileHandle) throws(Failure) {
         remove()
+        let descriptor = unsafe open(path, O_CREAT | O_EXCL | O_WRONLY | O_NOFOLLOW | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw failure(path) }
+        let copy = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
         do {
-            try FileManager.default.copyItem(atPath: file, toPath: path)
+            while let chunk = try backup.read(upToCount: 1 << 20), !chunk.isEmpty { try copy.write(contentsOf: chunk) }
         } catch {
             throw .configuration("\(path) cannot be written: \(error.localizedDescription)")
         }
     }
 
-    /// With the owner of its folder: as root one restores for a service that runs as somebody else.
+    /// Moves the database to its place. What it holds is on the disk then.
     func takePlace() throws(Failure) {
         let folder = URL(filePath: place).deletingLastPathComponent().path()
-        var owner = stat()
-        if geteuid() == 0, unsafe stat(folder, &owner) == 0 { unsafe chown(path, owner.st_uid, owner.st_gid) }
-        guard sync(path), unsafe rename(path, place) == 0, sync(folder) else {
-            throw unsafe .configuration("\(place) cannot be written: \(String(cString: strerror(errno)))")
-        }
+        guard sync(path), unsafe rename(path, place) == 0, sync(folder) else { throw failure(place) }
         unsafe unlink(place + "-shm")
     }
 
@@ -35,8 +34,12 @@ struct RestoredFile {
     }
 
     private func sync(_ path: String) -> Bool {
-        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
+        let descriptor = unsafe open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
         defer { close(descriptor) }
         return descriptor >= 0 && fsync(descriptor) == 0
+    }
+
+    private func failure(_ path: String) -> Failure {
+        unsafe .configuration("\(path) cannot be written: \(String(cString: strerror(errno)))")
     }
 }

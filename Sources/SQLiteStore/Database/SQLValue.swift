@@ -115,3 +115,4 @@ extension MessageState: SQLInteger {}
 extension IgnoreReason: SQLInteger {}
 extension PushOutcome: SQLInteger {}
 extension OpenPushState: SQLInteger {}
+extension PushTrust: SQLInteger {}

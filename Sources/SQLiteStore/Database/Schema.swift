@@ -36,6 +36,7 @@ struct Schema {
         migrator.registerMigration("superseded-replies") { try $0.execute(sql: Self.supersededReplies) }
         migrator.registerMigration("nextcloud-origin") { try $0.execute(sql: Self.nextcloudOrigin) }
         migrator.registerMigration("deduplication-keys") { try $0.execute(sql: Self.deduplicationKeys) }
+        migrator.registerMigration("push-trust") { try $0.execute(sql: Self.pushTrust) }
         return migrator
     }
 
@@ -196,6 +197,17 @@ struct Schema {
         ALTER TABLE push RENAME COLUMN triple_prefix TO deduplication_prefix;
         DROP INDEX push_by_triple;
         CREATE INDEX push_by_deduplication_key ON push (deduplication_prefix);
+        """
+
+    private static let pushTrust = """
+        -- Whether the target has worked: 0 yes, 1 no, 2 no, and the bundle id is unknown (`PushTrust`).
+        ALTER TABLE push ADD COLUMN trust INTEGER NOT NULL DEFAULT 1;
+        DROP INDEX push_due;
+        UPDATE push SET trust = 0
+            WHERE finished_at IS NULL AND registration IN (SELECT id FROM registration WHERE delivered_at IS NOT NULL);
+        -- Open pushes: by route, trust and time, and in the order of acceptance, which is that of the rows. SQLite counts from a partial
+        -- index alone only if the column of the condition is in it.
+        CREATE INDEX push_due ON push (route, trust, next_attempt_at, id, finished_at) WHERE finished_at IS NULL;
         """
 
     private static let pushesByTarget = """

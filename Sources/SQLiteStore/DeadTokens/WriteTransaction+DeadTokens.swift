@@ -18,8 +18,7 @@ extension WriteTransaction {
             try database.run("DELETE FROM suspect_token WHERE token_digest = ?", token)
             return []
         case .delivered(let target):
-            try database.run(
-                "UPDATE registration SET delivered_at = ? WHERE id = ? AND is_live = 1 AND version = ?", now, target.row, target.version)
+            try addDelivery(to: target, at: now)
             return []
         case .unregister(let token):
             try removeNextcloudDevices(token, at: now)

@@ -38,14 +38,16 @@ extension WriteTransaction {
         // No registration has a key hash of zeros.
         let owner = Digest64(accepted.owner) ?? Digest64()
         let route = try route(of: tokenType, apnTopic: topic)
-        // A gateway can say so.
-        guard try content == nil || takePlace(in: route, isProven: false, at: now) else { throw StoreError.queueFull }
+        // The bundle ids of gateways are those of the settings.
+        let trust = PushTrust.unproven
+        // A gateway can report that the queue is full.
+        guard try content == nil || reserveSlot(in: route, trust: trust, at: now) else { throw StoreError.queueFull }
         let target = Installation(keyHash: owner, installationID: notification.token)
-        let turn = content == nil ? 0 : outbox.turn(for: target, in: route)
+        let round = content == nil ? 0 : outbox.round(for: target, trust: trust, in: route)
         let id = try database.first(
             Self.insertNotification, content == nil ? PushOutcome.discarded.rawValue : OpenPushState.queued.rawValue,
-            route, now, turn, content == nil ? now : nil, accepted.digest.prefix, accepted.digest, owner,
-            tokenType, topic, content == nil ? "" : notification.token, content
+            route, now, round, content == nil ? now : nil, accepted.digest.prefix, accepted.digest, owner,
+            tokenType, topic, content == nil ? "" : notification.token, content, trust
         ) { try $0.next(Int64.self) }
         if content == nil { count(.discarded) }
         return id
@@ -55,8 +57,8 @@ extension WriteTransaction {
     private static let insertNotification = """
         INSERT INTO push (
             message, state, route, accepted_at, next_attempt_at, finished_at, attempts, deduplication_prefix, deduplication_key,
-            key_hash, installation_id, token_type, type, apn_topic, device_token, chat_id, ciphertext, notification)
-        VALUES (0, ?, ?, ?, ?, ?, 0, ?, ?, ?, '', ?, 0, ?, ?, x'', x'', ?) RETURNING id
+            key_hash, installation_id, token_type, type, apn_topic, device_token, chat_id, ciphertext, notification, trust)
+        VALUES (0, ?, ?, ?, ?, ?, 0, ?, ?, ?, '', ?, 0, ?, ?, x'', x'', ?, ?) RETURNING id
         """
 }
 

@@ -1,43 +1,52 @@
 import Envelope
 import PushProtocol
+import Store
 import Synchronization
 
-/// What is known of the outbox without asking the database. A transaction that fails may have taken places for nothing: the queue is
-/// counted anew before it refuses anything.
+/// The state of the outbox that is in memory only. A transaction that fails may have reserved slots in vain: a full queue is counted again
+/// before it rejects anything.
 final class OutboxMemory: Sendable {
-    let turns = Mutex(OutboxTurns())
-    let room: Mutex<OutboxRoom>
+    /// Bundle ids that a setting names.
+    let namedBundleIDs: Set<String>
+    let fairQueue = Mutex(OutboxFairQueue())
+    let capacity: Mutex<OutboxCapacity>
 
-    init(maximumQueueCount: Int) {
-        room = Mutex(OutboxRoom(maximumCount: maximumQueueCount))
+    init(maximumQueueCount: Int, namedBundleIDs: Set<String>) {
+        self.namedBundleIDs = namedBundleIDs
+        capacity = Mutex(OutboxCapacity(maximumCount: maximumQueueCount))
     }
 }
 
-/// What a transaction takes of it.
+/// The changes that a transaction makes to the state in memory.
 final class OutboxChanges {
     private let memory: OutboxMemory
-    private var given = OutboxTurns.Given()
+    private var assignment = OutboxFairQueue.Assignment()
 
     init(_ memory: OutboxMemory) {
         self.memory = memory
     }
 
-    /// The turn of a push that is put into the queue of a route.
-    func turn(for target: Installation, in route: String) -> Int64 {
-        memory.turns.withLock { $0.next(for: target, in: route, after: &given) }
+    var namedBundleIDs: Set<String> { memory.namedBundleIDs }
+
+    /// Returns the round of a push that enters the queue of a route.
+    func round(for target: Installation, trust: PushTrust, in route: String) -> Int64 {
+        memory.fairQueue.withLock { $0.round(for: target, trust: trust, in: route, after: &assignment) }
     }
 
-    func takePlace(in route: String, isProven: Bool, at now: Timestamp, counting count: () throws -> Int) rethrows -> Bool {
-        try memory.room.withLock { try $0.take(in: route, isProven: isProven, at: now, counting: count) }
+    func currentRound(trust: PushTrust, in route: String) -> Int64 {
+        memory.fairQueue.withLock { $0.currentRound(trust: trust, in: route) }
     }
 
-    /// The first turn that waits.
-    func reach(_ turn: Int64, in route: String) {
-        memory.turns.withLock { $0.reach(turn, in: route) }
+    func reserveSlot(in route: String, trust: PushTrust, at now: Timestamp, counting count: () throws -> Int) rethrows -> Bool {
+        try memory.capacity.withLock { try $0.reserveSlot(in: route, trust: trust, at: now, counting: count) }
+    }
+
+    func reach(_ round: Int64, trust: PushTrust, in route: String) {
+        memory.fairQueue.withLock { $0.reach(round, trust: trust, in: route) }
     }
 
     /// The transaction is durable.
     func keep() {
-        memory.turns.withLock { $0.keep(given) }
+        memory.fairQueue.withLock { $0.commit(assignment) }
     }
 }

@@ -21,45 +21,44 @@ extension SQLiteStore {
                 RouteAssignment(tokenType: try row.next(), apnTopic: try row.next(), route: try row.next())
             }
             if Set(earlier) != routes { try transaction.reassign(to: routes) }
-            for route in Set(routes.map(\.route)) { try transaction.findTurn(of: route) }
+            for route in Set(routes.map(\.route)) { try transaction.findRounds(of: route) }
             return leaseCount
         }
     }
 
     package func duePushes(route: String, at now: Timestamp, limit: Int) async throws -> [QueuedPush] {
-        let (new, lastTurn, repeated) = try await read { database in
-            var lastTurn: Int64 = 0
-            let new = try database.all(Self.selectNew, route, limit) { row in
-                lastTurn = try row.next()
-                return try row.nextQueuedPush()
+        try await read { [outbox] database in
+            var due: [PushTrust: DuePushes] = [:]
+            for trust in PushTrust.allCases { due[trust] = try database.duePushes(route, trust, at: now, limit: limit) }
+            let chosen = outbox.fairQueue.withLock { queue in
+                let counts = queue.divide(limit, among: due.mapValues(\.counts), in: route)
+                return PushTrust.allCases.flatMap { trust in
+                    let pushes = due[trust]?.prefix(counts[trust] ?? OutboxFairQueue.Counts())
+                    if let round = pushes?.first.last?.next { queue.reach(round, trust: trust, in: route) }
+                    return pushes.map { $0.first.map(\.id) + $0.retries } ?? []
+                }
             }
-            return (new, lastTurn, try database.all(Self.selectRepeated, route, now, limit) { try $0.nextQueuedPush() })
+            return try chosen.compactMap { id in
+                try database.first(Self.selectQueuedPush, id) { try $0.nextQueuedPush() }
+            }
         }
-        let repeatedCount = outbox.turns.withLock { turns in
-            turns.reach(lastTurn, in: route)
-            guard new.count + repeated.count > limit else { return repeated.count }
-            return max(limit - new.count, min(repeated.count, turns.retries(among: limit, in: route)))
-        }
-        return Array(new.prefix(limit - repeatedCount)) + repeated.prefix(repeatedCount)
     }
 
-    /// What was never tried, by turns.
-    private static let selectNew = """
-        SELECT push.next_attempt_at, \(RowCursor.queuedPushColumns) FROM push \(RowCursor.queuedPushJoin)
-        WHERE push.route = ? AND push.finished_at IS NULL AND push.next_attempt_at < \(OutboxTurns.end)
-        ORDER BY push.next_attempt_at, push.id LIMIT ?
-        """
-    private static let selectRepeated = """
-        SELECT \(RowCursor.queuedPushColumns) FROM push \(RowCursor.queuedPushJoin)
-        WHERE push.route = ? AND push.finished_at IS NULL AND push.next_attempt_at BETWEEN \(OutboxTurns.end) AND ?
-        ORDER BY push.next_attempt_at, push.id LIMIT ?
+    private static let selectQueuedPush = """
+        SELECT \(RowCursor.queuedPushColumns) FROM push \(RowCursor.queuedPushJoin) WHERE push.id = ? AND push.finished_at IS NULL
         """
 
     package func nextAttempt(route: String) async throws -> Timestamp? {
-        let next: Timestamp? = try await read { database in
-            try database.first(
-                "SELECT next_attempt_at FROM push WHERE route = ? AND finished_at IS NULL ORDER BY next_attempt_at LIMIT 1", route
-            ) { try $0.next() }
+        let next = try await read { database in
+            try PushTrust.allCases.compactMap { trust in
+                try database.first(
+                    """
+                    SELECT next_attempt_at FROM push WHERE route = ? AND trust = ? AND finished_at IS NULL
+                    ORDER BY next_attempt_at LIMIT 1
+                    """,
+                    route, trust
+                ) { try $0.next(Timestamp.self) }
+            }.min()
         }
         return next.flatMap { $0.nanoseconds == .max ? nil : $0 }
     }
@@ -70,7 +69,7 @@ extension SQLiteStore {
                 try transaction.database.run(
                     """
                     UPDATE push SET next_attempt_at = ?
-                    WHERE route = ? AND next_attempt_at > ? AND finished_at IS NULL AND state <> \(OpenPushState.leased.rawValue)
+                    WHERE route = ? AND trust IN (0, 1, 2) AND next_attempt_at > ? AND finished_at IS NULL AND state <> \(OpenPushState.leased.rawValue)
                         AND reason = ?
                     """,
                     now, route, now, reason)
@@ -97,9 +96,7 @@ extension SQLiteStore {
     package func update(_ update: OutboxUpdate, at now: Timestamp) async throws -> [ChangedRegistration] {
         try await queue.perform { transaction in
             for push in update.pushes { try transaction.apply(push, at: now) }
-            for (route, topic) in update.deliveredTopics {
-                try transaction.database.run("INSERT OR IGNORE INTO delivered_topic (route, apn_topic) VALUES (?, ?)", route, topic)
-            }
+            for (route, topic) in update.deliveredTopics { try transaction.addDeliveredBundleID(topic, in: route) }
             return try update.tokens.flatMap { try transaction.apply($0, at: now) }
         }
     }
@@ -133,7 +130,7 @@ extension SQLiteStore {
         }
     }
 
-    package var refusedPushCounts: [String: Int] { outbox.room.withLock { $0.refusedCounts } }
+    package var refusedPushCounts: [String: Int] { outbox.capacity.withLock { $0.rejectedCounts } }
 
     package func queuedPushCount() async throws -> Int {
         try await read { try $0.count("SELECT count(*) FROM push WHERE finished_at IS NULL") }
@@ -167,27 +164,64 @@ extension WriteTransaction {
             """
             UPDATE push SET route = \(Self.route(tokenType: "push.token_type", apnTopic: "push.apn_topic")) WHERE finished_at IS NULL
             """)
-        // Turns of several routes do not compare.
+        // Rounds of several routes do not compare.
         try database.run(
             """
-            UPDATE push SET next_attempt_at = turns.turn FROM (
-                SELECT id, row_number() OVER (PARTITION BY route, key_hash, installation_id ORDER BY next_attempt_at, id) AS turn
-                FROM push WHERE finished_at IS NULL AND next_attempt_at < \(OutboxTurns.end)
-            ) AS turns WHERE push.id = turns.id
+            UPDATE push SET next_attempt_at = rounds.round FROM (
+                SELECT id, row_number() OVER (PARTITION BY route, trust, key_hash, installation_id ORDER BY next_attempt_at, id) AS round
+                FROM push WHERE finished_at IS NULL AND next_attempt_at < \(OutboxFairQueue.roundLimit)
+            ) AS rounds WHERE push.id = rounds.id
             """)
     }
 
-    /// Goes on where the process before has stopped.
-    fileprivate func findTurn(of route: String) throws {
-        let first: Int64? = try database.first(
-            """
-            SELECT next_attempt_at FROM push WHERE route = ? AND finished_at IS NULL AND next_attempt_at BETWEEN 1 AND \(OutboxTurns.end)
-            ORDER BY next_attempt_at LIMIT 1
-            """,
-            route
-        ) { try $0.next() }
-        if let first { outbox.reach(first, in: route) }
+    /// Continues with the rounds of the previous process.
+    fileprivate func findRounds(of route: String) throws {
+        for trust in PushTrust.allCases {
+            let first: Int64? = try database.first(
+                """
+                SELECT next_attempt_at FROM push
+                WHERE route = ? AND trust = ? AND finished_at IS NULL AND next_attempt_at BETWEEN 1 AND \(OutboxFairQueue.roundLimit)
+                ORDER BY next_attempt_at LIMIT 1
+                """,
+                route, trust
+            ) { try $0.next() }
+            if let first { outbox.reach(first, trust: trust, in: route) }
+        }
     }
+}
+
+/// Pushes of one route and trust that are due.
+private struct DuePushes {
+    /// Those without attempts, by their rounds.
+    var first: [(next: Int64, id: Int64)]
+    /// The others, by the time of their next attempt.
+    var retries: [Int64]
+
+    var counts: OutboxFairQueue.Counts { .init(first: first.count, retries: retries.count) }
+
+    func prefix(_ counts: OutboxFairQueue.Counts) -> DuePushes {
+        DuePushes(first: Array(first.prefix(counts.first)), retries: Array(retries.prefix(counts.retries)))
+    }
+}
+
+extension Database {
+    /// Reads from the index alone: few of the pushes that are due are attempted next.
+    fileprivate func duePushes(_ route: String, _ trust: PushTrust, at now: Timestamp, limit: Int) throws -> DuePushes {
+        DuePushes(
+            first: try all(Self.selectFirst, route, trust, limit) { (next: try $0.next(), id: try $0.next()) },
+            retries: try all(Self.selectRetries, route, trust, now, limit) { try $0.next() })
+    }
+
+    private static let selectFirst = """
+        SELECT next_attempt_at, id FROM push
+        WHERE route = ? AND trust = ? AND finished_at IS NULL AND next_attempt_at < \(OutboxFairQueue.roundLimit)
+        ORDER BY next_attempt_at, id LIMIT ?
+        """
+    private static let selectRetries = """
+        SELECT id FROM push
+        WHERE route = ? AND trust = ? AND finished_at IS NULL AND next_attempt_at BETWEEN \(OutboxFairQueue.roundLimit) AND ?
+        ORDER BY next_attempt_at, id LIMIT ?
+        """
 }
 
 extension RowCursor {

@@ -12,30 +12,38 @@ extension WriteTransaction {
     func enqueue(_ accepted: DecidedBatch.Push, target: PushTargetRow?, at now: Timestamp) throws {
         let push = accepted.push
         let route = try route(of: push.tokenType, apnTopic: push.apnTopic)
+        let trust = try trust(inTargetThatWorked: target?.hasWorked ?? false, push.tokenType, apnTopic: push.apnTopic, in: route)
         let end: (outcome: PushOutcome, reason: String?)? =
             if let outcome = accepted.outcome {
                 (outcome, nil)
-            } else if try !takePlace(in: route, isProven: target?.hasWorked ?? false, at: now) {
-                // Reported as taken, as one that is filtered: whether a device has ever worked is no sender's business.
+            } else if try !reserveSlot(in: route, trust: trust, at: now) {
+                // The sender sees a success, as with a filtered push: it must not learn whether the device has ever worked.
                 (.refused, "queue full")
             } else {
                 nil
             }
-        let next = end == nil ? accepted.due?.nanoseconds ?? outbox.turn(for: push.target, in: route) : 0
+        let next = end == nil ? accepted.due?.nanoseconds ?? outbox.round(for: push.target, trust: trust, in: route) : 0
         try database.run(
             Self.insertPush, accepted.message, end?.outcome.rawValue ?? OpenPushState.queued.rawValue, route, now, next,
             end == nil ? nil : now, end?.reason, push.deduplicationKey.prefix, push.deduplicationKey, push.target.keyHash,
             push.target.installationID,
             push.tokenType, push.type, push.apnTopic, end == nil ? push.deviceToken : "", end == nil ? Self.sendable(push.chatID) : [],
-            end == nil ? Self.sendable(push.message) : [], target?.row)
+            end == nil ? Self.sendable(push.message) : [], target?.row, trust)
         count(.accepted)
         if let end { count(end.outcome.milestone) }
     }
 
-    /// Takes a place in the queue of a route, if there is one.
-    func takePlace(in route: String, isProven: Bool, at now: Timestamp) throws -> Bool {
-        try outbox.takePlace(in: route, isProven: isProven, at: now) {
-            try database.count("SELECT count(*) FROM push WHERE route = ? AND finished_at IS NULL", route)
+    /// Reserves a slot in the queue of a route.
+    ///
+    /// - Returns: Whether one was free.
+    func reserveSlot(in route: String, trust: PushTrust, at now: Timestamp) throws -> Bool {
+        try outbox.reserveSlot(in: route, trust: trust, at: now) {
+            switch OutboxCapacity.Slots(trust) {
+            case .knownBundleIDs:
+                try database.count("SELECT count(*) FROM push WHERE route = ? AND trust IN (0, 1) AND finished_at IS NULL", route)
+            case .unknownBundleIDs:
+                try database.count("SELECT count(*) FROM push WHERE route = ? AND trust = 2 AND finished_at IS NULL", route)
+            }
         }
     }
 
@@ -43,8 +51,8 @@ extension WriteTransaction {
     private static let insertPush = """
         INSERT INTO push (
             message, state, route, accepted_at, next_attempt_at, finished_at, reason, attempts, deduplication_prefix, deduplication_key,
-            key_hash, installation_id, token_type, type, apn_topic, device_token, chat_id, ciphertext, registration)
-        VALUES (?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            key_hash, installation_id, token_type, type, apn_topic, device_token, chat_id, ciphertext, registration, trust)
+        VALUES (?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         """
 
     /// Writes what becomes of a push; one that has ended is left alone.
@@ -130,6 +138,63 @@ extension WriteTransaction {
     }
 }
 
+// MARK: Trust
+
+extension WriteTransaction {
+    /// - Parameter hasWorked: whether a push was delivered to the target before.
+    func trust(
+        inTargetThatWorked hasWorked: Bool, _ tokenType: TokenType, apnTopic: String, in route: String
+    ) throws -> PushTrust {
+        if hasWorked { return .proven }
+        if tokenType != .apn || outbox.namedBundleIDs.contains(apnTopic) { return .unproven }
+        let isKnown = try routes.isKnown(apnTopic, in: route) {
+            try database.count(
+                """
+                SELECT (SELECT count(*) FROM delivered_topic WHERE route = ?1 AND apn_topic = ?2)
+                    + (SELECT count(*) FROM route WHERE token_type = ?3 AND apn_topic = ?2 AND apn_topic <> '')
+                """,
+                route, apnTopic, tokenType) > 0
+        }
+        return isKnown ? .unproven : .unknownBundleID
+    }
+
+    /// A push was delivered to a bundle id. If it is the first one, other pushes to the bundle id leave the slots of unknown ones.
+    func addDeliveredBundleID(_ apnTopic: String, in route: String) throws {
+        let isNew = try database.run("INSERT OR IGNORE INTO delivered_topic (route, apn_topic) VALUES (?, ?)", route, apnTopic) == 1
+        guard isNew else { return }
+        try database.run(
+            "UPDATE push SET trust = 1, \(Self.enterRound) WHERE route = ?2 AND trust = 2 AND finished_at IS NULL AND apn_topic = ?3",
+            outbox.currentRound(trust: .unproven, in: route), route, apnTopic)
+    }
+
+    /// A push was delivered to a registration. If it is the first one, the other pushes that wait for it are those of a proven target.
+    func addDelivery(to target: TargetRegistration, at now: Timestamp) throws {
+        let installation = try database.first(
+            "SELECT key_hash, installation_id FROM registration WHERE id = ? AND is_live = 1 AND version = ? AND delivered_at IS NULL",
+            target.row, target.version
+        ) { try $0.nextInstallation() }
+        try database.run(
+            "UPDATE registration SET delivered_at = ? WHERE id = ? AND is_live = 1 AND version = ?", now, target.row, target.version)
+        guard let installation else { return }
+        let routes = Set(
+            try database.all("SELECT route FROM push WHERE \(Self.isOpenPushOfTarget)", installation.keyHash, installation.installationID) {
+                try $0.next(String.self)
+            })
+        for route in routes {
+            try database.run(
+                "UPDATE push SET trust = 0, \(Self.enterRound("?3")) WHERE \(Self.isOpenPushOfTarget) AND route = ?4 AND registration = ?5",
+                installation.keyHash, installation.installationID, outbox.currentRound(trust: .proven, in: route), route, target.row)
+        }
+    }
+
+    /// Puts pushes without attempts into the round of their new trust: rounds of several trusts do not compare.
+    private static let enterRound = enterRound("?1")
+
+    private static func enterRound(_ round: String) -> String {
+        "next_attempt_at = CASE WHEN next_attempt_at < \(OutboxFairQueue.roundLimit) THEN \(round) ELSE next_attempt_at END"
+    }
+}
+
 extension WriteTransaction {
     /// Ends the pushes that wait for an installation that has unregistered. Those under way end when they would wait again.
     func withdrawPushes(to target: Installation, at now: Timestamp) throws {
@@ -188,14 +253,20 @@ extension Database {
     }
 }
 
-/// The names of queues that a transaction has looked up.
+/// What a transaction has looked up of routes: their names and known bundle ids.
 final class RouteNames {
     private struct Key: Hashable {
         var tokenType: TokenType
         var apnTopic: String
     }
 
+    private struct BundleID: Hashable {
+        var apnTopic: String
+        var route: String
+    }
+
     private var names: [Key: String] = [:]
+    private var knownBundleIDs: [BundleID: Bool] = [:]
 
     fileprivate func name(of tokenType: TokenType, apnTopic: String, lookUp: () throws -> String) rethrows -> String {
         let key = Key(tokenType: tokenType, apnTopic: apnTopic)
@@ -203,5 +274,13 @@ final class RouteNames {
         let name = try lookUp()
         names[key] = name
         return name
+    }
+
+    fileprivate func isKnown(_ apnTopic: String, in route: String, lookUp: () throws -> Bool) rethrows -> Bool {
+        let key = BundleID(apnTopic: apnTopic, route: route)
+        if let isKnown = knownBundleIDs[key] { return isKnown }
+        let isKnown = try lookUp()
+        knownBundleIDs[key] = isKnown
+        return isKnown
     }
 }

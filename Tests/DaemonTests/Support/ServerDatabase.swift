@@ -27,6 +27,11 @@ struct ServerDatabase: Sendable {
         try DatabaseQueue(path: path, configuration: configuration).write { try $0.execute(sql: sql) }
     }
 
+    /// The first value of a query.
+    func text(_ sql: String) throws -> String {
+        try open().read { try String.fetchOne($0, sql: sql) } ?? ""
+    }
+
     private func open() throws -> DatabaseQueue {
         var configuration = Configuration()
         configuration.readonly = true

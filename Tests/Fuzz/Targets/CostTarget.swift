@@ -236,7 +236,7 @@
                 try database.inTransaction(.immediate) {
                     let transaction = WriteTransaction(
                         database: database, fingerprints: ListFingerprints(key: FixedBytes(repeating: 1)),
-                        outbox: OutboxChanges(OutboxMemory(maximumQueueCount: Limits.maximumQueuedPushCount)))
+                        outbox: OutboxChanges(OutboxMemory(maximumQueueCount: Limits.maximumQueuedPushCount, namedBundleIDs: [])))
                     let pageCount = try database.count("PRAGMA page_count")
                     var batch: [OpenedEnvelope] = []
                     var allowances = Allowances(now: now)

@@ -8,7 +8,23 @@ struct StoreUnderTest: Sendable, CustomTestStringConvertible {
     /// Opens the database in a folder, which is made at the first time.
     let open: @Sendable (TemporaryFolder) throws -> any PushStore
 
-    static let all = [StoreUnderTest(testDescription: "SQLite") { try $0.open() }]
+    /// Opens a database whose queues hold 400 pushes, and whose settings name the bundle id `org.named`.
+    let openSmall: @Sendable (TemporaryFolder) throws -> any PushStore
+
+    static let all = [
+        StoreUnderTest(testDescription: "SQLite") {
+            try $0.open()
+        } openSmall: {
+            try $0.open(maximumQueueCount: 400, namedBundleIDs: ["org.named"])
+        }
+    ]
+
+    func withSmallQueue(_ body: (any PushStore) async throws -> Void) async throws {
+        let folder = try TemporaryFolder()
+        let store = try openSmall(folder)
+        try await body(store)
+        await store.close()
+    }
 
     /// A new store that is closed at the end.
     func withStore(_ body: (any PushStore) async throws -> Void) async throws {

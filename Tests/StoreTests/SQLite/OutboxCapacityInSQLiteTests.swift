@@ -9,12 +9,12 @@ import Testing
 @testable import SQLiteStore
 
 @Suite(.safetyNet)
-struct OutboxRoomTests {
-    @Test func `What finds no place ends at once, keeps no secret and is counted; a quarter is for targets that have worked`() async throws
-    {
+struct OutboxCapacityInSQLiteTests {
+    @Test func `a push without a free slot finishes at once and keeps no secret`() async throws {
         let folder = try TemporaryFolder()
         let store = try SQLiteStore(
-            path: folder.database, identity: identity, random: SplitMix64(seed: 1), maximumQueueCount: 8, logger: Logger(label: "test"))
+            path: folder.database, identity: identity, random: SplitMix64(seed: 1), maximumQueueCount: 8, namedBundleIDs: ["topic"],
+            logger: Logger(label: "test"))
         try await store.register(registration(installation(100)))
         var update = OutboxUpdate()
         update.tokens = [.delivered(TargetRegistration(row: 1, version: 1))]
@@ -42,29 +42,5 @@ struct OutboxRoomTests {
         try await store.enqueue([push(9), push(10)], at: start.advanced(by: .seconds(10)))
         #expect(try await store.queuedPushCount() == 6)
         await store.close()
-    }
-
-    @Test func `Turns that are over are forgotten, and those of a transaction that failed never were`() {
-        var turns = OutboxTurns()
-        func next(_ number: Int, in route: String = "a") -> Int64 {
-            var given = OutboxTurns.Given()
-            let turn = turns.next(for: installation(number), in: route, after: &given)
-            turns.keep(given)
-            return turn
-        }
-        var lost = OutboxTurns.Given()
-        #expect((1...3).map { _ in turns.next(for: installation(1), in: "a", after: &lost) } == [1, 2, 3])
-        for number in 1...100 { #expect(next(1) == Int64(number)) }
-        #expect(next(2) == 1)
-        #expect(next(1, in: "b") == 1)
-        turns.reach(60, in: "a")
-        turns.reach(50, in: "a")
-        #expect(next(2) == 60)
-        #expect(next(1) == 101)
-        for number in 1_000..<31_000 {
-            turns.reach(Int64(number), in: "a")
-            _ = next(number)
-        }
-        #expect(turns.count(in: "a") <= 10_001)
     }
 }

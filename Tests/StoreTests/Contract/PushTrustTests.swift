@@ -1,0 +1,87 @@
+import Envelope
+import PushProtocol
+import Store
+import TestSupport
+import Testing
+
+/// Targets that untrusted clients invent, beside targets that a push was delivered to.
+@Suite(.safetyNet)
+struct PushTrustTests {
+    private static let provenNumber = 1_000
+
+    /// A push of the app whose registrations the tests make.
+    private func push(_ number: Int, to target: Int) -> AcceptedPush {
+        var push = StoreTests.push(number)
+        push.target = installation(target)
+        push.apnTopic = "im.status.ethereum"
+        return push
+    }
+
+    private func deliver(to row: Int64, version: UInt64 = 1, in store: any PushStore) async throws {
+        var update = OutboxUpdate()
+        update.tokens = [.delivered(TargetRegistration(row: row, version: version))]
+        update.deliveredTopics = [("", "im.status.ethereum")]
+        _ = try await store.update(update, at: start)
+    }
+
+    @Test(arguments: StoreUnderTest.all)
+    func `a push to a target that has worked is among the next, however many targets are invented`(kind: StoreUnderTest) async throws {
+        try await kind.withStore { store in
+            let row = try await store.register(registration(installation(Self.provenNumber)))
+            try await deliver(to: row, in: store)
+            try await store.enqueue((1...300).map { push($0, to: $0) })
+            try await store.enqueue([push(301, to: Self.provenNumber), push(302, to: Self.provenNumber)])
+            #expect(try await store.duePushes(route: "", at: start, limit: 2).map(\.id) == [301, 1])
+            #expect(try await store.duePushes(route: "", at: start, limit: 10).map(\.id) == [301, 302, 1, 2, 3, 4, 5, 6, 7, 8])
+            #expect(try await store.nextAttempt(route: "") != nil)
+        }
+    }
+
+    @Test(arguments: StoreUnderTest.all)
+    func `retries to targets that have worked are not delayed by those of invented targets`(kind: StoreUnderTest) async throws {
+        try await kind.withStore { store in
+            let row = try await store.register(registration(installation(Self.provenNumber)))
+            try await deliver(to: row, in: store)
+            try await store.enqueue((1...100).map { push($0, to: $0) } + [push(101, to: Self.provenNumber)])
+            try await store.attempt(Array(1...101), until: start)
+            #expect(try await store.duePushes(route: "", at: start, limit: 4).map(\.id) == [101, 1, 2, 3])
+        }
+    }
+
+    @Test(arguments: StoreUnderTest.all)
+    func `the first delivery to a target moves its other pushes forward`(kind: StoreUnderTest) async throws {
+        try await kind.withStore { store in
+            let row = try await store.register(registration(installation(Self.provenNumber)))
+            try await store.enqueue((1...100).map { push($0, to: $0) } + (101...103).map { push($0, to: Self.provenNumber) })
+            #expect(try await store.duePushes(route: "", at: start, limit: 2).map(\.id) == [1, 2])
+            try await deliver(to: row, in: store)
+            #expect(try await store.duePushes(route: "", at: start, limit: 4).map(\.id) == [101, 102, 1, 2])
+        }
+    }
+
+    @Test(arguments: StoreUnderTest.all)
+    func `pushes to unknown bundle ids have slots of their own, until one is delivered to`(kind: StoreUnderTest) async throws {
+        try await kind.withSmallQueue { store in
+            func enqueue(_ numbers: ClosedRange<Int>, bundleID: String) async throws -> Int {
+                let before = try await store.queuedPushCount()
+                try await store.enqueue(
+                    numbers.map {
+                        var push = push($0, to: $0)
+                        push.apnTopic = bundleID
+                        return push
+                    })
+                return try await store.queuedPushCount() - before
+            }
+            #expect(try await enqueue(1...50, bundleID: "org.invented") == 4)
+            #expect(store.refusedPushCounts == ["": 46])
+            let facts = try await store.auditFacts()
+            #expect(facts.rowCounts == [.refused: 46] && Audit(facts).balances)
+            // A bundle id that a setting names, or that was delivered to, has the slots of all others.
+            #expect(try await enqueue(51...60, bundleID: "org.named") == 10)
+            var update = OutboxUpdate()
+            update.deliveredTopics = [("", "org.invented")]
+            _ = try await store.update(update, at: start)
+            #expect(try await enqueue(61...70, bundleID: "org.invented") == 10)
+        }
+    }
+}
