@@ -30,6 +30,9 @@ package struct DeliveryConfiguration: Sendable {
             self.environment = environment
         }
 
+        /// The URL without user name and password, for logs and operators.
+        package var publicURL: String { url.replacing(/\/\/[^\/]*@/, with: "//") }
+
         /// Whether both are one gorush, which they can be in two spellings.
         package func isSameGorush(as other: Endpoint) -> Bool {
             url.replacing(/\/+$/, with: "") == other.url.replacing(/\/+$/, with: "")

@@ -57,17 +57,17 @@ package final class DeliveryLoop: Service {
     }
 
     /// What keeps pushes from being delivered, in words for an operator; empty when all routes work.
-    package var healthIssues: [String] { said(\.healthIssues) }
+    package var healthIssues: [String] {
+        routes.flatMap { route in route.view.healthIssues.map { "delivery \(route.name): \($0) (\(route.gorushURL))" } }
+    }
 
     /// What will lose pushes, by what the gorush instances say of themselves.
-    package var warnings: [String] { said(\.warnings) }
+    package var warnings: [String] {
+        routes.flatMap { route in route.view.warnings.map { "delivery \(route.name): \($0)" } }
+    }
 
     /// Whether every route has asked its gorush and may post to it, so that a target without a delivery is unused.
     package var provesDeliveries: Bool { routes.allSatisfy { $0.view.mayPost } }
-
-    private func said(_ what: KeyPath<RouteView, [String]>) -> [String] {
-        routes.flatMap { route in route.view[keyPath: what].map { "delivery \(route.name): \($0)" } }
-    }
 
     /// Sets the gauges of all routes. What cannot be read keeps its value.
     package func refreshMetrics() async {

@@ -34,7 +34,7 @@ struct EngineContext: Sendable {
         if let error = errors.first {
             storeHealth.failed(error)
             metrics.commitFailures.increment()
-            logger.error("a transaction failed", metadata: ["messages": "\(errors.count)", "error": "\(error)"])
+            logger.debug("a transaction failed", metadata: ["messages": "\(errors.count)", "error": "\(error)"])
         }
         if errors.count < work.count { metrics.commits.increment() }
         return committed

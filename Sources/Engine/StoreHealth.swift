@@ -18,6 +18,8 @@ final class StoreHealth: Sendable {
     private let writes = Mutex((last: 0, starts: [Int: Duration]()))
     private let failureCount = Counter(label: "pushserver_store_write_failures_total")
     private let failing = Atomic<Bool>(false)
+    /// The number of failures since the store could last be written.
+    private let currentFailureCount = Atomic<Int>(0)
     private let failures: AsyncStream<Void>
     private let failure: AsyncStream<Void>.Continuation
 
@@ -38,11 +40,14 @@ final class StoreHealth: Sendable {
     /// To be called for what was really written: a transaction without a change succeeds on a full disk, too.
     func succeeded() {
         guard isFailing, failing.exchange(false, ordering: .relaxed) else { return }
-        logger.warning("the store can be written again")
+        logger.warning(
+            "the store can be written again", metadata: ["failures": "\(currentFailureCount.exchange(0, ordering: .relaxed))"])
     }
 
+    /// Logs the first failure; those that follow are counted, because a busy server has many a second.
     func failed(_ error: any Error) {
         failureCount.increment()
+        currentFailureCount.add(1, ordering: .relaxed)
         if !failing.exchange(true, ordering: .relaxed) { logger.error("the store cannot be written", metadata: ["error": "\(error)"]) }
         failure.yield()
     }

@@ -100,7 +100,8 @@ package final class RelayMember: BusListener {
         } catch let error as NotRecording {
             return .error(503, "Failed to publish: \(error)")
         } catch {
-            logger.warning("message not recorded", metadata: ["error": "\(error)"])
+            // The client has the answer, and the engine logs the begin and the end of the condition.
+            logger.debug("message not recorded", metadata: ["error": "\(error)"])
             return .error(500, "Failed to publish: the server could not record the message")
         }
         hear(envelope)

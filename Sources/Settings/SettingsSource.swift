@@ -58,7 +58,7 @@ package struct SettingsSource: Sendable {
             do {
                 yaml = try String(contentsOf: URL(filePath: path), encoding: .utf8)
             } catch {
-                throw SettingsError(problems: ["configuration file \(path): \(error.localizedDescription)"])
+                throw SettingsError(problems: ["configuration file \(path): \(Self.reason(for: error, path: path))"])
             }
         }
         self.init(yaml: yaml, fileName: path ?? "the configuration file", environment: environment, flags: flags)
@@ -82,7 +82,7 @@ package struct SettingsSource: Sendable {
             guard let root = try Yams.compose(yaml: yaml) else { return }
             flatten(root, path: [])
         } catch {
-            problems.append("\(fileName): not YAML: \(error)")
+            problems.append("\(fileName): \(Self.reason(for: error))")
         }
     }
 
@@ -104,6 +104,28 @@ package struct SettingsSource: Sendable {
         let variable = Self.variable(for: key)
         if let text = environment[variable] { return Found(value: .scalar(text), name: variable, folder: Self.workingDirectory) }
         return file[key].map { Found(value: $0.value, name: key, line: "\(fileName), line \($0.line)", folder: fileFolder) }
+    }
+
+    private static func reason(for error: any Error, path: String) -> String {
+        guard FileManager.default.fileExists(atPath: path) else { return "the file does not exist" }
+        guard (try? URL(filePath: path).resourceValues(forKeys: [.isDirectoryKey]))?.isDirectory != true else {
+            return "expected a file, found a folder; name a file in it, like \(path)/pushserver.yaml"
+        }
+        return FileManager.default.isReadableFile(atPath: path)
+            ? "the file cannot be read as UTF-8: \(error.localizedDescription)" : "no permission to read the file"
+    }
+
+    /// Explains why a text is not YAML. Yams' own description quotes the text, which may hold a secret.
+    private static func reason(for error: any Error) -> String {
+        switch error {
+        case YamlError.duplicatedKeysInMapping(let keys, let context):
+            let section = context.mark.line > 1 ? " in the section that begins at line \(context.mark.line)" : ""
+            return "\(Set(keys).sorted().joined(separator: ", ")): the key is there twice\(section); leave one of the two out"
+        case YamlError.scanner(_, let problem, let mark, _), YamlError.parser(_, let problem, let mark, _),
+            YamlError.composer(_, let problem, let mark, _):
+            return "not YAML: \(problem) (line \(mark.line))"
+        default: return "not YAML"
+        }
     }
 
     private static func folder(of file: String) -> String {

@@ -20,8 +20,15 @@ struct DiskFullTests {
             await server.log.wait { $0.contains(" warning [Daemon] not ready reasons=") && $0.contains("the store could not be written") })
         #expect(try await network.admin.metric("pushserver_store_write_failures_total") >= 1)
         #expect(try await network.admin.get("/health/ready").status == 503)
+        for _ in 1...10 {
+            await #expect(throws: (any Error).self) { try await network.publish(alice.envelope(alice.registration())) }
+        }
         try await limitFiles(of: server, to: "unlimited")
-        #expect(await server.log.wait { $0.hasSuffix(" warning [Engine] the store can be written again") })
+        #expect(await server.log.wait { $0.contains(" warning [Engine] the store can be written again failures=") })
+        // The condition has two lines at its begin, however many writes fail.
+        let lines = server.log.all.filter { $0.contains(" error ") || $0.contains(" warning ") }
+        #expect(lines.count { $0.contains("not ready") } == 1 && lines.count { $0.contains("cannot be written") } == 1, "\(lines)")
+        #expect(lines.count <= 6, "\(lines)")
         #expect(await server.log.wait { $0.hasSuffix(" warning [Daemon] ready again") })
         try await network.publish(alice.envelope(alice.registration()))
         #expect(try await registrationResponse(to: alice, from: network).success)

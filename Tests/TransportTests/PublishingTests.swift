@@ -47,12 +47,12 @@ struct PublishingTests {
             let error = TransportError.refused(status: 500, text: "Failed to publish: timedout")
             for count in 1...4 {
                 await #expect(throws: error) { try await transport.publish(world.envelope(5)) }
-                #expect(transport.healthIssues.contains("publishing: \(error)") == (count == 4))
+                #expect(transport.issuesWithoutNode.contains("publishing: \(error)") == (count == 4))
             }
             #expect(world.peers.heard == [])
             world.control.faults.publishing = .normal
             try await transport.publish(world.envelope(6))
-            #expect(!transport.healthIssues.contains("publishing: \(error)"))
+            #expect(!transport.issuesWithoutNode.contains("publishing: \(error)"))
         }
     }
 

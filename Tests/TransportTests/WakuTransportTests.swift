@@ -157,7 +157,10 @@ struct WakuTransportTests {
         let port = Int.random(in: 20_000..<30_000)
         let transport = world.transport("http://127.0.0.1:\(port)")
         try await world.whileRunning(transport, dueIn: [WakuWorld.interval, .seconds(10)]) { () async throws in
-            #expect(transport.healthIssues == ["\(TestNode.topic): the node cannot be reached: \(HTTPError.Kind.couldNotConnect)"])
+            #expect(
+                transport.healthIssues == [
+                    "node 127.0.0.1:\(port): \(TestNode.topic): the node cannot be reached: \(HTTPError.Kind.couldNotConnect)"
+                ])
             for number in [1, 2] as [UInt8] {
                 try await world.withNode(.init(port: port)) { _ async throws in
                     await world.pass(.seconds(10), dueIn: WakuWorld.idle)
@@ -178,7 +181,7 @@ struct WakuTransportTests {
             let transport = world.transport(node.url)
             try await world.whileRunning(transport, dueIn: [WakuWorld.interval, .seconds(10)]) { () async throws in
                 #expect(
-                    transport.healthIssues == [
+                    transport.issuesWithoutNode == [
                         "\(TestNode.topic): the node answered 404: /relay endpoints are not available while initializing.",
                         "health: the node is not ready: INITIALIZING; the node's relay is not ready: NOT_READY",
                     ])

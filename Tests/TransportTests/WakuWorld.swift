@@ -155,3 +155,8 @@ struct WakuWorld {
         await clock.sleepers(dueIn: delays)
     }
 }
+
+extension WakuTransport {
+    /// The health issues without the name of the node, which has its port.
+    var issuesWithoutNode: [String] { healthIssues.map { $0.replacing(#/^node 127\.0\.0\.1:\d+: /#, with: "") } }
+}

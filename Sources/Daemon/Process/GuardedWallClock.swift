@@ -32,11 +32,11 @@ final class GuardedWallClock: Sendable {
         let (time, news) = judge.withLock { $0.judge(wallClock.now(), at: elapsed()) }
         switch news {
         case .jumped(let jump):
-            logger.error(
+            logger.warning(
                 "the wall clock has jumped ahead; nothing expires or is deleted by it before it has held for ten minutes",
                 metadata: ["jump": "\(Self.text(jump))"])
-        case .believed: logger.error("the wall clock has held for ten minutes after its jump, and is believed")
-        case .returned: logger.error("the wall clock is back from its jump")
+        case .believed: logger.warning("the wall clock's jump ended: it has held for ten minutes, and is believed")
+        case .returned: logger.warning("the wall clock's jump ended: the clock is back")
         case nil: break
         }
         return time

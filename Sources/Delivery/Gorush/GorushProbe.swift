@@ -22,7 +22,7 @@ extension DeliveryConfiguration {
             let http = HTTPClient(configuration: .init(certificateAuthorityFile: endpoint.certificateAuthorityFile))
             defer { http.shutdown() }
             let uses = allRoutes.filter { self.endpoint(of: $0).isSameGorush(as: endpoint) }
-            let name = endpoint.url.replacing(/\/\/[^\/]*@/, with: "//")
+            let name = endpoint.publicURL
             switch await GorushClient(http: http, endpoint: endpoint, probeTimeout: probeTimeout).probe() {
             case .instance(let instance):
                 let warnings = uses.flatMap { instance.warnings(for: .init(platform: $0.platform, environment: endpoint.environment)) }

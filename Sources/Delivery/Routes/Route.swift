@@ -22,6 +22,8 @@ final class Route: Sendable {
     }
 
     let name: String
+    /// Where its gorush is, for operators.
+    let gorushURL: String
     private let state: Mutex<RouteState>
     /// As it was last logged.
     private let logged: Mutex<RouteView>
@@ -52,6 +54,8 @@ final class Route: Sendable {
         metrics = RouteMetrics(route: route.name)
         var logger = dependencies.logger
         logger[metadataKey: "route"] = "\(route.name)"
+        logger[metadataKey: "gorush"] = "\(endpoint.publicURL)"
+        gorushURL = endpoint.publicURL
         self.logger = logger
         let state = RouteState(route: route, configuration: configuration, routesOfEndpoint: routesOfEndpoint)
         logged = Mutex(RouteView(state, at: .zero))
@@ -302,7 +306,7 @@ final class Route: Sendable {
             logger.warning("pushes are not delivered", metadata: ["reason": "\(issue)"])
         }
         if view.deliveryIssues.isEmpty, !before.deliveryIssues.isEmpty {
-            logger.notice("pushes are delivered again")
+            logger.warning("pushes are delivered again")
         }
         if let error = view.storeIssue, error != before.storeIssue {
             logger.error("the outbox cannot be read or written; pushes wait", metadata: ["error": "\(error)"])

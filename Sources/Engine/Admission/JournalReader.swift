@@ -17,13 +17,21 @@ struct JournalReader<Item: Sendable>: Sendable {
 
     /// Runs until cancelled.
     func run() async {
+        var failureCount = 0
         // A wait that finds rows at once does not notice a cancellation.
         while !Task.isCancelled, let rows = await next(Self.maximumPageCount) {
             do {
                 enter(try await read(rows), rows)
+                if failureCount > 0 {
+                    context.logger.warning("the store can be read again", metadata: ["failures": "\(failureCount)"])
+                    failureCount = 0
+                }
             } catch {
                 guard !Task.isCancelled else { return }
-                context.logger.error("reading the store failed; messages wait", metadata: ["error": "\(error)"])
+                failureCount += 1
+                if failureCount == 1 {
+                    context.logger.error("the store cannot be read; messages wait", metadata: ["error": "\(error)"])
+                }
                 guard (try? await context.clock.sleep(for: Self.retryInterval)) != nil else { return }
             }
         }

@@ -164,7 +164,7 @@ final class ReplyStage: Sendable {
             defer { queue.published(publication) }
             return (queue.isBlocked, queue.takeDroppedEchoCount())
         }
-        if wasBlocked { context.logger.notice("replies are published again") }
+        if wasBlocked { context.logger.warning("replies can be published again") }
         context.metrics.echoesDropped.increment(by: droppedEchoCount)
         if publication.isEcho { context.metrics.echoesPublished.increment() } else { context.metrics.repliesPublished.increment() }
     }

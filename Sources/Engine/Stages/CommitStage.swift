@@ -1,6 +1,7 @@
 import Concurrency
 import CoreMetrics
 import Envelope
+import Logging
 import PushProtocol
 import Store
 import Synchronization
@@ -43,6 +44,7 @@ final class CommitStage: Sendable {
     private let queue = Monitor(CommitQueue())
     /// The allowances after all durable decisions.
     private let allowances = Mutex(Allowances())
+    private let coalesced = Mutex(RepeatCounter())
 
     init(
         decider: Decider, directory: TopicDirectory, context: EngineContext, onAcceptedPushes: @escaping @Sendable () -> Void,
@@ -133,7 +135,11 @@ final class CommitStage: Sendable {
         allowances.withLock { allowances in
             for spending in outcomes.lazy.flatMap(\.spendings) { allowances.spend(spending) }
         }
-        context.metrics.coalesced.increment(by: outcomes.reduce(0) { $0 + $1.coalescedPushCount })
+        let coalescedCount = outcomes.reduce(0) { $0 + $1.coalescedPushCount }
+        context.metrics.coalesced.increment(by: coalescedCount)
+        if let count = coalesced.withLock({ $0.add(coalescedCount, at: context.time.elapsed()) }) {
+            context.logger.info("pushes were coalesced, because their devices get too many", metadata: ["pushes": "\(count)"])
+        }
         let acceptedPushCount = outcomes.reduce(0) { $0 + $1.acceptedPushCount }
         context.metrics.accepted.increment(by: acceptedPushCount)
         if acceptedPushCount > 0 { onAcceptedPushes() }

@@ -29,7 +29,7 @@ final class WakuStatus: Sendable {
         var logger = logger
         logger[metadataKey: "node"] = "\(node)"
         self.logger = logger
-        state = Mutex(State(healthIssues: Dictionary(pubsubTopics.map { ($0, "not polled yet") }) { first, _ in first }))
+        state = Mutex(State(healthIssues: Dictionary(pubsubTopics.map { ($0, Self.notPolledIssue) }) { first, _ in first }))
     }
 
     var healthIssues: [String] {
@@ -81,7 +81,8 @@ final class WakuStatus: Sendable {
 
     func saved(_ checkpoint: Timestamp, of topic: String) { state.withLock { $0.checkpoints[topic] = checkpoint } }
 
-    /// Logs a change once, however often the same trouble comes back.
+    /// Records an issue, or its end with nil, and logs each change once. Both ends of an issue have the same level; a subject that had none
+    /// since the start is usable, which is a notice.
     func report(_ issue: String?, about subject: String) {
         let previous = state.withLock { state in
             let previous = state.healthIssues[subject]
@@ -91,9 +92,13 @@ final class WakuStatus: Sendable {
         guard previous != issue else { return }
         if let issue {
             logger.warning("trouble with the node", metadata: ["subject": "\(subject)", "trouble": "\(issue)"])
+        } else if previous == Self.notPolledIssue {
+            logger.notice("the node is usable", metadata: ["subject": "\(subject)"])
         } else {
-            // As loud as the trouble was.
-            logger.warning("the node is usable", metadata: ["subject": "\(subject)"])
+            logger.warning("trouble with the node ended", metadata: ["subject": "\(subject)"])
         }
     }
+
+    /// The state of each topic before the first poll.
+    private static let notPolledIssue = "not polled yet"
 }

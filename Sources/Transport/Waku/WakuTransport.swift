@@ -80,8 +80,7 @@ package final class WakuTransport: MessageTransport {
 
     private var quotaWarnings: [String] {
         selector.read(\.withoutQuota).map { node in
-            let name = links.count == 1 ? "the node" : "node \(links[node].node.name)"
-            return "publishing: the quota of \(name) is used up (RLN); replies wait for the next epoch and have no echoes"
+            "publishing: the quota of node \(links[node].node.name) is used up (RLN); replies wait for the next epoch and have no echoes"
         }
     }
 
@@ -91,7 +90,7 @@ package final class WakuTransport: MessageTransport {
     private var nodeIssues: [String] { said(\.status.healthIssues) }
 
     private func said(_ what: (WakuNodeLink) -> [String]) -> [String] {
-        links.flatMap { link in what(link).map { links.count == 1 ? $0 : "node \(link.node.name): \($0)" } }
+        links.flatMap { link in what(link).map { "node \(link.node.name): \($0)" } }
     }
 
     /// Sets the metrics that age, each by the node that is best off: to be called before they are read.

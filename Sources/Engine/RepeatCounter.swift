@@ -1,0 +1,19 @@
+/// Counts an event that repeats, for one log line a minute. Times are monotonic.
+struct RepeatCounter {
+    /// The minimum interval between two reports: an operator sees that something goes on, and the log stays readable.
+    static let interval = Duration.seconds(60)
+
+    private var count = 0
+    private var lastReport: Duration?
+
+    /// Adds events.
+    ///
+    /// - Returns: The number of events since the last report if a report is due, else nil.
+    mutating func add(_ newCount: Int, at now: Duration) -> Int? {
+        count += newCount
+        guard count > 0, lastReport.map({ now - $0 >= Self.interval }) ?? true else { return nil }
+        lastReport = now
+        defer { count = 0 }
+        return count
+    }
+}
