@@ -1,7 +1,7 @@
 /// Remembers completed sets for a while, the latest so many.
 struct CompletedSets<Key: Hashable & Sendable>: Sendable {
-    private var tickets: [Key: TurnQueue<Entry>.Ticket] = [:]
-    private var queue = TurnQueue<Entry>()
+    private var tickets: [Key: AgeQueue<Entry>.Ticket] = [:]
+    private var queue = AgeQueue<Entry>()
     private let maximumCount: Int
 
     private struct Entry: Sendable {

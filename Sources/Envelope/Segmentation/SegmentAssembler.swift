@@ -34,7 +34,7 @@ package struct SegmentAssembler: Sendable {
 
     private struct Waiting {
         var set: SegmentSet
-        var ticket: TurnQueue<Key>.Ticket
+        var ticket: AgeQueue<Key>.Ticket
     }
 
     /// What one signer has here.
@@ -47,7 +47,7 @@ package struct SegmentAssembler: Sendable {
     private let limits: Limits
     private var sets: [Key: Waiting] = [:]
     /// The sets; the oldest has waited longest for a segment.
-    private var queue = TurnQueue<Key>()
+    private var queue = AgeQueue<Key>()
     private var shares: [PublicKey?: Share] = [:]
     private var completed: CompletedSets<Key>
 

@@ -2,7 +2,7 @@
 ///
 /// Joining and leaving are one dictionary operation each. Looking for the oldest steps over the tickets of those that left, each of
 /// them once.
-struct TurnQueue<Element: Sendable>: Sendable {
+struct AgeQueue<Element: Sendable>: Sendable {
     typealias Ticket = UInt64
 
     private var elements: [Ticket: Element] = [:]
