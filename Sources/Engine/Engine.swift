@@ -132,7 +132,7 @@ package final class Engine: Service, EnvelopeReceiver {
 
     // MARK: EnvelopeReceiver
 
-    package func wants(contentTopic: String) -> Bool {
+    package func isInterested(in contentTopic: String) -> Bool {
         Topic(contentTopic: contentTopic).map { directory.wants($0) } ?? false
     }
 

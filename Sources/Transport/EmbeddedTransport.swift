@@ -43,7 +43,7 @@ package final class EmbeddedTransport: MessageTransport {
         func record(_ envelope: WakuEnvelope) async throws {
             guard pubsubTopics.contains(envelope.pubsubTopic) else { return }
             guard let receiver = receiver.withLock({ $0 }) else { throw NotRecording.notReceiving }
-            guard receiver.wants(contentTopic: envelope.message.contentTopic) else { return }
+            guard receiver.isInterested(in: envelope.message.contentTopic) else { return }
             do {
                 try await receiver.receive([envelope], origin: .live)
             } catch is Overload {

@@ -29,7 +29,7 @@ extension MessageTransport {
 /// Takes what a transport received. The engine implements it.
 package protocol EnvelopeReceiver: Sendable {
     /// Whether anything on this content topic could be for us. Asked before the payload is decoded; says no to most of a shard's traffic.
-    func wants(contentTopic: String) -> Bool
+    func isInterested(in contentTopic: String) -> Bool
 
     /// Returns when every one of the envelopes is recorded durably, was known before, or is not for us.
     ///

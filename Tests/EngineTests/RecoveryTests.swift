@@ -37,7 +37,7 @@ import Wire
         }
         try await harness.withServer { [harness, alice] server in
             #expect(try await alice.registrationResponse(1, from: harness).success)
-            #expect(server.engine.wants(contentTopic: TopicName.query(alice.keyHash, .plain).topic.contentTopic))
+            #expect(server.engine.isInterested(in: TopicName.query(alice.keyHash, .plain).topic.contentTopic))
             // The network brings it once more: it is known.
             try await server.publish(envelope)
             await server.engine.waitUntilIdle()

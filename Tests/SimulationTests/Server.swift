@@ -36,7 +36,7 @@ struct Server {
     let startedSteadily: Duration
 
     var poll: TopicPoll
-    var history: History
+    var history: HistorySync
     private(set) var directory: TopicDirectory
     /// Hashes of what needs nothing more.
     private let known: SeenHashes
@@ -81,7 +81,7 @@ struct Server {
         self.known = known
         let wants = Self.wants(directory)
         poll = TopicPoll(interval: .milliseconds(500), cacheShare: Network.cacheCapacity)
-        history = History(
+        history = HistorySync(
             pubsubTopic: Network.pubsubTopic, peerAddress: nil, wants: wants, isKnown: { hash in known.contains(hash) })
         let all = configuration.allRoutes
         routes = all.map { RouteState(route: $0, configuration: configuration, routesOfEndpoint: all.count) }
@@ -133,11 +133,11 @@ struct Server {
     }
 
     /// Carries out what the history wants.
-    mutating func catchUp(from network: inout Network, at now: Timestamp) async -> History.Event {
+    mutating func catchUp(from network: inout Network, at now: Timestamp) async -> HistorySync.Event {
         do {
             switch history.action.work {
             case .load: return .loaded(try await store.checkpoint(of: Network.pubsubTopic))
-            case .rest: return .rested
+            case .wait: return .waited
             case .ask(let query): return .page(try network.page(query))
             case .offer(let envelopes, let hashes):
                 try await record(envelopes, at: now)

@@ -243,7 +243,7 @@ struct Simulation {
         noteRows()
     }
 
-    private mutating func noteHistory(_ event: History.Event) {
+    private mutating func noteHistory(_ event: HistorySync.Event) {
         let action = server.history.note(event, at: now)
         historyDue = action.delay.map { steadily + $0 }
         if action.hasFoundMissed { notePoll(.missed) }

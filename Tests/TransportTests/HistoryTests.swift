@@ -11,7 +11,7 @@ import Wire
 /// Windows, pages and checkpoints of a node's history, with time that is advanced.
 @Suite(.safetyNet) struct HistoryTests {
     let world = HistoryWorld()
-    var history: History
+    var history: HistorySync
 
     init() {
         history = world.history()
@@ -30,7 +30,7 @@ import Wire
         world.archive(.seconds(499), contentTopic: HistoryWorld.foreign, number: 2)
         history.note(.loaded(ago(.seconds(600))), at: world.now)
         history.note(.gap, at: world.now)
-        while history.action.delay != History.topicDelay { history.note(try world.carryOut(history.action.work), at: world.now) }
+        while history.action.delay != HistorySync.topicDelay { history.note(try world.carryOut(history.action.work), at: world.now) }
     }
 
     func ago(_ duration: Duration) -> Timestamp { world.now.advanced(by: .zero - duration) }
@@ -66,7 +66,7 @@ import Wire
     @Test mutating func `asks for nothing before the node gives live messages`() throws {
         #expect(history.action.work == .load)
         history.note(.loaded(ago(.seconds(600))), at: world.now)
-        #expect(history.action.work == .rest)
+        #expect(history.action.work == .wait)
         #expect(history.action.delay == nil)
         history.note(.gap, at: world.now)
         guard case .ask = history.action.work else { Issue.record("\(history.action)"); return }
@@ -83,10 +83,10 @@ import Wire
     mutating func `compares nothing while the node gives nothing`(isInterruptedInPass: Bool) throws {
         try start()
         world.advance(by: .seconds(60))
-        if isInterruptedInPass { history.note(.rested, at: world.now) }
+        if isInterruptedInPass { history.note(.waited, at: world.now) }
         history.note(.interrupted, at: world.now)
         let evicted = world.archive(.seconds(30), number: 1)
-        #expect(history.action == History.Action(work: .rest, delay: nil))
+        #expect(history.action == HistorySync.Action(work: .wait, delay: nil))
         history.note(.gap, at: world.now)
         guard case .ask = history.action.work else { Issue.record("\(history.action)"); return }
         let actions = try world.run(&history)
@@ -99,10 +99,10 @@ import Wire
         try start()
         world.advance(by: .seconds(60))
         let evicted = world.archive(.seconds(30), number: 1)
-        history.note(.rested, at: world.now)
+        history.note(.waited, at: world.now)
         history.note(try world.carryOut(history.action.work), at: world.now)
         history.note(.interrupted, at: world.now)
-        history.note(.rested, at: world.now)
+        history.note(.waited, at: world.now)
         history.note(.gap, at: world.now)
         guard case .ask(let query) = history.action.work else { Issue.record("\(history.action)"); return }
         #expect(query.hashes.count == 1)
@@ -134,7 +134,7 @@ import Wire
         #expect(world.queries.count == 3)
         #expect(world.queries.allSatisfy { $0.pageSize == 100 && $0.includesData && $0.isAscending && $0.pubsubTopic == TestNode.topic })
         #expect(world.queries.allSatisfy { $0.contentTopics.isEmpty && $0.hashes.isEmpty })
-        #expect(history.action.work == .rest)
+        #expect(history.action.work == .wait)
         #expect(history.action.delay == .seconds(60))
         #expect(history.action.issue == nil)
     }
@@ -180,14 +180,14 @@ import Wire
         world.advance(by: .seconds(60))
         let evicted = world.archive(.seconds(21), number: 1)
         let onItsWay = world.archive(.seconds(19), number: 2)
-        history.note(.rested, at: world.now)
+        history.note(.waited, at: world.now)
         let actions = try world.run(&history)
         #expect(world.accepted == [evicted])
         #expect(actions.count(where: \.hasFoundMissed) == 1)
         #expect(world.saved.last == ago(.seconds(20)))
         world.know(onItsWay)
         world.advance(by: .seconds(60))
-        history.note(.rested, at: world.now)
+        history.note(.waited, at: world.now)
         #expect(try world.run(&history).allSatisfy { !$0.hasFoundMissed })
         #expect(world.accepted == [evicted])
         #expect(history.action.delay == .seconds(60))
@@ -196,12 +196,12 @@ import Wire
     @Test mutating func `what comes into the store late is found by the next comparison`() throws {
         try start()
         world.advance(by: .seconds(60))
-        history.note(.rested, at: world.now)
+        history.note(.waited, at: world.now)
         try world.run(&history)
         // An archive takes what claims to be 20 s old, and clocks differ.
         let late = world.archive(.seconds(45), number: 1)
         world.advance(by: .seconds(60))
-        history.note(.rested, at: world.now)
+        history.note(.waited, at: world.now)
         try world.run(&history)
         #expect(world.accepted == [late])
     }
@@ -227,14 +227,14 @@ import Wire
         for _ in 1...10 {
             #expect(world.accepted == [])
             world.advance(by: .seconds(60))
-            history.note(.rested, at: world.now)
+            history.note(.waited, at: world.now)
             #expect(try world.run(&history).allSatisfy { !$0.hasFoundMissed })
         }
         #expect(world.accepted == [resumed])
         #expect(world.saved.last == ago(.seconds(20)))
         let count = world.queries.count
         world.advance(by: .seconds(60))
-        history.note(.rested, at: world.now)
+        history.note(.waited, at: world.now)
         try world.run(&history)
         #expect(world.queries.count == count + 1)
     }
@@ -259,7 +259,7 @@ import Wire
         world.archive(.seconds(498), contentTopic: HistoryWorld.foreign, number: 3)
         history.note(.loaded(ago(.seconds(600))), at: world.now)
         history.note(.gap, at: world.now)
-        while history.action.delay != History.topicDelay { history.note(try world.carryOut(history.action.work), at: world.now) }
+        while history.action.delay != HistorySync.topicDelay { history.note(try world.carryOut(history.action.work), at: world.now) }
         #expect(world.accepted == [registration])
         #expect(world.saved == [])
         world.state.withLock { _ = $0.wantedTopics.insert(clientTopic) }
@@ -273,10 +273,10 @@ import Wire
         for rest in [4, 3, 2, 1, 0, 0] {
             world.advance(by: .seconds(1))
             history.note(.gap, at: world.now)
-            #expect(history.action.work == .rest)
+            #expect(history.action.work == .wait)
             #expect(history.action.delay == .seconds(rest))
         }
-        history.note(.rested, at: world.now)
+        history.note(.waited, at: world.now)
         try world.run(&history)
         #expect(world.saved.last == world.now)
     }
@@ -298,9 +298,9 @@ import Wire
         history.note(try world.carryOut(history.action.work), at: world.now)
         let offer = history.action.work
         history.note(.overloaded, at: world.now)
-        #expect(history.action == History.Action(work: offer, delay: History.overloadDelay))
+        #expect(history.action == HistorySync.Action(work: offer, delay: HistorySync.overloadDelay))
         history.note(.gap, at: world.now)
-        #expect(history.action == History.Action(work: offer, delay: .zero))
+        #expect(history.action == HistorySync.Action(work: offer, delay: .zero))
         try world.run(&history)
         #expect(world.accepted.count == 1)
     }

@@ -8,7 +8,7 @@ import Wire
 @testable import Transport
 @testable import WakuREST
 
-/// A node's store and a receiver, both in memory, for `History` to be run against.
+/// A node's store and a receiver, both in memory, for `HistorySync` to be run against.
 final class HistoryWorld: Sendable {
     struct Row {
         var envelope: WakuEnvelope
@@ -46,8 +46,8 @@ final class HistoryWorld: Sendable {
     var saved: [Timestamp] { state.withLock(\.saved) }
     var queries: [StoreQuery] { state.withLock(\.queries) }
 
-    func history() -> History {
-        History(
+    func history() -> HistorySync {
+        HistorySync(
             pubsubTopic: TestNode.topic, peerAddress: nil, wants: { topic in self.state.withLock { $0.wantedTopics.contains(topic) } },
             isKnown: { hash in self.state.withLock { $0.known.contains(hash) } })
     }
@@ -97,10 +97,10 @@ final class HistoryWorld: Sendable {
     }
 
     /// Carries out the work as a node and a receiver without faults would.
-    func carryOut(_ work: History.Work, checkpoint: Timestamp? = nil) throws -> History.Event {
+    func carryOut(_ work: HistorySync.Work, checkpoint: Timestamp? = nil) throws -> HistorySync.Event {
         switch work {
         case .load: return .loaded(saved.last ?? checkpoint)
-        case .rest: return .rested
+        case .wait: return .waited
         case .ask(let query): return .page(try page(query))
         case .offer(let envelopes, let hashes):
             accept(envelopes)
@@ -116,9 +116,9 @@ final class HistoryWorld: Sendable {
     ///
     /// - Returns: its actions from now on.
     @discardableResult
-    func run(_ history: inout History, checkpoint: Timestamp? = nil) throws -> [History.Action] {
-        var actions: [History.Action] = []
-        while !(history.action.work == .rest && [nil, History.interval].contains(history.action.delay)) {
+    func run(_ history: inout HistorySync, checkpoint: Timestamp? = nil) throws -> [HistorySync.Action] {
+        var actions: [HistorySync.Action] = []
+        while !(history.action.work == .wait && [nil, HistorySync.interval].contains(history.action.delay)) {
             if let delay = history.action.delay { advance(by: delay) }
             actions.append(history.note(try carryOut(history.action.work, checkpoint: checkpoint), at: now))
         }

@@ -56,7 +56,7 @@ import Wire
     }
 
     @Test func `what was foreign is remembered for some seconds, within bounds, and given back once`() {
-        var foreign = RecentForeign()
+        var foreign = UnwantedMessageCache()
         func add(_ number: UInt8, byteCount: Int = 1, after delay: Duration = .zero) {
             let envelope = WakuEnvelope.sample([UInt8](repeating: number, count: byteCount), contentTopic: "/\(number)/1/b/c")
             foreign.add(envelope, hash: envelope.hash, at: Self.now.advanced(by: delay))
@@ -65,8 +65,8 @@ import Wire
             foreign.take(at: Self.now.advanced(by: delay)) { $0 == topic }.compactMap(\.envelope.message.payload.first)
         }
         add(1)
-        add(2, byteCount: RecentForeign.maximumPayloadByteCount)
-        add(3, byteCount: RecentForeign.maximumPayloadByteCount + 1)
+        add(2, byteCount: UnwantedMessageCache.maximumPayloadByteCount)
+        add(3, byteCount: UnwantedMessageCache.maximumPayloadByteCount + 1)
         #expect(take("/1/1/b/c") == [1])
         #expect(take("/1/1/b/c") == [])
         #expect(take("/3/1/b/c") == [])
@@ -74,9 +74,9 @@ import Wire
         add(5, after: .seconds(4))
         #expect(take("/2/1/b/c", after: .seconds(5)) == [2])
         #expect(take("/5/1/b/c", after: .seconds(9)) == [5])
-        for _ in 0...(RecentForeign.maximumByteCount / RecentForeign.maximumPayloadByteCount) {
-            add(6, byteCount: RecentForeign.maximumPayloadByteCount)
+        for _ in 0...(UnwantedMessageCache.maximumByteCount / UnwantedMessageCache.maximumPayloadByteCount) {
+            add(6, byteCount: UnwantedMessageCache.maximumPayloadByteCount)
         }
-        #expect(take("/6/1/b/c").count == RecentForeign.maximumByteCount / RecentForeign.maximumPayloadByteCount)
+        #expect(take("/6/1/b/c").count == UnwantedMessageCache.maximumByteCount / UnwantedMessageCache.maximumPayloadByteCount)
     }
 }

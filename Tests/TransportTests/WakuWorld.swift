@@ -34,7 +34,7 @@ final class Receiver: EnvelopeReceiver {
     /// The first byte of each payload.
     var numbers: [UInt8] { condition.value.messages.compactMap(\.message.payload.first) }
 
-    func wants(contentTopic: String) -> Bool {
+    func isInterested(in contentTopic: String) -> Bool {
         contentTopic.hasPrefix("/wanted") || lateTopics.read { $0.contains(contentTopic) }
     }
 

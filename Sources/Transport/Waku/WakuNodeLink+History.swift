@@ -5,18 +5,18 @@ import ServiceLifecycle
 import Synchronization
 import WakuREST
 
-/// The history of a pubsub topic: carries out what `History` decides.
+/// The history of a pubsub topic: carries out what `HistorySync` decides.
 extension WakuNodeLink {
-    func followHistory(of topic: String, _ receiver: any EnvelopeReceiver, _ news: TopicNews) async {
-        var history = History(
-            pubsubTopic: topic, peerAddress: base.configuration.storePeerAddress, wants: { receiver.wants(contentTopic: $0) },
+    func followHistory(of topic: String, _ receiver: any EnvelopeReceiver, _ signals: TopicSignals) async {
+        var history = HistorySync(
+            pubsubTopic: topic, peerAddress: base.configuration.storePeerAddress, wants: { receiver.isInterested(in: $0) },
             isKnown: { hash in self.base.known.withLock { $0.contains(hash) } })
         var action = history.action
-        while await pause(action.delay, orNews: news) {
-            let event = if let event = news.nextForHistory() { event } else { await carryOut(action.work, receiver, topic) }
+        while await pause(action.delay, orSignals: signals) {
+            let event = if let event = signals.nextForHistory() { event } else { await carryOut(action.work, receiver, topic) }
             action = history.note(event, at: base.wallClock.now())
             status.report(action.issue, about: "history of \(topic)")
-            if action.hasFoundMissed { news.tellPollOfMissed() }
+            if action.hasFoundMissed { signals.signalMissed() }
             guard action.filledGapCount > 0 else { continue }
             base.metrics.gapsFilled.increment(by: action.filledGapCount)
             base.logger.notice("caught up with the node's store", metadata: ["node": "\(node.name)", "topic": "\(topic)"])
@@ -29,13 +29,13 @@ extension WakuNodeLink {
         return try await base.checkpoints.checkpoint(of: topic)
     }
 
-    private func carryOut(_ work: History.Work, _ receiver: any EnvelopeReceiver, _ topic: String) async -> History.Event {
+    private func carryOut(_ work: HistorySync.Work, _ receiver: any EnvelopeReceiver, _ topic: String) async -> HistorySync.Event {
         do {
             switch work {
             case .load:
                 return .loaded(try await checkpoint(of: topic))
-            case .rest:
-                return .rested
+            case .wait:
+                return .waited
             case .ask(let query):
                 let page = try await node.storePage(query)
                 if query.includesData { base.metrics.countFetched(page.rows.count, from: .store) }
@@ -53,18 +53,18 @@ extension WakuNodeLink {
             return .overloaded
         } catch {
             base.metrics.historyFailures.increment()
-            return .failed(History.Failure(error), "\(error)")
+            return .failed(HistorySync.Failure(error), "\(error)")
         }
     }
 
-    /// - Parameter duration: nil waits for news only.
+    /// - Parameter duration: nil waits for signals only.
     /// - Returns: false when it is time to end.
-    private func pause(_ duration: Duration?, orNews news: TopicNews) async -> Bool {
+    private func pause(_ duration: Duration?, orSignals signals: TopicSignals) async -> Bool {
         if duration == .zero { return await base.pause(.zero) }
         await cancelWhenGracefulShutdown { [clock = base.clock] in
             await withTaskGroup { group in
                 if let duration { group.addTask { try? await clock.sleep(for: duration) } }
-                group.addTask { await news.waitForHistory() }
+                group.addTask { await signals.waitForHistory() }
                 await group.next()
                 group.cancelAll()
             }
@@ -73,7 +73,7 @@ extension WakuNodeLink {
     }
 }
 
-extension History.Failure {
+extension HistorySync.Failure {
     fileprivate init(_ error: any Error) {
         switch error {
         case NodeError.tooLarge: self = .tooLarge

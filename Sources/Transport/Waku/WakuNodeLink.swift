@@ -17,13 +17,13 @@ final class WakuNodeLink: Sendable {
     static let maximumLastOfferCount = 5
 
     let node: WakuNode
-    let base: WakuBase
+    let base: WakuSharedState
     let status: WakuStatus
     private let isOnly: Bool
-    private let foreign = Mutex(RecentForeign())
+    private let foreign = Mutex(UnwantedMessageCache())
 
     /// - Parameter isOnly: whether the transport has no other node.
-    init(node: WakuNode, isOnly: Bool, base: WakuBase) {
+    init(node: WakuNode, isOnly: Bool, base: WakuSharedState) {
         self.node = node
         self.isOnly = isOnly
         self.base = base
@@ -34,9 +34,9 @@ final class WakuNodeLink: Sendable {
         await withDiscardingTaskGroup { group in
             group.addTask { await self.watchHealth() }
             for topic in base.configuration.pubsubTopics {
-                let news = TopicNews()
-                group.addTask { await self.poll(topic, receiver, news) }
-                if base.configuration.usesHistory { group.addTask { await self.followHistory(of: topic, receiver, news) } }
+                let signals = TopicSignals()
+                group.addTask { await self.poll(topic, receiver, signals) }
+                if base.configuration.usesHistory { group.addTask { await self.followHistory(of: topic, receiver, signals) } }
             }
         }
     }
@@ -48,19 +48,19 @@ final class WakuNodeLink: Sendable {
 
     // MARK: Polling
 
-    private func poll(_ topic: String, _ receiver: any EnvelopeReceiver, _ news: TopicNews) async {
+    private func poll(_ topic: String, _ receiver: any EnvelopeReceiver, _ signals: TopicSignals) async {
         let share = base.configuration.cacheCapacity / max(1, base.configuration.pubsubTopics.count)
         var poll = TopicPoll(
             interval: base.configuration.pollInterval, cacheShare: share, usesHistory: base.configuration.usesHistory)
         var action = poll.action
         while await base.pause(action.delay) {
-            let event = if let event = news.nextForPoll() { event } else { await carryOut(action.work, topic, receiver) }
+            let event = if let event = signals.nextForPoll() { event } else { await carryOut(action.work, topic, receiver) }
             action = poll.note(event)
             let wasAway = status.hasIssue(about: topic)
             status.report(action.issue, about: topic)
             // What could not be published while the node was away says nothing of the one that is back.
             if wasAway, action.issue == nil { status.report(nil, about: "publishing") }
-            if let reception = action.reception { news.tellHistory(reception) }
+            if let reception = action.reception { signals.signalHistory(reception) }
             if case .gap(let cause) = action.reception {
                 base.metrics.count(cause)
                 base.logger.notice(
@@ -109,7 +109,7 @@ final class WakuNodeLink: Sendable {
         base.metrics.count(.taken)
         base.metrics.countFetched(envelopes.count, from: .relay)
         status.polled(topic, messageCount: envelopes.count, at: base.wallClock.now())
-        let readable = envelopes.filter { LiveBatch.isReadable($0) || !receiver.wants(contentTopic: $0.message.contentTopic) }
+        let readable = envelopes.filter { LiveBatch.isReadable($0) || !receiver.isInterested(in: $0.message.contentTopic) }
         // Foreign messages too: reading them once more from the store to learn their hashes would cost more than computing them.
         let hashes = readable.map(\.hash)
         let late = takeLate(receiver)
@@ -118,7 +118,7 @@ final class WakuNodeLink: Sendable {
             return hashes.map { !known.contains($0) && batch.insert($0).inserted }
         }
         base.metrics.known.increment(by: isNew.count { !$0 })
-        let isWanted = readable.map { receiver.wants(contentTopic: $0.message.contentTopic) }
+        let isWanted = readable.map { receiver.isInterested(in: $0.message.contentTopic) }
         foreign.withLock { foreign in
             for (index, envelope) in readable.enumerated() where isNew[index] && !isWanted[index] {
                 foreign.add(envelope, hash: hashes[index], at: base.wallClock.now())
@@ -131,8 +131,8 @@ final class WakuNodeLink: Sendable {
     }
 
     /// Messages that were foreign when they came, and are not any more: a registration of the same batch has made them so.
-    private func takeLate(_ receiver: any EnvelopeReceiver) -> [RecentForeign.Entry] {
-        let late = foreign.withLock { $0.take(at: base.wallClock.now()) { receiver.wants(contentTopic: $0) } }
+    private func takeLate(_ receiver: any EnvelopeReceiver) -> [UnwantedMessageCache.Entry] {
+        let late = foreign.withLock { $0.take(at: base.wallClock.now()) { receiver.isInterested(in: $0) } }
         if !late.isEmpty { base.known.withLock { $0.remove(late.map(\.hash)) } }
         return late
     }

@@ -123,8 +123,8 @@ extension WakuTransport {
     func confirmPublished() async {
         while await base.pause(Confirmations.interval) {
             let entries = confirmations.withLock { $0.take() }
-            for start in stride(from: 0, to: entries.count, by: History.maximumHashCount) {
-                await confirm(Array(entries[start...].prefix(History.maximumHashCount)))
+            for start in stride(from: 0, to: entries.count, by: HistorySync.maximumHashCount) {
+                await confirm(Array(entries[start...].prefix(HistorySync.maximumHashCount)))
             }
         }
     }

@@ -38,7 +38,7 @@ package final class WakuTransport: MessageTransport {
         }
     }
 
-    let base: WakuBase
+    let base: WakuSharedState
     let links: [WakuNodeLink]
 
     // Publishing
@@ -53,7 +53,7 @@ package final class WakuTransport: MessageTransport {
         nodes: [WakuNode], configuration: Configuration, checkpoints: any CheckpointKeeper, clock: any Clock<Duration> = ContinuousClock(),
         wallClock: WallClock, jitter: @escaping @Sendable () -> Double = { Double.random(in: 0..<1) }, logger: Logger
     ) {
-        let base = WakuBase(
+        let base = WakuSharedState(
             configuration: configuration, checkpoints: checkpoints, clock: clock, wallClock: wallClock, jitter: jitter, logger: logger)
         self.base = base
         links = nodes.map { WakuNodeLink(node: $0, isOnly: nodes.count == 1, base: base) }
@@ -73,7 +73,7 @@ package final class WakuTransport: MessageTransport {
     package var healthIssues: [String] { isUsable ? [] : nodeIssues }
     package var warnings: [String] {
         let now = base.wallClock.now()
-        return (isUsable ? nodeIssues : []) + said { $0.status.warnings(at: now) } + quotaWarnings
+        return (isUsable ? nodeIssues : []) + perNode { $0.status.warnings(at: now) } + quotaWarnings
     }
 
     package var canEcho: Bool { selector.read(\.withoutQuota).isEmpty }
@@ -87,9 +87,9 @@ package final class WakuTransport: MessageTransport {
     /// Whether one node at least has all that the server needs.
     private var isUsable: Bool { links.contains(where: \.status.healthIssues.isEmpty) }
 
-    private var nodeIssues: [String] { said(\.status.healthIssues) }
+    private var nodeIssues: [String] { perNode(\.status.healthIssues) }
 
-    private func said(_ what: (WakuNodeLink) -> [String]) -> [String] {
+    private func perNode(_ what: (WakuNodeLink) -> [String]) -> [String] {
         links.flatMap { link in what(link).map { "node \(link.node.name): \($0)" } }
     }
 

@@ -13,20 +13,20 @@
         /// choose what happens. When it has become honest, nothing is missing that the store holds.
         static let history = FuzzTarget(name: "history", vectors: []) { input throws(Violation) in
             let node = NodeMachine()
-            var history = History(
+            var history = HistorySync(
                 pubsubTopic: pubsubTopic, peerAddress: nil, wants: { topic in node.wants(topic) },
                 isKnown: { hash in node.isKnown(hash) })
             var rest = input.prefix(2_048)
             var hurryCount = 0
 
-            func step(_ event: History.Event) throws(Violation) {
+            func step(_ event: HistorySync.Event) throws(Violation) {
                 history.note(event, at: node.now)
                 let action = history.action
                 try expect(action.delay ?? .zero >= .zero && action.delay ?? .zero <= .seconds(60), "a delay has its bounds")
                 switch action.work {
                 case .ask(let query):
                     try expect((1...100).contains(query.pageSize), "a page has its limits")
-                    try expect(query.hashes.count <= History.maximumHashCount, "hashes have their limit")
+                    try expect(query.hashes.count <= HistorySync.maximumHashCount, "hashes have their limit")
                     try expect(query.hashes.isEmpty || query.startTime == nil, "no hashes together with a time")
                 case .save(let checkpoint): try expect(checkpoint <= node.now, "no checkpoint lies ahead")
                 default: break
@@ -67,8 +67,8 @@
                     try carryOut(.none)
                     count += 1
                     try expect(count < 10_000, "a window comes to an end")
-                } while history.action.work != .rest || ![nil, History.interval].contains(history.action.delay)
-                node.advance(by: History.interval)
+                } while history.action.work != .wait || ![nil, HistorySync.interval].contains(history.action.delay)
+                node.advance(by: HistorySync.interval)
             }
             try expect(node.missingCount == 0, "nothing is missing that the store holds, and \(node.missingCount) are")
             try expect(node.hasTwinsAccepted == false, "a twin takes no message's place")
@@ -81,7 +81,7 @@
     private final class NodeMachine: Sendable {
         enum Fault {
             case none
-            case failure(History.Failure)
+            case failure(HistorySync.Failure)
             case repeatedRows
             case reorderedRows
             /// Behind the row of that number, wherever that is.
@@ -144,11 +144,11 @@
             }
         }
 
-        func carryOut(_ work: History.Work, _ fault: Fault) -> History.Event {
-            if case .failure(let failure) = fault, work != .rest { return .failed(failure, "fault") }
+        func carryOut(_ work: HistorySync.Work, _ fault: Fault) -> HistorySync.Event {
+            if case .failure(let failure) = fault, work != .wait { return .failed(failure, "fault") }
             switch work {
             case .load: return .loaded(now)
-            case .rest: return .rested
+            case .wait: return .waited
             case .ask(let query): return page(query, fault).map { .page($0) } ?? .failed(.cursorLost, "cursor not found")
             case .offer(let envelopes, let hashes):
                 state.withLock { state in

@@ -8,12 +8,12 @@ import WakuREST
 /// After every gap it catches up, from the checkpoint to now; every minute it compares what the store has with what is known. Both are a
 /// pass over a window of time, and only a pass that was completed moves the checkpoint, which is our own clock's: nothing that a sender
 /// claims moves it.
-struct History {
+struct HistorySync {
     enum Work: Equatable {
         /// Read the checkpoint.
         case load
         /// Wait for a gap, or for the delay.
-        case rest
+        case wait
         /// Ask the node's store.
         case ask(StoreQuery)
         /// Offer the messages to the receiver; when it has them, all of the hashes are known.
@@ -42,7 +42,7 @@ struct History {
         /// The node gives again, but may have given less than there was.
         case gap
         /// The delay is over.
-        case rested
+        case waited
         case page(StorePage)
         case accepted
         /// The receiver has no room: it is asked again, and nothing more is fetched meanwhile.
@@ -130,7 +130,7 @@ struct History {
     private var stallCount = 0
     private var isInterrupted = false
     /// When what was foreign is looked at again.
-    private var restEnd: Timestamp?
+    private var waitEnd: Timestamp?
     private var step = Action(work: .load, delay: .zero)
 
     private static let maximumPageSize = 100
@@ -154,10 +154,10 @@ struct History {
         guard isInterrupted else { return step }
         switch step.work {
         case .load, .offer, .save: return step
-        case .ask, .rest:
+        case .ask, .wait:
             // A node that gives no live messages has nothing to compare them with; when it gives again, that is a gap.
             var action = step
-            (action.work, action.delay) = (.rest, nil)
+            (action.work, action.delay) = (.wait, nil)
             return action
         }
     }
@@ -169,10 +169,10 @@ struct History {
         switch event {
         case .loaded(let stored):
             checkpoint = stored
-            openGapCount > 0 ? begin(at: now) : next(.rest, after: nil)
-        case .rested:
+            openGapCount > 0 ? begin(at: now) : next(.wait, after: nil)
+        case .waited:
             // What is missing of a page stays to be asked for, whoever rests meanwhile.
-            guard step.work == .rest else { break }
+            guard step.work == .wait else { break }
             if pass == nil {
                 beginReviewIfDue()
                 begin(at: now)
@@ -187,17 +187,17 @@ struct History {
         case .gap: noteGap(at: now)
         case .failed(let failure, let reason): fail(failure, reason)
         }
-        continueRest(at: now)
+        continueWait(at: now)
         return action
     }
 
     /// The rest before a second look goes on where an event broke it off: gaps that follow each other do not put it off.
-    private mutating func continueRest(at now: Timestamp) {
-        guard pass != nil, step.work == .rest else { return restEnd = nil }
+    private mutating func continueWait(at now: Timestamp) {
+        guard pass != nil, step.work == .wait else { return waitEnd = nil }
         // No later than that, though the clock be put back.
         let latest = now.advanced(by: Self.topicDelay)
-        let end = min(restEnd ?? latest, latest)
-        restEnd = end
+        let end = min(waitEnd ?? latest, latest)
+        waitEnd = end
         step.delay = max(.zero, .nanoseconds(end.nanoseconds) - .nanoseconds(now.nanoseconds))
     }
 
@@ -207,7 +207,7 @@ struct History {
         isInterrupted = false
         openGapCount += 1
         // A pass under way goes on, without further patience: the node is there again, or the receiver has room. The next fills the gap.
-        if step.work != .rest { step.delay = .zero } else if pass == nil { begin(at: now) }
+        if step.work != .wait { step.delay = .zero } else if pass == nil { begin(at: now) }
     }
 
     /// Begins the pass over the next window.
@@ -217,7 +217,7 @@ struct History {
         closingGapCount += openGapCount
         openGapCount = 0
         let end = closingGapCount > 0 ? now : now.advanced(by: .zero - Self.settledAge)
-        guard start <= end else { return next(.rest, after: Self.interval) }
+        guard start <= end else { return next(.wait, after: Self.interval) }
         let windowEnd = min(end, start.advanced(by: Self.maximumWindow))
 
         var query = StoreQuery()
@@ -252,7 +252,7 @@ struct History {
         isReviewing = false
         step.filledGapCount = closingGapCount
         closingGapCount = 0
-        openGapCount > 0 ? begin(at: now) : next(.rest, after: Self.interval)
+        openGapCount > 0 ? begin(at: now) : next(.wait, after: Self.interval)
     }
 
     // MARK: Inside a window
@@ -270,7 +270,7 @@ struct History {
             query.pageSize = pageSize
             next(.ask(query), after: .zero)
         } else if pass.hasOffered, !pass.hasReconsidered, !foreign.isEmpty {
-            next(.rest, after: Self.topicDelay)
+            next(.wait, after: Self.topicDelay)
         } else {
             next(.save(pass.checkpoint), after: .zero)
         }

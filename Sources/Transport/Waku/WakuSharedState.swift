@@ -5,7 +5,7 @@ import Synchronization
 import Wire
 
 /// What the links to all nodes of a transport share.
-final class WakuBase: Sendable {
+final class WakuSharedState: Sendable {
     let configuration: WakuTransport.Configuration
     let checkpoints: any CheckpointKeeper
     let clock: any Clock<Duration>

@@ -4,14 +4,14 @@ import Wire
 
 /// Keeps messages that nobody wanted when they came, for some seconds: a query may come beside the registration that it asks for, and is
 /// wanted as soon as that has been decided.
-struct RecentForeign {
+struct UnwantedMessageCache {
     struct Entry: Equatable {
         var envelope: WakuEnvelope
         var hash: Digest32
     }
 
     /// What the receiver needs at most until a registration has made its topics wanted.
-    static let lifetime = History.topicDelay
+    static let lifetime = HistorySync.topicDelay
     /// A query for a hundred keys takes 10 KB; what is longer comes on the server's own topics.
     static let maximumPayloadByteCount = 16 << 10
     /// Payloads: hundreds of messages a second of a busy shard.
