@@ -51,7 +51,7 @@ final class StandInNode: Sendable {
 
     /// A message as a GET brings it.
     static func text(_ envelope: WakuEnvelope) -> String {
-        String(NodeAnswer.messages([envelope.message]).dropFirst().dropLast())
+        String(NodeResponse.messages([envelope.message]).dropFirst().dropLast())
     }
 
     /// Messages of the network, which the next GETs bring.

@@ -52,9 +52,9 @@ package final class RelayMember: BusListener {
     ) async -> RelayResponse {
         do throws(RelayRefusal) {
             switch RelayRoute.parse(method: request.method, target: request.target) {
-            case .health: return .json(NodeAnswer.health)
-            case .info: return .json(NodeAnswer.info(listenAddress: "\(request.listenAddress)/p2p/\(peerID)"))
-            case .version: return .text(NodeAnswer.version)
+            case .health: return .json(NodeResponse.health)
+            case .info: return .json(NodeResponse.info(listenAddress: "\(request.listenAddress)/p2p/\(peerID)"))
+            case .version: return .text(NodeResponse.version)
             case .subscribe:
                 let topics = try RelayBodies.pubsubTopics(request)
                 guard node.withLock({ $0.subscribe(to: topics) }) else {
@@ -68,7 +68,7 @@ package final class RelayMember: BusListener {
             case .messages(let topic):
                 // Not subscribed is a 404 without text, unlike a path that does not exist.
                 guard let messages = node.withLock({ $0.take(pubsubTopic: topic) }) else { return .error(404) }
-                return .json(NodeAnswer.messages(messages))
+                return .json(NodeResponse.messages(messages))
             case .publish(let topic):
                 let envelope = try envelope(request, topic)
                 return await pass(envelope, to: publish)
@@ -121,11 +121,11 @@ package final class RelayMember: BusListener {
     }
 
     private func store(_ request: StoreRequest) throws(RelayRefusal) -> RelayResponse {
-        if let peerAddress = request.peerAddress { return .json(StoreAnswer.peerFailure(peerAddress)) }
+        if let peerAddress = request.peerAddress { return .json(StoreResponse.peerFailure(peerAddress)) }
         if request.query.cursor != nil, request.query.contentTopics.count > Self.maximumContentTopicsWithCursor {
             throw RelayRefusal(500, "INVALID_QUERY: too many content topics")
         }
         guard let page = node.withLock({ $0.page(request.query) }) else { throw RelayRefusal(500, "DRIVER_ERROR: cursor not found") }
-        return .json(StoreAnswer.page(page, includesData: request.includesData))
+        return .json(StoreResponse.page(page, includesData: request.includesData))
     }
 }

@@ -79,13 +79,13 @@ package struct StorePage: Sendable {
 }
 
 /// The body of a store's answer; go-waku has other names for the same.
-package struct StoreAnswerJSON: Sendable {
+package struct StoreResponseJSON: Sendable {
     var statusCode = 200
     var statusDescription = ""
     package var page = StorePage()
 
     package init(reading reader: inout JSONReader) throws(JSONError) {
-        var answer = StoreAnswerJSON()
+        var answer = StoreResponseJSON()
         try reader.readObject { reader, key throws(JSONError) in
             if reader.readNull() { return }
             switch key {

@@ -101,7 +101,7 @@ package struct WakuNode: Sendable {
     package func storePage(_ query: StoreQuery) async throws(NodeError) -> StorePage {
         let body = try await send(
             .get, "/store/v3/messages?" + query.parameters, timeout: readTimeout, maximumByteCount: Self.maximumBatchByteCount)
-        let answer = try read(body) { reader throws(JSONError) in try StoreAnswerJSON(reading: &reader) }
+        let answer = try read(body) { reader throws(JSONError) in try StoreResponseJSON(reading: &reader) }
         guard answer.statusCode == 200 else {
             throw .refused(status: answer.statusCode, text: Self.printable(answer.statusDescription))
         }

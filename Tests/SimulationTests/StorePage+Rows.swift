@@ -14,6 +14,6 @@ extension StorePage {
         }
         let end = cursor.map { ",\"paginationCursor\":\"\($0)\"" } ?? ""
         let text = "{\"statusCode\":200,\"statusDesc\":\"OK\",\"messages\":[\(messages.joined(separator: ","))]\(end)}"
-        self = try JSONReader.read(Array(text.utf8)) { reader throws(JSONError) in try StoreAnswerJSON(reading: &reader) }.page
+        self = try JSONReader.read(Array(text.utf8)) { reader throws(JSONError) in try StoreResponseJSON(reading: &reader) }.page
     }
 }

@@ -141,6 +141,6 @@ final class HistoryWorld: Sendable {
         }
         let cursor = rows.count > page.count ? page.last.map { ",\"paginationCursor\":\"\($0.hash)\"" } ?? "" : ""
         let text = "{\"statusCode\":200,\"statusDesc\":\"OK\",\"messages\":[\(messages.joined(separator: ","))]\(cursor)}"
-        return try JSONReader.read(Array(text.utf8)) { reader throws(JSONError) in try StoreAnswerJSON(reading: &reader) }.page
+        return try JSONReader.read(Array(text.utf8)) { reader throws(JSONError) in try StoreResponseJSON(reading: &reader) }.page
     }
 }

@@ -200,7 +200,7 @@
             }
             let end = cursor.map { ",\"paginationCursor\":\"\($0)\"" } ?? ""
             let text = "{\"statusCode\":200,\"statusDesc\":\"OK\",\"messages\":[\(messages.joined(separator: ","))]\(end)}"
-            return try? JSONReader.read(Array(text.utf8)) { reader throws(JSONError) in try StoreAnswerJSON(reading: &reader) }.page
+            return try? JSONReader.read(Array(text.utf8)) { reader throws(JSONError) in try StoreResponseJSON(reading: &reader) }.page
         }
     }
 #endif

@@ -36,7 +36,7 @@
             },
             FuzzTarget(name: "store-answer", vectors: ["10_message_hash"], samples: [page]) { input throws(Violation) in
                 let answer = try readBounded(input, entryByteCount: MemoryLayout<StorePage.Row>.stride) {
-                    try? JSONReader.read(input) { reader throws(JSONError) in try StoreAnswerJSON(reading: &reader) }
+                    try? JSONReader.read(input) { reader throws(JSONError) in try StoreResponseJSON(reading: &reader) }
                 }
                 for row in answer?.page.rows ?? [] { _ = (row.digest, row.envelope?.hash) }
             },

@@ -31,7 +31,7 @@ enum GoWakuDialect {
     ///
     /// - Returns: nil for anything but a page of nwaku's store.
     private static func storeAnswer(_ text: String) -> String? {
-        let answer = try? JSONReader.read(Array(text.utf8)) { reader throws(JSONError) in try StoreAnswerJSON(reading: &reader) }
+        let answer = try? JSONReader.read(Array(text.utf8)) { reader throws(JSONError) in try StoreResponseJSON(reading: &reader) }
         guard text.hasPrefix("{\"requestId\":"), let page = answer?.page else { return nil }
         let entries = page.rows.map { row in
             var fields = "\"message_hash\":\(JSONText.base64(row.digest?.bytes ?? []))"

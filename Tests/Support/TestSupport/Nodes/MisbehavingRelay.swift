@@ -145,9 +145,9 @@ final class FaultyMember: BusListener {
         if request.publishes, response == .ok, faults.publishing == .timedOutButSent {
             response = .error(500, "Failed to publish: timedout")
         }
-        if request.takesMessages, response.status == 200, let messages = NodeAnswer.messages(in: response.body) {
+        if request.takesMessages, response.status == 200, let messages = NodeResponse.messages(in: response.body) {
             let changed = change(messages, faults)
-            return .json(faults.isGoWaku ? GoWakuDialect.messages(changed) : NodeAnswer.messages(changed))
+            return .json(faults.isGoWaku ? GoWakuDialect.messages(changed) : NodeResponse.messages(changed))
         }
         return faults.isGoWaku ? GoWakuDialect.response(response) : response
     }
@@ -215,7 +215,7 @@ extension RelayFaults {
         #"{"nodeHealth":"INITIALIZING","protocolsHealth":[{"Relay":"NOT_READY"},{"Rln Relay":"NOT_MOUNTED"},{"Store":"NOT_READY"}]}"#
 }
 
-extension NodeAnswer {
+extension NodeResponse {
     /// What a node's answer to a GET says.
     fileprivate static func messages(in body: String) -> [WakuMessage]? {
         try? JSONReader.read(Array(body.utf8)) { reader throws(JSONError) in

@@ -8,7 +8,7 @@ import Wire
 @testable import WakuREST
 
 /// What nodes of both kinds answer (WAKU_REST.md §1.1, §1.2, §1.5).
-@Suite(.safetyNet) struct NodeAnswersTests {
+@Suite(.safetyNet) struct NodeResponsesTests {
     func read<Value>(_ text: String, _ value: (inout JSONReader) throws(JSONError) -> Value) throws(JSONError) -> Value {
         try JSONReader.read(Array(text.utf8), value)
     }
@@ -50,7 +50,7 @@ import Wire
     @Test(arguments: ["0x" + String(repeating: "fb", count: 32), "+/v7" + String(repeating: "+/v7", count: 9) + "+/s="])
     func `a hash is the same in hex and in base64`(text: String) throws {
         let answer = try read(#"{"messages":[{"messageHash":"\#(text)"}]}"#) { reader throws(JSONError) in
-            try StoreAnswerJSON(reading: &reader)
+            try StoreResponseJSON(reading: &reader)
         }
         #expect(answer.page.rows.map(\.digest) == [Digest32(repeating: 0xFB)])
         #expect(answer.page.rows.map(\.contentTopic) == [nil])
@@ -79,7 +79,7 @@ import Wire
             + #""pubsub_topic":"/waku/2/rs/16/32"}]}"#,
     ])
     func `a page of a store reads the same from any node`(text: String) throws {
-        let answer = try read(text) { reader throws(JSONError) in try StoreAnswerJSON(reading: &reader) }
+        let answer = try read(text) { reader throws(JSONError) in try StoreResponseJSON(reading: &reader) }
         #expect(answer.statusCode == 200)
         #expect(answer.page.cursor == "0x02")
         #expect(answer.page.rows.map(\.hash) == ["0x01"])
@@ -122,12 +122,12 @@ import Wire
         let bytes = Array(text.utf8)
         for index in bytes.indices {
             #expect(throws: JSONError.self) {
-                try JSONReader.read(Array(bytes[..<index])) { reader throws(JSONError) in try StoreAnswerJSON(reading: &reader) }
+                try JSONReader.read(Array(bytes[..<index])) { reader throws(JSONError) in try StoreResponseJSON(reading: &reader) }
             }
             for replacement in Array(#"{}[]",:\u0"#.utf8) + [0, 0x80, 0xFF] {
                 var damaged = bytes
                 damaged[index] = replacement
-                _ = try? JSONReader.read(damaged) { reader throws(JSONError) in try StoreAnswerJSON(reading: &reader) }
+                _ = try? JSONReader.read(damaged) { reader throws(JSONError) in try StoreResponseJSON(reading: &reader) }
             }
         }
     }

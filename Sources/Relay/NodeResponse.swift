@@ -3,7 +3,7 @@ import WakuREST
 package import Wire
 
 /// Bodies of answers other than the store's, with nwaku's names and in its order (WAKU_REST.md §1.1, §1.2).
-package enum NodeAnswer {
+package enum NodeResponse {
     static let version = "pushserver embedded relay"
 
     static let health =

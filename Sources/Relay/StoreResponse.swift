@@ -5,7 +5,7 @@ import WakuREST
 import Wire
 
 /// The body of a store answer: `StoreQueryResponse` in JSON, with nwaku's names and in its order (WAKU_REST.md §1.5).
-enum StoreAnswer {
+enum StoreResponse {
     /// - Parameter includesData: false gives hashes only.
     static func page(_ page: MessageArchive.Page, includesData: Bool) -> String {
         let messages = page.entries.map { includesData ? entry($0) : "{\"messageHash\":\(hash($0.position.hash))}" }
