@@ -71,14 +71,14 @@ public struct PushServer: Sendable {
     ///   - person: whose devices.
     ///   - identity: whose contact the person may be: decrypts the access token then; it does not show on the wire.
     /// - Throws: ``PushClientError``; `noAnswer` also when the server does not know the person: by design it says nothing then.
-    public func query(_ person: Person, as identity: Identity? = nil) async throws(PushClientError) -> QueryAnswer {
-        let question = try node.sealing { random throws(RFC26.DataTooLong) in
+    public func query(_ person: Person, as identity: Identity? = nil) async throws(PushClientError) -> QueryResult {
+        let request = try node.sealing { random throws(RFC26.DataTooLong) in
             let ephemeral = PrivateKey.generate(using: &random)
-            return try QueryQuestion(
+            return try SealedQuery(
                 about: person.keyHash, of: key.publicKey, asker: ephemeral, segmenter: node.segmenter, using: &random)
         }
-        let reply = try await node.exchange.ask(question, timeout: timeout)
-        return QueryAnswer(reply.response, about: person, by: reply.server, to: identity?.privateKey)
+        let reply = try await node.exchange.ask(request, timeout: timeout)
+        return QueryResult(reply.response, about: person, by: reply.server, to: identity?.privateKey)
     }
 
     /// Asks the server to notify devices.
@@ -86,12 +86,12 @@ public struct PushServer: Sendable {
     /// - Returns: a report for each device, in their order.
     /// - Throws: ``PushClientError``; after `noAnswer` the push may have been accepted.
     public func push(_ message: PushMessage, to devices: [PushDevice]) async throws(PushClientError) -> [DeviceReport] {
-        let question = try node.sealing { random throws(RFC26.DataTooLong) in
+        let request = try node.sealing { random throws(RFC26.DataTooLong) in
             let ephemeral = PrivateKey.generate(using: &random)
-            return try PushQuestion(
+            return try SealedPushRequest(
                 message, to: devices, asker: ephemeral, server: key.publicKey, segmenter: node.segmenter, using: &random)
         }
-        return try await node.exchange.ask(question, timeout: timeout).reports.map(DeviceReport.init)
+        return try await node.exchange.ask(request, timeout: timeout).reports.map(DeviceReport.init)
     }
 
     /// A client that remembers, on the same node.
@@ -105,15 +105,15 @@ public struct PushServer: Sendable {
     private func send(
         _ registration: PushNotificationRegistration, as identity: Identity
     ) async throws(PushClientError) -> RegistrationReceipt {
-        let question = try node.sealing { random throws(RFC26.DataTooLong) in
-            try RegistrationQuestion(
+        let request = try node.sealing { random throws(RFC26.DataTooLong) in
+            try SealedRegistration(
                 registration, from: identity.privateKey, to: key.publicKey, segmenter: node.segmenter, using: &random)
         }
-        let response = try await node.exchange.ask(question, timeout: timeout)
+        let response = try await node.exchange.ask(request, timeout: timeout)
         guard response.success else { throw .registrationRefused(RegistrationRefusal(response.error)) }
         return RegistrationReceipt(
             installationID: registration.installationID, version: registration.version,
-            accessToken: registration.unregister ? nil : registration.accessToken, requestID: question.requestID.description)
+            accessToken: registration.unregister ? nil : registration.accessToken, requestID: request.requestID.description)
     }
 
     /// Rises by itself, also for one who keeps nothing.

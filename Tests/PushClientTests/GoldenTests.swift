@@ -24,12 +24,12 @@ struct GoldenTests {
         var random = ScriptedRandom(sent.prefix(12))  // the nonce
         let registration = try PushNotificationRegistration.decode(try #require(step.registration).bytes)
         let client = try golden.key(step.in.decoded.signer)
-        let question = try RegistrationQuestion(registration, from: client, to: golden.server, segmenter: Segmenter(), using: &random)
+        let request = try SealedRegistration(registration, from: client, to: golden.server, segmenter: Segmenter(), using: &random)
 
-        #expect(question.requestID.bytes == step.requestID?.bytes)
-        #expect(question.topic.topic.contentTopic == step.in.contentTopic)
+        #expect(request.requestID.bytes == step.requestID?.bytes)
+        #expect(request.topic.topic.contentTopic == step.in.contentTopic)
         let reply = try #require(step.responses.first)
-        let response = try #require(try question.answer(in: reply.envelope))
+        let response = try #require(try request.answer(in: reply.envelope))
         #expect(response.success == (error == nil))
         #expect(response.error == error ?? .unknown)
     }
@@ -50,10 +50,10 @@ struct GoldenTests {
     func foreignRegistration() throws {
         let client = try golden.key("alice")
         var random = SecureRandom()
-        let question = try RegistrationQuestion(
+        let request = try SealedRegistration(
             PushNotificationRegistration(), from: client, to: golden.server, segmenter: Segmenter(), using: &random)
         for response in golden.steps.flatMap(\.responses) {
-            #expect(try question.answer(in: response.envelope) == nil)
+            #expect(try request.answer(in: response.envelope) == nil)
         }
     }
 
@@ -62,16 +62,16 @@ struct GoldenTests {
         let step = try golden.step("query on the topic")
         let alice = try golden.key("alice").publicKey
         var random = SecureRandom()
-        let question = try QueryQuestion(
+        let request = try SealedQuery(
             about: IdentityKey(alice).hash, of: nil, asker: try golden.key("eph1"), segmenter: Segmenter(), using: &random)
 
-        #expect(question.messageID.bytes == step.in.decoded.messageID.bytes)
-        #expect(question.topic.topic.contentTopic == step.in.contentTopic)
+        #expect(request.messageID.bytes == step.in.decoded.messageID.bytes)
+        #expect(request.topic.topic.contentTopic == step.in.contentTopic)
         let reply = try #require(step.responses.first)
-        let answered = try #require(try question.answer(in: reply.envelope))
-        let answer = try QueryAnswer(answered.response, about: .key(IdentityKey(alice)), by: golden.server)
+        let answered = try #require(try request.answer(in: reply.envelope))
+        let answer = try QueryResult(answered.response, about: .key(IdentityKey(alice)), by: golden.server)
         #expect(try answered.server == golden.server)
-        #expect(answer.disbelievedCount == 0)
+        #expect(answer.rejectedCount == 0)
         #expect(answer.devices.map(\.authorization) == [.verified, .verified])
         #expect(
             answer.devices.map(\.installationID) == ["c6ae4fde-bb65-11ea-b3de-0242ac130004", "d6ae4fde-bb65-11ea-b3de-0242ac130004"])
@@ -89,20 +89,20 @@ struct GoldenTests {
         let step = try golden.step(note)
         let sent = try PushNotificationRequest.decode(step.in.decoded.payload.bytes)
         var random = SecureRandom()
-        let question = try PushQuestion(
+        let request = try SealedPushRequest(
             PushMessage(kind: .message, messageID: sent.messageID), to: [], asker: try golden.key(step.in.decoded.signer),
             server: golden.server, segmenter: Segmenter(), using: &random)
 
-        #expect(question.topic.topic.contentTopic == step.in.contentTopic)
+        #expect(request.topic.topic.contentTopic == step.in.contentTopic)
         let reply = try #require(step.responses.first)
-        let response = try #require(try question.answer(in: reply.envelope))
+        let response = try #require(try request.answer(in: reply.envelope))
         let reports = response.reports.map(DeviceReport.init)
         #expect(Array(reports.map(\.outcome).prefix(outcomes.count)) == outcomes)
         #expect(reports.first?.installationID == "c6ae4fde-bb65-11ea-b3de-0242ac130004")
     }
 }
 
-extension Question {
+extension SealedRequest {
     /// As the client finds it in what a node has.
     fileprivate func answer(in envelope: WakuEnvelope) throws -> Answer? {
         var reader = MessageReader(.asymmetric(asker))

@@ -127,7 +127,7 @@ struct PushServerTests {
 
         let byKey = try await client.query(.key(identity.publicKey))
         let info = try #require(byKey.devices.first)
-        #expect(byKey.devices.count == 1 && byKey.disbelievedCount == 0)
+        #expect(byKey.devices.count == 1 && byKey.rejectedCount == 0)
         #expect(info.installationID == "phone" && info.accessToken == receipt.accessToken && info.version == receipt.version)
         #expect(info.authorization == .verified)
 
@@ -165,7 +165,7 @@ struct PushServerTests {
         plant("for another token", grantBy: identity.privateKey, for: server.key, "other")
         let answer = try await client(of: server).query(.key(identity.publicKey))
         #expect(answer.devices.map(\.installationID) == ["good"])
-        #expect(answer.disbelievedCount == 3)
+        #expect(answer.rejectedCount == 3)
     }
 
     @Test("a device of somebody else in the answer is not believed")
@@ -174,8 +174,8 @@ struct PushServerTests {
         info.publicKey = PrivateKey.test(9).publicKey.hash.bytes
         var response = PushNotificationQueryResponse()
         response.info = [info]
-        let answer = QueryAnswer(response, about: .hash(identity.publicKey.hash), by: PrivateKey.test(1).publicKey)
-        #expect(answer.devices.isEmpty && answer.disbelievedCount == 1)
+        let answer = QueryResult(response, about: .hash(identity.publicKey.hash), by: PrivateKey.test(1).publicKey)
+        #expect(answer.devices.isEmpty && answer.rejectedCount == 1)
     }
 
     @Test("a device for contacts only is told without its token, and that the grant cannot be checked")

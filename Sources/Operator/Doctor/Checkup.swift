@@ -95,7 +95,7 @@ package struct Checkup {
 
     private func query(_ receipt: RegistrationReceipt) async throws(PushClientError) -> Problem? {
         let answer = try await server.query(.key(identity.publicKey))
-        guard answer.disbelievedCount == 0 else { return .wrong("The server's answer is not what was registered: the grant is not ours.") }
+        guard answer.rejectedCount == 0 else { return .wrong("The server's answer is not what was registered: the grant is not ours.") }
         guard answer.devices.map(\.accessToken) == [receipt.accessToken], answer.devices.map(\.version) == [receipt.version] else {
             return .wrong("The server's answer is not what was registered: another access token or version.")
         }

@@ -37,7 +37,7 @@ struct AdvertisedDevices: Equatable, Sendable {
 
     /// Takes in an advertisement; passes over what somebody else says, what is not authorised, and what is out of date.
     ///
-    /// - Parameter contact: see ``QueryAnswer``.
+    /// - Parameter contact: see ``QueryResult``.
     mutating func take(_ message: OpenedMessage, sentAt: Timestamp, to contact: PrivateKey?) {
         guard message.sender == person.publicKey, message.type == .contactCodeAdvertisement,
             let advertisement = try? ContactCodeAdvertisement.decode(message.payload)

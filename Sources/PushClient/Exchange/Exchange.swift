@@ -31,9 +31,9 @@ package struct Exchange: Sendable {
     /// Publishes the request once, and returns the first answer to it.
     ///
     /// - Throws: `noAnswer` when the time is over; a request that was published may have taken effect nevertheless.
-    package func ask<Asked: Question>(_ question: Asked, timeout: Duration) async throws(PushClientError) -> Asked.Answer {
-        var first: Asked.Answer?
-        try await listen(for: question, timeout: timeout, clock: clock) { answer in
+    package func ask<Request: SealedRequest>(_ request: Request, timeout: Duration) async throws(PushClientError) -> Request.Answer {
+        var first: Request.Answer?
+        try await listen(for: request, timeout: timeout, clock: clock) { answer in
             first = answer
             return false
         }
@@ -42,11 +42,11 @@ package struct Exchange: Sendable {
     }
 
     /// Publishes the request once, and returns all answers that come within the time; after the first one, within one more second.
-    package func collect<Asked: Question>(_ question: Asked, for time: Duration) async throws(PushClientError) -> [Asked.Answer] {
-        var answers: [Asked.Answer] = []
+    package func collect<Request: SealedRequest>(_ request: Request, for time: Duration) async throws(PushClientError) -> [Request.Answer] {
+        var answers: [Request.Answer] = []
         let elapsed = stopwatch()
         var end = time
-        try await listen(for: question, timeout: time, clock: clock) { answer in
+        try await listen(for: request, timeout: time, clock: clock) { answer in
             if answers.isEmpty { end = min(end, elapsed() + Self.graceForOthers) }
             answers.append(answer)
             return true
@@ -103,16 +103,16 @@ package struct Exchange: Sendable {
     }
 
     /// - Parameter take: whether to go on listening after this answer.
-    private func listen<Asked: Question>(
-        for question: Asked, timeout: Duration, clock: some Clock<Duration>, take: (Asked.Answer) -> Bool,
+    private func listen<Request: SealedRequest>(
+        for request: Request, timeout: Duration, clock: some Clock<Duration>, take: (Request.Answer) -> Bool,
         while isWanted: () -> Bool = { true }
     ) async throws(PushClientError) {
-        let answerTopic = TopicName.partitioned(question.asker.publicKey).topic
+        let answerTopic = TopicName.partitioned(request.asker.publicKey).topic
         let start = wallClock.now().advanced(by: .zero - Self.clockTolerance)
-        var reader = MessageReader(.asymmetric(question.asker))
+        var reader = MessageReader(.asymmetric(request.asker))
         func goesOn() async throws(PushClientError) -> Bool {
             for envelope in try await messages(on: [answerTopic], since: start) {
-                guard let message = reader.read(envelope, now: wallClock.now()), let answer = question.answer(in: message) else { continue }
+                guard let message = reader.read(envelope, now: wallClock.now()), let answer = request.answer(in: message) else { continue }
                 guard take(answer) else { return false }
             }
             return true
@@ -121,7 +121,7 @@ package struct Exchange: Sendable {
         // Asked first, so that a node that cannot receive is found out before the request has an effect; and what answers the question
         // already, because it was asked before, saves asking again.
         guard try await goesOn() else { return }
-        try await publish(question.payloads, on: question.topic)
+        try await publish(request.payloads, on: request.topic)
         let deadline = clock.now.advanced(by: timeout)
         var rhythm = PollRhythm()
         while try await goesOn(), clock.now < deadline, isWanted() {

@@ -37,9 +37,9 @@ public struct DeviceInfo: Hashable, Sendable, Codable {
 }
 
 /// What a server answered to a query.
-public struct QueryAnswer: Hashable, Sendable {
+public struct QueryResult: Hashable, Sendable {
     /// The devices that the answer can be believed about.
     public let devices: [DeviceInfo]
     /// How many descriptions were thrown away: of somebody else, or with a grant that is not the person's.
-    public let disbelievedCount: Int
+    public let rejectedCount: Int
 }

@@ -219,12 +219,12 @@ public actor RegisteringClient {
         var requestID = ""
         let event: RegistrationEvent?
         do throws(PushClientError) {
-            let question = try seal(order)
-            requestID = question.requestID
+            let request = try seal(order)
+            requestID = request.requestID
             // What leaves unsaved could be forgotten, and its version used again.
             plan.note(requestID, of: order)
             try await save()
-            let answer = try await node.exchange.ask(question, timeout: timeout)
+            let answer = try await node.exchange.ask(request, timeout: timeout)
             event = plan.answered(answer.response, requestID: answer.requestID, by: server, now: node.now, using: &random)
         } catch .cancelled {
             // Not the server's fault; an answer still counts if somebody looks.
@@ -243,7 +243,7 @@ public actor RegisteringClient {
                 accessToken: order.device == nil ? nil : plan.accessToken, requestID: requestID))
     }
 
-    private func seal(_ order: RegistrationOrder) throws(PushClientError) -> OrderQuestion {
+    private func seal(_ order: RegistrationOrder) throws(PushClientError) -> SealedOrder {
         let registration =
             if let device = order.device {
                 PushNotificationRegistration(
@@ -254,8 +254,8 @@ public actor RegisteringClient {
             }
         let earlier = plan.requestIDs(waitingFor: order.server)
         return try node.sealing { random throws(RFC26.DataTooLong) in
-            OrderQuestion(
-                try RegistrationQuestion(
+            SealedOrder(
+                try SealedRegistration(
                     registration, from: identity.privateKey, to: order.server.publicKey, segmenter: node.segmenter, using: &random),
                 earlierRequestIDs: earlier, server: order.server.publicKey)
         }
@@ -272,29 +272,29 @@ public actor RegisteringClient {
 }
 
 /// A registration whose answer may also be a late one to an earlier request: a server that is slow would never be heard otherwise.
-private struct OrderQuestion: Question {
+private struct SealedOrder: SealedRequest {
     struct Answer: Sendable {
         let requestID: String
         let response: PushNotificationRegistrationResponse
     }
 
-    private let question: RegistrationQuestion
+    private let request: SealedRegistration
     private let earlierRequestIDs: Set<String>
     private let server: PublicKey
 
-    init(_ question: RegistrationQuestion, earlierRequestIDs: Set<String>, server: PublicKey) {
-        self.question = question
+    init(_ request: SealedRegistration, earlierRequestIDs: Set<String>, server: PublicKey) {
+        self.request = request
         self.earlierRequestIDs = earlierRequestIDs
         self.server = server
     }
 
-    var asker: PrivateKey { question.asker }
-    var topic: TopicName { question.topic }
-    var payloads: [[UInt8]] { question.payloads }
-    var requestID: String { question.requestID.description }
+    var asker: PrivateKey { request.asker }
+    var topic: TopicName { request.topic }
+    var payloads: [[UInt8]] { request.payloads }
+    var requestID: String { request.requestID.description }
 
     func answer(in message: OpenedMessage) -> Answer? {
-        if let response = question.answer(in: message) { return Answer(requestID: requestID, response: response) }
+        if let response = request.answer(in: message) { return Answer(requestID: requestID, response: response) }
         guard message.sender == server, message.type == .pushNotificationRegistrationResponse,
             let response = try? PushNotificationRegistrationResponse.decode(message.payload), response.success
         else { return nil }

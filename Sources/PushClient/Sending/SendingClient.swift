@@ -84,13 +84,13 @@ public actor SendingClient {
     /// - Returns: what is authorised by the person; empty also if no server answers.
     public func query(_ person: IdentityKey) async throws(PushClientError) -> [DeviceInfo] {
         for form in TopicName.QueryForm.allCases {
-            let question = try node.sealing { random throws(RFC26.DataTooLong) in
+            let request = try node.sealing { random throws(RFC26.DataTooLong) in
                 let ephemeral = PrivateKey.generate(using: &random)
-                return try QueryQuestion(
+                return try SealedQuery(
                     about: person.hash, of: nil, form: form, asker: ephemeral, segmenter: node.segmenter, using: &random)
             }
-            let devices = try await node.exchange.collect(question, for: queryTimeout).flatMap { reply in
-                QueryAnswer(reply.response, about: .key(person), by: reply.server, to: identity?.privateKey).devices
+            let devices = try await node.exchange.collect(request, for: queryTimeout).flatMap { reply in
+                QueryResult(reply.response, about: .key(person), by: reply.server, to: identity?.privateKey).devices
             }
             if !devices.isEmpty { return devices }
         }
@@ -182,7 +182,7 @@ public actor SendingClient {
         let start = node.now.advanced(by: .zero - Exchange.clockTolerance)
         let elapsed = node.exchange.stopwatch()
         var reader = MessageReader(.asymmetric(asker))
-        var questions: [IdentityKey: PushQuestion] = [:]
+        var requests: [IdentityKey: SealedPushRequest] = [:]
         var rhythm = PollRhythm()
 
         while true {
@@ -190,14 +190,14 @@ public actor SendingClient {
                 rhythm = PollRhythm()
                 switch action {
                 case .request(let server, let devices):
-                    let question = try node.sealing { random throws(RFC26.DataTooLong) in
-                        try PushQuestion(
+                    let request = try node.sealing { random throws(RFC26.DataTooLong) in
+                        try SealedPushRequest(
                             message, to: devices, asker: asker, server: server.publicKey, segmenter: node.segmenter, using: &random)
                     }
-                    let isFirst = questions.isEmpty
-                    questions[server] = question
+                    let isFirst = requests.isEmpty
+                    requests[server] = request
                     try await tolerating(!isFirst) { () async throws(PushClientError) in
-                        try await node.exchange.publish(question.payloads, on: question.topic)
+                        try await node.exchange.publish(request.payloads, on: request.topic)
                     }
                 case .query(let person):
                     var known: [DeviceInfo] = []
@@ -212,7 +212,7 @@ public actor SendingClient {
             for envelope in envelopes {
                 guard let opened = reader.read(envelope, now: node.now) else { continue }
                 let server = IdentityKey(opened.sender)
-                guard let response = questions[server]?.answer(in: opened) else { continue }
+                guard let response = requests[server]?.answer(in: opened) else { continue }
                 delivery.received(response.reports.map(DeviceReport.init), from: server, at: elapsed())
             }
             if let reports = delivery.reports {

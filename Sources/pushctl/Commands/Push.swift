@@ -123,7 +123,7 @@ struct Push: AsyncParsableCommand {
         let answer = try await server.withServer(silence: Query.silence) { server throws(PushClientError) in
             try await server.query(to, as: identity)
         }
-        Query.warn(ofDisbelieved: answer)
+        Query.warn(ofRejected: answer)
         let wanted = answer.devices.filter { installation == nil || $0.installationID == installation }
         let devices = wanted.compactMap { device in
             device.accessToken.map { PushDevice(person: to, installationID: device.installationID, accessToken: $0) }

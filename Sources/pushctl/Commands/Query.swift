@@ -37,7 +37,7 @@ struct Query: AsyncParsableCommand {
             let answer = try await server.withServer(silence: Self.silence) { server throws(PushClientError) in
                 try await server.query(of, as: identity)
             }
-            Self.warn(ofDisbelieved: answer)
+            Self.warn(ofRejected: answer)
             return answer.devices
         }
         guard case .key(let person) = of else {
@@ -50,11 +50,11 @@ struct Query: AsyncParsableCommand {
         return devices
     }
 
-    static func warn(ofDisbelieved answer: QueryAnswer) {
-        guard answer.disbelievedCount > 0 else { return }
+    static func warn(ofRejected answer: QueryResult) {
+        guard answer.rejectedCount > 0 else { return }
         StandardError.print(
             """
-            pushctl: left out \(answer.disbelievedCount) of the answer's \(answer.disbelievedCount + answer.devices.count) devices: \
+            pushctl: left out \(answer.rejectedCount) of the answer's \(answer.rejectedCount + answer.devices.count) devices: \
             about somebody else, or with a grant that is not the person's for this server.
             """)
     }

@@ -4,7 +4,7 @@ package import StatusCrypto
 /// A sealed request and how to tell its answers.
 ///
 /// Made once, before anything is sent: a value that knows neither node nor time.
-package protocol Question: Sendable {
+package protocol SealedRequest: Sendable {
     associatedtype Answer: Sendable
 
     /// Who asks: the answer is encrypted to this key, on its partitioned topic (PROTOCOL.md §5.4).

@@ -3,7 +3,7 @@ package import StatusCrypto
 package import Wire
 
 /// A sealed push request (PROTOCOL.md §9).
-package struct PushQuestion: Question {
+package struct SealedPushRequest: SealedRequest {
     package let asker: PrivateKey
     package let topic: TopicName
     package let payloads: [[UInt8]]

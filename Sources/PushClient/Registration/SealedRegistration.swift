@@ -3,7 +3,7 @@ package import StatusCrypto
 package import Wire
 
 /// A sealed registration (PROTOCOL.md §7): RFC 26 to the server around the signed metadata around AES-GCM under the key of both parties.
-package struct RegistrationQuestion: Question {
+package struct SealedRegistration: SealedRequest {
     package let asker: PrivateKey
     package let topic: TopicName
     package let payloads: [[UInt8]]

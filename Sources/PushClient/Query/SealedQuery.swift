@@ -3,7 +3,7 @@ package import StatusCrypto
 package import Wire
 
 /// A sealed query for the devices of one person (PROTOCOL.md §8). It reaches every server that knows the person.
-package struct QueryQuestion: Question {
+package struct SealedQuery: SealedRequest {
     /// What one server says.
     package struct Reply: Sendable {
         package let server: PublicKey
@@ -44,13 +44,13 @@ package struct QueryQuestion: Question {
     }
 }
 
-extension QueryAnswer {
+extension QueryResult {
     /// Believes what is about the person and authorised by it.
     ///
     /// - Parameter contact: who may be one of the person's contacts, for whom access tokens are encrypted.
     package init(_ response: PushNotificationQueryResponse, about person: Person, by server: PublicKey, to contact: PrivateKey? = nil) {
         devices = response.info.compactMap { DeviceInfo($0, of: person, at: server, to: contact) }
-        disbelievedCount = response.info.count - devices.count
+        rejectedCount = response.info.count - devices.count
     }
 }
 
