@@ -31,7 +31,7 @@ struct ServerFiles: Sendable {
         let lock = try InstanceLock(database: settings.storagePath)
         defer { withExtendedLifetime(lock) {} }
         let identity = try ServerIdentity.loadOrCreate(settings, logger: logger)
-        let maximumQueueCount = settings.delivery?.maximumQueuedPushCount ?? PushProtocol.Limits.maximumQueuedPushCount
+        let maximumQueueCount = settings.delivery?.maximumQueuedPushCount ?? ProtocolLimits.maximumQueuedPushCount
         try await SQLiteStore.withOpen(
             path: settings.storagePath, identity: identity.publicKey.compressed, maximumQueueCount: maximumQueueCount,
             namedBundleIDs: settings.delivery?.knownTopics ?? [], logger: logger

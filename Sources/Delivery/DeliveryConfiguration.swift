@@ -100,9 +100,9 @@ package struct DeliveryConfiguration: Sendable {
     /// Notifications that wait for an answer, of a route; a known queue of gorush lowers it.
     package var maximumNotificationsInFlight = 1_000
     /// Pushes that may wait for a route; the rest is refused.
-    package var maximumQueuedPushCount = Limits.maximumQueuedPushCount
+    package var maximumQueuedPushCount = ProtocolLimits.maximumQueuedPushCount
     /// After that time since it was accepted a push ends as expired.
-    package var lifetime = Limits.pushLifetime
+    package var lifetime = ProtocolLimits.pushLifetime
     /// The share of a route's verdicts within a minute that stops the deletion of dead device tokens, above 0 and up to 1.
     package var deadTokenWaveShare = 0.3
     /// Bundle ids that Apple must take, beside those of routes and those that it has taken once.

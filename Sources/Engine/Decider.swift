@@ -39,7 +39,7 @@ struct Decider: Sendable {
                 questions.queryIDs.insert(origin.messageID)
             case .message(.push(let request), let origin):
                 questions.requests.insert(origin.messageID)
-                for notification in request.requests.prefix(Limits.maximumNotificationsPerRequest) {
+                for notification in request.requests.prefix(ProtocolLimits.maximumNotificationsPerRequest) {
                     guard let installation = notification.installation else { continue }
                     questions.targets[installation, default: []].formUnion(notification.listEntries)
                     let deduplicationKey = DeduplicationKey.digest(messageID: request.messageID, installation: installation)

@@ -43,7 +43,7 @@ struct OpenedEnvelope: Sendable {
     }
 
     struct Registration: Sendable {
-        var facts: RegistrationFacts
+        var facts: RegistrationInput
         /// shake256 of the encrypted payload.
         var requestID: Digest64
         /// shake256 of the sender's compressed key.

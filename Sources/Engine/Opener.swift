@@ -45,17 +45,17 @@ struct Opener: Sendable {
 
     /// Decrypts a registration under the key that client and server share and judges its grant (PROTOCOL.md §7).
     private func registration(_ metadata: OpenedMessage) -> OpenedEnvelope.Registration {
-        let facts: RegistrationFacts
+        let facts: RegistrationInput
         if let plaintext = try? AESGCM.openCombined(metadata.payload.span, key: identity.sharedSecret(with: metadata.sender)) {
             let digest = SHA256.hash(plaintext)
             if let content = try? PushNotificationRegistration.decode(plaintext) {
-                facts = RegistrationFacts(
+                facts = RegistrationInput(
                     content: .message(content), grantIsValid: isGranted(content, by: metadata.sender), plaintextDigest: digest)
             } else {
-                facts = RegistrationFacts(content: .malformed, grantIsValid: false, plaintextDigest: digest)
+                facts = RegistrationInput(content: .malformed, grantIsValid: false, plaintextDigest: digest)
             }
         } else {
-            facts = RegistrationFacts(content: .undecryptable, grantIsValid: false, plaintextDigest: Digest32())
+            facts = RegistrationInput(content: .undecryptable, grantIsValid: false, plaintextDigest: Digest32())
         }
         let keyHash = metadata.sender.hash
         return OpenedEnvelope.Registration(

@@ -13,8 +13,8 @@ package enum AgeRules {
 
     private static func maximumAge(of type: MessageType) -> Duration? {
         switch type {
-        case .pushNotificationRequest: Limits.pushLifetime
-        case .pushNotificationQuery: Limits.maximumQueryAge
+        case .pushNotificationRequest: ProtocolLimits.pushLifetime
+        case .pushNotificationQuery: ProtocolLimits.maximumQueryAge
         default: nil
         }
     }

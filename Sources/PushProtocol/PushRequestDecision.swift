@@ -31,7 +31,7 @@ extension PushRules {
     ///     are decided anew.
     ///   - targets: the registrations that are live, of those that are named.
     ///   - recentDeduplicationKeys: those of its deduplication keys whose pushes entered the outbox in the last
-    ///     `Limits.deduplicationLifetime`.
+    ///     `ProtocolLimits.deduplicationLifetime`.
     /// - Returns: nil when the request is dropped without a reply: it has no message id.
     package static func decide(
         _ request: PushNotificationRequest, earlier: PushNotificationResponse?,
@@ -47,7 +47,7 @@ extension PushRules {
                 decision.repeatedCount += 1
                 continue
             }
-            guard index < Limits.maximumNotificationsPerRequest else {
+            guard index < ProtocolLimits.maximumNotificationsPerRequest else {
                 decision.fail(notification, .internalError)
                 continue
             }

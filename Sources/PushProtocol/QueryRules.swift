@@ -3,10 +3,10 @@ package import Wire
 
 /// PROTOCOL.md §8.
 package enum QueryRules {
-    /// The keys that are looked up: of the first `Limits.maximumKeysPerQuery`, those that are hashes (64 bytes), each once, in order.
+    /// The keys that are looked up: of the first `ProtocolLimits.maximumKeysPerQuery`, those that are hashes (64 bytes), each once, in order.
     package static func keys(of query: PushNotificationQuery) -> [Digest64] {
         var seen: Set<Digest64> = []
-        return query.publicKeys.prefix(Limits.maximumKeysPerQuery)
+        return query.publicKeys.prefix(ProtocolLimits.maximumKeysPerQuery)
             .compactMap { Digest64($0) }
             .filter { seen.insert($0).inserted }
     }
@@ -14,7 +14,7 @@ package enum QueryRules {
     /// What is told about the keys that are asked for.
     package struct Answer: Sendable, Equatable {
         package fileprivate(set) var infos: [PushNotificationQueryInfo] = []
-        /// What of it is charged to each key: the bytes beyond `Limits.freeAnswerByteCount`.
+        /// What of it is charged to each key: the bytes beyond `ProtocolLimits.freeAnswerByteCount`.
         package fileprivate(set) var byteCounts: [Digest64: Int] = [:]
         /// Whether something was left out because too much was told of its key lately.
         package fileprivate(set) var isCut = false
@@ -32,7 +32,7 @@ package enum QueryRules {
     ) -> Answer {
         var answer = Answer()
         var byteCount = 0
-        for keyHash in keyHashes where byteCount <= Limits.maximumAnswerByteCount {
+        for keyHash in keyHashes where byteCount <= ProtocolLimits.maximumAnswerByteCount {
             let known = registrations[keyHash, default: []]
                 .sorted { $0.installationID.utf8.lexicographicallyPrecedes($1.installationID.utf8) }
             let allowed = allowances.answerByteCount(of: keyHash)
@@ -45,11 +45,13 @@ package enum QueryRules {
                     continue
                 }
                 byteCount += infoByteCount
-                guard answer.infos.isEmpty || byteCount <= Limits.maximumAnswerByteCount else { break }
+                guard answer.infos.isEmpty || byteCount <= ProtocolLimits.maximumAnswerByteCount else { break }
                 answer.infos.append(info)
                 toldByteCount += infoByteCount
             }
-            if toldByteCount > Limits.freeAnswerByteCount { answer.byteCounts[keyHash] = toldByteCount - Limits.freeAnswerByteCount }
+            if toldByteCount > ProtocolLimits.freeAnswerByteCount {
+                answer.byteCounts[keyHash] = toldByteCount - ProtocolLimits.freeAnswerByteCount
+            }
         }
         return answer
     }

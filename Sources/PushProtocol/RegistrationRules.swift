@@ -2,7 +2,7 @@ package import StatusCrypto
 package import Wire
 
 /// What the earlier stages found out about a registration message.
-package struct RegistrationFacts: Sendable, Equatable {
+package struct RegistrationInput: Sendable, Equatable {
     package enum Content: Sendable, Equatable {
         /// The payload is no AES-GCM under the key of sender and server: the sender is not who the signature says.
         case undecryptable
@@ -123,7 +123,7 @@ package enum RegistrationRules {
     ///   - stored: what is stored of `facts.installation(keyHash:)`, tombstones too.
     ///   - key: what is stored of the sender's key beside it.
     package static func decide(
-        _ facts: RegistrationFacts, stored: StoredVersion?, key: RegisteringKey, policy: RegistrationPolicy
+        _ facts: RegistrationInput, stored: StoredVersion?, key: RegisteringKey, policy: RegistrationPolicy
     ) -> RegistrationDecision {
         let message: PushNotificationRegistration
         switch facts.content {
@@ -158,7 +158,8 @@ package enum RegistrationRules {
 
         // Row 9a: what one key can store, and every answer about it holds, stays bounded.
         guard hasBoundedLists(message, beside: key) else { return .limit(.lists) }
-        guard key.liveInstallationCount < Limits.maximumInstallationsPerKey, stored != nil || key.rowCount < Limits.maximumRowsPerKey
+        guard key.liveInstallationCount < ProtocolLimits.maximumInstallationsPerKey,
+            stored != nil || key.rowCount < ProtocolLimits.maximumRowsPerKey
         else { return .limit(.installations) }
 
         // Row 9b: neither may one key keep the writer busy, nor may new ones fill the disk.
@@ -179,7 +180,7 @@ package enum RegistrationRules {
     /// take the place of the response to the newest.
     ///
     /// - Parameter stored: What is stored of `facts.installation(keyHash:)` before the decision, tombstones too.
-    package static func supersedes(_ facts: RegistrationFacts, stored: StoredVersion?) -> Bool {
+    package static func supersedes(_ facts: RegistrationInput, stored: StoredVersion?) -> Bool {
         guard case .message(let message) = facts.content, namesVersionedInstallation(message) else { return false }
         return stored.map { message.version >= $0.version } ?? true
     }
@@ -204,28 +205,29 @@ package enum RegistrationRules {
 
     /// Rows 3 and 4.
     fileprivate static func namesVersionedInstallation(_ message: PushNotificationRegistration) -> Bool {
-        message.version > 0 && (1...Limits.maximumInstallationIDByteCount).contains(message.installationID.utf8.count)
+        message.version > 0 && (1...ProtocolLimits.maximumInstallationIDByteCount).contains(message.installationID.utf8.count)
     }
 
     private static func hasUsableDeviceToken(_ message: PushNotificationRegistration) -> Bool {
         let token = message.deviceToken.utf8
         // gorush puts an APNs token unescaped into a URL path.
         if message.tokenType == .apn {
-            return Limits.apnDeviceTokenDigitCounts.contains(token.count) && token.allSatisfy(Hex.isDigit)
+            return ProtocolLimits.apnDeviceTokenDigitCounts.contains(token.count) && token.allSatisfy(Hex.isDigit)
         }
-        return (1...Limits.maximumDeviceTokenByteCount).contains(token.count)
+        return (1...ProtocolLimits.maximumDeviceTokenByteCount).contains(token.count)
     }
 
     private static func hasBoundedLists(_ message: PushNotificationRegistration, beside key: RegisteringKey) -> Bool {
-        guard message.lists.allSatisfy({ $0.count <= Limits.maximumListEntryCount }) else { return false }
+        guard message.lists.allSatisfy({ $0.count <= ProtocolLimits.maximumListEntryCount }) else { return false }
         let byteCount = message.listByteCount
         // Who has no list is never kept out by those of other devices, which may have been stored when more was allowed.
         return byteCount == 0
-            || byteCount <= Limits.maximumListByteCount && byteCount + key.listByteCount <= Limits.maximumListByteCountPerKey
+            || byteCount <= ProtocolLimits.maximumListByteCount
+                && byteCount + key.listByteCount <= ProtocolLimits.maximumListByteCountPerKey
     }
 
     private static func isUsable(_ apnTopic: String, by policy: RegistrationPolicy) -> Bool {
-        (1...Limits.maximumAPNTopicByteCount).contains(apnTopic.utf8.count) && policy.serves(apnTopic)
+        (1...ProtocolLimits.maximumAPNTopicByteCount).contains(apnTopic.utf8.count) && policy.serves(apnTopic)
     }
 
     private static func success(requestID: Digest64) -> PushNotificationRegistrationResponse {

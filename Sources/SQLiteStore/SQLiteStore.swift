@@ -30,7 +30,7 @@ package final class SQLiteStore: PushStore {
     ///   - namedBundleIDs: bundle ids that a setting names, so that they count as known before the first delivery.
     package init(
         path: String, identity: FixedBytes<33>, readOnly: Bool = false, random: any RandomNumberGenerator = SecureRandom(),
-        maximumQueueCount: Int = Limits.maximumQueuedPushCount, namedBundleIDs: Set<String> = [], logger: Logger
+        maximumQueueCount: Int = ProtocolLimits.maximumQueuedPushCount, namedBundleIDs: Set<String> = [], logger: Logger
     ) throws(StoreError) {
         var random = random
         let schema = Schema(identity: identity, newListKey: random.fixedBytes())

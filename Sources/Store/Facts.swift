@@ -16,7 +16,7 @@ package struct Questions: Sendable {
     package var deduplicationKeys: Set<Digest32> = []
     /// Status message ids of push requests, which may have been answered before.
     package var requests: Set<Digest32> = []
-    /// The keys that each query asks for. Those that its answer has no room for (`Limits.maximumAnswerByteCount`) are not looked up.
+    /// The keys of each query. Keys for which its reply has no capacity (`ProtocolLimits.maximumAnswerByteCount`) are not looked up.
     package var queries: [[Digest64]] = []
     /// Status message ids of queries.
     package var queryIDs: Set<Digest32> = []
@@ -66,7 +66,7 @@ package struct Facts: Sendable {
     package var isStorageFull = false
     /// Live registrations.
     package var targets: [Installation: PushTarget] = [:]
-    /// Deduplication keys of pushes that entered the outbox less than `Limits.deduplicationLifetime` ago.
+    /// Deduplication keys of pushes that entered the outbox less than `ProtocolLimits.deduplicationLifetime` ago.
     package var recentDeduplicationKeys: Set<Digest32> = []
     /// Pushes that wait for a credit of their target, of those that have none left.
     package var heldPushes: [PushSlot: HeldPush] = [:]

@@ -5,8 +5,8 @@ package import Envelope
 /// What a function that writes has returned from survives a power cut; it returns whether or not its task is cancelled. Functions throw
 /// ``StoreError``, those that read `CancellationError`, too. A store belongs to one identity key.
 package protocol PushStore: MessageJournal, DecisionStore, TopicStore, PushOutbox, GatewayOutbox, OperatorViews {
-    /// Deletes what was decided or finished so long ago that nobody asks for it any more (`Limits`): never an open push, an undecided
-    /// message or a tombstone. The ledger knows how many of each kind.
+    /// Deletes decided messages and finished pushes whose lifetime (`ProtocolLimits`) has passed. Keeps open pushes, undecided messages and
+    /// tombstones. The ledger knows how many of each kind.
     ///
     /// Deletes so many rows at most that other writers do not wait long.
     func prune(at now: Timestamp) async throws -> Pruned

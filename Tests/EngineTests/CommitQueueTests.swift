@@ -22,7 +22,7 @@ import Wire
         var content = ProtocolClient(server: server).registration()
         content.mutedChatList = Array(repeating: [1], count: entryCount)
         let keyHash = Digest64(repeating: key)
-        let facts = RegistrationFacts(content: .message(content), grantIsValid: true, plaintextDigest: Digest32())
+        let facts = RegistrationInput(content: .message(content), grantIsValid: true, plaintextDigest: Digest32())
         let registration = OpenedEnvelope.Registration(
             facts: facts, requestID: Digest64(), keyHash: keyHash, topics: QueryTopics(keyHash: keyHash), byteCount: byteCount)
         let origin = OpenedEnvelope.Origin(sender: server, messageID: Digest32(), pubsubTopic: "")

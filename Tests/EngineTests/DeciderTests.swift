@@ -42,7 +42,7 @@ struct DeciderTests {
         content.version = version
         content.grant = [UInt8](repeating: 1, count: 64) + [0]
         change(&content)
-        let facts = RegistrationFacts(
+        let facts = RegistrationInput(
             content: .message(content), grantIsValid: true, plaintextDigest: Digest32(repeating: UInt8(truncatingIfNeeded: id)))
         return message(
             id,
@@ -132,7 +132,7 @@ struct DeciderTests {
     }
 
     @Test func `Who leaves in the batch is not pushed to, and frees a place for another installation`() {
-        let others = (1...Limits.maximumInstallationsPerKey).map { Installation(keyHash: keyHash, installationID: "\($0)") }
+        let others = (1...ProtocolLimits.maximumInstallationsPerKey).map { Installation(keyHash: keyHash, installationID: "\($0)") }
         let leaving = registration(2, version: 1, installation: "1") { $0.unregister = true }
         let (batch, outcomes) = decide([
             registration(1, version: 1), leaving, registration(3, version: 1), push(4, installations: ["1"]),
@@ -173,7 +173,7 @@ struct DeciderTests {
         let (batch, outcomes) = decide((1...40).map { message($0, .query([keyHash])) }) { $0.queryable = [keyHash: [large]] }
         let endings = outcomes.map(\.ending)
         let answerCount = endings.count { $0 == .queryAnswered }
-        #expect(answerCount == Limits.answerByteCapacity / (256 << 10))
+        #expect(answerCount == ProtocolLimits.answerByteCapacity / (256 << 10))
         #expect(endings.dropFirst(answerCount).allSatisfy { $0 == .queryLimited })
         #expect(batch.settlements.count == 40 - answerCount)
     }
@@ -241,7 +241,7 @@ struct DeciderTests {
             facts.targets[installation] = target
             facts.heldPushes[PushSlot(target: installation, type: .message)] = HeldPush(row: 3, content: .init(chatID: chat, message: [1]))
         } allowing: { allowances in
-            for _ in 1...Limits.pushCapacity { allowances.spend(.push(installation)) }
+            for _ in 1...ProtocolLimits.pushCapacity { allowances.spend(.push(installation)) }
         }
         #expect(batch.pushes.isEmpty && batch.coalescedCount == 1)
         #expect(batch.coalesced.values.map { $0 } == [HeldPush(row: 3, content: .init(chatID: told, message: message))])

@@ -75,7 +75,8 @@ import Wire
     }
 
     @Test(arguments: [
-        (MessageType.pushNotificationRegistrationResponse, 100), (.pushNotificationQueryResponse, Limits.maximumShortReplyByteCount + 1),
+        (MessageType.pushNotificationRegistrationResponse, 100),
+        (.pushNotificationQueryResponse, ProtocolLimits.maximumShortReplyByteCount + 1),
     ])
     mutating func `a reply to a registration has no echo, nor has a long one`(type: MessageType, byteCount: Int) {
         var reply = reply(1, byteCount: byteCount)

@@ -40,7 +40,7 @@ import Wire
                 try await server.publish(again)
             }
             await server.engine.waitUntilIdle()
-            #expect(harness.replyCount(to: mallory) == Limits.maximumAnswerCount)
+            #expect(harness.replyCount(to: mallory) == ProtocolLimits.maximumAnswerCount)
 
             // Other words are another question.
             for number in 1...40 {
@@ -50,8 +50,8 @@ import Wire
             // So many bytes go out in a second or two.
             await harness.whileTimePasses { await server.engine.waitUntilIdle() }
             let published = harness.replies.all.reduce(0) { $0 + $1.message.payload.count }
-            #expect(published < Limits.answerByteCapacity + (512 << 10))
-            #expect(published > Limits.answerByteCapacity / 2)
+            #expect(published < ProtocolLimits.answerByteCapacity + (512 << 10))
+            #expect(published > ProtocolLimits.answerByteCapacity / 2)
 
             // With time it is told again.
             harness.clock.advance(by: .seconds(20))
@@ -77,7 +77,7 @@ import Wire
                 }
                 await server.engine.waitUntilIdle()
             }
-            let limit = Limits.pushCapacity
+            let limit = ProtocolLimits.pushCapacity
             try await attack(0)
             // One more is due with the next credit, whose chats differ.
             #expect(try await server.store.queuedPushCount() == limit + 1)
@@ -113,13 +113,13 @@ import Wire
                 return try harness.replies.all.compactMap { mallory.open($0)?.payload }.dropFirst(before)
                     .map { try PushNotificationRegistrationResponse.decode($0) }
             }
-            let limit = Limits.registrationCapacity
+            let limit = ProtocolLimits.registrationCapacity
             let responses = try await register(1...UInt64(limit + 20))
             #expect(responses.count { $0.success } == limit)
             #expect(responses.count { $0.error == .internalError && !$0.success } == 20)
             let summaries = try await server.store.registrationSummaries(of: mallory.keyHash)
             #expect(summaries.map(\.version) == [UInt64(limit)])
-            harness.clock.advance(by: Limits.registrationInterval)
+            harness.clock.advance(by: ProtocolLimits.registrationInterval)
             #expect(try await register(UInt64(limit + 21)...UInt64(limit + 22)).map(\.success).filter { $0 }.count == 1)
         }
     }

@@ -159,7 +159,7 @@ final class FakeServer: MessageNode {
         guard let plaintext = decrypt(request.payload, from: request.sender) else { return nil }
         guard let message = try? PushNotificationRegistration.decode(plaintext) else { return nil }
         let grant = Grant.digest(client: request.sender, server: key.publicKey, accessToken: message.accessToken)
-        let facts = RegistrationFacts(
+        let facts = RegistrationInput(
             content: .message(message), grantIsValid: Signature(message.grant)?.isBy(request.sender, grant) == true,
             plaintextDigest: SHA256.hash(plaintext))
         let installation = Installation(keyHash: request.sender.hash, installationID: message.installationID)

@@ -101,7 +101,7 @@ import Wire
 
     @Test func `the same question is answered three times in ten seconds, and the same message however often`() {
         let (question, other) = (Digest32(repeating: 1), Digest32(repeating: 2))
-        var answers = AnsweredQuestions()
+        var answers = RecentQueries()
         for (message, second) in [(1, 0), (2, 1), (3, 5)] as [(Int64, Double)] {
             #expect(answers.allow(message, asking: question, at: time(second)))
             answers.note(message, asking: question, at: time(second))

@@ -71,7 +71,7 @@ private struct ServerInMemory {
         let plaintext = try #require(step.registration).bytes
         let message = try PushNotificationRegistration.decode(plaintext)
         let grant = Grant.digest(client: client, server: publicKey, accessToken: message.accessToken)
-        let facts = RegistrationFacts(
+        let facts = RegistrationInput(
             content: .message(message), grantIsValid: Signature(message.grant)?.isBy(client, grant) ?? false,
             plaintextDigest: SHA256.hash(plaintext))
 

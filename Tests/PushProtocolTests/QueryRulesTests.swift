@@ -73,9 +73,9 @@ import Wire
             for key in keys { known[key] = [large] }
             return QueryRules.answer(on: keys, in: known, within: Allowances(), serverPublicKey: serverPublicKey).infos
         }
-        let halves = infos(keys, byteCount: Limits.maximumAnswerByteCount / 2 - 1_000)
+        let halves = infos(keys, byteCount: ProtocolLimits.maximumAnswerByteCount / 2 - 1_000)
         #expect(halves.map(\.publicKey) == [keys[0].bytes, keys[1].bytes])
-        let wholes = infos(keys, byteCount: Limits.maximumAnswerByteCount)
+        let wholes = infos(keys, byteCount: ProtocolLimits.maximumAnswerByteCount)
         #expect(wholes.map(\.publicKey) == [keys[0].bytes])
     }
 
@@ -91,7 +91,7 @@ import Wire
         }
         var allowances = Allowances()
         let byteCount = answer(allowances).infos.suffix(2).reduce(0) { $0 + $1.encodedByteCount }
-        #expect(answer(allowances).byteCounts == [large: byteCount - Limits.freeAnswerByteCount])
+        #expect(answer(allowances).byteCounts == [large: byteCount - ProtocolLimits.freeAnswerByteCount])
         #expect(answer(allowances).infos.count == 14 && !answer(allowances).isCut)
 
         var answerCount = 0
@@ -101,10 +101,10 @@ import Wire
             answerCount += 1
         }
         // As many as may ask in one moment; then still all that is small, of both keys.
-        #expect(answerCount == Limits.answerByteCapacity / (byteCount - Limits.freeAnswerByteCount))
+        #expect(answerCount == ProtocolLimits.answerByteCapacity / (byteCount - ProtocolLimits.freeAnswerByteCount))
         #expect(answer(allowances).infos.count == 13)
         #expect(answer(allowances).byteCounts.isEmpty)
-        allowances.now = allowances.now.advanced(by: Limits.answerByteInterval * byteCount)
+        allowances.now = allowances.now.advanced(by: ProtocolLimits.answerByteInterval * byteCount)
         #expect(answer(allowances).infos.count == 14)
     }
 

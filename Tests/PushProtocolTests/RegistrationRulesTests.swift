@@ -13,7 +13,7 @@ import Wire
         stored: StoredVersion? = nil, key: RegisteringKey = RegisteringKey(),
         policy: RegistrationPolicy = RegistrationPolicy(acceptRetransmission: false)
     ) -> RegistrationDecision {
-        let facts = RegistrationFacts(content: .message(message), grantIsValid: grantIsValid, plaintextDigest: digest)
+        let facts = RegistrationInput(content: .message(message), grantIsValid: grantIsValid, plaintextDigest: digest)
         return RegistrationRules.decide(facts, stored: stored, key: key, policy: policy)
     }
 
@@ -26,12 +26,12 @@ import Wire
     }
 
     @Test(arguments: [
-        (RegistrationFacts.Content.undecryptable, RegistrationDecision.discard), (.malformed, .refuse(.malformedMessage)),
+        (RegistrationInput.Content.undecryptable, RegistrationDecision.discard), (.malformed, .refuse(.malformedMessage)),
     ])
     func `rows 1 and 2: what cannot be decrypted is discarded, what is no protobuf is malformed`(
-        content: RegistrationFacts.Content, expected: RegistrationDecision
+        content: RegistrationInput.Content, expected: RegistrationDecision
     ) {
-        let facts = RegistrationFacts(content: content, grantIsValid: true, plaintextDigest: Digest32())
+        let facts = RegistrationInput(content: content, grantIsValid: true, plaintextDigest: Digest32())
         #expect(RegistrationRules.decide(facts, stored: nil, key: RegisteringKey(), policy: RegistrationPolicy()) == expected)
         #expect(facts.installation(keyHash: Fixture.keyHash) == nil)
     }
@@ -54,7 +54,7 @@ import Wire
     func `row 4: an installation id is 1 to 128 bytes and need not be a UUID`(installationID: String, isUsable: Bool) {
         let message = Fixture.registration { $0.installationID = installationID }
         #expect(decide(message) == (isUsable ? .register : .refuse(.malformedMessage)))
-        let facts = RegistrationFacts(content: .message(message), grantIsValid: true, plaintextDigest: Digest32())
+        let facts = RegistrationInput(content: .message(message), grantIsValid: true, plaintextDigest: Digest32())
         #expect(facts.installation(keyHash: Fixture.keyHash)?.installationID == (isUsable ? installationID : nil))
     }
 
@@ -235,14 +235,14 @@ import Wire
 
     @Test(arguments: [(3, false), (4, true), (5, true)] as [(UInt64, Bool)])
     func `a response supersedes older ones unless its version is below the stored one`(version: UInt64, supersedes: Bool) {
-        func facts(_ content: RegistrationFacts.Content) -> RegistrationFacts {
-            RegistrationFacts(content: content, grantIsValid: false, plaintextDigest: Digest32())
+        func facts(_ content: RegistrationInput.Content) -> RegistrationInput {
+            RegistrationInput(content: content, grantIsValid: false, plaintextDigest: Digest32())
         }
         let registration = facts(.message(Fixture.registration { $0.version = version }))
         #expect(RegistrationRules.supersedes(registration, stored: stored(4)) == supersedes)
         #expect(RegistrationRules.supersedes(registration, stored: nil))
         // A message without a version supersedes nothing.
-        for content in [.malformed, .message(Fixture.registration { $0.version = 0 })] as [RegistrationFacts.Content] {
+        for content in [.malformed, .message(Fixture.registration { $0.version = 0 })] as [RegistrationInput.Content] {
             #expect(!RegistrationRules.supersedes(facts(content), stored: nil))
         }
     }

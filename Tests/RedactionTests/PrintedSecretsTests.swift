@@ -70,7 +70,7 @@ import Wire
                 text: secret, type: .apn, apnTopic: "topic", attemptedAt: Timestamp(nanoseconds: 1), reason: "Unregistered", route: "ios")
             let reply = Reply(
                 type: .pushNotificationQueryResponse, payload: bytes, recipient: FixedBytes(), pubsubTopic: "topic")
-            let facts = RegistrationFacts(content: .message(registration), grantIsValid: true, plaintextDigest: FixedBytes())
+            let facts = RegistrationInput(content: .message(registration), grantIsValid: true, plaintextDigest: FixedBytes())
             var update = OutboxUpdate()
             update.tokens = [.unregister(dead)]
             let endpoint = DeliveryConfiguration.Endpoint(url: "http://gorush", headers: [("Authorization", secret)])

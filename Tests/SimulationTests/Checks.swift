@@ -32,19 +32,19 @@ enum Checks {
 
         let liveCount = stored.count { $0.key.keyHash == Person.hoarder.keyHash && $0.value.isLive }
         let tombstoneCount = stored.count - owners.count - liveCount
-        try expect(liveCount <= Limits.maximumInstallationsPerKey, "a key has so many installations at most: \(liveCount)")
-        try expect(tombstoneCount <= Limits.maximumUnknownTombstonesPerKey, "and so many tombstones of nothing: \(tombstoneCount)")
+        try expect(liveCount <= ProtocolLimits.maximumInstallationsPerKey, "a key has so many installations at most: \(liveCount)")
+        try expect(tombstoneCount <= ProtocolLimits.maximumUnknownTombstonesPerKey, "and so many tombstones of nothing: \(tombstoneCount)")
         try expect(
             facts.openCount <= 2 * Int64(Server.maximumQueueCount), "so many pushes wait for a route at most: \(facts.openCount)")
         // What waits for a credit may be one beyond, and another one if that closes just then.
-        let pushLimit = Limits.pushCapacity + Int(elapsed / Limits.pushInterval) + 3
+        let pushLimit = ProtocolLimits.pushCapacity + Int(elapsed / ProtocolLimits.pushInterval) + 3
         try expect(pushCount <= pushLimit, "a phone is rung so often at most: \(pushCount) in \(elapsed)")
     }
 
     /// Whatever a sender was told of is in the outbox, or became one with what is (I1).
     static func promises(of book: Book, in store: SQLiteStore) async throws {
         let promised = book.promised
-        let earliest = Timestamp(nanoseconds: 0).advanced(by: Limits.deduplicationLifetime)
+        let earliest = Timestamp(nanoseconds: 0).advanced(by: ProtocolLimits.deduplicationLifetime)
         let committed = await store.commit([()], at: earliest) { _ in
             var questions = Questions()
             questions.deduplicationKeys = promised

@@ -120,7 +120,7 @@ struct Correspondence {
         }
         let digest = SHA256.hash(content.encoded())
         return OpenedEnvelope.Registration(
-            facts: RegistrationFacts(content: .message(content), grantIsValid: true, plaintextDigest: digest),
+            facts: RegistrationInput(content: .message(content), grantIsValid: true, plaintextDigest: digest),
             requestID: Keccak.shake256(digest.bytes), keyHash: owner.keyHash, topics: owner.topics)
     }
 

@@ -15,7 +15,7 @@ extension Settings {
         delivery.batchMode = reader.choice("gorush.batchMode", default: delivery.batchMode)
         delivery.timeout = reader.duration("gorush.timeout", default: delivery.timeout, in: .seconds(1)...Duration.seconds(600))
         delivery.lifetime = reader.duration(
-            "gorush.pushLifetime", default: delivery.lifetime, in: .seconds(60)...PushProtocol.Limits.pushLifetime)
+            "gorush.pushLifetime", default: delivery.lifetime, in: .seconds(60)...ProtocolLimits.pushLifetime)
         delivery.maximumNotificationsPerRequest = reader.integer(
             "gorush.maximumNotifications", default: delivery.maximumNotificationsPerRequest, in: 1...10_000)
         delivery.maximumRequestsInFlight = reader.integer(

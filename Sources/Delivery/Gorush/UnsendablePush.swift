@@ -12,13 +12,14 @@ enum UnsendablePush: String, Sendable {
     init?(_ push: AcceptedPush) {
         let token = push.deviceToken
         switch push.tokenType {
-        case .apn where !Limits.apnDeviceTokenDigitCounts.contains(token.utf8.count) || Hex.decode(token) == nil:
+        case .apn where !ProtocolLimits.apnDeviceTokenDigitCounts.contains(token.utf8.count) || Hex.decode(token) == nil:
             // It goes unescaped into a URL path.
             self = .deviceToken
-        case .apn where push.apnTopic.utf8.count > Limits.maximumAPNTopicByteCount || !push.apnTopic.utf8.allSatisfy(Self.isOfBundleID):
+        case .apn
+        where push.apnTopic.utf8.count > ProtocolLimits.maximumAPNTopicByteCount || !push.apnTopic.utf8.allSatisfy(Self.isOfBundleID):
             // It ends in an HTTP header.
             self = .apnTopic
-        case .firebase where token.isEmpty || token.utf8.count > Limits.maximumDeviceTokenByteCount:
+        case .firebase where token.isEmpty || token.utf8.count > ProtocolLimits.maximumDeviceTokenByteCount:
             // It goes into JSON. An empty one makes Google's client refuse the notification whole; any other Google judges itself.
             self = .deviceToken
         case .apn, .firebase:

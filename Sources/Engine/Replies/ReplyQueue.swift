@@ -270,7 +270,7 @@ struct ReplyQueue: Sendable {
 }
 
 extension PendingReply {
-    var isShort: Bool { payload.count <= Limits.maximumShortReplyByteCount }
+    var isShort: Bool { payload.count <= ProtocolLimits.maximumShortReplyByteCount }
 }
 
 extension [Int64] {

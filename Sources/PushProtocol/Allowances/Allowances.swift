@@ -15,15 +15,15 @@ package struct Allowances: Sendable {
 
     /// The steady time of what is decided.
     package var now: Timestamp
-    private var pushes = CreditBuckets<Installation>(capacity: Limits.pushCapacity, interval: Limits.pushInterval)
+    private var pushes = CreditBuckets<Installation>(capacity: ProtocolLimits.pushCapacity, interval: ProtocolLimits.pushInterval)
     private var registrations = CreditBuckets<Digest64>(
-        capacity: Limits.registrationCapacity, interval: Limits.registrationInterval)
+        capacity: ProtocolLimits.registrationCapacity, interval: ProtocolLimits.registrationInterval)
     private var registrationBytes = CreditBuckets<Digest64>(
-        capacity: Limits.registrationByteCapacity, interval: Limits.registrationByteInterval)
+        capacity: ProtocolLimits.registrationByteCapacity, interval: ProtocolLimits.registrationByteInterval)
     /// Bytes of large answers, by the key that they tell of.
     private var answerBytes = CreditBuckets<Digest64>(
-        capacity: Limits.answerByteCapacity, interval: Limits.answerByteInterval)
-    private var answers = AnsweredQuestions()
+        capacity: ProtocolLimits.answerByteCapacity, interval: ProtocolLimits.answerByteInterval)
+    private var answers = RecentQueries()
 
     package init(now: Timestamp = Timestamp(nanoseconds: 0)) {
         self.now = now
@@ -63,7 +63,7 @@ package struct Allowances: Sendable {
 
     /// What may be told of a key now, with what is free of charge.
     package func answerByteCount(of keyHash: Digest64) -> Int {
-        Limits.freeAnswerByteCount + max(0, answerBytes.credits(of: keyHash, at: now))
+        ProtocolLimits.freeAnswerByteCount + max(0, answerBytes.credits(of: keyHash, at: now))
     }
 
     /// Whether a message that asks a question may have an answer.

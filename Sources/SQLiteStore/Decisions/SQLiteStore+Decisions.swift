@@ -55,7 +55,7 @@ struct KnownFacts {
             facts.targets[installation] = target
             targets[installation] = row
         }
-        let oldest = now.advanced(by: .zero - Limits.deduplicationLifetime)
+        let oldest = now.advanced(by: .zero - ProtocolLimits.deduplicationLifetime)
         for deduplicationKey in questions.deduplicationKeys where try database.isQueued(deduplicationKey, since: oldest) {
             facts.recentDeduplicationKeys.insert(deduplicationKey)
         }
@@ -80,7 +80,7 @@ struct KnownFacts {
     private mutating func read(_ query: [Digest64], from database: Database) throws {
         var byteCount = 0
         for keyHash in query {
-            guard byteCount <= Limits.maximumAnswerByteCount else { return }
+            guard byteCount <= ProtocolLimits.maximumAnswerByteCount else { return }
             let registrations = try facts.queryable[keyHash] ?? queryable(keyHash, from: database)
             facts.queryable[keyHash] = registrations
             for registration in registrations { byteCount += registration.listByteCount }
@@ -89,7 +89,7 @@ struct KnownFacts {
 
     /// Reads no list before it is known that it may be told: a stranger asks as often as he likes.
     private func queryable(_ keyHash: Digest64, from database: Database) throws -> [QueryableRegistration] {
-        var allowed = min(facts.questions.allowances.answerByteCount(of: keyHash), Limits.maximumAnswerByteCount)
+        var allowed = min(facts.questions.allowances.answerByteCount(of: keyHash), ProtocolLimits.maximumAnswerByteCount)
         return try database.allowedKeyByteCounts(of: keyHash).compactMap { row, byteCount in
             guard byteCount <= allowed else { return nil }
             allowed -= byteCount

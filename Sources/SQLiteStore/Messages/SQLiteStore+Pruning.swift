@@ -10,8 +10,8 @@ extension SQLiteStore {
     // Never the newest row, which says how many there were.
     package func prune(at now: Timestamp) async throws -> Pruned {
         let limit = Self.maximumPrunedRowCount
-        let oldestMessage = now.advanced(by: .zero - Limits.decidedMessageLifetime)
-        let oldestPush = now.advanced(by: .zero - Limits.finishedPushLifetime)
+        let oldestMessage = now.advanced(by: .zero - ProtocolLimits.decidedMessageLifetime)
+        let oldestPush = now.advanced(by: .zero - ProtocolLimits.finishedPushLifetime)
         let oldestDead = now.advanced(by: .zero - DeadRegistration.lifetime)
         return try await queue.perform { transaction in
             let database = transaction.database

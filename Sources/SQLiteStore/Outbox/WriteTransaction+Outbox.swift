@@ -118,7 +118,7 @@ extension WriteTransaction {
     }
 
     private static func sendable(_ bytes: [UInt8]) -> [UInt8] {
-        bytes.count <= Limits.maximumPushContentByteCount ? bytes : []
+        bytes.count <= ProtocolLimits.maximumPushContentByteCount ? bytes : []
     }
 
     /// In which queue a push is put. All of a transaction go to a handful of queues: each is looked up once.

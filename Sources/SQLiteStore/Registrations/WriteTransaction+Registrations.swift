@@ -94,7 +94,7 @@ extension WriteTransaction {
                 ORDER BY updated_at DESC, id DESC LIMIT -1 OFFSET ?
             )
             """,
-            keyHash.prefix, keyHash, Limits.maximumUnknownTombstonesPerKey - 1)
+            keyHash.prefix, keyHash, ProtocolLimits.maximumUnknownTombstonesPerKey - 1)
     }
 
     /// What a push request needs of a registration; nil when there is none, or a tombstone. Reads none of its lists.

@@ -86,7 +86,7 @@
                         + 16 * 1_024 * cost.entryCount
                 // What is sent, and its fingerprints; the row of a push is some hundred bytes, and three indexes know it.
                 case .disk: 64 * 1_024 + 4_096 * cost.messageCount + 1_024 * cost.entryCount + 2 * cost.byteCount
-                case .lists: Limits.maximumListByteCountPerKey
+                case .lists: ProtocolLimits.maximumListByteCountPerKey
                 }
             }
         }
@@ -200,7 +200,7 @@
                 content.blockedChatList = content.allowedKeyList
             }
             let encoded = content.encoded()
-            let facts = RegistrationFacts(content: .message(content), grantIsValid: true, plaintextDigest: SHA256.hash(encoded))
+            let facts = RegistrationInput(content: .message(content), grantIsValid: true, plaintextDigest: SHA256.hash(encoded))
             let keyHash = hash(of: key)
             let registration = OpenedEnvelope.Registration(
                 facts: facts, requestID: FixedBytes(), keyHash: keyHash, topics: QueryTopics(plain: UInt32(key), prefixed: UInt32(key)))
@@ -236,7 +236,7 @@
                 try database.inTransaction(.immediate) {
                     let transaction = WriteTransaction(
                         database: database, fingerprints: ListFingerprints(key: FixedBytes(repeating: 1)),
-                        outbox: OutboxChanges(OutboxMemory(maximumQueueCount: Limits.maximumQueuedPushCount, namedBundleIDs: [])))
+                        outbox: OutboxChanges(OutboxMemory(maximumQueueCount: ProtocolLimits.maximumQueuedPushCount, namedBundleIDs: [])))
                     let pageCount = try database.count("PRAGMA page_count")
                     var batch: [OpenedEnvelope] = []
                     var allowances = Allowances(now: now)

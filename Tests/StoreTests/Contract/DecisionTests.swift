@@ -182,8 +182,8 @@ struct DecisionTests {
             }
             let all = [1, 2, 3].map { installation($0).installationID }
             #expect(try await installations(spending: 0) == all)
-            #expect(try await installations(spending: Limits.answerByteCapacity - 150_000) == Array(all[0...1]))
-            #expect(try await installations(spending: Limits.answerByteCapacity) == [all[1]])
+            #expect(try await installations(spending: ProtocolLimits.answerByteCapacity - 150_000) == Array(all[0...1]))
+            #expect(try await installations(spending: ProtocolLimits.answerByteCapacity) == [all[1]])
         }
     }
 }

@@ -30,7 +30,7 @@ struct LedgerTests {
     func `What is pruned still balances`(kind: StoreUnderTest) async throws {
         try await kind.withStore { store in
             try await store.fillLedger()
-            let pruned = try await store.prune(at: start.advanced(by: Limits.decidedMessageLifetime + .seconds(1)))
+            let pruned = try await store.prune(at: start.advanced(by: ProtocolLimits.decidedMessageLifetime + .seconds(1)))
             #expect(pruned == Pruned(messageCount: 4, pushCount: 6))
             let facts = try await store.auditFacts()
             #expect(facts.prunedCounts[.sent] == 2 && facts.prunedCounts[.processed] == 2)

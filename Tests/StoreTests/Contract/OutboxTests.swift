@@ -175,7 +175,7 @@ struct OutboxTests {
             try await store.enqueue([push(1)])
             try await store.change([1], to: .finish(.sent))
             let deduplicationKeys: Set = [push(1).deduplicationKey, push(2).deduplicationKey]
-            let end = start.advanced(by: Limits.deduplicationLifetime)
+            let end = start.advanced(by: ProtocolLimits.deduplicationLifetime)
             #expect(
                 try await store.facts(at: end) { $0.deduplicationKeys = deduplicationKeys }.recentDeduplicationKeys == [
                     push(1).deduplicationKey

@@ -7,7 +7,7 @@ import Testing
 
 @Suite(.safetyNet)
 struct PruningTests {
-    private let due = start.advanced(by: Limits.decidedMessageLifetime + .nanoseconds(1))
+    private let due = start.advanced(by: ProtocolLimits.decidedMessageLifetime + .nanoseconds(1))
 
     @Test(arguments: StoreUnderTest.all)
     func `What was decided or finished goes when its time is over, not before`(kind: StoreUnderTest) async throws {
@@ -19,7 +19,9 @@ struct PruningTests {
             try await store.enqueue((1...3).map { push($0) }, message: 2)
             try await store.change([1], to: .finish(.sent))
             try await store.change([2], to: .finish(.sent), at: due)
-            #expect(try await store.prune(at: start.advanced(by: Limits.decidedMessageLifetime)) == Pruned(messageCount: 0, pushCount: 0))
+            #expect(
+                try await store.prune(at: start.advanced(by: ProtocolLimits.decidedMessageLifetime))
+                    == Pruned(messageCount: 0, pushCount: 0))
             #expect(try await store.prune(at: due) == Pruned(messageCount: 2, pushCount: 1))
             #expect(try await store.record((1...4).map { (hash($0), envelope($0)) }, at: due) == [5, 6, nil, nil])
         }

@@ -33,7 +33,7 @@ struct RegistrationLimitTests {
     @Test(arguments: StoreUnderTest.all)
     func `Of tombstones of what was never registered the newest stay, and all of real registrations`(kind: StoreUnderTest) async throws {
         try await kind.withStore { store in
-            let limit = Limits.maximumUnknownTombstonesPerKey
+            let limit = ProtocolLimits.maximumUnknownTombstonesPerKey
             try await store.register(registration(installation(1)))
             try await store.unregister(installation(1), version: 2)
             for number in 2...100 {

@@ -41,8 +41,8 @@ struct WaitingPushTests {
 
             let message = PushSlot(target: installation(), type: .message)
             let mention = PushSlot(target: installation(), type: .mention)
-            #expect(try await held(Limits.pushCapacity, at: start, in: store).isEmpty)
-            let found = try await held(Limits.pushCapacity + 1, at: start, in: store)
+            #expect(try await held(ProtocolLimits.pushCapacity, at: start, in: store).isEmpty)
+            let found = try await held(ProtocolLimits.pushCapacity + 1, at: start, in: store)
             #expect(
                 found == [message: HeldPush(row: 2, content: pushes[1].content), mention: HeldPush(row: 3, content: pushes[2].content)])
             // The delivery may be reading it.

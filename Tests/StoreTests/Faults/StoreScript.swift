@@ -97,7 +97,7 @@ struct StoreScript {
             _ = try await store.update(update, at: attempt)
         },
         .open,
-        .write { _ = try await $0.prune(at: start.advanced(by: Limits.decidedMessageLifetime + .seconds(1))) },
+        .write { _ = try await $0.prune(at: start.advanced(by: ProtocolLimits.decidedMessageLifetime + .seconds(1))) },
     ]
 
     /// Opens the store with checkpoints between the steps.

@@ -34,7 +34,7 @@ struct QueryPlanTests {
                 questions.deduplicationKeys = Set(numbers.map { hash($0) })
                 questions.requests = Set(numbers.map { hash($0) })
                 questions.queries = numbers.map { [hash($0)] }
-                for number in numbers { questions.pushCounts[installation(number, key: number)] = Limits.pushCapacity + 1 }
+                for number in numbers { questions.pushCounts[installation(number, key: number)] = ProtocolLimits.pushCapacity + 1 }
             }
             try await store.unregister(installation(1, key: 1), version: 2)
             _ = try await store.unregister(token: "0123456789abcdef 2", attemptedAt: start.advanced(by: .seconds(1)), at: start)

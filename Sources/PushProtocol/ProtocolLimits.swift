@@ -1,5 +1,5 @@
 /// Bounds on what a peer can make us keep or do, and how long things last. Each has its reason; none is a setting.
-package enum Limits {
+package enum ProtocolLimits {
     // MARK: Registrations
 
     /// A person has a handful of devices. What is beyond it is an attempt to fill the disk and every answer to a query of the key.

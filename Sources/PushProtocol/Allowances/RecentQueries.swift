@@ -1,15 +1,15 @@
 package import Envelope
 package import StatusCrypto
 
-/// Which questions were answered lately, and how often: the same one is answered `Limits.maximumAnswerCount` times in
-/// `Limits.answerInterval`. Times are steady ones.
-package struct AnsweredQuestions: Sendable {
+/// Which questions were answered lately, and how often: the same one is answered `ProtocolLimits.maximumAnswerCount` times in
+/// `ProtocolLimits.answerInterval`. Times are steady ones.
+package struct RecentQueries: Sendable {
     private struct Answer: Sendable {
         /// The row of the message that was answered: who is answered again because the first time came to nothing is one.
         var message: Int64
         var time: Timestamp
 
-        func isRecent(at now: Timestamp) -> Bool { time.advanced(by: Limits.answerInterval) > now }
+        func isRecent(at now: Timestamp) -> Bool { time.advanced(by: ProtocolLimits.answerInterval) > now }
     }
 
     /// By Status message id.
@@ -21,7 +21,7 @@ package struct AnsweredQuestions: Sendable {
     /// Whether a message may have an answer.
     package func allow(_ message: Int64, asking question: Digest32, at now: Timestamp) -> Bool {
         guard let answers = answers[question] else { return true }
-        return answers.contains { $0.message == message } || answers.count { $0.isRecent(at: now) } < Limits.maximumAnswerCount
+        return answers.contains { $0.message == message } || answers.count { $0.isRecent(at: now) } < ProtocolLimits.maximumAnswerCount
     }
 
     /// Notes that a message is answered.
@@ -41,7 +41,7 @@ package struct AnsweredQuestions: Sendable {
 
     /// Once in an interval what is older than that is forgotten: what is kept was answered in the last two.
     private mutating func sweep(at now: Timestamp) {
-        guard sweptAt.advanced(by: Limits.answerInterval) <= now else { return }
+        guard sweptAt.advanced(by: ProtocolLimits.answerInterval) <= now else { return }
         answers = answers.filter { $0.value.contains { $0.isRecent(at: now) } }
         sweptAt = now
     }
