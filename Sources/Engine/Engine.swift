@@ -10,7 +10,7 @@ import Synchronization
 package import Transport
 import Wire
 
-/// The server's heart: open → decide → commit → reply (docs/ARCHITECTURE.md, "The way of a message").
+/// The server's heart: open → decide → commit → reply (docs/ARCHITECTURE.md, "Message path").
 ///
 /// A transport hands it envelopes through `EnvelopeReceiver`; each is recorded before anything acts on it, so that a crash at any point
 /// is worked off at the next start.

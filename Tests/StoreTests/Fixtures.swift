@@ -16,7 +16,7 @@ extension TemporaryFolder {
     var database: String { path("push.sqlite") }
 
     func open(
-        identity: FixedBytes<33> = identity, readOnly: Bool = false, maximumQueueCount: Int = Limits.maximumQueuedPushCount,
+        identity: FixedBytes<33> = identity, readOnly: Bool = false, maximumQueueCount: Int = ProtocolLimits.maximumQueuedPushCount,
         namedBundleIDs: Set<String> = []
     ) throws -> SQLiteStore {
         try SQLiteStore(
