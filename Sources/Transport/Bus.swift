@@ -1,21 +1,20 @@
 package import Envelope
 import Synchronization
 
-/// The in-process network: what one member publishes reaches every other.
-///
-/// Recorders are asked first, because a message that the server could not record must not have reached anybody: its sender, who is
-/// told that publishing failed, sends it again. No order is promised between messages, nor is a message carried only once.
+/// The in-process network: delivers what one member publishes to every other member.
+/// A message reaches the recorders before the listeners. If a recorder fails, publishing fails, no listener receives the message, and its
+/// sender publishes it again. The bus neither keeps an order between messages nor removes duplicates.
 package final class Bus: Sendable {
     private let members = Mutex(Members())
 
     package init() {}
 
-    /// Adds a member that has to have written a message down before its publisher is told that all is well.
+    /// Adds a member that must have recorded a message before its publisher succeeds.
     package func attach(recorder: any BusRecorder) -> BusMembership {
         join { $0.recorders[$1] = recorder }
     }
 
-    /// Adds a member that merely hears.
+    /// Adds a member that receives messages and cannot fail.
     package func attach(listener: any BusListener) -> BusMembership {
         join { $0.listeners[$1] = listener }
     }
@@ -48,7 +47,7 @@ package final class Bus: Sendable {
     }
 }
 
-/// Thrown by a recorder that does not record at the moment.
+/// The reason why a recorder does not record at the moment.
 package enum NotRecording: Error, CustomStringConvertible {
     case notReceiving
     case noRoom
@@ -56,7 +55,7 @@ package enum NotRecording: Error, CustomStringConvertible {
     package var description: String {
         switch self {
         case .notReceiving: "the server is not receiving"
-        case .noRoom: "the server has no room for more messages"
+        case .noRoom: "the server's intake is full"
         }
     }
 }
@@ -64,17 +63,16 @@ package enum NotRecording: Error, CustomStringConvertible {
 /// The server's side of the bus.
 package protocol BusRecorder: Sendable {
     /// Returns when the envelope is recorded durably, or is not for this member.
-    ///
-    /// - Throws: when it could not be recorded: then publishing fails, and no listener hears of the envelope.
+    /// - Throws: Any error if the envelope could not be recorded. Publishing then fails, and no listener receives the envelope.
     func record(_ envelope: WakuEnvelope) async throws
 }
 
-/// A member that keeps what it hears in memory, if at all.
+/// A member that keeps received envelopes in memory only, if at all.
 package protocol BusListener: Sendable {
     func hear(_ envelope: WakuEnvelope)
 }
 
-/// A member's place on the bus: what it publishes through it comes back to all but itself.
+/// The membership of one member, which publishes through it. The bus delivers to all other members.
 package struct BusMembership: Sendable {
     private let bus: Bus
     private let identifier: UInt64
@@ -84,14 +82,13 @@ package struct BusMembership: Sendable {
         self.identifier = identifier
     }
 
-    /// Returns when all recorders have the envelope and all listeners have heard it.
-    ///
-    /// - Throws: what a recorder threw; no listener has heard the envelope then.
+    /// Returns when all recorders and all listeners have the envelope.
+    /// - Throws: The error of a recorder. No listener has the envelope then.
     package func publish(_ envelope: WakuEnvelope) async throws {
         try await bus.publish(envelope, from: identifier)
     }
 
-    /// Leaves the bus for good; a second time changes nothing.
+    /// Removes the member permanently. A second call has no effect.
     package func leave() {
         bus.leave(identifier)
     }

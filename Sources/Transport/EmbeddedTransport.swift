@@ -3,15 +3,14 @@ import ServiceLifecycle
 import Synchronization
 import Wire
 
-/// The server's transport when the network is the bus of its own process.
-///
-/// It is on the bus from its creation, not from `run`: until somebody records, publishing on the server's pubsub topics fails, so that
-/// a POST to the embedded relay is answered 200 only if the message is recorded.
+/// The server's transport for the in-process bus.
+/// The transport joins the bus when it is created, before `run`. Until a receiver records, publishing on the server's pubsub topics fails,
+/// so that the embedded relay answers a POST with 200 only if the message is recorded.
 package final class EmbeddedTransport: MessageTransport {
     private let recorder: Recorder
     private let membership: BusMembership
 
-    /// - Parameter pubsubTopics: those the server serves; messages on others pass by.
+    /// - Parameter pubsubTopics: The topics that the server serves. The transport ignores messages on other topics.
     package init(bus: Bus, pubsubTopics: [String]) {
         recorder = Recorder(pubsubTopics: Set(pubsubTopics))
         membership = bus.attach(recorder: recorder)
@@ -20,7 +19,7 @@ package final class EmbeddedTransport: MessageTransport {
     package func run(receiver: any EnvelopeReceiver) async throws {
         recorder.receiver.withLock { $0 = receiver }
         defer { recorder.receiver.withLock { $0 = nil } }
-        try? await gracefulShutdown()  // throws only when cancelled, which ends this just as well
+        try? await gracefulShutdown()  // throws only when cancelled, which ends the transport as well
     }
 
     package func publish(_ envelope: WakuEnvelope) async throws {
@@ -31,7 +30,7 @@ package final class EmbeddedTransport: MessageTransport {
         recorder.receiver.withLock { $0 == nil } ? ["the embedded transport is not running"] : []
     }
 
-    /// What the bus holds of the transport: apart from it, so that bus and transport do not keep each other alive.
+    /// The bus's reference to the transport: a separate object, so that bus and transport do not retain each other.
     private final class Recorder: BusRecorder {
         let pubsubTopics: Set<String>
         let receiver = Mutex<(any EnvelopeReceiver)?>(nil)

@@ -1,23 +1,23 @@
 package import Envelope
 
-/// Carries envelopes between the server and a network of topics. Two kinds exist: the embedded bus and a Waku node's REST API.
+/// A transport of envelopes between the server and a network of topics: the embedded bus, or the REST API of Waku nodes.
 package protocol MessageTransport: Sendable {
-    /// Receives until the task is cancelled or the service group shuts down gracefully; trouble with the network is retried, not thrown.
+    /// Receives until the task is cancelled or the service group shuts down gracefully. Retries after network errors instead of throwing
+    /// them.
     func run(receiver: any EnvelopeReceiver) async throws
 
-    /// Hands an envelope to the network and returns when the network took it. It is offered once: whatever waits until it is offered
-    /// again waits at the caller.
-    ///
-    /// - Throws: `TransportError` when it was not taken; the caller may try again with the same bytes, save for `outdated`.
+    /// Publishes an envelope and returns once the network has accepted it. Never retries later: retrying is the caller's task.
+    /// - Throws: `TransportError` if the network did not accept the envelope. The caller may retry with the same bytes, except after
+    ///   `outdated`.
     func publish(_ envelope: WakuEnvelope) async throws
 
-    /// Whether there is room for what need not be said: false while a node's quota of messages is used up.
+    /// Whether optional messages (echoes) may be published. False while a node's RLN quota is exhausted.
     var canEcho: Bool { get }
 
-    /// What keeps the transport from being usable, in words for an operator; empty when it is ready.
+    /// The reasons why the transport is not usable, in words for an operator; empty when it is ready.
     var healthIssues: [String] { get }
 
-    /// What is wrong while the transport is usable all the same, in words for an operator.
+    /// The problems that leave the transport usable, in words for an operator.
     var warnings: [String] { get }
 }
 
@@ -26,33 +26,33 @@ extension MessageTransport {
     package var canEcho: Bool { true }
 }
 
-/// Takes what a transport received. The engine implements it.
+/// The receiver of a transport's messages. The engine implements it.
 package protocol EnvelopeReceiver: Sendable {
-    /// Whether anything on this content topic could be for us. Asked before the payload is decoded; says no to most of a shard's traffic.
+    /// Whether the server is interested in messages on this content topic. Rejects most of a shard's traffic before a payload is decoded.
     func isInterested(in contentTopic: String) -> Bool
 
-    /// Returns when every one of the envelopes is recorded durably, was known before, or is not for us.
-    ///
-    /// A node's GET is destructive and an embedded POST answered 200 means recorded, so a transport goes on only after this returned.
-    /// - Throws: `Overload` when there is no room, or else that the record could not be written; nothing of the batch was accepted then.
+    /// Returns when each envelope is recorded durably, was already known, or is not for the server.
+    /// A transport continues only after this function has returned: a node's GET is destructive, and an embedded POST answered with 200
+    /// means recorded.
+    /// - Throws: `Overload` if the intake is full, or the error of the failed write. The receiver has accepted nothing of the batch then.
     func receive(_ envelopes: [WakuEnvelope], origin: EnvelopeOrigin) async throws
 }
 
-/// Why there is no room for messages: a fixed set, for the metrics. They are refused before they are recorded, and whoever has them, a
-/// sender or a node's store, keeps them.
+/// The reason why the intake is full: a fixed set, for the metrics. The server rejects such messages before recording them; their sender or
+/// the node's store keeps them.
 package enum Overload: String, Error, CaseIterable, CustomStringConvertible {
     case messageCount = "message_count"
     case byteCount = "byte_count"
-    /// A node's history waits until there is room beside what comes in live.
+    /// Backfilled messages wait until the intake has capacity for them next to live messages.
     case history
 
-    package var description: String { "the server has no room for more messages" }
+    package var description: String { "the server's intake is full" }
 }
 
-/// How envelopes reached the server.
+/// The way by which envelopes reached the server.
 package enum EnvelopeOrigin: Sendable {
-    /// They have just been published: whatever their timestamps say, they are not old.
+    /// Live messages: never too old, whatever their timestamps say.
     case live
-    /// From a node's history: their sender may have given up waiting long ago.
+    /// Messages from a node's history: their sender may have timed out long ago.
     case backfilled
 }

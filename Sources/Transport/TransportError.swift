@@ -1,14 +1,14 @@
 import WakuREST
 
-/// Why an envelope did not get onto the network.
+/// The reason why an envelope did not reach the network.
 package enum TransportError: Error, Equatable, CustomStringConvertible {
-    /// The node answered with another status than 200.
+    /// The node's status was not 200.
     case refused(status: Int, text: String)
-    /// No usable answer from the node; the message may have been sent all the same.
+    /// The node sent no usable response; it may still have sent the message.
     case unreachable(String)
-    /// Every node's quota of messages is used up, until an epoch ends (WAKU_REST.md §2.3).
+    /// The RLN quota of every node is exhausted until its epoch ends (WAKU_REST.md §2.3).
     case quotaUsedUp
-    /// The envelope's timestamp is too far from now for any archive to keep it: seal the message anew. Earlier attempts may have sent it.
+    /// The envelope's timestamp is too far from now for any archive to keep it: seal the message again. Earlier attempts may have sent it.
     case outdated
 
     init(_ error: NodeError) {
@@ -20,7 +20,7 @@ package enum TransportError: Error, Equatable, CustomStringConvertible {
             }
     }
 
-    /// Whether the reason is the network's and not the message's: then it concerns every other message as well.
+    /// Whether the failure is of the network and not of the message, and so affects every other message too.
     package var isPassing: Bool {
         switch self {
         case .refused(let status, let text): PublishAttempts.mayPass(.refused(status: status, text: text))
@@ -33,7 +33,7 @@ package enum TransportError: Error, Equatable, CustomStringConvertible {
         switch self {
         case .refused(let status, let text): "\(NodeError.refused(status: status, text: text))"
         case .unreachable(let reason): reason
-        case .quotaUsedUp: "the quota of messages is used up (RLN)"
+        case .quotaUsedUp: "the RLN quota is exhausted"
         case .outdated: "the envelope is too old to be archived"
         }
     }

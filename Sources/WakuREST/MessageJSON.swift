@@ -1,23 +1,23 @@
 package import JSON
 package import Wire
 
-/// A WakuMessage object as it stands in JSON, its base64 not yet decoded: most messages are dropped by their topic.
+/// A WakuMessage as JSON, with its base64 not yet decoded: most messages are dropped because of their topic.
 package struct MessageJSON: Sendable {
     package var payload: ArraySlice<UInt8>?
     package var contentTopic: String?
     package var version: UInt32?
-    /// Nanoseconds since 1970.
+    /// The timestamp in nanoseconds since 1970.
     package var timestamp: Int64?
     package var meta: ArraySlice<UInt8>?
     package var ephemeral: Bool?
-    /// RLN; read by nobody here.
+    /// The RLN proof, which the server does not read.
     package var proof: ArraySlice<UInt8>?
 
-    /// How to take what the two kinds of nodes write differently (WAKU_REST.md §0 and §1.2).
+    /// The differences in reading requests and responses (WAKU_REST.md §0 and §1.2).
     package enum Dialect {
-        /// A request, as nwaku reads it: no unknown field, no null, a timestamp is a number.
+        /// A request as nwaku reads it: no unknown field, no null, numeric timestamps only.
         case request
-        /// An answer of any node: null is the same as nothing, what is unknown is skipped, a timestamp may be a string.
+        /// A response of any node: null counts as absent, unknown fields are skipped, a timestamp may be a string.
         case answer
     }
 
@@ -43,7 +43,7 @@ package struct MessageJSON: Sendable {
         self = message
     }
 
-    /// A peer's bytes: nwaku writes them as they came, and one message that is not UTF-8 must not cost us the batch it is in.
+    /// Reads a peer's bytes, which nwaku passes on unchanged: one message that is not UTF-8 must not fail its whole batch.
     private static func readContentTopic(_ reader: inout JSONReader, as dialect: Dialect) throws(JSONError) -> String {
         guard dialect == .answer else { return try reader.readString() }
         return String(decoding: try reader.readStringBytes(), as: UTF8.self)
@@ -60,9 +60,8 @@ package struct MessageJSON: Sendable {
         return timestamp
     }
 
-    /// The message, its base64 decoded. What is missing gets the node's default.
-    ///
-    /// - Returns: nil if the payload or meta are not base64.
+    /// Returns the message with its base64 decoded. Absent fields get the node's defaults.
+    /// - Returns: The message, or nil if the payload or meta is not base64.
     package func decoded() -> WakuMessage? {
         guard let payload = Base64.decode(payload ?? []), let meta = Base64.decode(meta ?? []) else { return nil }
         var message = WakuMessage()
@@ -75,7 +74,7 @@ package struct MessageJSON: Sendable {
         return message
     }
 
-    /// The body of a POST. Everything that a node would fill in by itself is said (WAKU_REST.md §1.2).
+    /// Returns the body of a POST. The body contains each field that a node would otherwise fill in (WAKU_REST.md §1.2).
     package static func request(_ message: WakuMessage) -> String {
         var fields = [
             "\"payload\":\(JSONText.base64(message.payload))",

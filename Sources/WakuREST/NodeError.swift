@@ -1,16 +1,16 @@
-/// Why a node did not do what it was asked.
+/// The reason why a node did not perform a request.
 package enum NodeError: Error, Equatable, CustomStringConvertible {
-    /// No usable answer; what was asked may have been done all the same.
+    /// The node sent no usable response; it may have performed the request.
     case unreachable(String)
-    /// Another status than 200. go-waku answers 500 with an empty text if it cannot publish, as a rule because it has no peers
-    /// (WAKU_REST.md §1.2).
+    /// The status was not 200. go-waku answers 500 with an empty body if it cannot publish, usually because it has no peers (WAKU_REST.md
+    /// §1.2).
     case refused(status: Int, text: String)
-    /// Status 200, with something that is no answer to the question.
+    /// Status 200 with a body that does not match the request.
     case unintelligible(String)
-    /// The answer is longer than we read. What a GET has taken is lost to us, and in the node's store.
+    /// The response exceeds the maximum size. The messages of a GET are lost to the server, but are in the node's store.
     case tooLarge
 
-    /// Whether the node's RLN membership has no more messages in this epoch (WAKU_REST.md §1.2).
+    /// Whether the node's RLN quota for this epoch is exhausted (WAKU_REST.md §1.2).
     package var isQuotaUsedUp: Bool {
         guard case .refused(_, let text) = self else { return false }
         let words = text.lowercased()

@@ -1,6 +1,6 @@
 import JSON
 
-/// The answer to `GET /health` (WAKU_REST.md §1.1). It comes with status 200 also from a node that is not ready.
+/// The response to `GET /health` (WAKU_REST.md §1.1). Its status is 200 even if the node is not ready.
 struct NodeHealth {
     private var node = ""
     private var protocols: [(name: String, state: String, description: String)] = []
@@ -20,7 +20,7 @@ struct NodeHealth {
 
     private init() {}
 
-    /// `{"Relay":"NOT_READY","desc":"No connected peers"}`
+    /// Reads one protocol: `{"Relay":"NOT_READY","desc":"No connected peers"}`.
     private static func readProtocol(
         _ reader: inout JSONReader
     ) throws(JSONError) -> (name: String, state: String, description: String) {
@@ -33,7 +33,7 @@ struct NodeHealth {
         return health
     }
 
-    /// Only the node and its relay count: what else is mounted is none of our business.
+    /// The issues of the node and its relay. The state of other mounted protocols does not matter.
     var healthIssues: [String] {
         var healthIssues: [String] = []
         if !Self.isReady(node) { healthIssues.append("the node is not ready: \(node)") }

@@ -1,8 +1,8 @@
 import StatusCrypto
 
-/// Percent-encoding of a URL's parts (RFC 3986 §2.1), as a node reads it.
+/// Percent-encoding of the parts of a URL (RFC 3986 §2.1), as a node reads it.
 package enum PercentEncoding {
-    /// Makes one path segment or one query value: all but unreserved characters are encoded, `/` and `+` above all (WAKU_REST.md §0).
+    /// Encodes one path segment or query value: all characters except unreserved ones, including `/` and `+` (WAKU_REST.md §0).
     package static func encode(_ text: String) -> String {
         var encoded = ""
         for byte in text.utf8 {
@@ -14,8 +14,8 @@ package enum PercentEncoding {
         return encoded
     }
 
-    /// - Parameter plusIsSpace: a node reads `+` as a space, save in hashes and cursors.
-    /// - Returns: nil for a broken escape or what is no UTF-8 in the end.
+    /// - Parameter plusIsSpace: Whether `+` is a space, as nodes read it except in hashes and cursors.
+    /// - Returns: The decoded text, or nil if an escape is broken or the result is not UTF-8.
     package static func decode(_ text: some StringProtocol, plusIsSpace: Bool = true) -> String? {
         var bytes: [UInt8] = []
         var rest = Array(text.utf8)[...]

@@ -1,6 +1,7 @@
-/// Rules of pubsub topic names.
+/// The rules of pubsub topic names.
 package enum PubsubTopic {
-    /// Whether it names a static shard: `/waku/2/rs/<cluster>/<shard>`, both 16-bit decimals without leading zeros (WAKU_REST.md §2.5).
+    /// Whether the topic names a static shard: `/waku/2/rs/<cluster>/<shard>`, both 16-bit decimals without leading zeros (WAKU_REST.md
+    /// §2.5).
     package static func isStaticShard(_ topic: String) -> Bool {
         let parts = topic.split(separator: "/", omittingEmptySubsequences: false)
         guard parts.count == 6, parts[0...3].elementsEqual(["", "waku", "2", "rs"]) else { return false }

@@ -3,24 +3,24 @@ package import JSON
 package import StatusCrypto
 import Wire
 
-/// What to ask of a store (WAKU_REST.md §1.5).
+/// A query of a node's store (WAKU_REST.md §1.5).
 package struct StoreQuery: Sendable, Equatable {
     package var pubsubTopic: String?
-    /// Empty: all. Many stores refuse more than ten.
+    /// The content topics to return; empty returns all. Many stores refuse more than ten.
     package var contentTopics: [String] = []
-    /// Both ends belong to the range.
+    /// The time range, including both ends.
     package var startTime: Timestamp?
     package var endTime: Timestamp?
-    /// As a store wrote them. Never together with a time: SQLite stores then answer wrongly.
+    /// The hashes to return, as a store wrote them. Do not combine them with a time: SQLite stores then respond wrongly.
     package var hashes: [String] = []
-    /// As a store wrote it in the page before.
+    /// The cursor of the previous page, as the store wrote it.
     package var cursor: String?
     package var isAscending = true
-    /// 1…100.
+    /// The number of rows per page, 1 to 100.
     package var pageSize = 100
-    /// False: hashes only.
+    /// Whether rows contain their message. False returns hashes only.
     package var includesData = true
-    /// The multiaddress of another node that is to be asked.
+    /// The multiaddress of another node whose store is queried.
     package var peerAddress: String?
 
     package init() {}
@@ -37,34 +37,35 @@ package struct StoreQuery: Sendable, Equatable {
         return pairs.map { "\($0)=\(PercentEncoding.encode($1))" }.joined(separator: "&")
     }
 
-    /// go-waku writes a hash in standard base64 and reads it in the alphabet for URLs; hex, nwaku's, has none of these characters.
+    /// Converts a hash to the alphabet in which stores read it: go-waku writes standard base64 and reads base64url. Hex, as nwaku writes
+    /// it, is unaffected.
     private static func asked(_ hash: String) -> String {
         String(hash.map { $0 == "+" ? "-" : $0 == "/" ? "_" : $0 })
     }
 }
 
-/// What a store answered.
+/// One page of a store's response.
 package struct StorePage: Sendable {
     package struct Row: Sendable {
-        /// Opaque: hex or base64, depending on the node.
+        /// The opaque hash: hex or base64, depending on the node.
         package var hash: String
         fileprivate var pubsubTopic = ""
-        /// Nil if data was not asked for.
+        /// The message, or nil if the query excludes data.
         fileprivate var message: MessageJSON?
 
         init(hash: String) {
             self.hash = hash
         }
 
-        /// Nil if data was not asked for.
+        /// The content topic, or nil if the query excludes data.
         package var contentTopic: String? { message.map { $0.contentTopic ?? "" } }
 
-        /// The message, decoded at every call: most are not wanted. Nil if data was not asked for, or its base64 is broken.
+        /// The message, decoded at each call because most messages are not wanted; nil if the query excludes data, or the base64 is broken.
         package var envelope: WakuEnvelope? {
             message?.decoded().map { WakuEnvelope(pubsubTopic: pubsubTopic, message: $0) }
         }
 
-        /// The hash as bytes; nil if it is written in a way that no known node writes it.
+        /// The hash as bytes, or nil if no known node writes it in this form.
         package var digest: Digest32? {
             if hash.hasPrefix("0x") { return Hex.decode(hash.dropFirst(2)).flatMap { Digest32($0) } }
             let standard = hash.utf8.map { $0 == UInt8(ascii: "-") ? UInt8(ascii: "+") : $0 == UInt8(ascii: "_") ? UInt8(ascii: "/") : $0 }
@@ -72,13 +73,13 @@ package struct StorePage: Sendable {
         }
     }
 
-    /// In the order of time, also when paging backwards.
+    /// The rows in ascending order of time, also when paging backwards.
     package var rows: [Row] = []
-    /// Nil on the last page.
+    /// The cursor of the next page; nil on the last page.
     package var cursor: String?
 }
 
-/// The body of a store's answer; go-waku has other names for the same.
+/// The body of a store's response; go-waku names its fields differently.
 package struct StoreResponseJSON: Sendable {
     var statusCode = 200
     var statusDescription = ""

@@ -3,30 +3,29 @@ package import HTTPClient
 import JSON
 import Wire
 
-/// A Waku node's REST API, call by call (WAKU_REST.md §1): nwaku's, its successors' and go-waku's.
-///
-/// A node closes every connection after its answer, and its relay cache has one reader: do not point two programs at one node.
+/// The REST API of a Waku node (WAKU_REST.md §1): nwaku, its successors, or go-waku.
+/// A node closes each connection after its response, and its relay cache has one reader: do not use one node from two programs.
 package struct WakuNode: Sendable {
-    /// Twice the time that a node gives itself for publishing (WAKU_REST.md §1.2).
+    /// The timeout of a command: twice the node's own timeout of publishing (WAKU_REST.md §1.2).
     package static let commandTimeout = Duration.seconds(10)
-    /// A full cache of large messages takes a while, and what is not read to the end is lost.
+    /// The timeout of a read: a full cache of large messages takes long, and messages that are not read to the end are lost.
     package static let readTimeout = Duration.seconds(30)
-    /// A full cache of ordinary messages is 11 MB (WAKU_REST.md §3).
+    /// The maximum size of a batch. A full cache of ordinary messages is 11 MB (WAKU_REST.md §3).
     static let maximumBatchByteCount = 64 << 20
     static let maximumAnswerByteCount = 64 << 10
 
-    /// What tells it from other nodes: its URL without scheme and user, whose password is not for logs.
+    /// The name of the node among several: its URL without scheme and user, because a password must not reach the log.
     package let name: String
     private let url: String
-    /// Sends the requests, and runs tasks that do hardly anything else.
+    /// The client that sends the requests. Tasks that perform little other work also run on its thread.
     package let client: HTTPClient
     private let headers: [(name: String, value: String)]
     private let commandTimeout: Duration
     private let readTimeout: Duration
 
     /// - Parameters:
-    ///   - url: `http://host:port`, with or without a slash at its end.
-    ///   - headers: for a proxy in front of it, sent with each request.
+    ///   - url: The base URL, `http://host:port`, with or without a final slash.
+    ///   - headers: Headers sent with each request, for a proxy in front of the node.
     package init(
         url: String, client: HTTPClient, headers: [(name: String, value: String)] = [], commandTimeout: Duration = Self.commandTimeout,
         readTimeout: Duration = Self.readTimeout
@@ -41,7 +40,7 @@ package struct WakuNode: Sendable {
         self.readTimeout = readTimeout
     }
 
-    /// Subscribes the node to pubsub topics: all or none.
+    /// Subscribes the node to all of the pubsub topics, or to none on failure.
     package func subscribe(to pubsubTopics: [String]) async throws(NodeError) {
         _ = try await send(.post, "/relay/v1/subscriptions", body: JSONText.array(pubsubTopics))
     }
@@ -50,10 +49,9 @@ package struct WakuNode: Sendable {
         _ = try await send(.delete, "/relay/v1/subscriptions", body: JSONText.array(pubsubTopics))
     }
 
-    /// Takes what came in on a pubsub topic since the last time; the node forgets it.
-    ///
-    /// - Parameter wants: whether a content topic is of interest; the base64 of other messages is not even decoded.
-    /// - Returns: nil if the node is not subscribed to the topic.
+    /// Takes the messages that arrived on a pubsub topic since the last call. The node forgets them.
+    /// - Parameter wants: Whether a content topic is of interest. The base64 of other messages is not decoded.
+    /// - Returns: The messages, or nil if the node is not subscribed to the topic.
     package func takeMessages(
         on pubsubTopic: String, where wants: (_ contentTopic: String) -> Bool = { _ in true }
     ) async throws(NodeError) -> [WakuEnvelope]? {
@@ -76,15 +74,14 @@ package struct WakuNode: Sendable {
         }
     }
 
-    /// Publishes a message as it is: version and timestamp are the caller's. Have no more POSTs under way than the kind of node takes.
-    ///
-    /// - Returns: the kind, which the answer tells.
+    /// Publishes a message unchanged: the caller sets version and timestamp. Do not exceed the kind's limit of POSTs in flight.
+    /// - Returns: The kind of node, as its response shows.
     @discardableResult
     package func publish(_ envelope: WakuEnvelope) async throws(NodeError) -> NodeKind {
         NodeKind(answer: try await send(.post, messagesPath(envelope.pubsubTopic), body: MessageJSON.request(envelope.message)))
     }
 
-    /// What keeps the node from being of use, in its own words; empty when it is ready or cannot tell.
+    /// Returns the reasons why the node is not usable, in its own words; empty if it is ready or has no health check.
     package func healthIssues() async throws(NodeError) -> [String] {
         do {
             return try read(try await send(.get, "/health")) { reader throws(JSONError) in
@@ -95,9 +92,8 @@ package struct WakuNode: Sendable {
         }
     }
 
-    /// One page of the node's store, or of a peer's.
-    ///
-    /// - Throws: `refused`, also for a peer's failure, which a node reports inside an HTTP 200.
+    /// Returns one page of the node's store, or of a peer's.
+    /// - Throws: `refused`, also for a failure of the peer, which the node reports inside an HTTP 200.
     package func storePage(_ query: StoreQuery) async throws(NodeError) -> StorePage {
         let body = try await send(
             .get, "/store/v3/messages?" + query.parameters, timeout: readTimeout, maximumByteCount: Self.maximumBatchByteCount)
@@ -108,7 +104,7 @@ package struct WakuNode: Sendable {
         return answer.page
     }
 
-    /// All pages of a query, one after the other.
+    /// Reads all pages of a query in sequence.
     package func storeMessages(
         _ query: StoreQuery, page: (StorePage) async throws(NodeError) -> Void
     ) async throws(NodeError) {
@@ -117,7 +113,7 @@ package struct WakuNode: Sendable {
             let answer = try await storePage(query)
             try await page(answer)
             guard let cursor = answer.cursor else { return }
-            // A node with a wrong cursor would be asked for ever.
+            // A node with a wrong cursor would be queried without end.
             guard cursor != query.cursor else { throw .unintelligible("the store's cursor does not advance") }
             query.cursor = cursor
         }
@@ -156,12 +152,12 @@ package struct WakuNode: Sendable {
         }
     }
 
-    /// Whether a 404 is about the node and not about the topic (WAKU_REST.md §0).
+    /// Whether a 404 means that the node is not ready, and not that the topic is unknown (WAKU_REST.md §0).
     private static func isNotReady(_ text: String) -> Bool {
         text.contains("endpoints are not available")
     }
 
-    /// A node's text goes into logs: one line, and not a long one.
+    /// Shortens a node's text to one short line for the log.
     private static func printable(_ text: String) -> String {
         String(text.prefix(200).map { $0.isNewline || $0.unicodeScalars.contains { $0.properties.generalCategory == .control } ? " " : $0 })
     }

@@ -103,7 +103,7 @@ struct EmbeddedTransportTests {
             try await whileRunning { () async throws in
                 let answer = try await node.post(TestNode.path, #"{"payload":"AQ==","contentTopic":"/wanted/1/b/c"}"#)
                 #expect(answer.status == 503)
-                #expect(answer.body == "Failed to publish: the server has no room for more messages")
+                #expect(answer.body == "Failed to publish: the server's intake is full")
             }
         }
     }

@@ -112,7 +112,7 @@ struct GapTests {
                 await world.pass(WakuWorld.interval)
                 #expect(world.receiver.numbers == [1, 2])
                 #expect(transport.healthIssues == [])
-                #expect(transport.warnings.count == 1 && transport.warnings[0].contains("something else reads from this node"))
+                #expect(transport.warnings.count == 1 && transport.warnings[0].contains("another program reads from"))
                 for _ in 1...10 { await world.pass(.seconds(60), dueIn: WakuWorld.idle) }
                 #expect(transport.warnings == [])
             }
@@ -125,7 +125,7 @@ struct GapTests {
             await world.pass(WakuWorld.interval)
             for _ in 1...60 { await world.pass(.seconds(60), dueIn: WakuWorld.idle) }
             #expect(transport.healthIssues == [])
-            let words = hasSpoken ? "no message for 60 minutes" : "no message yet, in 60 minutes: do the clients speak on another shard?"
+            let words = hasSpoken ? "no message for 60 minutes" : "no message yet, for 60 minutes: check that clients use this shard"
             #expect(transport.warnings.map { $0.hasSuffix("\(TestNode.topic): \(words)") } == [true])
             try await world.send([2], contentTopic: "/foreign/1/a/b")
             await world.pass(WakuWorld.interval)

@@ -1,10 +1,10 @@
 package import Envelope
 
-/// Remembers durably up to when a node's history is known to have been received, by pubsub topic. The server's store implements it.
+/// Durable storage of history checkpoints by pubsub topic. The server's store implements it.
 package protocol CheckpointKeeper: Sendable {
-    /// - Returns: nil when there is none yet.
+    /// - Returns: The time up to which the node's history is recorded, or nil if there is no checkpoint yet.
     func checkpoint(of pubsubTopic: String) async throws -> Timestamp?
 
-    /// Returns when it is durable.
+    /// Returns when the checkpoint is durable.
     func saveCheckpoint(_ checkpoint: Timestamp, of pubsubTopic: String) async throws
 }

@@ -2,11 +2,11 @@ import Envelope
 import StatusCrypto
 import Wire
 
-/// Published messages that are to be looked for in a node's store, as status-go does (WAKU_REST.md §3): a value.
+/// The published messages whose presence in a node's store is still to be confirmed, as in status-go (WAKU_REST.md §3).
 struct Confirmations {
-    /// What a message needs to get into the store, with some patience.
+    /// The time after which a published message is expected in the store.
     static let interval = Duration.seconds(3)
-    /// What cannot be remembered goes unconfirmed: the node has answered 200.
+    /// The limits of unconfirmed messages. Messages beyond them stay unconfirmed: the node has answered 200.
     static let maximumCount = 512
     static let maximumByteCount = 16 << 20
 
@@ -25,7 +25,7 @@ struct Confirmations {
         byteCount += size
     }
 
-    /// All that wait; they are forgotten here.
+    /// Removes and returns all entries.
     mutating func take() -> [Entry] {
         defer { (entries, byteCount) = ([], 0) }
         return entries

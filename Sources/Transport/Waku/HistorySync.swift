@@ -3,91 +3,93 @@ import Envelope
 import StatusCrypto
 import WakuREST
 
-/// Decides what to ask a node's store about one pubsub topic, so that nothing is missed that the store holds: a value, told what happened.
-///
-/// After every gap it catches up, from the checkpoint to now; every minute it compares what the store has with what is known. Both are a
-/// pass over a window of time, and only a pass that was completed moves the checkpoint, which is our own clock's: nothing that a sender
-/// claims moves it.
+/// Decides which queries of a node's store the transport makes for one pubsub topic, so that the server misses no message that the store
+/// holds. Events go in, the next action comes out.
+/// After every gap it backfills from the history checkpoint to now. Every minute it compares the hashes in the store with the known hashes.
+/// Either is a pass over a window of time. Only a completed pass moves the checkpoint. The checkpoint is a time of the server's clock: no
+/// sender's timestamp moves it.
 struct HistorySync {
     enum Work: Equatable {
         /// Read the checkpoint.
         case load
         /// Wait for a gap, or for the delay.
         case wait
-        /// Ask the node's store.
+        /// Query the node's store.
         case ask(StoreQuery)
-        /// Offer the messages to the receiver; when it has them, all of the hashes are known.
+        /// Offer the messages to the receiver. When it has accepted them, all of the hashes are known.
         case offer([WakuEnvelope], hashes: [Digest32])
-        /// Write the checkpoint.
+        /// Save the checkpoint.
         case save(Timestamp)
     }
 
-    /// What to do next, and what has come of the last event.
+    /// The next step, and the effects of the last event.
     struct Action: Equatable {
         var work: Work
-        /// To be waited before, unless an event comes; nil waits for an event only.
+        /// The time to wait before the work, unless an event arrives; nil waits for an event only.
         var delay: Duration?
-        /// Why the store cannot be read or compared.
+        /// The reason why the store cannot be read or compared.
         var issue: String?
-        /// Gaps that are filled now.
+        /// The number of gaps that the last event has filled.
         var filledGapCount = 0
-        /// The receiver took messages that were missed without any sign of a gap.
+        /// Whether the receiver accepted messages that were missed without a detected gap.
         var hasFoundMissed = false
     }
 
     enum Event {
         case loaded(Timestamp?)
-        /// The node gives no live messages any more.
+        /// The node delivers no live messages any more.
         case interrupted
-        /// The node gives again, but may have given less than there was.
+        /// The node delivers again, but may have dropped messages meanwhile.
         case gap
-        /// The delay is over.
+        /// The delay has passed.
         case waited
         case page(StorePage)
         case accepted
-        /// The receiver has no room: it is asked again, and nothing more is fetched meanwhile.
+        /// The receiver has no capacity: the offer is repeated, and nothing more is fetched meanwhile.
         case overloaded
         case saved
-        /// The work failed, for a reason in an operator's words.
+        /// The work failed, with a reason in words for an operator.
         case failed(Failure, String)
     }
 
     enum Failure {
-        /// The answer was longer than we read.
+        /// The response exceeds the maximum size.
         case tooLarge
-        /// The store does not have the row any more from which to go on.
+        /// The store has deleted the row at which the cursor points.
         case cursorLost
         case other
     }
 
     static let interval = Duration.seconds(60)
-    /// How far a window reaches back before the checkpoint: an archive takes messages up to 20 s older than its clock, which may be some
-    /// seconds off ours, and messages take their time to reach it (WAKU_REST.md §3).
+    /// The interval by which a window begins before the checkpoint. An archive accepts messages up to 20 s older than its clock, its clock
+    /// may be some seconds off ours, and messages need time to reach it (WAKU_REST.md §3).
     static let margin = Duration.seconds(60)
-    /// A comparison ends this long ago: younger messages may still be on their way to us (WAKU_REST.md §3).
+    /// The age at which a comparison ends: younger messages may still be in transit (WAKU_REST.md §3).
     static let settledAge = Duration.seconds(20)
-    /// A long gap is caught up in windows, so that a restart in the middle begins with the last one.
+    /// The longest window. A long gap is backfilled in several windows, so that a restart repeats only the last one.
     static let maximumWindow = Duration.seconds(3_600)
-    /// A window up to this size has mostly known messages, and hashes tell which ones are not. In a larger one most are unknown: asking
-    /// for hashes first would only add requests.
+    /// The longest window whose hashes are listed first. Most messages of a short window are known, and hashes identify the others. Most
+    /// messages of a longer window are unknown: listing hashes first would only add requests.
     static let maximumHashWindow = Duration.seconds(300)
-    /// Without a checkpoint, or with one from the future, which tells that the clock was changed: what push requests and queries live.
+    /// The period before now that is read without a checkpoint, or with a checkpoint in the future (the clock was changed): the lifetime of
+    /// push requests and queries.
     static let firstLookBack = Duration.seconds(24 * 3_600)
-    /// The most hashes in one request, as the reference clients ask (WAKU_REST.md §3).
+    /// The maximum number of hashes in one request, as in the reference clients (WAKU_REST.md §3).
     static let maximumHashCount = 50
-    /// What the receiver needs at most until the registrations among a full room of 4,096 messages have made their topics wanted.
+    /// The time within which the receiver decides the registrations of a full intake of 4,096 messages, and is then interested in their
+    /// topics.
     static let topicDelay = Duration.seconds(5)
-    /// Foreign messages that are remembered until the window's registrations are known: 18 a second, at about 10 MB.
+    /// The maximum number of unwanted messages remembered until the window's registrations are decided: 18 a second, about 10 MB.
     static let maximumForeignCount = 65_536
-    /// As long as the receiver has no room.
+    /// The delay before an offer is repeated to a receiver without capacity.
     static let overloadDelay = Duration.seconds(1)
     static let stalled = "the store's cursor does not advance"
     static let backOff = BackOff(first: .seconds(1), longest: interval, minimumShare: 1)
-    /// A gap is looked at once more after so many comparisons: a node that was down itself fetches what it missed from its peers only
-    /// after its start (`--store-resume`, WAKU_REST.md §2.4).
+    /// The number of comparisons after which a gap is reviewed once: a node that was down itself fetches missed messages from its peers
+    /// only after its start (`--store-resume`, WAKU_REST.md §2.4).
     static let comparisonsBeforeReview = 10
 
-    /// A message on a topic that nobody wanted when it was read.
+    /// A message on a topic without interest at the time of reading.
     private struct Foreign {
         var topic: Topic
         var hash: String
@@ -95,14 +97,14 @@ struct HistorySync {
 
     private struct Pass {
         var checkpoint: Timestamp
-        /// The window goes on to the present, which completes a catch-up.
+        /// Whether the window ends at the present, which completes a backfill.
         var reachesPresent: Bool
-        /// The question of the listing, cursor included.
+        /// The query that lists the window, with its cursor.
         var query: StoreQuery
         var isListed = false
-        /// Where the listing has been.
+        /// The cursors of the listing so far.
         var cursors: Set<String> = []
-        /// Hashes in the listing that are not known, to be fetched.
+        /// Unknown hashes in the listing, whose messages are to be fetched.
         var missing: [String] = []
         var hasOffered = false
         var hasReconsidered = false
@@ -115,30 +117,30 @@ struct HistorySync {
 
     private var checkpoint: Timestamp?
     private var pass: Pass?
-    /// Gaps that no pass has begun to fill.
+    /// The number of gaps that no pass has begun to fill.
     private var openGapCount = 0
-    /// Gaps that the passes under way fill.
+    /// The number of gaps that the passes in progress fill.
     private var closingGapCount = 0
-    /// Where the gap begins that is to be looked at once more.
+    /// The start of the gap to review.
     private var reviewStart: Timestamp?
     private var remainingComparisons = 0
     private var isReviewing = false
     private var foreign: [Foreign] = []
     private var pageSize = Self.maximumPageSize
     private var failureCount = 0
-    /// How often the listing of the window led nowhere.
+    /// The number of listings of the window that failed because the cursor did not advance.
     private var stallCount = 0
     private var isInterrupted = false
-    /// When what was foreign is looked at again.
+    /// The time at which unwanted messages are checked again.
     private var waitEnd: Timestamp?
     private var step = Action(work: .load, delay: .zero)
 
     private static let maximumPageSize = 100
 
     /// - Parameters:
-    ///   - peerAddress: another node whose store is to be asked; nil: the node's own.
-    ///   - wants: whether anything on this content topic could be for us, at the moment.
-    ///   - isKnown: whether the message needs nothing more.
+    ///   - peerAddress: The multiaddress of another node whose store is queried, or nil for the node's own store.
+    ///   - wants: Whether the server is interested in this content topic at the moment.
+    ///   - isKnown: Whether the message needs no further processing.
     init(
         pubsubTopic: String, peerAddress: String?, wants: @escaping @Sendable (_ contentTopic: String) -> Bool,
         isKnown: @escaping @Sendable (Digest32) -> Bool
@@ -149,13 +151,13 @@ struct HistorySync {
         self.isKnown = isKnown
     }
 
-    /// As the last event left it.
+    /// The action after the last event.
     var action: Action {
         guard isInterrupted else { return step }
         switch step.work {
         case .load, .offer, .save: return step
         case .ask, .wait:
-            // A node that gives no live messages has nothing to compare them with; when it gives again, that is a gap.
+            // The node delivers no live messages, so there is nothing to compare with its store; its return is a gap.
             var action = step
             (action.work, action.delay) = (.wait, nil)
             return action
@@ -171,7 +173,7 @@ struct HistorySync {
             checkpoint = stored
             openGapCount > 0 ? begin(at: now) : next(.wait, after: nil)
         case .waited:
-            // What is missing of a page stays to be asked for, whoever rests meanwhile.
+            // An interruption replaces other work by a wait. The missing messages of a page stay to be fetched.
             guard step.work == .wait else { break }
             if pass == nil {
                 beginReviewIfDue()
@@ -191,10 +193,11 @@ struct HistorySync {
         return action
     }
 
-    /// The rest before a second look goes on where an event broke it off: gaps that follow each other do not put it off.
+    /// Continues the wait before unwanted messages are checked again where an event interrupted it: consecutive gaps do not postpone the
+    /// check.
     private mutating func continueWait(at now: Timestamp) {
         guard pass != nil, step.work == .wait else { return waitEnd = nil }
-        // No later than that, though the clock be put back.
+        // The wait never exceeds the delay, even if the clock is set back.
         let latest = now.advanced(by: Self.topicDelay)
         let end = min(waitEnd ?? latest, latest)
         waitEnd = end
@@ -206,7 +209,8 @@ struct HistorySync {
     private mutating func noteGap(at now: Timestamp) {
         isInterrupted = false
         openGapCount += 1
-        // A pass under way goes on, without further patience: the node is there again, or the receiver has room. The next fills the gap.
+        // A pass in progress continues without delay: the node is reachable again, or the receiver has capacity. The next pass fills the
+        // gap.
         if step.work != .wait { step.delay = .zero } else if pass == nil { begin(at: now) }
     }
 
@@ -230,7 +234,7 @@ struct HistorySync {
         proceed()
     }
 
-    /// Goes back to where the last gap began. Almost all of it is known by now, and hashes tell.
+    /// Moves the checkpoint back to the start of the last gap. Almost all of its messages are known by now, so hashes suffice.
     private mutating func beginReviewIfDue() {
         guard let start = reviewStart else { return }
         remainingComparisons -= 1
@@ -257,7 +261,7 @@ struct HistorySync {
 
     // MARK: Inside a window
 
-    /// The next step: what is missing of the page, the next page, a second look at what was foreign, the checkpoint.
+    /// Selects the next step: missing messages of the page, the next page, another check of unwanted messages, the checkpoint.
     private mutating func proceed() {
         guard let pass else { return }
         if !pass.missing.isEmpty {
@@ -298,7 +302,7 @@ struct HistorySync {
             guard let contentTopic = row.contentTopic else { continue }
             let isWanted = wants(contentTopic)
             let envelope = isWanted ? row.envelope : nil
-            if let envelope, !LiveBatch.isReadable(envelope) { continue }  // Its hash may be another message's.
+            if let envelope, !LiveBatch.isReadable(envelope) { continue }  // the hash may belong to another message
             if let digest = row.digest { hashes.append(digest) }
             if isWanted {
                 if let envelope { wanted.append(envelope) }
@@ -317,7 +321,8 @@ struct HistorySync {
         proceed()
     }
 
-    /// A registration in the window makes topics wanted: whoever asked for that client later in the window was taken for foreign.
+    /// Fetches unwanted messages of the window on topics that have become of interest: a registration in the window adds query topics, and
+    /// queries later in the window were skipped.
     private mutating func reconsider() {
         pass?.hasReconsidered = true
         pass?.missing = foreign.filter { wants($0.topic.contentTopic) }.map(\.hash)
@@ -332,14 +337,14 @@ struct HistorySync {
         failureCount = 0
     }
 
-    /// A node with a wrong cursor would be asked for ever: the window is begun anew, later and later.
+    /// Restarts the window with growing delays, because the cursor of the node does not advance.
     private mutating func stall() {
         stallCount += 1
         failureCount = stallCount - 1
         fail(.cursorLost, Self.stalled)
     }
 
-    /// The same work again, later and later; but not the same question if that was what failed.
+    /// Repeats the work with growing delays. A failed query is changed first: a smaller page, or no cursor.
     private mutating func fail(_ failure: Failure, _ reason: String) {
         let failureCount = failureCount + 1
         if pass != nil, case .ask = step.work, failure != .other {

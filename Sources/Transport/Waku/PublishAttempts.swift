@@ -2,10 +2,10 @@ import Envelope
 import WakuREST
 import Wire
 
-/// Why an attempt to publish failed, for the metrics.
+/// The reason why an attempt to publish failed, for the metrics.
 enum PublishFailure: String, CaseIterable {
     case unreachable
-    /// The node gave up; the message may have been sent.
+    /// The node timed out; it may have sent the message.
     case timedOut = "timed_out"
     /// The node did not respond in time, and another node got the message as well.
     case silent
@@ -22,21 +22,22 @@ enum PublishFailure: String, CaseIterable {
     }
 }
 
-/// What is known of a message that a node did not take.
+/// The rules about messages that a node did not accept.
 enum PublishAttempts {
-    /// Failures in a row after which a node counts as broken: some seconds, within which one comes back from a hiccup (WAKU_REST.md §3).
+    /// The number of consecutive failures after which a node counts as failed: some seconds, in which a node recovers from a short
+    /// disturbance (WAKU_REST.md §3).
     static let maximumCount = 4
-    /// An archive takes no message whose timestamp is farther from its own clock (WAKU_REST.md §1.5).
+    /// The maximum difference between a message's timestamp and an archive's clock (WAKU_REST.md §1.5).
     static let maximumAge = Duration.seconds(20)
 
-    /// Whether archives would still take the envelope. One without a timestamp gets the node's.
+    /// Whether archives would still keep the envelope. The node sets the timestamp of an envelope without one.
     static func isFresh(_ envelope: WakuEnvelope, at now: Timestamp) -> Bool {
         guard let nanoseconds = envelope.message.timestamp, nanoseconds != 0 else { return true }
         let timestamp = Timestamp(nanoseconds: nanoseconds)
         return now.advanced(by: .zero - maximumAge) <= timestamp && timestamp <= now.advanced(by: maximumAge)
     }
 
-    /// Whether the reason is the node's and not the message's.
+    /// Whether the failure is of the node and not of the message.
     static func mayPass(_ error: NodeError) -> Bool {
         switch error {
         case _ where error.isQuotaUsedUp: true

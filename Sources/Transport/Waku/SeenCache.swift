@@ -1,10 +1,10 @@
 import StatusCrypto
 
-/// Hashes of messages that need nothing more: accepted, foreign, or our own. Bounded: the oldest are forgotten first, half of them at once.
-///
-/// Forgetting costs a second look at the message, and the receiver's record knows it then.
+/// The hashes of messages that need no further processing: accepted messages, unwanted ones, and the server's own. At its limit the cache
+/// drops the older half.
+/// A message whose hash was dropped is read again, and the receiver's journal recognises it.
 struct SeenCache {
-    /// The comparison with the store looks two minutes back: enough for 500 messages a second, at about 8 MB.
+    /// The maximum number of hashes. The comparison with the store covers two minutes: enough for 500 messages a second, about 8 MB.
     static let maximumCount = 131_072
 
     private let generationCount: Int

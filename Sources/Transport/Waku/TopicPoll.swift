@@ -3,69 +3,69 @@ import Envelope
 import StatusCrypto
 import Wire
 
-/// What a GET has taken from a node.
+/// The messages of one GET.
 struct LiveBatch: Equatable {
-    /// On topics of interest, and not known yet.
+    /// New messages on topics of interest.
     var wanted: [WakuEnvelope] = []
-    /// Hashes of all messages, the foreign ones too: a comparison with the node's store tells by them what was missed.
+    /// The hashes of all messages, including unwanted ones: the comparison with the node's store needs them to find missed messages.
     var hashes: [Digest32] = []
-    /// Messages that are neither offered nor remembered, because nobody can read them.
+    /// The number of messages of an unsupported version, which are neither offered nor remembered.
     var unreadableCount = 0
-    /// Messages of an earlier batch, which have come to be of interest since.
+    /// The number of messages of an earlier batch that have become of interest since.
     var reconsideredCount = 0
 
-    /// What the node's cache held.
+    /// The number of messages that the node's cache held.
     var count: Int { hashes.count - reconsideredCount + unreadableCount }
 
-    /// Whether a message on a topic of interest has the version that is ours. The hash does not cover it: what was dropped for its version
-    /// must not be known by its hash, or a twin of a message would take the message's place.
+    /// Whether the message has the supported version. The hash does not cover the version, so a message dropped for its version must not
+    /// enter the seen cache: it would suppress its valid twin.
     static func isReadable(_ envelope: WakuEnvelope) -> Bool { envelope.message.version == RFC26.messageVersion }
 }
 
-/// Why messages may have passed by unseen.
+/// The reason why live messages may have been missed.
 enum Gap: String, CaseIterable {
-    /// Nothing was received before this run.
+    /// The server has just started.
     case start
-    /// The node did not answer for a while, or an answer was lost, which a GET makes the loss of messages.
+    /// The node did not respond, or a response was lost: a GET is destructive.
     case outage
-    /// The node had forgotten the subscription: it was restarted, or is another one.
+    /// The node had lost the subscription: it was restarted or replaced.
     case resubscription
-    /// The node's cache was full, and may have been fuller.
+    /// The node's cache was full and may have dropped messages.
     case overflow
-    /// The receiver had no room for messages, which the node's store still has.
+    /// The receiver had no capacity for messages that the node's store still has.
     case shed
 }
 
-/// Decides what to do about one pubsub topic of a node: a value, told what happened.
+/// Decides the next request for one pubsub topic of a node. Events go in, the next action comes out.
 struct TopicPoll {
     enum Work: Equatable {
-        /// Take what the node has.
+        /// Take the messages of the node's cache.
         case take
-        /// The node does not know the topic (any more): it was restarted, or is new.
+        /// Subscribe the node to the topic: it was restarted, or is new.
         case subscribe
-        /// Offer this batch to the receiver. The node has forgotten it, so nothing else is taken until it is accepted.
+        /// Offer this batch to the receiver. The node has forgotten it, so nothing else is taken until the receiver accepts.
         case offer(LiveBatch)
     }
 
-    /// How the reception changed.
+    /// A change of the reception.
     enum Reception: Equatable {
-        /// The node does not give any more.
+        /// The node delivers no messages any more.
         case interrupted
-        /// The node gives (again), and something may be missing that its store has.
+        /// The node delivers (again). Messages may be missing that its store has.
         case gap(Gap)
     }
 
-    /// What to do next, and what has come of the last event.
+    /// The next step, and the effects of the last event.
     struct Action: Equatable {
         var work: Work
-        /// To be waited before.
+        /// The time to wait before the work.
         var delay: Duration
-        /// Why nothing can be received at the moment.
+        /// The reason why no messages can be received at the moment.
         var issue: String?
         var reception: Reception?
-        /// Set when the node proved to keep less than was said: a batch of this size is taken for an overflow from now on.
+        /// Set when the node's cache proved smaller than configured: batches of this size count as an overflow from now on.
         var overflowCount: Int?
-        /// Set when the node did not give what it had, although no cache was ever full.
+        /// Set when the node did not deliver messages of its store although its cache was never full: another reader takes them.
         var hasOtherReader = false
     }
 
@@ -74,43 +74,43 @@ struct TopicPoll {
         case notSubscribed
         case subscribed
         case accepted
-        /// The receiver has no room for the batch, which is not its fault nor the node's.
+        /// The receiver has no capacity for the batch; neither it nor the node is faulty.
         case shed
-        /// The node's store has messages that no GET gave, although no batch looked like an overflow.
+        /// The node's store has messages that no GET returned, although no batch looked like an overflow.
         case missed
-        /// The work failed, for a reason in an operator's words.
+        /// The work failed, with a reason in words for an operator.
         case failed(String)
     }
 
-    /// Long enough to spare a node that is down, short enough to lose little of its cache when it is back.
+    /// The maximum delay between two attempts. Spares a node that is down, and loses little of its cache after its return.
     static let maximumDelay = Duration.seconds(10)
 
-    /// The smallest default that a node ever had (WAKU_REST.md §2.1). Whatever was missed while batches were smaller than that, no cache
-    /// was full.
+    /// The smallest default cache capacity of any node version (WAKU_REST.md §2.1). Messages missed while all batches were smaller were not
+    /// lost to a full cache.
     static let smallestCacheCapacity = 30
 
     private let interval: Duration
     private let usesHistory: Bool
     private let backOff: BackOff
-    /// A batch of this size is taken for the sign of a full cache.
+    /// The batch size that counts as a sign of a full cache.
     private var overflowCount: Int
     private var largestBatchCount = 0
     private var failureCount = 0
-    /// The node did not know the topic although it was just subscribed.
+    /// Whether the node was subscribed since the last successful GET.
     private var hasSubscribed = false
-    /// Set while nothing is received: why, by what began it.
+    /// The cause of the interruption while no messages are received.
     private var interruption: Gap? = .start
     private var lastBatchIsLarge = false
     private var isShedding = false
 
-    /// As the last event left it.
+    /// The action after the last event.
     private(set) var action = Action(work: .take, delay: .zero, issue: "not polled yet")
 
     /// - Parameters:
-    ///   - interval: between two GETs of which the first one did not find much.
-    ///   - cacheShare: the node's cache capacity divided by the number of topics that are polled. A full cache holds at least that many
-    ///     messages of one of them (WAKU_REST.md §2.1 and §3).
-    ///   - usesHistory: whether what the receiver has no room for is fetched from the node's store later.
+    ///   - interval: The time between two GETs if the first returned few messages.
+    ///   - cacheShare: The node's cache capacity divided by the number of polled topics. A full cache holds at least that many messages of
+    ///     one of them (WAKU_REST.md §2.1 and §3).
+    ///   - usesHistory: Whether the node's store is used to fetch messages later for which the receiver has no capacity.
     init(interval: Duration, cacheShare: Int, usesHistory: Bool = true) {
         self.interval = interval
         self.usesHistory = usesHistory
@@ -130,13 +130,13 @@ struct TopicPoll {
             interruption = nil
             hasSubscribed = false
             largestBatchCount = max(largestBatchCount, batch.count)
-            lastBatchIsLarge = batch.count >= max(1, (overflowCount + 1) / 4)  // The next one is taken at once.
+            lastBatchIsLarge = batch.count >= max(1, (overflowCount + 1) / 4)  // the next GET follows at once
             succeed(batch.hashes.isEmpty ? .take : .offer(batch), after: batch.hashes.isEmpty && !lastBatchIsLarge ? interval : .zero)
         case .shed where usesHistory:
             isShedding = true
             succeed(.take, after: interval)
         case .shed:
-            // The node's cache is all that there is: it takes what comes in meanwhile.
+            // Without history, the batch is kept and offered again; the node's cache collects new messages meanwhile.
             succeed(action.work, after: interval)
         case .accepted:
             if isShedding { action.reception = .gap(.shed) }
@@ -153,13 +153,13 @@ struct TopicPoll {
             hasSubscribed = true
             next(.take, after: .zero)
         case .missed:
-            // The node keeps less than the operator says; some versions ignore what they are told (nwaku #3444).
+            // The node's cache is smaller than configured; some versions ignore the setting (nwaku #3444).
             action.hasOtherReader = largestBatchCount < Self.smallestCacheCapacity
             if !action.hasOtherReader { overflowCount = min(overflowCount, largestBatchCount) }
             action.overflowCount = overflowCount
             action.delay = .zero
         case .failed(let reason):
-            // A batch that cannot be recorded is still there; everything else is a node that does not give.
+            // A batch that could not be recorded is still in memory. Any other failure means that the node does not deliver.
             if action.work == .take || action.work == .subscribe { interrupt(.outage) }
             fail(reason)
         }
@@ -183,7 +183,7 @@ struct TopicPoll {
         next(work, after: delay)
     }
 
-    /// The same work again, later and later.
+    /// Repeats the work with growing delays.
     private mutating func fail(_ reason: String) {
         failureCount += 1
         action.issue = reason

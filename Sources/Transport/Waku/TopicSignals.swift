@@ -1,7 +1,7 @@
 import Concurrency
 import Synchronization
 
-/// What the poll of a topic and the topic's history, two tasks, have to tell each other: values for a `HistorySync` and a `TopicPoll`.
+/// The signals between a topic's poll task and its history task: events for a `HistorySync` and a `TopicPoll`.
 final class TopicSignals: Sendable {
     private struct Pending {
         var gapCount = 0
@@ -24,7 +24,7 @@ final class TopicSignals: Sendable {
         pending.withLock { $0.hasMissed = true }
     }
 
-    /// - Returns: each event once.
+    /// - Returns: The next event, each one once, or nil.
     func nextForHistory() -> HistorySync.Event? {
         pending.withLock { pending in
             if pending.gapCount > 0 {
@@ -43,7 +43,7 @@ final class TopicSignals: Sendable {
         }
     }
 
-    /// Returns when there is something for the history, or when the task is cancelled.
+    /// Returns when an event for the history task is pending, or the task is cancelled.
     func waitForHistory() async {
         while pending.withLock({ $0.gapCount == 0 && !$0.isInterrupted }), !Task.isCancelled { await historySignal.wait() }
     }

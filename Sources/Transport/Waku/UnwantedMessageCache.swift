@@ -2,22 +2,22 @@ import Envelope
 import StatusCrypto
 import Wire
 
-/// Keeps messages that nobody wanted when they came, for some seconds: a query may come beside the registration that it asks for, and is
-/// wanted as soon as that has been decided.
+/// Keeps messages on topics without interest for some seconds: a query may arrive together with the registration that creates its topic,
+/// and is wanted once that registration is decided.
 struct UnwantedMessageCache {
     struct Entry: Equatable {
         var envelope: WakuEnvelope
         var hash: Digest32
     }
 
-    /// What the receiver needs at most until a registration has made its topics wanted.
+    /// The lifetime of an entry: the time within which the receiver decides a registration and is interested in its topics.
     static let lifetime = HistorySync.topicDelay
-    /// A query for a hundred keys takes 10 KB; what is longer comes on the server's own topics.
+    /// The maximum payload of an entry. A query for a hundred keys takes 10 KB; longer messages arrive on the server's own topics.
     static let maximumPayloadByteCount = 16 << 10
-    /// Payloads: hundreds of messages a second of a busy shard.
+    /// The maximum total of payloads: hundreds of messages a second of a busy shard.
     static let maximumByteCount = 4 << 20
 
-    /// In the order in which they came.
+    /// The entries by time of arrival.
     private var entries: [(entry: Entry, end: Timestamp)] = []
     private var byteCount = 0
 
@@ -28,7 +28,7 @@ struct UnwantedMessageCache {
         byteCount += size
     }
 
-    /// Takes out what is wanted now, and forgets what is too old.
+    /// Removes and returns the entries that are wanted now, and drops expired ones.
     mutating func take(at now: Timestamp, where wants: (_ contentTopic: String) -> Bool) -> [Entry] {
         var wanted: [Entry] = []
         entries.removeAll { entry, end in

@@ -1,6 +1,6 @@
 import CoreMetrics
 
-/// Every metric of the Waku transport, created once. Labels are a fixed set: nothing that a peer or a node says becomes one.
+/// The metrics of the Waku transport, created once. Labels are a fixed set: no text of a peer or node becomes one.
 struct WakuMetrics: Sendable {
     enum PollOutcome: String, CaseIterable {
         case taken
@@ -13,14 +13,14 @@ struct WakuMetrics: Sendable {
         case store
     }
 
-    /// Messages of a node's answers, foreign ones too; of the store, those that were fetched whole.
+    /// Messages in a node's responses, including unwanted ones; of the store, only those fetched with their data.
     private let fetched: [Source: Counter]
     private let polls: [PollOutcome: Counter]
     private let gapsFound: [Gap: Counter]
     let gapsFilled = Counter(label: "pushserver_waku_gaps_filled_total")
-    /// Messages for us that only the store had.
+    /// Wanted messages that only the store had.
     let recovered = Counter(label: "pushserver_waku_messages_recovered_total")
-    /// Messages that came again, or were our own.
+    /// Repeated messages, and the server's own.
     let known = Counter(label: "pushserver_waku_messages_known_total")
     let historyFailures = Counter(label: "pushserver_waku_history_failures_total")
     private let publishFailures: [PublishFailure: Counter]
@@ -28,9 +28,9 @@ struct WakuMetrics: Sendable {
     let unconfirmed = Counter(label: "pushserver_waku_messages_unconfirmed_total")
 
     let publishQueueDepth = Meter(label: "pushserver_waku_publish_queue_depth")
-    /// The age of the topic that has waited longest.
+    /// The age of the oldest last poll among the topics.
     let lastPollAge = Meter(label: "pushserver_waku_last_poll_age_seconds")
-    /// The age of the topic that is behind most.
+    /// The age of the oldest checkpoint among the topics.
     let checkpointAge = Meter(label: "pushserver_waku_checkpoint_age_seconds")
 
     init() {

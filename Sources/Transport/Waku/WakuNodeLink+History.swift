@@ -5,7 +5,7 @@ import ServiceLifecycle
 import Synchronization
 import WakuREST
 
-/// The history of a pubsub topic: carries out what `HistorySync` decides.
+/// The history task of a pubsub topic, which performs the work that `HistorySync` decides.
 extension WakuNodeLink {
     func followHistory(of topic: String, _ receiver: any EnvelopeReceiver, _ signals: TopicSignals) async {
         var history = HistorySync(
@@ -19,11 +19,11 @@ extension WakuNodeLink {
             if action.hasFoundMissed { signals.signalMissed() }
             guard action.filledGapCount > 0 else { continue }
             base.metrics.gapsFilled.increment(by: action.filledGapCount)
-            base.logger.notice("caught up with the node's store", metadata: ["node": "\(node.name)", "topic": "\(topic)"])
+            base.logger.notice("backfill completed", metadata: ["node": "\(node.name)", "topic": "\(topic)"])
         }
     }
 
-    /// That of a transport with one node counts until the node has its own.
+    /// Returns the node's own checkpoint or, until it has one, the checkpoint of a transport with a single node.
     private func checkpoint(of topic: String) async throws -> Timestamp? {
         if let checkpoint = try await base.checkpoints.checkpoint(of: checkpointName(of: topic)) { return checkpoint }
         return try await base.checkpoints.checkpoint(of: topic)
@@ -57,8 +57,9 @@ extension WakuNodeLink {
         }
     }
 
-    /// - Parameter duration: nil waits for signals only.
-    /// - Returns: false when it is time to end.
+    /// Waits for the delay or for a signal.
+    /// - Parameter duration: The delay, or nil to wait for a signal only.
+    /// - Returns: False if the transport is to stop.
     private func pause(_ duration: Duration?, orSignals signals: TopicSignals) async -> Bool {
         if duration == .zero { return await base.pause(.zero) }
         await cancelWhenGracefulShutdown { [clock = base.clock] in

@@ -6,14 +6,13 @@ import Synchronization
 import WakuREST
 import Wire
 
-/// One node of the transport: polls each pubsub topic, closes gaps from the node's store, and watches the node's health.
-///
-/// Each node's history stands for itself: a node that was down has a hole in its store where another has none, and only what every
-/// store was asked for is known to be lost nowhere.
+/// The link to one node: polls each pubsub topic, fills gaps from the node's store, and watches the node's health.
+/// Each link follows its node's history independently: a node that was down lacks messages in its store that another node has. Only a
+/// comparison with every store finds all missed messages.
 final class WakuNodeLink: Sendable {
-    /// A node's health changes slowly, and matters only to whoever reads it.
+    /// The interval between two health checks: a node's health changes slowly.
     static let healthInterval = Duration.seconds(10)
-    /// A batch that cannot be recorded while the server stops is offered so often; then the next start has to find it in the store.
+    /// The number of attempts to record a taken batch during shutdown. After that the next start must find the batch in the node's store.
     static let maximumLastOfferCount = 5
 
     let node: WakuNode
@@ -22,7 +21,7 @@ final class WakuNodeLink: Sendable {
     private let isOnly: Bool
     private let foreign = Mutex(UnwantedMessageCache())
 
-    /// - Parameter isOnly: whether the transport has no other node.
+    /// - Parameter isOnly: Whether the transport has no other node.
     init(node: WakuNode, isOnly: Bool, base: WakuSharedState) {
         self.node = node
         self.isOnly = isOnly
@@ -41,7 +40,7 @@ final class WakuNodeLink: Sendable {
         }
     }
 
-    /// Where the topic's checkpoint is kept: how far the history of one node is known says nothing about another's.
+    /// Returns the name under which the topic's checkpoint is stored. Each of several nodes has its own: their histories differ.
     func checkpointName(of topic: String) -> String {
         isOnly ? topic : "\(topic) at \(node.name)"
     }
@@ -58,7 +57,7 @@ final class WakuNodeLink: Sendable {
             action = poll.note(event)
             let wasAway = status.hasIssue(about: topic)
             status.report(action.issue, about: topic)
-            // What could not be published while the node was away says nothing of the one that is back.
+            // A failure to publish while the node was away does not apply to the node that is back.
             if wasAway, action.issue == nil { status.report(nil, about: "publishing") }
             if let reception = action.reception { signals.signalHistory(reception) }
             if case .gap(let cause) = action.reception {
@@ -71,8 +70,8 @@ final class WakuNodeLink: Sendable {
             } else if let count = action.overflowCount {
                 base.logger.warning(
                     """
-                    the node's store had messages that its cache did not give; is transport.waku.cacheCapacity what the node has? \
-                    Batches of so many are taken for an overflow from now on
+                    found messages that the node's cache dropped; compare transport.waku.cacheCapacity with the node's setting; \
+                    treating batches of this size as an overflow
                     """,
                     metadata: ["node": "\(node.name)", "topic": "\(topic)", "count": "\(count)"])
             }
@@ -110,7 +109,7 @@ final class WakuNodeLink: Sendable {
         base.metrics.countFetched(envelopes.count, from: .relay)
         status.polled(topic, messageCount: envelopes.count, at: base.wallClock.now())
         let readable = envelopes.filter { LiveBatch.isReadable($0) || !receiver.isInterested(in: $0.message.contentTopic) }
-        // Foreign messages too: reading them once more from the store to learn their hashes would cost more than computing them.
+        // Unwanted messages are hashed too: reading them from the store later to learn their hashes would cost more.
         let hashes = readable.map(\.hash)
         let late = takeLate(receiver)
         let isNew = base.known.withLock { known in
@@ -130,14 +129,15 @@ final class WakuNodeLink: Sendable {
                 hashes: late.map(\.hash) + hashes, unreadableCount: envelopes.count - readable.count, reconsideredCount: late.count))
     }
 
-    /// Messages that were foreign when they came, and are not any more: a registration of the same batch has made them so.
+    /// Returns messages of earlier batches whose topics have become of interest, because of a registration in the same batch.
     private func takeLate(_ receiver: any EnvelopeReceiver) -> [UnwantedMessageCache.Entry] {
         let late = foreign.withLock { $0.take(at: base.wallClock.now()) { receiver.isInterested(in: $0) } }
         if !late.isEmpty { base.known.withLock { $0.remove(late.map(\.hash)) } }
         return late
     }
 
-    /// Known is only what the receiver has accepted: until then the history would find it missing, and hold the checkpoint.
+    /// Records hashes as known only after the receiver has accepted the messages: the history must find rejected messages missing, and must
+    /// not move the checkpoint past them.
     func offer(
         _ envelopes: [WakuEnvelope], hashes: [Digest32], to receiver: any EnvelopeReceiver, origin: EnvelopeOrigin
     ) async throws {
@@ -145,7 +145,8 @@ final class WakuNodeLink: Sendable {
         base.known.withLock { $0.insert(hashes) }
     }
 
-    /// The node has forgotten the batch: the last chance to record it, if the next start is not to depend on the store.
+    /// Makes a last attempt to record a batch that the node has already dropped, so that the next start does not depend on the node's
+    /// store.
     private func offerLast(_ batch: LiveBatch, _ receiver: any EnvelopeReceiver) async {
         for _ in 1...Self.maximumLastOfferCount {
             do {
@@ -154,13 +155,13 @@ final class WakuNodeLink: Sendable {
                 try? await base.clock.sleep(for: base.configuration.pollInterval)
             }
         }
-        base.logger.error("messages taken from the node were not recorded", metadata: ["count": "\(batch.wanted.count)"])
+        base.logger.error("failed to record messages taken from the node", metadata: ["count": "\(batch.wanted.count)"])
     }
 
     private func watchHealth() async {
         var delay = Duration.zero
         while await base.pause(delay) {
-            // A node that cannot be reached is the polls' trouble already.
+            // The polls report an unreachable node.
             let healthIssues = (try? await node.healthIssues()) ?? []
             status.report(healthIssues.isEmpty ? nil : healthIssues.joined(separator: "; "), about: "health")
             delay = Self.healthInterval

@@ -4,7 +4,7 @@ import ServiceLifecycle
 import Synchronization
 import Wire
 
-/// What the links to all nodes of a transport share.
+/// The state shared by the links to all nodes of a transport.
 final class WakuSharedState: Sendable {
     let configuration: WakuTransport.Configuration
     let checkpoints: any CheckpointKeeper
@@ -27,9 +27,8 @@ final class WakuSharedState: Sendable {
         self.logger = logger
     }
 
-    /// Waits between actions, never during one: what a GET has taken from a node is gone if nobody reads the answer.
-    ///
-    /// - Returns: false when it is time to end.
+    /// Waits between two actions, never during one: a GET is destructive, so its response must be read.
+    /// - Returns: False if the transport is to stop.
     func pause(_ duration: Duration) async -> Bool {
         if duration > .zero { try? await cancelWhenGracefulShutdown { [clock] in try await clock.sleep(for: duration) } }
         return !Task.isCancelled && !Task.isShuttingDownGracefully

@@ -2,24 +2,26 @@ import Envelope
 import Logging
 import Synchronization
 
-/// What an operator may know about a node at any time.
+/// The status of a node, readable at any time.
 final class WakuStatus: Sendable {
     private struct State {
-        /// By subject: a pubsub topic, its history, the node's health, publishing.
+        /// Issues by subject: a pubsub topic, its history, the node's health, publishing.
         var healthIssues: [String: String]
         var polls: [String: Timestamp] = [:]
         var checkpoints: [String: Timestamp] = [:]
-        /// When the topic's newest message was taken from the node; at first, when it was first polled.
+        /// The time of the topic's newest message or, before the first message, of its first poll.
         var messages: [String: Timestamp] = [:]
-        /// Topics of which a message was ever taken.
+        /// Topics with at least one message.
         var spokenOn: Set<String> = []
-        /// When the node's store last had messages of the topic that the node did not give, though no cache can have been full.
+        /// The time at which the node's store last had messages of the topic that the node did not deliver, although its cache cannot have
+        /// been full.
         var losses: [String: Timestamp] = [:]
     }
 
-    /// A shard on which nobody says anything for so long is hardly in use: the server's own replies are messages on it.
+    /// The duration of silence after which a shard is hardly in use: the server's own replies are messages on it.
     static let silenceLimit = Duration.seconds(3_600)
-    /// The store is compared each minute, so who takes messages away is noticed again and again.
+    /// The lifetime of the warning about another reader. The store is compared each minute, so a persistent reader is detected again and
+    /// again.
     static let lossLifetime = Duration.seconds(600)
 
     private let state: Mutex<State>
@@ -38,20 +40,20 @@ final class WakuStatus: Sendable {
 
     func hasIssue(about subject: String) -> Bool { state.withLock { $0.healthIssues[subject] != nil } }
 
-    /// When the topic was last polled that has waited longest. Nil before the first poll.
+    /// The time of the last poll of the topic that was polled longest ago; nil before the first poll.
     var oldestPoll: Timestamp? { state.withLock { $0.polls.values.min() } }
 
-    /// Up to when everything is known to have been received.
+    /// The oldest history checkpoint among the topics; nil before the first one.
     var oldestCheckpoint: Timestamp? { state.withLock { $0.checkpoints.values.min() } }
 
-    /// What does not keep the node from being usable, and is hardly as it should be.
+    /// Returns problems that leave the node usable.
     func warnings(at now: Timestamp) -> [String] {
         state.withLock { state in
             let silent = state.messages.filter { $0.value <= now.advanced(by: .zero - Self.silenceLimit) }.map { topic, since in
                 let minutes = (now.nanoseconds - since.nanoseconds) / 60_000_000_000
                 return state.spokenOn.contains(topic)
                     ? "\(topic): no message for \(minutes) minutes"
-                    : "\(topic): no message yet, in \(minutes) minutes: do the clients speak on another shard?"
+                    : "\(topic): no message yet, for \(minutes) minutes: check that clients use this shard"
             }
             let lost = state.losses.filter { $0.value > now.advanced(by: .zero - Self.lossLifetime) }.map { topic, _ in
                 "\(topic): \(Self.otherReader)"
@@ -71,12 +73,13 @@ final class WakuStatus: Sendable {
     func lostMessages(of topic: String, at now: Timestamp) {
         let previous = state.withLock { $0.losses.updateValue(now, forKey: topic) }
         guard previous.map({ $0 < now.advanced(by: .zero - Self.lossLifetime) }) ?? true else { return }
-        logger.warning("messages were missed without a sign", metadata: ["topic": "\(topic)", "cause": "\(Self.otherReader)"])
+        logger.warning(
+            "found missed messages without an overflow or outage", metadata: ["topic": "\(topic)", "cause": "\(Self.otherReader)"])
     }
 
     private static let otherReader = """
-        the node's store has messages that the node did not give, though its cache cannot have been full: something else reads from this \
-        node, which has to be this server's alone, or it was restarted just now
+        the node's store has messages that the node did not deliver, although its cache cannot have been full: another program reads from \
+        this node, which must serve this server only, or the node was just restarted
         """
 
     func saved(_ checkpoint: Timestamp, of topic: String) { state.withLock { $0.checkpoints[topic] = checkpoint } }

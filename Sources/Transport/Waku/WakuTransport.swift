@@ -6,22 +6,22 @@ import Synchronization
 package import WakuREST
 import Wire
 
-/// The server's transport over the REST APIs of Waku nodes, of which one is enough: each is polled and compared on its own
-/// (`WakuNodeLink`), what several give is known after the first, and a message is published through one of them (WAKU_REST.md §3).
+/// The server's transport over the REST APIs of one or more Waku nodes. Each node is polled and compared on its own (`WakuNodeLink`), a
+/// message delivered by several nodes is handled once, and a message is published through one of them (WAKU_REST.md §3).
 package final class WakuTransport: MessageTransport {
     package struct Configuration: Sendable {
         package var pubsubTopics: [String]
-        /// At most half of what it takes to fill the node's cache at the busiest time (WAKU_REST.md §3).
+        /// The time between two GETs; at most half of the time in which the busiest traffic fills the node's cache (WAKU_REST.md §3).
         package var pollInterval: Duration
-        /// What the node was started with: `--rest-relay-cache-capacity`.
+        /// The node's `--rest-relay-cache-capacity`.
         package var cacheCapacity: Int
-        /// Whether gaps are closed from the node's store.
+        /// Whether gaps are filled from the node's store.
         package var usesHistory: Bool
-        /// Another node whose store is asked, through the node: a multiaddress. Nil: the node's own store.
+        /// The multiaddress of another node whose store is queried through the node; nil uses the node's own store.
         package var storePeerAddress: String?
-        /// Whether published messages are looked for in the store, and published again when they are not there.
+        /// Whether published messages are looked up in the store, and published again if they are missing.
         package var confirmsPublishing: Bool
-        /// How many messages are being published at a node at the same time at most. Nil: as many as the kind of node takes.
+        /// The maximum number of POSTs in flight at a node; nil uses the limit of the kind of node.
         package var concurrentPostCount: Int?
 
         package init(
@@ -47,8 +47,8 @@ package final class WakuTransport: MessageTransport {
     let confirmations = Mutex(Confirmations())
 
     /// - Parameters:
-    ///   - nodes: at least one.
-    ///   - jitter: random, 0 up to 1.
+    ///   - nodes: The nodes, at least one.
+    ///   - jitter: Returns a random number from 0 up to, but not including, 1.
     package init(
         nodes: [WakuNode], configuration: Configuration, checkpoints: any CheckpointKeeper, clock: any Clock<Duration> = ContinuousClock(),
         wallClock: WallClock, jitter: @escaping @Sendable () -> Double = { Double.random(in: 0..<1) }, logger: Logger
@@ -61,14 +61,14 @@ package final class WakuTransport: MessageTransport {
     }
 
     package func run(receiver: any EnvelopeReceiver) async throws {
-        if !base.configuration.usesHistory { base.logger.notice("the node's store is not used: what is missed in a gap is lost") }
+        if !base.configuration.usesHistory { base.logger.notice("node's store is disabled; messages missed in a gap are lost") }
         await withDiscardingTaskGroup { group in
             for link in links { group.addTask { await link.run(receiver: receiver) } }
             if base.configuration.confirmsPublishing { group.addTask { await self.confirmPublished() } }
         }
     }
 
-    // MARK: What an operator may know
+    // MARK: Status for operators
 
     package var healthIssues: [String] { isUsable ? [] : nodeIssues }
     package var warnings: [String] {
@@ -80,11 +80,11 @@ package final class WakuTransport: MessageTransport {
 
     private var quotaWarnings: [String] {
         selector.read(\.withoutQuota).map { node in
-            "publishing: the quota of node \(links[node].node.name) is used up (RLN); replies wait for the next epoch and have no echoes"
+            "publishing: the RLN quota of node \(links[node].node.name) is exhausted; replies wait for the next epoch, without echoes"
         }
     }
 
-    /// Whether one node at least has all that the server needs.
+    /// Whether at least one node has no issue.
     private var isUsable: Bool { links.contains(where: \.status.healthIssues.isEmpty) }
 
     private var nodeIssues: [String] { perNode(\.status.healthIssues) }
@@ -93,7 +93,7 @@ package final class WakuTransport: MessageTransport {
         links.flatMap { link in what(link).map { "node \(link.node.name): \($0)" } }
     }
 
-    /// Sets the metrics that age, each by the node that is best off: to be called before they are read.
+    /// Sets the metrics that change with time, each to the best value among the nodes. Call this before the metrics are read.
     package func refreshGauges() {
         let now = base.wallClock.now()
         base.metrics.publishQueueDepth.set(waitingCount.load(ordering: .relaxed))
