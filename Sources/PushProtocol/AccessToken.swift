@@ -1,6 +1,6 @@
 import StatusCrypto
 
-/// The UUID that a sender must show to have a push delivered.
+/// The UUID that a sender presents to have a push delivered.
 enum AccessToken {
     /// Whether the text is a UUID in one of the four forms that clients use, in any case: `8-4-4-4-12` hex digits, the 32 digits alone, or
     /// the first form after `urn:uuid:` or in braces (PROTOCOL.md §7 row 7).
@@ -17,7 +17,7 @@ enum AccessToken {
         }
     }
 
-    /// Compares in constant time, byte for byte: Swift's `==` takes texts for equal that differ in their bytes.
+    /// Compares in constant time, byte by byte. Swift's `==` also equates texts that differ in their bytes.
     static func equal(_ left: String, _ right: String) -> Bool {
         ConstantTime.equal(left.utf8, right.utf8)
     }

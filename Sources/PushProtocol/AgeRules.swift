@@ -1,11 +1,10 @@
 package import Envelope
 package import Wire
 
-/// How old a message may be that was caught up from a node's history. One that arrives live is not old, whatever its timestamp says.
+/// The age limits of backfilled messages. Live messages are never too old, whatever their timestamps say.
 package enum AgeRules {
-    /// Whether there is no use any more in the message. Registrations are never too old: their versions put them in order.
-    ///
-    /// - Parameter sentAt: by the sender's clock; nil when the sender did not say, which makes no message old.
+    /// Whether a backfilled message is too old to process. Registrations are never too old: their versions put them in order.
+    /// - Parameter sentAt: The time by the sender's clock, or nil if the sender did not state it, which makes no message too old.
     package static func isTooOld(_ type: MessageType, sentAt: Timestamp?, now: Timestamp) -> Bool {
         guard let sentAt, let maximumAge = maximumAge(of: type) else { return false }
         return sentAt < now.advanced(by: .zero - maximumAge)

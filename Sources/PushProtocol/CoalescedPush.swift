@@ -1,21 +1,21 @@
 package import Wire
 
-/// A target's pushes of one type, of which those beyond its bucket become one (PROTOCOL.md §9).
+/// A target and a push type. The server coalesces the pushes of a slot that exceed the target's bucket into one (PROTOCOL.md §9).
 package struct PushSlot: Hashable, Sendable {
     package var target: Installation
     package var type: PushNotificationType
 
-    /// Types of later clients are taken for MESSAGE, whose text they have: who makes types up has no slots of his own for them.
+    /// Unknown types of later clients count as MESSAGE, whose text they have: a sender cannot gain slots by inventing types.
     package init(target: Installation, type: PushNotificationType) {
         self.target = target
         self.type = [.mention, .requestToJoinCommunity].contains(type) ? type : .message
     }
 }
 
-/// What a push tells of the message that it is about.
+/// The content of a push about one message.
 package struct PushContent: Sendable, Equatable {
     package var chatID: [UInt8]
-    /// Ciphertext.
+    /// The ciphertext of the message.
     package var message: [UInt8]
 
     package init(chatID: [UInt8], message: [UInt8]) {
@@ -23,7 +23,7 @@ package struct PushContent: Sendable, Equatable {
         self.message = message
     }
 
-    /// What one push tells of both: the newest, or where the chats differ, nothing.
+    /// Returns the content of one push in place of both: the newer content, or none if the chats differ.
     package func coalesced(with newer: PushContent) -> PushContent {
         chatID == newer.chatID ? newer : PushContent(chatID: [], message: [])
     }

@@ -1,8 +1,8 @@
 package import StatusCrypto
 
-/// (message_id, public_key, installation_id): one message's push to one device (PROTOCOL.md §9).
+/// The key (message_id, public_key, installation_id): one message's push to one device (PROTOCOL.md §9).
 package enum DeduplicationKey {
-    /// SHA-256 over the parts, each after its length in 8 bytes: no two deduplication keys run together to the same bytes.
+    /// Returns SHA-256 over the parts, each after its length in 8 bytes, so that no two keys have the same bytes.
     package static func digest(messageID: [UInt8], installation: Installation) -> Digest32 {
         var hash = SHA256()
         append(messageID.span, to: &hash)

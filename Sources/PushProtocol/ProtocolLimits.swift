@@ -1,13 +1,14 @@
-/// Bounds on what a peer can make us keep or do, and how long things last. Each has its reason; none is a setting.
+/// The limits on what peers can make the server store or do, and lifetimes. Each has its reason; none is a setting.
 package enum ProtocolLimits {
     // MARK: Registrations
 
-    /// A person has a handful of devices. What is beyond it is an attempt to fill the disk and every answer to a query of the key.
+    /// 64 live installations of a key: a person has a handful of devices. More would fill the disk and every response to a query of the
+    /// key.
     package static let maximumInstallationsPerKey = 64
-    /// With the tombstones of installations that have left. Somebody who reinstalls each month leaves so many in twenty years.
+    /// 256 rows of a key, tombstones included: an owner who reinstalls each month leaves that many in twenty years.
     package static let maximumRowsPerKey = 256
-    /// Tombstones of installations that were never registered: they keep out what arrives late and out of order, which is a handful. Those
-    /// of real registrations stay, for they stop replays.
+    /// 16 tombstones of a key for installations that were never registered. They reject a handful of messages that arrive late and out of
+    /// order. Tombstones of real registrations stay, because they stop replays.
     package static let maximumUnknownTombstonesPerKey = 16
     /// 300 registrations of a key at once. A reference client registers once for each chat that its user mutes, believes the first success
     /// that it receives, and ignores INTERNAL_ERROR: a client that meets this limit may be wrong about its registration permanently.
@@ -19,70 +20,73 @@ package enum ProtocolLimits {
     package static let registrationByteCapacity = 1 << 20
     /// The time until a key may write one byte more in the order of arrival: 1 MiB a minute.
     package static let registrationByteInterval = Duration.nanoseconds(60_000_000_000 / registrationByteCapacity)
-    /// Reference clients use a UUID (36 bytes); room for other schemes, yet short enough for an index (PROTOCOL.md §7 row 4).
+    /// 128 bytes: reference clients use a UUID (36 bytes). Other schemes fit, and the text is short enough for an index (PROTOCOL.md §7 row
+    /// 4).
     package static let maximumInstallationIDByteCount = 128
-    /// FCM tokens are some 160 bytes, but no upper bound is promised (PROTOCOL.md §7 row 9).
+    /// 4,096 bytes: FCM tokens have about 160 bytes, but Google promises no upper bound (PROTOCOL.md §7 row 9).
     package static let maximumDeviceTokenByteCount = 4_096
-    /// APNs tokens are 32 bytes now, in hex; Apple warns that they may grow (PROTOCOL.md §7 row 9).
+    /// 64 to 200 hex digits: APNs tokens have 32 bytes now; Apple warns that they may grow (PROTOCOL.md §7 row 9).
     package static let apnDeviceTokenDigitCounts = 64...200
-    /// A bundle id in reverse-DNS form; a DNS name has at most 253 bytes. It ends in a header that gorush sends.
+    /// 255 bytes: a bundle id is in reverse-DNS form, and a DNS name has at most 253 bytes. gorush sends it in a header.
     package static let maximumAPNTopicByteCount = 255
-    /// In each of a registration's lists. Somebody with 2,000 contacts needs half of it.
+    /// 4,000 entries in each list of a registration: twice what an owner with 2,000 contacts needs.
     package static let maximumListEntryCount = 4_000
-    /// In all lists of an installation, as they are stored. The reference's client takes 66 bytes a contact or chat: 2,000 contacts and as
-    /// many chats fit. What is stored here is what a question of 300 bytes is answered.
+    /// 256 KiB in all lists of an installation, as stored. The reference's client takes 66 bytes per contact or chat: 2,000 contacts and as
+    /// many chats fit. A query of 300 bytes returns these lists.
     package static let maximumListByteCount = 256 << 10
-    /// In all lists of a key: two such devices, or seven with 500 contacts each and their chats.
+    /// 512 KiB in all lists of a key: two such devices, or seven with 500 contacts each and their chats.
     package static let maximumListByteCountPerKey = 512 << 10
 
     // MARK: Queries
 
-    /// Reference clients ask for one key. Bounds the work of one message.
+    /// 100 keys in a query, which bounds the work of one message. Reference clients ask for one key.
     package static let maximumKeysPerQuery = 100
-    /// A question of some kilobytes must not buy an answer of gigabytes: what does not fit one message is left out, and can be asked for
-    /// alone. The figure is the payload of the largest message that is not segmented (PROTOCOL.md §5.1).
+    /// 786,432 bytes in a response to a query: the payload of the largest unsegmented message (PROTOCOL.md §5.1). A query of some kilobytes
+    /// must not return gigabytes. The response omits infos beyond the limit, and clients can query those keys alone.
     package static let maximumAnswerByteCount = 786_432
-    /// What an answer tells of a key beyond it is charged to the key: without large lists twelve devices fit, so that nobody can keep
-    /// others from being answered by asking too.
+    /// 4,096 bytes of a response are free per owner, and further bytes are charged to the owner's bucket. Twelve devices without large
+    /// lists fit, so no sender can stop others from querying them.
     package static let freeAnswerByteCount = 4_096
-    /// What can be told of a key at once, beyond what is free: 60 people may ask in one moment for somebody with 2,000 contacts.
+    /// 8 MiB of charged response bytes per owner at once: 60 senders may query an owner with 2,000 contacts at the same moment.
     package static let answerByteCapacity = 8 << 20
-    /// Until a byte more can be told of a key: 64 KiB a second, which is 40,000 such answers a day. Each of 2,000 contacts asks for some.
+    /// The time until one more byte may be charged to an owner: 64 KiB a second, 40,000 such responses a day. Each of 2,000 contacts needs
+    /// some.
     package static let answerByteInterval = Duration.nanoseconds(1_000_000_000 / (64 << 10))
-    /// How often the same question is answered in `answerInterval`. Not once: reference clients ask again after WRONG_TOKEN, or when an
-    /// answer was lost, and it is the same to the bit then.
+    /// Three responses to the same query in `answerInterval`. More than one, because reference clients repeat a query unchanged after
+    /// WRONG_TOKEN or a lost response.
     package static let maximumAnswerCount = 3
     package static let answerInterval = Duration.seconds(10)
-    /// The longest reply that goes out before long ones, and that is said again: the answer to a query for a person with some devices takes
-    /// 2 KB, a report on a thousand pushes 64 KB. To say those again costs more than it is worth to the few who listen late.
+    /// 4,096 bytes: the longest reply that is published before long ones, and that is echoed. The response to a query for an owner with
+    /// some devices takes 2 KB, a report on a thousand pushes 64 KB, whose echo would cost more than it helps late subscribers.
     package static let maximumShortReplyByteCount = 4_096
-    /// How old a query that was caught up may be and still be answered: clients take late answers (PROTOCOL.md §8).
+    /// 24 h: the maximum age of a backfilled query. Clients accept late responses (PROTOCOL.md §8).
     package static let maximumQueryAge = Duration.seconds(24 * 60 * 60)
 
     // MARK: Push requests
 
-    /// A request names the devices of one chat's members. Bounds the work of one message and of one transaction.
+    /// 1,000 notifications in a request, which names the devices of one chat's members. Bounds the work of one message and of one
+    /// transaction.
     package static let maximumNotificationsPerRequest = 1_000
-    /// How long a deduplication key is remembered from the moment its push entered the outbox. Longer would hurt: the message_id of a
+    /// 10 min from the moment the push entered the outbox. A longer time would drop wanted pushes: the message_id of a
     /// REQUEST_TO_JOIN_COMMUNITY is constant for a user and a community (PROTOCOL.md §9).
     package static let deduplicationLifetime = Duration.seconds(10 * 60)
-    /// The longest chat id or ciphertext. Apple and Google take payloads of 4 KB, in which it stands in hex: what is longer is not kept.
+    /// 2,048 bytes for a chat id or ciphertext. Apple and Google accept payloads of 4 KB, which contain it in hex; longer content is not
+    /// stored.
     package static let maximumPushContentByteCount = 2_048
-    /// Pushes to an installation at once. Who sends is never limited: the keys of senders cost nothing. 40 pushes a device and day are
-    /// much.
+    /// 30 pushes to an installation at once; a device gets about 40 a day. Senders have no limit: sender keys are free.
     package static let pushCapacity = 30
-    /// Until one push more goes to the installation by itself. Twelve a minute, for hours, is more than anybody reads.
+    /// The time until one more push may go to the installation: 12 a minute for hours are more than any user reads.
     package static let pushInterval = Duration.seconds(5)
-    /// After a day a "new message" wakes nobody for a good reason; the push expires.
+    /// 24 h: after a day a "new message" notification is of no use, and the push expires.
     package static let pushLifetime = Duration.seconds(24 * 60 * 60)
-    /// Pushes that may wait for a route, by default: about a gigabyte. 100,000 devices with 40 pushes a day fill it when gorush is away for
-    /// six hours; 25,000 never do.
+    /// The default of pushes that may wait for a route: about a gigabyte. 100,000 devices with 40 pushes a day reach it when gorush is down
+    /// for six hours; 25,000 devices never do.
     package static let maximumQueuedPushCount = 1_000_000
 
     // MARK: Records
 
-    /// Twice `pushLifetime`: whatever can still arrive again through a node's history finds its decision (PROTOCOL.md §9).
+    /// 48 h, twice `pushLifetime`: a message that a node's history can still deliver again finds its decision (PROTOCOL.md §9).
     package static let decidedMessageLifetime = Duration.seconds(48 * 60 * 60)
-    /// Finished pushes stay as long as the messages that ordered them, so that `audit` can balance the two.
+    /// 48 h: finished pushes stay as long as the messages that requested them, so that `audit` can balance the two.
     package static let finishedPushLifetime = Duration.seconds(48 * 60 * 60)
 }

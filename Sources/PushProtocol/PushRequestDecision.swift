@@ -1,20 +1,20 @@
 package import StatusCrypto
 package import Wire
 
-/// What becomes of a push request: the reply, and the pushes that enter the outbox in the same transaction.
+/// The decision on a push request: its reply, and the pushes that enter the outbox in the same transaction.
 package struct PushRequestDecision: Sendable, Equatable {
-    /// One report a notification, in order.
+    /// The response, with one report per notification in the same order.
     package fileprivate(set) var response = PushNotificationResponse()
-    /// To be sent, in order.
+    /// The accepted pushes, in the order of their notifications.
     package fileprivate(set) var pushes: [AcceptedPush] = []
 
-    // The rest of the notifications, for the ledger: all counts and `pushes` together make the number of reports.
+    // The counts of the other notifications, for the ledger. All counts and `pushes` add up to the number of reports.
 
-    /// Reported as success, not to be sent.
+    /// The number of filtered notifications, reported as success.
     package fileprivate(set) var filteredCount = 0
-    /// Reported as success, already in the outbox by another message or another place of this one.
+    /// The number of merged notifications, reported as success: another message or notification has put their push into the outbox.
     package fileprivate(set) var mergedCount = 0
-    /// Reported as success before, to the same request.
+    /// The number of notifications that an earlier response to the same request has reported as success.
     package fileprivate(set) var repeatedCount = 0
     package fileprivate(set) var failureCounts: [ReportError: Int] = [:]
 
@@ -25,14 +25,13 @@ package struct PushRequestDecision: Sendable, Equatable {
 
 extension PushRules {
     /// Decides a whole request.
-    ///
     /// - Parameters:
-    ///   - earlier: the stored response to the same Status message id. Its successes are given again without a look or a push; its failures
-    ///     are decided anew.
-    ///   - targets: the registrations that are live, of those that are named.
-    ///   - recentDeduplicationKeys: those of its deduplication keys whose pushes entered the outbox in the last
+    ///   - earlier: The stored response to the same Status message id. Its successes are repeated without a check or a push; its failures
+    ///     are decided again.
+    ///   - targets: The live registrations among the named installations.
+    ///   - recentDeduplicationKeys: Those of the request's deduplication keys whose pushes entered the outbox in the last
     ///     `ProtocolLimits.deduplicationLifetime`.
-    /// - Returns: nil when the request is dropped without a reply: it has no message id.
+    /// - Returns: The decision, or nil if the request has no message id and is dropped without a reply.
     package static func decide(
         _ request: PushNotificationRequest, earlier: PushNotificationResponse?,
         targets: [Installation: PushTarget], recentDeduplicationKeys: Set<Digest32>
@@ -61,7 +60,7 @@ extension PushRules {
                 decision.succeed(notification)
                 decision.filteredCount += 1
             case .push:
-                guard let installation, let registration else {  // never: the verdict was a failure then
+                guard let installation, let registration else {  // unreachable: the verdict was a failure then
                     decision.fail(notification, .notRegistered)
                     continue
                 }
@@ -78,9 +77,8 @@ extension PushRules {
         return decision
     }
 
-    /// The reply when the store could not be reached: every report says INTERNAL_ERROR.
-    ///
-    /// - Returns: nil when the request is dropped without a reply: it has no message id.
+    /// Returns the response if the store has failed: every report says INTERNAL_ERROR.
+    /// - Returns: The response, or nil if the request has no message id and is dropped without a reply.
     package static func internalErrorResponse(to request: PushNotificationRequest) -> PushNotificationResponse? {
         guard !request.messageID.isEmpty else { return nil }
         var decision = PushRequestDecision(messageID: request.messageID)
@@ -105,12 +103,12 @@ extension PushRequestDecision {
 }
 
 extension PushNotification {
-    /// Whom it is for; nil when that is not the hash of a key, which names nobody.
+    /// The target, or nil if the public key field is not the hash of a key.
     package var installation: Installation? {
         Digest64(publicKey).map { Installation(keyHash: $0, installationID: installationID) }
     }
 
-    /// What may stand in its lists.
+    /// The entries of the target's lists that matter to this notification.
     package var listEntries: [[UInt8]] { [chatID, author] }
 }
 

@@ -1,21 +1,20 @@
 package import Wire
 
 package enum PushVerdict: Sendable, Equatable {
-    /// Reported as a failure.
+    /// The report is a failure.
     case failure(ReportError)
-    /// Reported as a success, and nothing is sent, so that a sender learns nothing.
+    /// The report is a success and no push follows, so that the sender learns nothing.
     case filtered
     case push
 }
 
-/// PROTOCOL.md §9.
+/// The rules of push requests (PROTOCOL.md §9).
 package enum PushRules {
     /// Judges one notification.
-    ///
-    /// - Parameter target: the registration that it names; nil when there is none.
+    /// - Parameter target: The registration that the notification names, or nil if there is none.
     package static func verdict(on notification: PushNotification, target: PushTarget?) -> PushVerdict {
         guard notification.type != .unknown else { return .failure(.unknown) }
-        // A registration whose dead device token was cleared is as good as none.
+        // A registration whose dead device token was removed counts as none.
         guard let target, !target.deviceToken.isEmpty else { return .failure(.notRegistered) }
         guard AccessToken.equal(notification.accessToken, target.accessToken) else { return .failure(.wrongToken) }
         return isFiltered(notification, by: target) ? .filtered : .push

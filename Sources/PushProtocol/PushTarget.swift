@@ -1,7 +1,7 @@
 package import StatusCrypto
 package import Wire
 
-/// What a push request needs to know of a registration, without its lists.
+/// The parts of a registration that a push request needs, without its lists.
 package struct PushTarget: Sendable, Equatable {
     package var accessToken = ""
     package var enabled = false
@@ -10,7 +10,7 @@ package struct PushTarget: Sendable, Equatable {
     package var apnTopic = ""
     package var blockMentions = false
 
-    // Those of the chats and authors that were asked about that stand in each list.
+    // The entries of each list that are among the notification's chats and authors.
 
     package var blockedChatList: Set<[UInt8]> = []
     package var mutedChatList: Set<[UInt8]> = []
@@ -18,7 +18,7 @@ package struct PushTarget: Sendable, Equatable {
 
     package init() {}
 
-    /// - Parameter entries: the chats and authors that are asked about.
+    /// - Parameter entries: The chats and authors of the notifications.
     package init(_ registration: PushNotificationRegistration, asking entries: Set<[UInt8]>) {
         accessToken = registration.accessToken
         enabled = registration.enabled
@@ -32,17 +32,17 @@ package struct PushTarget: Sendable, Equatable {
     }
 }
 
-/// A push that was answered "success, not filtered": from here on it is ours (RELIABILITY.md I1).
+/// A push reported as "success, not filtered": the server must not lose it (RELIABILITY.md I1).
 package struct AcceptedPush: Sendable, Equatable {
     package var target: Installation
-    /// Digest of (message_id, public_key, installation_id): see `DeduplicationKey`.
+    /// The digest of (message_id, public_key, installation_id): see `DeduplicationKey`.
     package var deduplicationKey: Digest32
     package var tokenType: TokenType
     package var deviceToken: String
     package var apnTopic: String
     package var type: PushNotificationType
     package var chatID: [UInt8]
-    /// Ciphertext of the message that is notified of.
+    /// The ciphertext of the message that the push announces.
     package var message: [UInt8]
 
     package init(
@@ -60,7 +60,7 @@ package struct AcceptedPush: Sendable, Equatable {
     }
 }
 
-/// What a query needs to know of a registration.
+/// The parts of a registration that a query needs.
 package struct QueryableRegistration: Sendable, Equatable {
     package var installationID = ""
     package var accessToken = ""
@@ -80,6 +80,6 @@ package struct QueryableRegistration: Sendable, Equatable {
         allowedKeyList = registration.allowedKeyList
     }
 
-    /// What its list takes in an answer, at least.
+    /// The minimum number of bytes of the list in a response.
     package var listByteCount: Int { allowedKeyList.reduce(0) { $0 + $1.count } }
 }

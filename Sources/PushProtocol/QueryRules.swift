@@ -1,9 +1,10 @@
 package import StatusCrypto
 package import Wire
 
-/// PROTOCOL.md §8.
+/// The rules of queries (PROTOCOL.md §8).
 package enum QueryRules {
-    /// The keys that are looked up: of the first `ProtocolLimits.maximumKeysPerQuery`, those that are hashes (64 bytes), each once, in order.
+    /// Returns the keys to look up: of the first `ProtocolLimits.maximumKeysPerQuery` keys those that are hashes (64 bytes), without
+    /// duplicates, in order.
     package static func keys(of query: PushNotificationQuery) -> [Digest64] {
         var seen: Set<Digest64> = []
         return query.publicKeys.prefix(ProtocolLimits.maximumKeysPerQuery)
@@ -11,21 +12,20 @@ package enum QueryRules {
             .filter { seen.insert($0).inserted }
     }
 
-    /// What is told about the keys that are asked for.
+    /// The infos about the queried keys.
     package struct Answer: Sendable, Equatable {
         package fileprivate(set) var infos: [PushNotificationQueryInfo] = []
-        /// What of it is charged to each key: the bytes beyond `ProtocolLimits.freeAnswerByteCount`.
+        /// The bytes charged to each key: those above `ProtocolLimits.freeAnswerByteCount`.
         package fileprivate(set) var byteCounts: [Digest64: Int] = [:]
-        /// Whether something was left out because too much was told of its key lately.
+        /// Whether infos are missing because the bucket of their key is empty.
         package fileprivate(set) var isCut = false
     }
 
-    /// Tells about the keys that are asked for, as far as it fits into one answer and into what may still be told of each key.
-    ///
+    /// Returns infos about the queried keys, as far as one response and the bucket of each key allow.
     /// - Parameters:
-    ///   - registrations: the live ones of each key; their order does not matter.
-    ///   - allowances: what may still be told of each key.
-    ///   - serverPublicKey: ours, compressed; the reference leaves it out.
+    ///   - registrations: The live registrations of each key, in any order.
+    ///   - allowances: The remaining response bytes of each key.
+    ///   - serverPublicKey: The server's key, compressed. The reference omits it.
     package static func answer(
         on keyHashes: [Digest64], in registrations: [Digest64: [QueryableRegistration]], within allowances: Allowances,
         serverPublicKey: FixedBytes<33>
@@ -56,11 +56,11 @@ package enum QueryRules {
         return answer
     }
 
-    /// What is told about one stored registration: with any restriction to contacts only the encrypted tokens, never the plain one.
-    ///
+    /// Returns the info about one stored registration. With any restriction to contacts, the info contains only encrypted tokens, never the
+    /// plain one.
     /// - Parameters:
-    ///   - keyHash: the key that was asked for.
-    ///   - serverPublicKey: ours, compressed; the reference leaves it out.
+    ///   - keyHash: The queried key.
+    ///   - serverPublicKey: The server's key, compressed. The reference omits it.
     package static func info(
         for registration: QueryableRegistration, keyHash: Digest64, serverPublicKey: FixedBytes<33>
     ) -> PushNotificationQueryInfo {
@@ -78,8 +78,8 @@ package enum QueryRules {
         return info
     }
 
-    /// - Parameter messageID: Status message id of the query.
-    /// - Returns: nil when nothing is known: then there is no reply.
+    /// - Parameter messageID: The Status message id of the query.
+    /// - Returns: The response, or nil without infos: the server then sends no reply.
     package static func response(_ infos: [PushNotificationQueryInfo], messageID: Digest32) -> PushNotificationQueryResponse? {
         guard !infos.isEmpty else { return nil }
         var response = PushNotificationQueryResponse()

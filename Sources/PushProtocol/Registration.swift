@@ -1,9 +1,9 @@
 package import StatusCrypto
 package import Wire
 
-/// Names one device of one user: hash of the public key and installation id. Versions rise per pair (PROTOCOL.md §7 row 5).
+/// The name of an installation: the hash of the owner's key and the installation id. Versions rise per installation (PROTOCOL.md §7 row 5).
 package struct Installation: Hashable, Sendable {
-    /// shake256 of the owner's compressed public key.
+    /// The shake256 of the owner's compressed public key.
     package var keyHash: Digest64
     package var installationID: String
 
@@ -12,7 +12,7 @@ package struct Installation: Hashable, Sendable {
         self.installationID = installationID
     }
 
-    // By bytes, as the store and the clients do: Swift's `==` takes texts for equal whose bytes differ (Unicode canonical equivalence).
+    // Compares bytes, as the store and the clients do. Swift's `==` also equates texts whose bytes differ (Unicode canonical equivalence).
     package static func == (left: Self, right: Self) -> Bool {
         left.keyHash == right.keyHash && left.installationID.utf8.elementsEqual(right.installationID.utf8)
     }
@@ -23,12 +23,12 @@ package struct Installation: Hashable, Sendable {
     }
 }
 
-/// A registration that was accepted, as it is stored.
+/// An accepted registration, as it is stored.
 package struct Registration: Sendable, Equatable {
     package var keyHash: Digest64
-    /// As the client sent it, and all its rules hold; for Firebase without the bundle id, which only Apple's devices have.
+    /// The content as the client sent it, after all checks. For Firebase the bundle id is removed: only Apple's devices need one.
     package var content: PushNotificationRegistration
-    /// SHA-256 of the plaintext: tells a retransmission from a conflict (PROTOCOL.md §7 row 5).
+    /// The SHA-256 of the plaintext, which distinguishes a retransmission from a conflict (PROTOCOL.md §7 row 5).
     package var plaintextDigest: Digest32
 
     package init(keyHash: Digest64, content: PushNotificationRegistration, plaintextDigest: Digest32) {
@@ -43,12 +43,12 @@ package struct Registration: Sendable, Equatable {
     }
 }
 
-/// What the store remembers of an installation, registered or unregistered.
+/// The stored version of an installation, registered or unregistered.
 package struct StoredVersion: Sendable, Equatable {
     package var version: UInt64
-    /// SHA-256 of the plaintext that set the version.
+    /// The SHA-256 of the plaintext that set the version.
     package var plaintextDigest: Digest32
-    /// False for a tombstone.
+    /// Whether the installation is registered; false for a tombstone.
     package var isRegistered: Bool
 
     package init(version: UInt64, plaintextDigest: Digest32, isRegistered: Bool) {

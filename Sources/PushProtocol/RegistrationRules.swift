@@ -1,20 +1,20 @@
 package import StatusCrypto
 package import Wire
 
-/// What the earlier stages found out about a registration message.
+/// The results of the earlier stages for a registration message.
 package struct RegistrationInput: Sendable, Equatable {
     package enum Content: Sendable, Equatable {
-        /// The payload is no AES-GCM under the key of sender and server: the sender is not who the signature says.
+        /// The payload cannot be decrypted with the key of sender and server: the sender is not the signer.
         case undecryptable
-        /// The plaintext is no `PushNotificationRegistration`.
+        /// The plaintext is not a `PushNotificationRegistration`.
         case malformed
         case message(PushNotificationRegistration)
     }
 
     package var content: Content
-    /// Whether the grant is the sender's signature over `Grant.digest`; false if it is no signature at all.
+    /// Whether the grant is the sender's signature over `Grant.digest`; false if it is not a signature.
     package var grantIsValid: Bool
-    /// SHA-256 of the plaintext.
+    /// The SHA-256 of the plaintext.
     package var plaintextDigest: Digest32
 
     package init(content: Content, grantIsValid: Bool, plaintextDigest: Digest32) {
@@ -23,25 +23,24 @@ package struct RegistrationInput: Sendable, Equatable {
         self.plaintextDigest = plaintextDigest
     }
 
-    /// The installation whose stored version decides; nil when the message is refused without it, so that the store need not be asked.
-    ///
-    /// - Parameter keyHash: shake256 of the sender's compressed public key.
+    /// Returns the installation whose stored version decides, or nil if the message is refused without a lookup.
+    /// - Parameter keyHash: The shake256 of the sender's compressed public key.
     package func installation(keyHash: Digest64) -> Installation? {
         guard case .message(let message) = content, RegistrationRules.namesVersionedInstallation(message) else { return nil }
         return Installation(keyHash: keyHash, installationID: message.installationID)
     }
 }
 
-/// Settings of `registration`.
+/// The settings of `registration`.
 package struct RegistrationPolicy: Sendable, Equatable {
-    /// Whether the stored version with an identical plaintext is a success that changes nothing, instead of VERSION_MISMATCH.
+    /// Whether a repetition of the stored version with the same plaintext is a success without a change, instead of VERSION_MISMATCH.
     package var acceptRetransmission: Bool
-    /// The bundle ids of the apps that are served; nil: all.
+    /// The bundle ids of the served apps; nil allows all.
     package var apnTopics: Set<String>?
-    /// What may be stored before keys that were never registered are turned away, in bytes; nil: as much as the disk holds.
+    /// The number of stored bytes above which the server rejects keys without a registration; nil means no limit but the disk.
     package var maximumStoredByteCount: Int?
-    /// How long a registration is kept that is not renewed and that no push reaches. A device that is in use does either long before half
-    /// a year.
+    /// The time after which a registration is removed if it is neither renewed nor reached by a push. A device in use does either within
+    /// half a year.
     package var lifetime: Duration
 
     package init(
@@ -57,18 +56,18 @@ package struct RegistrationPolicy: Sendable, Equatable {
     fileprivate func serves(_ apnTopic: String) -> Bool { apnTopics?.contains(apnTopic) ?? true }
 }
 
-/// The key of who registers: what is stored under it beside the installation that it is about, and what it may still store.
+/// The stored state under the key of a registration, apart from its own installation, and the remaining credits of the key.
 package struct RegisteringKey: Sendable, Equatable {
     package var liveInstallationCount: Int
-    /// Bytes of the lists of those.
+    /// The bytes of the lists of the live installations.
     package var listByteCount: Int
-    /// Tombstones too.
+    /// The number of rows, tombstones included.
     package var rowCount: Int
-    /// Whether anything was ever registered under it, this installation included.
+    /// Whether the key has ever registered an installation, this one included.
     package var isKnown: Bool
-    /// Whether it has not registered too often lately.
+    /// Whether the key has a credit for a registration.
     package var mayRegister = true
-    /// Whether so much is stored that only known keys may store more.
+    /// Whether only known keys may store more.
     package var isStorageFull = false
 
     package init(liveInstallationCount: Int = 0, listByteCount: Int = 0, rowCount: Int = 0, isKnown: Bool = false) {
@@ -82,29 +81,29 @@ package struct RegisteringKey: Sendable, Equatable {
 }
 
 package enum RegistrationDecision: Sendable, Equatable {
-    /// No change, no reply.
+    /// No change and no reply.
     case discard
-    /// No change; the reply says why.
+    /// No change; the reply gives the reason.
     case refuse(RegistrationError)
-    /// No change: it is more than a key may have.
+    /// No change: a limit of the key is reached.
     case limit(RegistrationLimit)
     /// Success without a change: a retransmission.
     case unchanged
-    /// Success: everything but key hash, installation id, version and digest is forgotten; that tombstone stays even if there was nothing.
+    /// Success: a tombstone with key hash, installation id, version and digest replaces the registration, or is created.
     case unregister
-    /// Success: the registration replaces what was stored of the installation.
+    /// Success: the registration replaces the stored state of the installation.
     case register
 }
 
-/// A limit that keeps strangers from filling the server.
+/// A limit that stops untrusted clients from filling the server.
 package enum RegistrationLimit: Sendable, Equatable {
-    /// Entries or bytes of lists.
+    /// The entries or bytes of lists.
     case lists
-    /// Live installations, or rows in all.
+    /// The live installations, or all rows.
     case installations
-    /// Registrations of the key.
+    /// The rate of registrations of the key.
     case rate
-    /// Bytes on the disk, for keys that are new.
+    /// The bytes on the disk, for unknown keys.
     case storage
 
     package var error: RegistrationError {
@@ -115,13 +114,13 @@ package enum RegistrationLimit: Sendable, Equatable {
     }
 }
 
-/// PROTOCOL.md §7.
+/// The rules of registrations (PROTOCOL.md §7).
 package enum RegistrationRules {
-    /// Decides by the table of PROTOCOL.md §7, column "we do": the first check that fails decides. Row 12, storage, is the caller's.
-    ///
+    /// Decides by the table of PROTOCOL.md §7, column "we do": the first failing check decides. The caller handles row 12, a failure of the
+    /// store.
     /// - Parameters:
-    ///   - stored: what is stored of `facts.installation(keyHash:)`, tombstones too.
-    ///   - key: what is stored of the sender's key beside it.
+    ///   - stored: The stored state of `facts.installation(keyHash:)`, including tombstones.
+    ///   - key: The other stored state under the sender's key.
     package static func decide(
         _ facts: RegistrationInput, stored: StoredVersion?, key: RegisteringKey, policy: RegistrationPolicy
     ) -> RegistrationDecision {
@@ -132,63 +131,60 @@ package enum RegistrationRules {
         case .message(let content): message = content
         }
 
-        // Rows 3 and 4: a version, and the name of an installation.
+        // Rows 3 and 4: a version, and an installation id.
         guard namesVersionedInstallation(message) else { return .refuse(.malformedMessage) }
 
-        // Row 5: versions only rise, for unregistering too.
+        // Row 5: versions only rise, also for an unregistration.
         if let stored, message.version <= stored.version {
-            // Unless it has gone since, with a dead device token: a success would be a lie.
+            // The registration may have been removed for a dead device token since; then success would be wrong.
             let isRetransmission =
                 message.version == stored.version && facts.plaintextDigest == stored.plaintextDigest
                 && stored.isRegistered != message.unregister
             return isRetransmission && policy.acceptRetransmission ? .unchanged : .refuse(.versionMismatch)
         }
 
-        // Row 6: nothing else matters to one who leaves.
+        // Row 6: an unregistration needs no further checks.
         if message.unregister { return stored != nil || key.mayStore ? .unregister : .limit(.storage) }
 
         // Row 7.
         guard AccessToken.isWellFormed(message.accessToken) else { return .refuse(.malformedMessage) }
 
-        // Row 8: 65 bytes with V 0 or 1, and by this client for this server and token.
+        // Row 8: 65 bytes with V 0 or 1, signed by this client for this server and token.
         guard Signature(message.grant) != nil, facts.grantIsValid else { return .refuse(.malformedMessage) }
 
         // Row 9.
         guard hasUsableDeviceToken(message) else { return .refuse(.malformedMessage) }
 
-        // Row 9a: what one key can store, and every answer about it holds, stays bounded.
+        // Row 9a: bounds the storage of one key, and every response to its queries.
         guard hasBoundedLists(message, beside: key) else { return .limit(.lists) }
         guard key.liveInstallationCount < ProtocolLimits.maximumInstallationsPerKey,
             stored != nil || key.rowCount < ProtocolLimits.maximumRowsPerKey
         else { return .limit(.installations) }
 
-        // Row 9b: neither may one key keep the writer busy, nor may new ones fill the disk.
+        // Row 9b: one key must not keep the writer busy, and new keys must not fill the disk.
         guard key.mayRegister else { return .limit(.rate) }
         guard key.mayStore else { return .limit(.storage) }
 
         // Row 10.
         guard message.tokenType == .apn || message.tokenType == .firebase else { return .refuse(.unsupportedTokenType) }
 
-        // Row 11: gorush needs the bundle id for APNs. For Firebase nobody looks at it: reference clients send it all the same.
+        // Row 11: gorush needs the bundle id for APNs. Reference clients send one for Firebase too, where it has no effect.
         guard message.tokenType != .apn || isUsable(message.apnTopic, by: policy) else { return .refuse(.malformedMessage) }
         return .register
     }
 
     /// Whether the response to a registration supersedes older, unpublished ones to the same installation.
-    ///
-    /// A response to a version below the stored one does not: anybody may publish a recorded registration again, and its refusal must not
-    /// take the place of the response to the newest.
-    ///
-    /// - Parameter stored: What is stored of `facts.installation(keyHash:)` before the decision, tombstones too.
+    /// A response to a version below the stored one does not: anyone may publish a recorded registration again, and its refusal must not
+    /// replace the response to the newest version.
+    /// - Parameter stored: The stored state of `facts.installation(keyHash:)` before the decision, including tombstones.
     package static func supersedes(_ facts: RegistrationInput, stored: StoredVersion?) -> Bool {
         guard case .message(let message) = facts.content, namesVersionedInstallation(message) else { return false }
         return stored.map { message.version >= $0.version } ?? true
     }
 
-    /// The reply to a decision.
-    ///
-    /// - Parameter requestID: shake256 of the encrypted registration payload.
-    /// - Returns: nil when there is none to send.
+    /// Returns the reply to a decision.
+    /// - Parameter requestID: The shake256 of the encrypted registration payload.
+    /// - Returns: The reply, or nil if the decision has none.
     package static func response(to decision: RegistrationDecision, requestID: Digest64) -> PushNotificationRegistrationResponse? {
         switch decision {
         case .discard: nil
@@ -198,12 +194,12 @@ package enum RegistrationRules {
         }
     }
 
-    /// The reply when the store could not take the registration (row 12).
+    /// Returns the reply after a failure of the store (row 12).
     package static func internalErrorResponse(requestID: Digest64) -> PushNotificationRegistrationResponse {
         refusal(.internalError, requestID: requestID)
     }
 
-    /// Rows 3 and 4.
+    /// Whether the message passes rows 3 and 4.
     fileprivate static func namesVersionedInstallation(_ message: PushNotificationRegistration) -> Bool {
         message.version > 0 && (1...ProtocolLimits.maximumInstallationIDByteCount).contains(message.installationID.utf8.count)
     }
@@ -220,7 +216,7 @@ package enum RegistrationRules {
     private static func hasBoundedLists(_ message: PushNotificationRegistration, beside key: RegisteringKey) -> Bool {
         guard message.lists.allSatisfy({ $0.count <= ProtocolLimits.maximumListEntryCount }) else { return false }
         let byteCount = message.listByteCount
-        // Who has no list is never kept out by those of other devices, which may have been stored when more was allowed.
+        // A registration without lists passes even if the lists of other devices, stored under a higher limit, exceed it.
         return byteCount == 0
             || byteCount <= ProtocolLimits.maximumListByteCount
                 && byteCount + key.listByteCount <= ProtocolLimits.maximumListByteCountPerKey
@@ -248,7 +244,7 @@ package enum RegistrationRules {
 extension PushNotificationRegistration {
     package var lists: [[[UInt8]]] { [allowedKeyList, blockedChatList, allowedMentionsChatList, mutedChatList] }
 
-    /// What the lists take, as they are stored and sent.
+    /// The bytes of the lists as they are stored and sent.
     package var listByteCount: Int {
         var lists = PushNotificationRegistration()
         lists.allowedKeyList = allowedKeyList

@@ -1,26 +1,27 @@
 package import Envelope
 package import StatusCrypto
 
-/// What everybody may still do of what is limited by what happens now. Kept in memory: a restart gives everybody all of it again.
+/// The remaining rate-limit credits: pushes per target, registrations and response bytes per owner, responses per query. In memory only: a
+/// restart refills them.
 package struct Allowances: Sendable {
-    /// What a decision takes.
+    /// The credits that a decision spends.
     package enum Spending: Sendable, Equatable {
         /// A push to an installation.
         case push(Installation)
         /// A registration under a key, with its bytes.
         case registration(Digest64, byteCount: Int)
-        /// An answer to a query: the row of its message, its Status message id, and what each asked key is charged, in bytes.
+        /// A response to a query: the row of its message, its Status message id, and the bytes charged to each queried key.
         case answer(message: Int64, question: Digest32, byteCounts: [Digest64: Int])
     }
 
-    /// The steady time of what is decided.
+    /// The monotonic time of the decision.
     package var now: Timestamp
     private var pushes = CreditBuckets<Installation>(capacity: ProtocolLimits.pushCapacity, interval: ProtocolLimits.pushInterval)
     private var registrations = CreditBuckets<Digest64>(
         capacity: ProtocolLimits.registrationCapacity, interval: ProtocolLimits.registrationInterval)
     private var registrationBytes = CreditBuckets<Digest64>(
         capacity: ProtocolLimits.registrationByteCapacity, interval: ProtocolLimits.registrationByteInterval)
-    /// Bytes of large answers, by the key that they tell of.
+    /// The bytes of large responses, by queried key.
     private var answerBytes = CreditBuckets<Digest64>(
         capacity: ProtocolLimits.answerByteCapacity, interval: ProtocolLimits.answerByteInterval)
     private var answers = RecentQueries()
@@ -41,37 +42,37 @@ package struct Allowances: Sendable {
         }
     }
 
-    /// How many pushes may go to an installation at once.
+    /// Returns the number of pushes that may be sent to an installation now.
     package func pushCount(to target: Installation) -> Int {
         max(0, pushes.credits(of: target, at: now))
     }
 
-    /// When the next push may go to an installation: now, or later.
+    /// Returns the time of the next push to an installation: now or later.
     package func nextPush(to target: Installation) -> Timestamp {
         pushes.nextCredit(of: target, at: now)
     }
 
-    /// Whether a key may register something now.
+    /// Whether a key may register now.
     package func mayRegister(_ keyHash: Digest64) -> Bool {
         registrations.credits(of: keyHash, at: now) > 0
     }
 
-    /// The bytes of registrations that a key may write now in the order of arrival.
+    /// Returns the number of bytes of registrations that a key may write now in the order of arrival.
     package func registrationByteCount(of keyHash: Digest64) -> Int {
         max(0, registrationBytes.credits(of: keyHash, at: now))
     }
 
-    /// What may be told of a key now, with what is free of charge.
+    /// Returns the number of response bytes about a key that are allowed now, including the free ones.
     package func answerByteCount(of keyHash: Digest64) -> Int {
         ProtocolLimits.freeAnswerByteCount + max(0, answerBytes.credits(of: keyHash, at: now))
     }
 
-    /// Whether a message that asks a question may have an answer.
+    /// Whether a message may get a response to its query.
     package func mayAnswer(_ message: Int64, to question: Digest32) -> Bool {
         answers.allow(message, asking: question, at: now)
     }
 
-    /// What is known of some targets, questions and keys alone.
+    /// Returns only the credits of the given targets, keys and queries.
     package func restricted(
         toTargets targets: [Installation], registeringKeys: [Digest64], questions: [Digest32], of queriedKeys: [Digest64]
     ) -> Allowances {

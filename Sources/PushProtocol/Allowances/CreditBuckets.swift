@@ -1,22 +1,21 @@
 package import Envelope
 
-/// Credits that are spent and come back one after another: a bucket for each key, all of one size.
-///
-/// A bucket is kept as the time at which it is full again, so that one that is full takes no memory. Times are steady ones.
+/// Rate-limit buckets of equal capacity and refill interval, one per key.
+/// Each bucket is stored as the monotonic time at which it is full again, so a full bucket takes no memory.
 package struct CreditBuckets<Key: Hashable & Sendable>: Sendable {
-    /// Buckets kept at a time, some megabytes. Beyond, those that are full are forgotten, and then all: who has so many keys is not held by
-    /// a limit for each.
+    /// The maximum number of stored buckets, some megabytes. Beyond it, full buckets are dropped first and then all: a client with that
+    /// many keys is not stopped by a limit per key.
     static var maximumCount: Int { 100_000 }
-    /// Below it, nobody looks for those that are full.
+    /// The number of stored buckets below which no sweep takes place.
     private static var smallCount: Int { 1_024 }
 
-    /// What can be spent at once.
+    /// The number of credits of a full bucket.
     package let capacity: Int
-    /// Until one credit is back.
+    /// The time until one credit returns.
     package let interval: Duration
 
     private var fullAt: [Key: Timestamp] = [:]
-    /// How many there may be before those that are full are looked for: twice as many as were left the last time.
+    /// The number of buckets at which the next sweep takes place: twice as many as the last one left.
     private var sweepCount = smallCount
 
     package init(capacity: Int, interval: Duration) {
@@ -24,17 +23,17 @@ package struct CreditBuckets<Key: Hashable & Sendable>: Sendable {
         self.interval = interval
     }
 
-    /// Buckets that are not full, or were not when somebody looked.
+    /// The number of stored buckets. Some may have become full since the last sweep.
     package var count: Int { fullAt.count }
 
-    /// What can be spent now; negative while more is spent than there was.
+    /// Returns the available credits; negative while the bucket is in debt.
     package func credits(of key: Key, at now: Timestamp) -> Int {
         guard let missing = missing(key, at: now) else { return capacity }
         let spent = (missing.nanoseconds + interval.wholeNanoseconds - 1) / interval.wholeNanoseconds
         return capacity - Int(clamping: spent)
     }
 
-    /// Spends, whether there is as much or not: the rest is a debt, of one full bucket at most.
+    /// Spends credits, available or not. The debt is at most one full bucket.
     package mutating func spend(_ count: Int = 1, of key: Key, at now: Timestamp) {
         guard count > 0 else { return }
         if fullAt.count >= sweepCount { sweep(at: now) }
@@ -43,13 +42,13 @@ package struct CreditBuckets<Key: Hashable & Sendable>: Sendable {
         fullAt[key] = min(full.advanced(by: interval * min(count, 2 * capacity)), end)
     }
 
-    /// When the next credit is there: now, or later.
+    /// Returns the time of the next credit: now or later.
     package func nextCredit(of key: Key, at now: Timestamp) -> Timestamp {
         guard let full = fullAt[key] else { return now }
         return max(now, full.advanced(by: .zero - interval * (capacity - 1)))
     }
 
-    /// The buckets of some keys alone.
+    /// Returns only the buckets of the given keys.
     package func restricted(to keys: [Key]) -> Self {
         var restricted = Self(capacity: capacity, interval: interval)
         for key in keys { restricted.fullAt[key] = fullAt[key] }

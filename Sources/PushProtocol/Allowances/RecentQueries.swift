@@ -1,30 +1,30 @@
 package import Envelope
 package import StatusCrypto
 
-/// Which questions were answered lately, and how often: the same one is answered `ProtocolLimits.maximumAnswerCount` times in
-/// `ProtocolLimits.answerInterval`. Times are steady ones.
+/// The recent queries and their responses: a query may have `ProtocolLimits.maximumAnswerCount` responses in
+/// `ProtocolLimits.answerInterval`. Times are monotonic.
 package struct RecentQueries: Sendable {
     private struct Answer: Sendable {
-        /// The row of the message that was answered: who is answered again because the first time came to nothing is one.
+        /// The row of the answered message. A retry for the same row does not count as another response.
         var message: Int64
         var time: Timestamp
 
         func isRecent(at now: Timestamp) -> Bool { time.advanced(by: ProtocolLimits.answerInterval) > now }
     }
 
-    /// By Status message id.
+    /// The responses by Status message id.
     private var answers: [Digest32: [Answer]] = [:]
     private var sweptAt = Timestamp(nanoseconds: .min)
 
     package init() {}
 
-    /// Whether a message may have an answer.
+    /// Whether a message may get a response.
     package func allow(_ message: Int64, asking question: Digest32, at now: Timestamp) -> Bool {
         guard let answers = answers[question] else { return true }
         return answers.contains { $0.message == message } || answers.count { $0.isRecent(at: now) } < ProtocolLimits.maximumAnswerCount
     }
 
-    /// Notes that a message is answered.
+    /// Records the response to a message.
     package mutating func note(_ message: Int64, asking question: Digest32, at now: Timestamp) {
         sweep(at: now)
         var answers = self.answers[question, default: []]
@@ -32,14 +32,14 @@ package struct RecentQueries: Sendable {
         self.answers[question] = answers + [Answer(message: message, time: now)]
     }
 
-    /// Those to some questions alone.
+    /// Returns only the given queries.
     package func restricted(to questions: [Digest32]) -> Self {
         var restricted = Self()
         for question in questions { restricted.answers[question] = answers[question] }
         return restricted
     }
 
-    /// Once in an interval what is older than that is forgotten: what is kept was answered in the last two.
+    /// Drops older queries, once in an interval; stored responses are at most two intervals old.
     private mutating func sweep(at now: Timestamp) {
         guard sweptAt.advanced(by: ProtocolLimits.answerInterval) <= now else { return }
         answers = answers.filter { $0.value.contains { $0.isRecent(at: now) } }
