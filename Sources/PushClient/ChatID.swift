@@ -1,26 +1,26 @@
 import StatusCrypto
 
-/// The id of a chat: servers see its hash only.
+/// The id of a chat. Servers see only its hash.
 public struct ChatID: Hashable, Sendable, Codable {
-    /// The id as the messenger has it.
+    /// The id in the messenger's form.
     public let text: String
 
-    /// Takes any text; of a person's one-to-one chat it is the person's public key, `0x04…`.
+    /// Accepts any text. The id of a one-to-one chat is the other person's public key, `0x04…`.
     public init(_ text: String) {
         self.text = text
     }
 
-    /// Reads the text.
+    /// Decodes the text.
     public init(from decoder: any Decoder) throws {
         text = try decoder.singleValueContainer().decode(String.self)
     }
 
-    /// Writes the text.
+    /// Encodes the text.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         try container.encode(text)
     }
 
-    /// SHAKE-256 of the text, 64 bytes (PROTOCOL.md §6).
+    /// The SHAKE-256 of the text, 64 bytes (PROTOCOL.md §6).
     var hash: [UInt8] { Keccak.shake256(text.utf8Span.span).bytes }
 }

@@ -1,14 +1,14 @@
-/// Why an operation of a client failed. None of them carries a token, a key or a message.
+/// The reason why an operation of a client failed. No case contains a token, a key or a message.
 public enum PushClientError: Error, Hashable, Sendable {
-    /// The node does not answer; nothing is known of the request, if it was sent.
+    /// The node does not respond. The state of the request is unknown.
     case nodeUnreachable(reason: String)
-    /// The node answers, but not with what was asked for.
+    /// The node responded with an error.
     case nodeRefused(status: Int, text: String)
-    /// The server did not answer within the time. For a query that is also how it says that it knows nothing.
+    /// The server did not reply within the time. Servers also do not reply to queries for unknown keys.
     case noAnswer(after: Duration)
     /// The server refused to register or unregister.
     case registrationRefused(RegistrationRefusal)
-    /// The request is longer than any node carries.
+    /// The request is longer than any node accepts.
     case requestTooLong
     /// The state file cannot be used; nothing was sent.
     case stateUnusable(reason: String)
@@ -17,11 +17,11 @@ public enum PushClientError: Error, Hashable, Sendable {
 }
 
 extension PushClientError: CustomStringConvertible {
-    /// A sentence for a person.
+    /// A sentence for a user.
     public var description: String {
         switch self {
         case .nodeUnreachable(let reason): "The node cannot be reached: \(reason)."
-        // go-waku says no more than that if it cannot publish.
+        // go-waku gives no reason if it cannot publish.
         case .nodeRefused(500, ""): "The node refused with status 500 and no reason: it has no peers on this shard, most likely."
         case .nodeRefused(let status, ""): "The node refused with status \(status)."
         case .nodeRefused(let status, let text): "The node refused with status \(status): \(text)"
@@ -35,7 +35,7 @@ extension PushClientError: CustomStringConvertible {
 }
 
 extension Duration {
-    /// `10 s`, `0.5 s`.
+    /// The duration as `10 s` or `0.5 s`.
     fileprivate var formattedSeconds: String {
         let (seconds, attoseconds) = components
         let milliseconds = attoseconds / 1_000_000_000_000_000

@@ -2,16 +2,16 @@ import Envelope
 import StatusCrypto
 import Wire
 
-/// One push server (71/STATUS-PUSH-NOTIFICATION-SERVER), reached through a messaging node: one question, one answer, nothing kept.
+/// One push server (71/STATUS-PUSH-NOTIFICATION-SERVER) behind a messaging node: one request, one reply, no state.
 ///
 ///     let server = PushServer(try IdentityKey(hex: "0x04…"), node: node)
 ///     let receipt = try await server.register(device, installationID: "phone", as: identity)
 ///
-/// For tools and tests. An app wants ``RegisteringClient`` and ``SendingClient``, which know several servers, remember and try again.
-/// Only registering needs a key of one's own: queries and pushes go out under a new ephemeral key each, so that the server cannot tell
-/// who asks. Requests are sent once and never repeated by themselves.
+/// For tools and tests. Apps use ``RegisteringClient`` and ``SendingClient``, which know several servers, keep state and retry. Only a
+/// registration needs the caller's own key. Each query and push request uses a new ephemeral key, so that the server does not learn the
+/// sender. Requests are never retried.
 public struct PushServer: Sendable {
-    /// How long an answer is waited for unless told otherwise. Servers answer within 3 seconds; then there is the network.
+    /// The default timeout. Servers reply within 3 s; the rest is for the network.
     public static let defaultTimeout = Duration.seconds(10)
 
     /// The server's public key, which is its address.
@@ -19,28 +19,28 @@ public struct PushServer: Sendable {
     private let node: Node
     private let timeout: Duration
 
-    /// Names a server. Nothing is sent before the first call.
+    /// Creates a client of a server. The first call sends the first request.
     ///
     /// - Parameters:
-    ///   - key: the server's public key, which is its address.
-    ///   - node: the node that carries the messages.
-    ///   - timeout: how long to wait for an answer once a request is published.
+    ///   - key: The server's public key, which is its address.
+    ///   - node: The node that carries the messages.
+    ///   - timeout: The time to wait for a reply after the request is published.
     public init(_ key: IdentityKey, node: Node, timeout: Duration = defaultTimeout) {
         self.key = key
         self.node = node
         self.timeout = timeout
     }
 
-    /// Registers a device, or replaces what is registered of the same installation.
+    /// Registers a device, or replaces the registration of the same installation.
     ///
     /// - Parameters:
-    ///   - device: what the server is to know.
-    ///   - installationID: tells the devices of one identity apart; 1 to 128 bytes.
-    ///   - accessToken: the UUID that senders have to show; nil for a new random one.
-    ///   - version: higher than that of any earlier registration of the installation; nil for the milliseconds since 1970.
-    ///   - identity: registers, and signs the server's grant.
-    /// - Returns: what the server confirmed; it delivers to the device from now on.
-    /// - Throws: ``PushClientError``; after `noAnswer` the registration may have been stored.
+    ///   - device: The device.
+    ///   - installationID: The id that distinguishes the devices of one identity; 1 to 128 bytes.
+    ///   - accessToken: The UUID that senders must present; nil creates a random one.
+    ///   - version: A version higher than that of any earlier registration of the installation; nil uses the milliseconds since 1970.
+    ///   - identity: The owner, who signs the registration and the server's grant.
+    /// - Returns: The server's confirmation. The server delivers to the device from now on.
+    /// - Throws: ``PushClientError``. After `noAnswer` the server may have stored the registration.
     public func register(
         _ device: Device, installationID: String, accessToken: String? = nil, version: UInt64? = nil, as identity: Identity
     ) async throws(PushClientError) -> RegistrationReceipt {
@@ -51,13 +51,13 @@ public struct PushServer: Sendable {
         return try await send(registration, as: identity)
     }
 
-    /// Makes the server forget an installation, all but its version.
+    /// Unregisters an installation. The server keeps only its version.
     ///
     /// - Parameters:
-    ///   - installationID: which of the identity's devices.
-    ///   - version: higher than that of the registration; nil for the milliseconds since 1970.
-    ///   - identity: the one that registered.
-    /// - Throws: ``PushClientError``; after `noAnswer` the server may have forgotten it.
+    ///   - installationID: The installation id of the device.
+    ///   - version: A version higher than that of the registration; nil uses the milliseconds since 1970.
+    ///   - identity: The owner that registered.
+    /// - Throws: ``PushClientError``. After `noAnswer` the server may have unregistered the installation.
     public func unregister(
         installationID: String, version: UInt64? = nil, as identity: Identity
     ) async throws(PushClientError) -> RegistrationReceipt {
@@ -65,12 +65,13 @@ public struct PushServer: Sendable {
             PushNotificationRegistration(unregistering: installationID, version: version ?? presentVersion), as: identity)
     }
 
-    /// Asks for the devices of a person.
+    /// Queries the devices of a person.
     ///
     /// - Parameters:
-    ///   - person: whose devices.
-    ///   - identity: whose contact the person may be: decrypts the access token then; it does not show on the wire.
-    /// - Throws: ``PushClientError``; `noAnswer` also when the server does not know the person: by design it says nothing then.
+    ///   - person: The owner of the devices.
+    ///   - identity: The caller, who may be a contact of the person: decrypts the access token. The request does not reveal it.
+    /// - Throws: ``PushClientError``. `noAnswer` also means that the server does not know the person: servers do not reply to queries for
+    ///   unknown keys.
     public func query(_ person: Person, as identity: Identity? = nil) async throws(PushClientError) -> QueryResult {
         let request = try node.sealing { random throws(RFC26.DataTooLong) in
             let ephemeral = PrivateKey.generate(using: &random)
@@ -81,10 +82,10 @@ public struct PushServer: Sendable {
         return QueryResult(reply.response, about: person, by: reply.server, to: identity?.privateKey)
     }
 
-    /// Asks the server to notify devices.
+    /// Requests pushes to devices.
     ///
-    /// - Returns: a report for each device, in their order.
-    /// - Throws: ``PushClientError``; after `noAnswer` the push may have been accepted.
+    /// - Returns: One report per device, in the same order.
+    /// - Throws: ``PushClientError``. After `noAnswer` the server may have accepted the push.
     public func push(_ message: PushMessage, to devices: [PushDevice]) async throws(PushClientError) -> [DeviceReport] {
         let request = try node.sealing { random throws(RFC26.DataTooLong) in
             let ephemeral = PrivateKey.generate(using: &random)
@@ -94,7 +95,7 @@ public struct PushServer: Sendable {
         return try await node.exchange.ask(request, timeout: timeout).reports.map(DeviceReport.init)
     }
 
-    /// A client that remembers, on the same node.
+    /// Returns a client with state on the same node.
     package func client(
         of identity: Identity, installationID: String, state: ClientState
     ) async throws(PushClientError) -> RegisteringClient {
@@ -116,6 +117,6 @@ public struct PushServer: Sendable {
             accessToken: registration.unregister ? nil : registration.accessToken, requestID: request.requestID.description)
     }
 
-    /// Rises by itself, also for one who keeps nothing.
+    /// The current version: it rises with the clock, so a client without state needs no counter.
     private var presentVersion: UInt64 { RegistrationPlan.version(at: node.now) }
 }

@@ -2,16 +2,16 @@ import Envelope
 import StatusCrypto
 import Wire
 
-/// What a person's advertisements say, taken in one after the other.
+/// The contents of a person's advertisements, merged one by one.
 ///
-/// The newest one of each installation counts, whole: a server that it does not name is not used any more. Anybody can repeat an old one,
-/// so not the time decides which is the newest but the versions, which the person signed; only of two with the same versions the later one.
+/// The newest advertisement of each installation replaces older ones as a whole: servers that it does not name are no longer used. Anyone
+/// can repeat an old advertisement, so the signed versions decide which one is newest; time decides only between equal versions.
 struct AdvertisedDevices: Equatable, Sendable {
     private struct Installation: Equatable {
         var devices: [DeviceInfo] = []
-        /// The highest that was ever advertised of each server.
+        /// The highest advertised version per server.
         var versions: [IdentityKey: UInt64] = [:]
-        /// All registrations up to this version are over.
+        /// The version up to which all registrations are withdrawn.
         var withdrawnVersion: UInt64 = 0
         var lastSentAt = Timestamp(nanoseconds: .min)
     }
@@ -23,21 +23,21 @@ struct AdvertisedDevices: Equatable, Sendable {
         self.person = person
     }
 
-    /// The installations of the person, the one that advertised last first. A device advertises twice a day as long as it is in use, so
-    /// that is as much as can be known of when it was active.
+    /// The installations of the person, the one with the latest advertisement first. A device in use advertises twice a day, which is the
+    /// best available sign of its activity.
     var installationIDs: [String] {
         installations.sorted { ($1.value.lastSentAt, $0.key) < ($0.value.lastSentAt, $1.key) }.map(\.key)
     }
 
-    /// One for each installation and server, in the order of the installations.
+    /// One device info per installation and server, in the order of the installations.
     var devices: [DeviceInfo] { installationIDs.flatMap { installations[$0]?.devices ?? [] } }
 
-    /// Whether the person said that no server notifies any device any more.
+    /// Whether the person has advertised that no server notifies any device any more.
     var isWithdrawn: Bool { !installations.isEmpty && installations.values.allSatisfy(\.devices.isEmpty) }
 
-    /// Takes in an advertisement; passes over what somebody else says, what is not authorised, and what is out of date.
+    /// Merges an advertisement. Ignores advertisements of other people, unauthorised ones and outdated ones.
     ///
-    /// - Parameter contact: see ``QueryResult``.
+    /// - Parameter contact: See ``QueryResult``.
     mutating func take(_ message: OpenedMessage, sentAt: Timestamp, to contact: PrivateKey?) {
         guard message.sender == person.publicKey, message.type == .contactCodeAdvertisement,
             let advertisement = try? ContactCodeAdvertisement.decode(message.payload)

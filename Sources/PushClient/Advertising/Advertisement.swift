@@ -2,23 +2,23 @@ import Envelope
 import StatusCrypto
 import Wire
 
-/// A person's own word on where the devices are registered: `ContactCodeAdvertisement`, on the contact-code topic
-/// (71/STATUS-PUSH-NOTIFICATION-SERVER, PROTOCOL.md §6).
+/// A person's own list of registrations: `ContactCodeAdvertisement`, on the contact-code topic (71/STATUS-PUSH-NOTIFICATION-SERVER,
+/// PROTOCOL.md §6).
 enum Advertisement {
-    /// How far back to look for one: advertisers repeat theirs twice a day, and nodes keep messages for some days.
+    /// The maximum age of an advertisement: advertisers repeat theirs twice a day, and nodes keep messages for some days.
     private static let maximumAge = Duration.seconds(7 * 24 * 60 * 60)
 
-    /// From when on to look for advertisements.
+    /// Returns the time from which to look for advertisements.
     static func start(at now: Timestamp) -> Timestamp { now.advanced(by: .zero - maximumAge) }
 
-    /// Signs an advertisement, and encrypts it for whoever knows the key that it is about.
+    /// Signs an advertisement, and encrypts it for everyone who knows the advertised key.
     static func seal(
         _ infos: [PushNotificationQueryInfo], by owner: PrivateKey, segmenter: Segmenter, using random: inout some RandomNumberGenerator
     ) throws(RFC26.DataTooLong) -> [[UInt8]] {
         var advertisement = ContactCodeAdvertisement()
         advertisement.pushNotificationInfo = infos
         let sealing = Sealing(segmenter: segmenter, signer: owner)
-        // As reference clients wrap what they say in public.
+        // Reference clients wrap public messages in the same way.
         var wrapper = ProtocolMessage()
         wrapper.publicMessage = sealing.sign(advertisement.encoded(), type: .contactCodeAdvertisement)
         return try sealing.encrypt(wrapper.encoded(), for: .contactCode(owner.publicKey), using: &random)
@@ -26,9 +26,9 @@ enum Advertisement {
 }
 
 extension PushNotificationQueryInfo {
-    /// What an owner says of a registration of its own.
+    /// Creates the owner's description of its own registration.
     ///
-    /// - Parameter accessToken: nil when it is for contacts only: they ask the server for theirs.
+    /// - Parameter accessToken: The token, or nil if only contacts may have it; they query theirs from the server.
     init(_ registration: AdvertisedServer, installationID: String, accessToken: String, isTokenPublic: Bool, of owner: PrivateKey) {
         self.init()
         if isTokenPublic { self.accessToken = accessToken }
@@ -40,9 +40,10 @@ extension PushNotificationQueryInfo {
         serverPublicKey = server.compressed.bytes
     }
 
-    /// What an owner says when no server notifies the device any more: a description that names none. Reference clients pass it over.
+    /// Creates the owner's statement that no server notifies the device any more: a description without a server. Reference clients ignore
+    /// it.
     ///
-    /// - Parameter version: of all registrations of the installation the highest: what was advertised before is over.
+    /// - Parameter version: The highest version of all registrations of the installation. The statement withdraws everything up to it.
     init(withdrawing installationID: String, version: UInt64, of owner: PrivateKey) {
         self.init()
         self.installationID = installationID
@@ -50,6 +51,6 @@ extension PushNotificationQueryInfo {
         self.version = version
     }
 
-    /// Whether it is one of these.
+    /// Whether the description is such a statement.
     package var namesNoServer: Bool { serverPublicKey.isEmpty && accessToken.isEmpty && grant.isEmpty }
 }

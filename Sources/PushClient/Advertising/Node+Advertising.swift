@@ -3,13 +3,14 @@ import StatusCrypto
 import Wire
 
 extension Node {
-    /// Advertises devices of one's own as servers describe them, for one who keeps nothing. An access token is told if it is known.
+    /// Advertises one's own devices as servers describe them, for a client without state. The advertisement contains each known access
+    /// token.
     package func advertise(_ devices: [DeviceInfo], as identity: Identity) async throws(PushClientError) {
         let infos = devices.map { device in
             var info = PushNotificationQueryInfo(
                 AdvertisedServer(server: device.server, version: device.version), installationID: device.installationID,
                 accessToken: device.accessToken ?? "", isTokenPublic: device.accessToken != nil, of: identity.privateKey)
-            // A grant is over the token.
+            // A grant is valid only with its token.
             if device.accessToken == nil { info.grant = [] }
             return info
         }

@@ -3,11 +3,12 @@ import StatusCrypto
 import Wire
 
 extension RegisteringClient {
-    /// Tells on the contact-code topic which servers notify this device, and how: all that confirmed everything. Once the device is to be
-    /// registered nowhere any more, tells that, so that nobody goes on asking.
+    /// Advertises on the contact-code topic each server that has confirmed the whole registration. After an unregistration from all
+    /// servers, it advertises that there is none, so that senders stop querying.
     ///
-    /// Needs no calling: ``register(_:with:)``, ``unregister()`` and ``run()`` advertise what is new, and repeat it from time to time.
-    /// - Throws: ``PushClientError``; when there is nothing to advertise, nothing is sent.
+    /// A call is optional: ``register(_:with:)``, ``unregister()`` and ``run()`` advertise changes and repeat the advertisement from time
+    /// to time.
+    /// - Throws: ``PushClientError``. Without anything to advertise, nothing is sent.
     public func advertise() async throws(PushClientError) {
         guard let servers = plan.serversToAdvertise else { return }
         var infos = servers.map {
@@ -19,7 +20,7 @@ extension RegisteringClient {
         let payloads = try node.sealing { random throws(RFC26.DataTooLong) in
             try Advertisement.seal(infos, by: identity.privateKey, segmenter: node.segmenter, using: &random)
         }
-        // Before it is sent: what changes meanwhile is news again.
+        // Saved before sending: a change during the publication counts as new.
         let before = plan.advertisement
         plan.noteAdvertisement(of: servers, at: node.now)
         do {

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Hands each element to all who listen.
+/// A broadcaster that delivers each element to all subscribers.
 final class Broadcast<Element: Sendable>: Sendable {
     private struct State {
         var listeners: [Int: AsyncStream<Element>.Continuation] = [:]
@@ -13,7 +13,7 @@ final class Broadcast<Element: Sendable>: Sendable {
         for continuation in state.withLock({ $0.listeners.values.map { $0 } }) { continuation.finish() }
     }
 
-    /// The elements from now on, as many as the listener lets wait.
+    /// Returns the elements sent from now on, and keeps up to `count` of them for a slow subscriber.
     func subscribe(bufferingNewest count: Int) -> AsyncStream<Element> {
         let (stream, continuation) = AsyncStream.makeStream(of: Element.self, bufferingPolicy: .bufferingNewest(count))
         let number = state.withLock { state in

@@ -3,17 +3,18 @@ package import Envelope
 import StatusCrypto
 import Wire
 
-/// Asks through a node and waits for answers.
+/// Publishes requests through a node and waits for their replies.
 package struct Exchange: Sendable {
-    /// A store sorts by the time that a sender claims, and keeps what is off by at most 20 seconds (WAKU_REST.md §1.5).
-    /// Server's clock and ours may be off in different directions.
+    /// The tolerance between clocks: a store sorts by the time that a sender claims, and keeps messages whose time is wrong by at most 20 s
+    /// (WAKU_REST.md §1.5). The server's clock and the client's may differ in opposite directions.
     package static let clockTolerance = Duration.seconds(40)
 
-    /// A node that has just lost its peers, or waits for its RLN proof, answers 5xx and is well again within seconds.
+    /// The back-off of publishing: a node that has just lost its peers, or waits for its RLN proof, answers 5xx and recovers within
+    /// seconds.
     static let publishBackOff = BackOff(first: .milliseconds(500), longest: .seconds(2), minimumShare: 1)
     static let maximumPublishAttemptCount = 4
 
-    /// Servers that got the same question answer at much the same time.
+    /// The time to wait for further servers after the first reply: servers reply to the same query at nearly the same time.
     static let graceForOthers = Duration.seconds(1)
 
     package let node: any MessageNode
@@ -28,9 +29,9 @@ package struct Exchange: Sendable {
         self.wallClock = wallClock
     }
 
-    /// Publishes the request once, and returns the first answer to it.
+    /// Publishes the request once and returns the first reply to it.
     ///
-    /// - Throws: `noAnswer` when the time is over; a request that was published may have taken effect nevertheless.
+    /// - Throws: `noAnswer` after the timeout. A published request may have taken effect nevertheless.
     package func ask<Request: SealedRequest>(_ request: Request, timeout: Duration) async throws(PushClientError) -> Request.Answer {
         var first: Request.Answer?
         try await listen(for: request, timeout: timeout, clock: clock) { answer in
@@ -41,7 +42,7 @@ package struct Exchange: Sendable {
         return first
     }
 
-    /// Publishes the request once, and returns all answers that come within the time; after the first one, within one more second.
+    /// Publishes the request once and returns all replies within the time, or within one second after the first.
     package func collect<Request: SealedRequest>(_ request: Request, for time: Duration) async throws(PushClientError) -> [Request.Answer] {
         var answers: [Request.Answer] = []
         let elapsed = stopwatch()
@@ -56,7 +57,7 @@ package struct Exchange: Sendable {
         return answers
     }
 
-    /// Publishes the pieces of a request, in order.
+    /// Publishes the payloads of a request in order.
     package func publish(_ payloads: [[UInt8]], on topic: TopicName) async throws(PushClientError) {
         for payload in payloads {
             var message = WakuMessage()
@@ -68,7 +69,7 @@ package struct Exchange: Sendable {
         }
     }
 
-    /// Publishes again, byte for byte, what the node failed to publish: to the network that is the same message (WAKU_REST.md §1.2).
+    /// Publishes an envelope, and retries byte for byte when the node fails: the network treats it as the same message (WAKU_REST.md §1.2).
     private func publish(_ envelope: WakuEnvelope) async throws(PushClientError) {
         for failureCount in 1..<Self.maximumPublishAttemptCount {
             do {
@@ -80,12 +81,12 @@ package struct Exchange: Sendable {
         try await node.publish(envelope)
     }
 
-    /// What the node has on the topics from a moment on, and perhaps more.
+    /// Returns the node's messages on the topics since a time, and perhaps more.
     package func messages(on topics: Set<Topic>, since start: Timestamp) async throws(PushClientError) -> [WakuEnvelope] {
         try await node.messages(on: pubsubTopic, topics: topics, since: start)
     }
 
-    /// How much time passed since the call.
+    /// Returns a function that returns the time passed since this call.
     func stopwatch() -> () -> Duration { Self.stopwatch(clock) }
 
     private static func stopwatch(_ clock: some Clock<Duration>) -> () -> Duration {
@@ -93,7 +94,7 @@ package struct Exchange: Sendable {
         return { start.duration(to: clock.now) }
     }
 
-    /// Lets time pass.
+    /// Waits for a duration.
     package func sleep(for duration: Duration) async throws(PushClientError) {
         do {
             try await clock.sleep(for: duration)
@@ -102,7 +103,7 @@ package struct Exchange: Sendable {
         }
     }
 
-    /// - Parameter take: whether to go on listening after this answer.
+    /// - Parameter take: Whether to keep listening after this reply.
     private func listen<Request: SealedRequest>(
         for request: Request, timeout: Duration, clock: some Clock<Duration>, take: (Request.Answer) -> Bool,
         while isWanted: () -> Bool = { true }
@@ -118,8 +119,8 @@ package struct Exchange: Sendable {
             return true
         }
 
-        // Asked first, so that a node that cannot receive is found out before the request has an effect; and what answers the question
-        // already, because it was asked before, saves asking again.
+        // The first poll precedes the request, so that a node that cannot receive fails before the request has an effect. A reply to an
+        // earlier copy of the request also saves publishing it again.
         guard try await goesOn() else { return }
         try await publish(request.payloads, on: request.topic)
         let deadline = clock.now.advanced(by: timeout)

@@ -2,19 +2,19 @@ package import Envelope
 package import StatusCrypto
 import Wire
 
-/// Opens what comes in on a topic: frames, the segments of long messages, and the signed messages inside.
+/// Opens the messages of a topic: frames, segments of long messages, and the signed messages inside.
 ///
-/// A value without clock: each envelope is read once, however often a node repeats it.
+/// A value without a clock. Each envelope is read once, however often a node repeats it.
 package struct MessageReader: Sendable {
-    /// What the frames are encrypted with.
+    /// The key that decrypts the frames.
     package enum Key: Sendable {
-        /// They are encrypted to this key.
+        /// The private key of the recipient.
         case asymmetric(PrivateKey)
-        /// They are encrypted with the key of the topic, which is derived for the first of them: that takes 13 ms.
+        /// The symmetric key of the topic. The first frame triggers its derivation, which takes 13 ms.
         case topic(TopicName)
     }
 
-    /// Envelopes that are remembered, so that they are read once: more than any answer topic gets while somebody waits on it.
+    /// The number of remembered envelopes, which prevents a second reading: more than any reply topic receives during a wait.
     private static let maximumSeenCount = 10_000
 
     private let key: Key
@@ -26,24 +26,24 @@ package struct MessageReader: Sendable {
     package init(_ key: Key) {
         self.key = key
         var limits = SegmentAssembler.Limits()
-        // A client reads one topic at a time and has not a server's memory: four of the longest messages.
+        // Memory for four of the longest messages: a client reads one topic at a time and has less memory than a server.
         limits.maximumByteCount = 32 << 20
         limits.maximumSetCount = 256
         assembler = SegmentAssembler(limits: limits)
     }
 
-    /// - Parameter now: when the envelope was received.
-    /// - Returns: the message that it holds, or that it completes; nil if it was read before, is encrypted otherwise, is of another
-    ///   version, has an unsigned frame, is one of several segments, or is no message.
+    /// - Parameter now: The time at which the envelope was received.
+    /// - Returns: The message that the envelope contains or completes. Nil if the envelope was read before, is encrypted with another key,
+    ///   has another version or an unsigned frame, is one of several segments, or contains no message.
     package mutating func read(_ envelope: WakuEnvelope, now: Timestamp) -> OpenedMessage? {
         guard isNew(envelope), envelope.message.version == RFC26.messageVersion,
             let frame = try? open(envelope.message.payload),
-            // Reference clients drop unsigned frames, so an answer in one would be lost in life (PROTOCOL.md §3).
+            // Reference clients drop unsigned frames, so they would never see a reply in one (PROTOCOL.md §3).
             frame.signature != nil,
             let data = whole(frame, now: now)
         else { return nil }
         if let message = try? ApplicationMetadata.open(data) { return message }
-        // As reference clients send contact codes (PROTOCOL.md §6).
+        // Reference clients send contact codes in this wrapper (PROTOCOL.md §6).
         guard let wrapper = try? ProtocolMessage.decode(data), !wrapper.publicMessage.isEmpty else { return nil }
         return try? ApplicationMetadata.open(wrapper.publicMessage)
     }

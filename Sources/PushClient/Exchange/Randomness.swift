@@ -2,7 +2,7 @@ import StatusCrypto
 
 /// The randomness of one operation: the system's, or a test's.
 ///
-/// A type of its own, because Swift 6.3 does not compile `inout any RandomNumberGenerator` in closures with typed errors.
+/// A separate type, because Swift 6.3 does not compile `inout any RandomNumberGenerator` in closures with typed errors.
 package struct Randomness: RandomNumberGenerator {
     private let draw: () -> UInt64
 

@@ -1,22 +1,23 @@
 package import Envelope
 package import StatusCrypto
 
-/// A sealed request and how to tell its answers.
+/// A sealed request, which recognises its replies.
 ///
-/// Made once, before anything is sent: a value that knows neither node nor time.
+/// A value created once before anything is sent. It knows neither node nor time.
 package protocol SealedRequest: Sendable {
     associatedtype Answer: Sendable
 
-    /// Who asks: the answer is encrypted to this key, on its partitioned topic (PROTOCOL.md §5.4).
+    /// The private key of the client. Replies are encrypted to it and arrive on its partitioned topic (PROTOCOL.md §5.4).
     var asker: PrivateKey { get }
-    /// Where the request goes.
+    /// The topic of the request.
     var topic: TopicName { get }
     /// The RFC 26 payloads of the request: one, or one for each segment of a long request.
     var payloads: [[UInt8]] { get }
 
-    /// Anybody can write on the topic, and one in 5,000 others is addressed there too: what does not fit is passed over.
+    /// Returns the reply in a message. Anyone can write to the topic, and it also carries the messages of one in 5,000 other keys, so other
+    /// messages are ignored.
     ///
-    /// - Parameter message: encrypted to the asker, in a signed frame. Who sent it, and what it is, is for the question to look at.
-    /// - Returns: nil if it answers another request, is of somebody who was not asked, or is no answer at all.
+    /// - Parameter message: A message encrypted to the client, in a signed frame. The implementation checks sender and type.
+    /// - Returns: The reply, or nil if the message replies to another request, comes from another sender, or is not a reply.
     func answer(in message: OpenedMessage) -> Answer?
 }

@@ -2,19 +2,19 @@ import Envelope
 import StatusCrypto
 import Wire
 
-/// Signs a message, cuts it into segments when it is long, and encrypts each piece (PROTOCOL.md §3 and §5).
+/// Signs a message, cuts a long one into segments, and encrypts each segment (PROTOCOL.md §3 and §5).
 struct Sealing {
-    /// How long a message of this node may be.
+    /// The segmenter with the maximum message length of the node.
     let segmenter: Segmenter
-    /// Signs the message and its frames.
+    /// The key that signs the message and its frames.
     let signer: PrivateKey
 
-    /// The message as it is signed; by its bytes it is known, and its answer recognised.
+    /// Returns the signed message. Its bytes determine its id, by which the reply is recognised.
     func sign(_ payload: [UInt8], type: MessageType) -> [UInt8] {
         ApplicationMetadata.seal(payload, type: type, signer: signer)
     }
 
-    /// Encrypts to the owner of a key.
+    /// Encrypts to a public key.
     func encrypt(
         _ data: [UInt8], to recipient: PublicKey, using random: inout some RandomNumberGenerator
     ) throws(RFC26.DataTooLong) -> [[UInt8]] {
@@ -25,7 +25,7 @@ struct Sealing {
         return payloads
     }
 
-    /// Encrypts for whoever knows the topic's name. Derives the topic's key, which takes about 13 ms.
+    /// Encrypts with the key of a topic, derived from its name in about 13 ms.
     func encrypt(
         _ data: [UInt8], for topic: TopicName, using random: inout some RandomNumberGenerator
     ) throws(RFC26.DataTooLong) -> [[UInt8]] {

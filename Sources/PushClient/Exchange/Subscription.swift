@@ -2,15 +2,15 @@ package import Envelope
 package import StatusCrypto
 import Wire
 
-/// Topics that are listened to: first what the node's store has of them, then what is new, as it comes.
+/// A subscription to topics: returns first the messages in the node's store, then new ones as they arrive.
 ///
-/// A value that is asked again and again; what it gave once it does not give again.
+/// A value that is polled and returns each message once.
 package struct Subscription: Sendable {
-    /// What came in.
+    /// A received message.
     package struct Arrival: Sendable {
         package let topic: TopicName
         package let message: OpenedMessage
-        /// As the sender claims; who repeats the message may claim otherwise.
+        /// The time that the sender claims. A repetition of the message may claim another time.
         package let sentAt: Timestamp
     }
 
@@ -23,9 +23,9 @@ package struct Subscription: Sendable {
     private var since: Timestamp
 
     /// - Parameters:
-    ///   - topics: what everybody can open who knows their names.
-    ///   - own: what is encrypted to a key of one's own.
-    ///   - since: the moment from which on the store is looked through.
+    ///   - topics: The topics that everyone can decrypt who knows their names.
+    ///   - own: The topics with messages encrypted to the given key.
+    ///   - since: The start of the search in the store.
     package init(to topics: [TopicName], own: [(topic: TopicName, key: PrivateKey)] = [], since: Timestamp) {
         self.since = since
         let all =
@@ -34,17 +34,17 @@ package struct Subscription: Sendable {
         for entry in all { entries[entry.name.topic, default: []].append(entry) }
     }
 
-    /// What is new, in the order in which it was sent.
+    /// Returns new messages in the order in which they were sent.
     package mutating func next(from node: Node) async throws(PushClientError) -> [Arrival] {
         let now = node.now
         let envelopes = try await node.exchange.messages(on: Set(entries.keys), since: since)
-        // What comes in later may claim to be older.
+        // A message that arrives later may claim an earlier time.
         since = max(since, now.advanced(by: .zero - Exchange.clockTolerance))
         var arrivals: [Arrival] = []
         for envelope in envelopes {
             guard let topic = Topic(contentTopic: envelope.message.contentTopic) else { continue }
             for (index, name) in (entries[topic] ?? []).map(\.name).enumerated() {
-                // In its place: a reader remembers much.
+                // Modified in place: a reader has a large memory.
                 guard let message = entries[topic]?[index].reader.read(envelope, now: now) else { continue }
                 let sentAt = Timestamp(nanoseconds: envelope.message.timestamp ?? 0)
                 arrivals.append(Arrival(topic: name, message: message, sentAt: sentAt))

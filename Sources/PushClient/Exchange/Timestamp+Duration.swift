@@ -1,7 +1,7 @@
 import Envelope
 
 extension Timestamp {
-    /// How long until another moment; negative if it is over.
+    /// Returns the duration until another time; negative if that time has passed.
     func duration(to other: Timestamp) -> Duration {
         let (difference, overflow) = other.nanoseconds.subtractingReportingOverflow(nanoseconds)
         return .nanoseconds(overflow ? (other < self ? .min : .max) : difference)

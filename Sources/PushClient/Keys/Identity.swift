@@ -1,6 +1,6 @@
 package import StatusCrypto
 
-/// The key pair that registers a device. Whoever has it can register and unregister in its owner's name; it is never printed.
+/// The key pair that registers a device. Its holder can register and unregister in the owner's name, so it is never printed.
 public struct Identity: Sendable {
     package let privateKey: PrivateKey
 
@@ -8,7 +8,7 @@ public struct Identity: Sendable {
         self.privateKey = privateKey
     }
 
-    /// Makes a new key pair from the system's randomness.
+    /// Creates a new key pair from the system's randomness.
     public static func generate() -> Identity {
         var random = SecureRandom()
         return Identity(PrivateKey.generate(using: &random))
@@ -16,7 +16,7 @@ public struct Identity: Sendable {
 
     /// Reads a private key of 64 hex digits, with or without `0x`.
     ///
-    /// - Throws: ``InvalidKey`` for anything else, and for a number that is no key.
+    /// - Throws: ``InvalidKey`` for any other text, and for a number that is not a key.
     public init(privateKeyHex text: String) throws(InvalidKey) {
         guard let bytes = Hex.decode(withoutPrefix: text).flatMap(FixedBytes<32>.init), let key = try? PrivateKey(bytes) else {
             throw InvalidKey("A private key has 64 hex digits and is neither zero nor above the order of secp256k1.")
@@ -24,17 +24,17 @@ public struct Identity: Sendable {
         privateKey = key
     }
 
-    /// The private key in 64 hex digits: for the file it is kept in, and nothing else.
+    /// The private key in 64 hex digits. Write it only to the file in which the key is kept.
     public var privateKeyHex: String {
         privateKey.withExposedBytes { Hex.encode([UInt8](copying: $0)) }
     }
 
-    /// What others know this identity by.
+    /// The public key of this identity.
     public var publicKey: IdentityKey { IdentityKey(privateKey.publicKey) }
 
-    /// An installation id for one who keeps none: a UUID made from the public key, always the same.
+    /// The installation id for a client without state: a UUID derived from the public key, always the same.
     ///
-    /// Two devices that register the same identity need ids of their own: with this one they would replace each other.
+    /// Two devices with the same identity need different ids; with this one they would replace each other.
     public var derivedInstallationID: String {
         var sponge = KeccakSponge.keccak256
         sponge.absorb(Array("pushserver installation".utf8))
@@ -44,8 +44,8 @@ public struct Identity: Sendable {
 }
 
 extension Identity: CustomStringConvertible, CustomReflectable {
-    /// Names the public key only.
+    /// A description that contains only the public key.
     public var description: String { "<identity \(publicKey.compressedHex)>" }
-    /// Shows nothing.
+    /// A mirror without content.
     public var customMirror: Mirror { Mirror(self, children: []) }
 }

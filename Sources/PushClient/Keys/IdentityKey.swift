@@ -1,6 +1,6 @@
 package import StatusCrypto
 
-/// The public key of a person or of a push server: what the one is known by and the other is addressed by.
+/// The public key of a person or of a push server.
 public struct IdentityKey: Hashable, Sendable {
     package let publicKey: PublicKey
 
@@ -10,7 +10,7 @@ public struct IdentityKey: Hashable, Sendable {
 
     /// Reads a key in hex, with or without `0x`: 65 bytes uncompressed (`04…`) or 33 bytes compressed (`02…`, `03…`).
     ///
-    /// - Throws: ``InvalidKey`` for anything else, and for a point that is not on the curve.
+    /// - Throws: ``InvalidKey`` for any other text, and for a point that is not on the curve.
     public init(hex text: String) throws(InvalidKey) {
         guard let bytes = Hex.decode(withoutPrefix: text) else { throw InvalidKey("A public key is written in hex digits.") }
         switch bytes.count {
@@ -29,30 +29,30 @@ public struct IdentityKey: Hashable, Sendable {
         }
     }
 
-    /// `0x04` and 128 more hex digits, lower case.
+    /// The uncompressed key: `0x04` and 128 more hex digits, lower case.
     public var hex: String { "0x\(publicKey.uncompressed)" }
 
-    /// `0x02` or `0x03` and 64 more hex digits, lower case.
+    /// The compressed key: `0x02` or `0x03` and 64 more hex digits, lower case.
     public var compressedHex: String { "0x\(publicKey.compressed)" }
 
-    /// By what queries, push requests and reports name the key.
+    /// The hash that names the key in queries, push requests and reports.
     public var hash: KeyHash { KeyHash(publicKey.hash) }
 }
 
 extension IdentityKey: Codable {
-    /// Reads the hex digits.
+    /// Decodes the hex digits.
     public init(from decoder: any Decoder) throws {
         try self.init(hex: try decoder.singleValueContainer().decode(String.self))
     }
 
-    /// Writes ``hex``.
+    /// Encodes ``hex``.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         try container.encode(hex)
     }
 }
 
-/// SHAKE-256 of a compressed public key, 64 bytes: names a person towards a server that need not know the key.
+/// The SHAKE-256 of a compressed public key, 64 bytes: names a person to a server that need not know the key.
 public struct KeyHash: Hashable, Sendable {
     package let bytes: Digest64
 
@@ -60,15 +60,15 @@ public struct KeyHash: Hashable, Sendable {
         self.bytes = bytes
     }
 
-    /// 128 hex digits, lower case, without `0x`.
+    /// The hash in 128 hex digits, lower case, without `0x`.
     public var hex: String { bytes.description }
 }
 
-/// Whom a query is about or a push is for.
+/// The person that a query is about or a push is for.
 public enum Person: Hashable, Sendable {
-    /// Known by the key: what a server says of the person can be checked.
+    /// A person known by the key: a server's statements about the person can be verified.
     case key(IdentityKey)
-    /// Known by its hash alone.
+    /// A person known only by the hash.
     case hash(KeyHash)
 
     /// Reads a key as ``IdentityKey/init(hex:)`` does, or the 128 hex digits of its hash.
@@ -89,9 +89,9 @@ public enum Person: Hashable, Sendable {
     }
 }
 
-/// A text that is no key. Says why, never what the text was: it could be a private key in the wrong place.
+/// An error for a text that is not a key. It describes the reason and never the text, which could be a private key.
 public struct InvalidKey: Error, Hashable, CustomStringConvertible {
-    /// A sentence for the person who gave the text.
+    /// A sentence for the user who entered the text.
     public let description: String
 
     init(_ description: String) {
@@ -100,7 +100,7 @@ public struct InvalidKey: Error, Hashable, CustomStringConvertible {
 }
 
 extension Hex {
-    /// Decodes digits that may have `0x` in front.
+    /// Decodes hex digits with an optional `0x` prefix.
     static func decode(withoutPrefix text: String) -> [UInt8]? {
         decode(text.hasPrefix("0x") ? text.dropFirst(2) : text[...])
     }

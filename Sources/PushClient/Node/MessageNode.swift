@@ -1,10 +1,10 @@
 package import Envelope
 
-/// What a client needs of a node: to send a message, and to see what came in.
+/// The functions of a node that a client needs: publish a message, and read received ones.
 package protocol MessageNode: Sendable {
-    /// Returns when the node took the message, which does not mean that anybody has it.
+    /// Returns when the node has accepted the message, which does not mean that anyone has received it.
     func publish(_ envelope: WakuEnvelope) async throws(PushClientError)
 
-    /// What the node has on any of the topics from a moment on; may be more, and may repeat messages.
+    /// Returns the node's messages on any of the topics since a time, perhaps more, and perhaps repeated.
     func messages(on pubsubTopic: String, topics: Set<Topic>, since start: Timestamp) async throws(PushClientError) -> [WakuEnvelope]
 }

@@ -1,19 +1,19 @@
 package import Envelope
 
-/// A node that carries messages, to be shared by all clients of a program: a relay cache has one reader.
+/// A node that carries messages. All clients of a program share one: a relay cache has one reader.
 ///
 ///     let node = Node(NodeAccess(url: "http://127.0.0.1:8645"))
 public struct Node: Sendable {
     package let exchange: Exchange
     package let segmenter: Segmenter
-    /// A generator for each operation.
+    /// Returns a random number generator for each operation.
     let makeRandom: @Sendable () -> Randomness
 
-    /// Describes the connection. Nothing is sent before the first call of a client.
+    /// Creates the connection. The first call of a client sends the first request.
     ///
     /// - Parameters:
-    ///   - access: where the node is, and how to get at what it has.
-    ///   - clock: measures all waiting.
+    ///   - access: The node, and how to receive from it.
+    ///   - clock: The clock that measures all waiting.
     public init(_ access: NodeAccess, clock: any Clock<Duration> = ContinuousClock()) {
         self.init(
             RESTNode(access), pubsubTopic: access.pubsubTopic,
@@ -31,7 +31,7 @@ public struct Node: Sendable {
 
     package var now: Timestamp { exchange.wallClock.now() }
 
-    /// Makes what is to be sent.
+    /// Returns the value that `seal` creates with fresh randomness.
     func sealing<Sealed>(
         _ seal: (inout Randomness) throws(RFC26.DataTooLong) -> Sealed
     ) throws(PushClientError) -> Sealed {

@@ -1,25 +1,25 @@
-/// Which node carries the messages, and how to get at them.
+/// The node that carries the messages, and how to receive from it.
 public struct NodeAccess: Hashable, Sendable {
-    /// Where a client finds what was sent to it.
+    /// The place where the node keeps messages for a client.
     public enum Reception: Hashable, Sendable {
-        /// In the node's store, which it shares with others.
+        /// The node's store, which other clients may read too.
         case store
-        /// In the node's relay cache, which is emptied by reading: only for a node that serves nobody else.
+        /// The node's relay cache, which reading empties: only for a node without other clients.
         case relayCache
     }
 
-    /// The shard on which Status clients and push servers meet.
+    /// The shard of Status clients and push servers.
     public static let defaultPubsubTopic = "/waku/2/rs/16/32"
-    /// What the nodes of Status take in one message: 1 MiB (WAKU_REST.md §2.2).
+    /// The maximum message size of Status' nodes: 1 MiB (WAKU_REST.md §2.2).
     public static let defaultMaximumMessageByteCount = 1 << 20
 
     /// The node's REST API, `http://host:port`.
     public var url: String
-    /// The shard on which the server listens.
+    /// The shard of the server.
     public var pubsubTopic: String
-    /// Where answers are looked for.
+    /// The place where replies are read.
     public var reception: Reception
-    /// What the node takes in one message, at least 4. What is longer than three quarters of it goes out in segments.
+    /// The maximum message size of the node in bytes, at least 4. Messages longer than three quarters of it are sent in segments.
     public var maximumMessageByteCount = defaultMaximumMessageByteCount
 
     /// Describes a node.

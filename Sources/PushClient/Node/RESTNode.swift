@@ -5,7 +5,7 @@ import WakuREST
 
 /// A Waku node behind its REST API.
 final class RESTNode: MessageNode {
-    /// More are refused when the answer has several pages (WAKU_REST.md §1.5).
+    /// The maximum number of content topics per query: nodes reject more if the response has several pages (WAKU_REST.md §1.5).
     private static let maximumTopicCountPerQuery = 10
 
     private let node: WakuNode
@@ -21,7 +21,7 @@ final class RESTNode: MessageNode {
         do {
             try await node.publish(envelope)
         } catch .refused(400, let text) where text.contains("not subscribed") {
-            // Nobody reads this topic at the node, so subscribing takes nothing from anybody (WAKU_REST.md §1.2).
+            // No other program reads this topic at the node, so the subscription takes no messages from anyone (WAKU_REST.md §1.2).
             try await asked { () async throws(NodeError) in
                 try await node.subscribe(to: [envelope.pubsubTopic])
                 try await node.publish(envelope)
@@ -54,7 +54,8 @@ final class RESTNode: MessageNode {
         return envelopes
     }
 
-    /// Subscribes when the node is not: a second subscription at go-waku is another cache (WAKU_REST.md §1.2).
+    /// Reads the relay cache, and subscribes the node only if it is not subscribed: at go-waku a second subscription creates another cache
+    /// (WAKU_REST.md §1.2).
     private func cached(on pubsubTopic: String, topics: Set<Topic>) async throws(NodeError) -> [WakuEnvelope] {
         inbox.withLock { inbox in
             for topic in topics { inbox.open(topic) }

@@ -1,20 +1,21 @@
 import Envelope
 import Wire
 
-/// What came out of a relay cache and may still be asked for: a cache forgets what it gives, a client asks for one topic at a time.
+/// The messages read from a relay cache that may still be needed: the cache forgets what it returns, and a client reads one topic at a
+/// time.
 ///
-/// Keeps only what is on a topic that was asked for before, so that the traffic of a shard cannot drive out an answer.
+/// The inbox keeps only messages on topics that were read before, so that a shard's traffic cannot displace a reply.
 struct RelayInbox: Sendable {
-    /// Topics that are kept: those of the requests under way, and of the contacts that are watched.
+    /// The maximum number of topics: those of the requests in progress, and of the followed contacts.
     static let maximumTopicCount = 1_024
-    /// Envelopes kept of one topic: far more than come in while an answer is waited for.
+    /// The maximum number of envelopes per topic: far more than arrive during a wait for a reply.
     static let maximumEnvelopeCountPerTopic = 256
 
     private var envelopes: [Topic: [WakuEnvelope]] = [:]
-    /// The topic that was not asked for longest is the first.
+    /// The topics, least recently read first.
     private var topics: [Topic] = []
 
-    /// From now on envelopes on this topic are kept.
+    /// Starts to keep envelopes on this topic.
     mutating func open(_ topic: Topic) {
         topics.removeAll { $0 == topic }
         topics.append(topic)
@@ -22,19 +23,19 @@ struct RelayInbox: Sendable {
         envelopes[topics.removeFirst()] = nil
     }
 
-    /// Whether an envelope with that content topic would be kept.
+    /// Whether an envelope on that content topic would be kept.
     func wants(_ contentTopic: String) -> Bool {
         Topic(contentTopic: contentTopic).map(topics.contains) == true
     }
 
-    /// Keeps an envelope, if it is wanted.
+    /// Keeps an envelope if its topic is open.
     mutating func add(_ envelope: WakuEnvelope) {
         guard let topic = Topic(contentTopic: envelope.message.contentTopic), topics.contains(topic) else { return }
         envelopes[topic, default: []].append(envelope)
         if envelopes[topic, default: []].count > Self.maximumEnvelopeCountPerTopic { envelopes[topic]?.removeFirst() }
     }
 
-    /// What was kept, in the order it came; it stays.
+    /// Returns the kept envelopes in the order of arrival. They stay in the inbox.
     func envelopes(on topic: Topic) -> [WakuEnvelope] {
         envelopes[topic] ?? []
     }

@@ -1,55 +1,55 @@
 import StatusCrypto
 
-/// What to notify of.
+/// The event of a notification.
 public struct PushMessage: Hashable, Sendable {
-    /// What happened; it decides the text that the device shows and which of its filters apply.
+    /// The kind of event, which decides the displayed text and the applicable filters of the device.
     public enum Kind: Hashable, Sendable, CaseIterable {
         /// A message in a chat.
         case message
-        /// A mention of the receiver in a chat. Devices hear mentions only in chats that they listed (``Device/mentionChats``).
+        /// A mention of the receiver in a chat. Mentions notify only in chats listed by the device (``Device/mentionChats``).
         case mention
-        /// Somebody wants to join a community of which the receiver is an admin.
+        /// A request to join a community of which the receiver is an admin.
         case requestToJoinCommunity
     }
 
-    /// What happened.
+    /// The kind of event.
     public var kind: Kind
-    /// Names the message, usually its Status message id of 32 bytes. A server delivers one id to one device once in ten minutes.
+    /// The id of the message, usually its Status message id of 32 bytes. A server delivers an id to a device once in ten minutes.
     public var messageID: [UInt8]
-    /// The chat it happened in.
+    /// The chat of the event.
     public var chat: ChatID?
-    /// Who did it.
+    /// The author of the event.
     public var author: IdentityKey?
-    /// The encrypted message, which the device gets to see.
+    /// The encrypted message, which the device receives.
     public var ciphertext: [UInt8] = []
 
-    /// Describes what happened.
+    /// Creates a message.
     ///
     /// - Parameters:
-    ///   - kind: what happened.
-    ///   - messageID: not empty: servers drop a request without one.
+    ///   - kind: The kind of event.
+    ///   - messageID: The id, not empty: servers drop a request without one.
     public init(kind: Kind, messageID: [UInt8]) {
         self.kind = kind
         self.messageID = messageID
     }
 
-    /// 32 random bytes, for a push that is about no message.
+    /// Returns 32 random bytes, for a push that is not about a message.
     public static func randomMessageID() -> [UInt8] {
         var random = SecureRandom()
         return random.bytes(32)
     }
 }
 
-/// A device that is to be notified, and the token that permits it.
+/// A device to notify, and the access token that permits it.
 public struct PushDevice: Hashable, Sendable {
-    /// Whose device it is.
+    /// The owner of the device.
     public var person: Person
-    /// Which of the person's devices.
+    /// The installation id of the device.
     public var installationID: String
-    /// As the person, or the server, gave it.
+    /// The access token as the person or the server gave it.
     public var accessToken: String
 
-    /// Names a device.
+    /// Creates a device to notify.
     public init(person: Person, installationID: String, accessToken: String) {
         self.person = person
         self.installationID = installationID
@@ -57,27 +57,28 @@ public struct PushDevice: Hashable, Sendable {
     }
 }
 
-/// What became of a push for one device.
+/// The result of a push for one device.
 public struct DeviceReport: Hashable, Sendable {
-    /// What a server says.
+    /// A server's report.
     public enum Outcome: Hashable, Sendable {
-        /// The server took it. Whether it filters the push is not told, so that a sender learns nothing of the receiver's wishes.
+        /// The server accepted the push. It does not reveal whether it filters the push, so that a sender learns nothing about the
+        /// receiver's settings.
         case accepted
-        /// The access token is not, or no longer, the device's.
+        /// The access token is not the device's, or is no longer valid.
         case wrongToken
-        /// The server has trouble.
+        /// The server had an internal error.
         case internalError
-        /// The server knows no such device.
+        /// The server does not know the device.
         case notRegistered
-        /// Refused with a code that this client does not know, or 0.
+        /// The server refused with a code that this client does not know, or 0.
         case refused(code: Int32)
     }
 
-    /// The hash of the key of the device's owner, 128 hex digits, as the server gave it.
+    /// The hash of the owner's key, 128 hex digits, as the server gave it.
     public let personHash: String
-    /// Which of the person's devices.
+    /// The installation id of the device.
     public let installationID: String
-    /// What became of it.
+    /// The server's report.
     public let outcome: Outcome
 
     package init(personHash: String, installationID: String, outcome: Outcome) {
@@ -88,7 +89,7 @@ public struct DeviceReport: Hashable, Sendable {
 }
 
 extension DeviceReport.Outcome: CustomStringConvertible {
-    /// A phrase for a person, with what to try next.
+    /// A phrase for a user, with a suggestion.
     public var description: String {
         switch self {
         case .accepted: "accepted"

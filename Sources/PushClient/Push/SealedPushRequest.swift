@@ -10,7 +10,7 @@ package struct SealedPushRequest: SealedRequest {
     private let messageID: [UInt8]
     private let server: PublicKey
 
-    /// - Parameter asker: an ephemeral key, so that the server does not learn who notifies whom.
+    /// - Parameter asker: An ephemeral key, so that the server does not learn the sender.
     package init(
         _ message: PushMessage, to devices: [PushDevice], asker: PrivateKey, server: PublicKey, segmenter: Segmenter,
         using random: inout some RandomNumberGenerator
@@ -41,7 +41,7 @@ extension PushNotification {
         publicKey = device.person.keyHash.bytes.bytes
         installationID = device.installationID
         chatID = message.chat?.hash ?? []
-        // The author's key is hashed as the text that names a one-to-one chat with it (PROTOCOL.md §6).
+        // The hash of an author's key is that of the text which names a one-to-one chat with the key (PROTOCOL.md §6).
         author = message.author.map { ChatID($0.hex).hash } ?? []
         self.message = message.ciphertext
         type =

@@ -1,26 +1,26 @@
-/// A device of a person, as a push server describes it to those who want to notify it.
+/// A person's device, as a push server describes it to senders.
 public struct DeviceInfo: Hashable, Sendable, Codable {
-    /// Whether the person authorised the server, as far as one can tell.
+    /// The result of verifying the person's grant for the server.
     public enum Authorization: String, Hashable, Sendable, Codable {
         /// The grant is the person's, for this server and this access token.
         case verified
-        /// The grant is over the access token, which is given to contacts only: nobody else can check it.
+        /// The grant covers an access token that only contacts receive: other clients cannot verify it.
         case tokenHidden
-        /// The grant is by a key of which only the hash is known.
+        /// The signer of the grant is known only by the hash of the key.
         case keyUnknown
     }
 
     /// The server that notifies the device.
     public let server: IdentityKey
-    /// Tells the devices of a person apart.
+    /// The id that distinguishes the devices of a person.
     public let installationID: String
-    /// What to show when notifying the device; nil if it is given to contacts only, and the asker is none.
+    /// The access token to present when notifying the device, or nil if only contacts receive it and the caller is not one.
     public let accessToken: String?
-    /// How many encrypted access tokens came instead, one for each contact.
+    /// The number of encrypted access tokens, one per contact.
     public let encryptedTokenCount: Int
     /// The version of the registration.
     public let version: UInt64
-    /// Whether the server may notify the device.
+    /// Whether the person has authorised the server, as far as this client can verify.
     public let authorization: Authorization
 
     package init(
@@ -36,10 +36,10 @@ public struct DeviceInfo: Hashable, Sendable, Codable {
     }
 }
 
-/// What a server answered to a query.
+/// A server's response to a query.
 public struct QueryResult: Hashable, Sendable {
-    /// The devices that the answer can be believed about.
+    /// The devices whose description is acceptable.
     public let devices: [DeviceInfo]
-    /// How many descriptions were thrown away: of somebody else, or with a grant that is not the person's.
+    /// The number of rejected descriptions: of another person, or with a grant that is not the person's.
     public let rejectedCount: Int
 }

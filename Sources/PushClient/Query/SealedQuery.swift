@@ -2,9 +2,9 @@ package import Envelope
 package import StatusCrypto
 package import Wire
 
-/// A sealed query for the devices of one person (PROTOCOL.md §8). It reaches every server that knows the person.
+/// A sealed query for the devices of one person (PROTOCOL.md §8), which every server that knows the person receives.
 package struct SealedQuery: SealedRequest {
-    /// What one server says.
+    /// The response of one server.
     package struct Reply: Sendable {
         package let server: PublicKey
         package let response: PushNotificationQueryResponse
@@ -13,14 +13,14 @@ package struct SealedQuery: SealedRequest {
     package let asker: PrivateKey
     package let topic: TopicName
     package let payloads: [[UInt8]]
-    /// The Status message id of the query; the answer repeats it.
+    /// The Status message id of the query, which each response repeats.
     package let messageID: Digest32
     private let server: PublicKey?
 
     /// - Parameters:
-    ///   - server: the one that may answer; nil for any. What an answer says is judged by its grants, not here.
-    ///   - form: reference servers listen on the plain one only.
-    ///   - asker: an ephemeral key, so that the server does not learn who wants to notify whom.
+    ///   - server: The only server whose response counts, or nil for any server. The response's grants are verified elsewhere.
+    ///   - form: The form of the query topic. Reference servers listen only on the plain one.
+    ///   - asker: An ephemeral key, so that the server does not learn the sender.
     package init(
         about person: KeyHash, of server: PublicKey?, form: TopicName.QueryForm = .plain, asker: PrivateKey, segmenter: Segmenter,
         using random: inout some RandomNumberGenerator
@@ -45,9 +45,9 @@ package struct SealedQuery: SealedRequest {
 }
 
 extension QueryResult {
-    /// Believes what is about the person and authorised by it.
+    /// Keeps the infos that are about the person and authorised by the person.
     ///
-    /// - Parameter contact: who may be one of the person's contacts, for whom access tokens are encrypted.
+    /// - Parameter contact: The caller, for whom an access token may be encrypted if the person lists it as a contact.
     package init(_ response: PushNotificationQueryResponse, about person: Person, by server: PublicKey, to contact: PrivateKey? = nil) {
         devices = response.info.compactMap { DeviceInfo($0, of: person, at: server, to: contact) }
         rejectedCount = response.info.count - devices.count
@@ -55,7 +55,7 @@ extension QueryResult {
 }
 
 extension DeviceInfo {
-    /// - Returns: nil if it is about somebody else, or the grant is not the person's for this server and token.
+    /// - Returns: The device, or nil if the info is about another person, or its grant is not the person's for this server and token.
     init?(_ info: PushNotificationQueryInfo, of person: Person, at server: PublicKey, to contact: PrivateKey?) {
         guard info.publicKey == person.keyHash.bytes.bytes else { return nil }
         var token = info.accessToken

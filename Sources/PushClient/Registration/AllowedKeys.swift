@@ -1,6 +1,6 @@
 import StatusCrypto
 
-/// `allowed_key_list`: the access token once for each contact, encrypted under the key of both (71/STATUS-PUSH-NOTIFICATION-SERVER).
+/// The `allowed_key_list`: the access token once for each contact, encrypted under the key of both (71/STATUS-PUSH-NOTIFICATION-SERVER).
 ///
 /// The entries do not reveal the contacts: each consists of 12 + 36 + 16 bytes that look random.
 enum AllowedKeys {
@@ -38,7 +38,7 @@ enum AllowedKeys {
         return list.sorted { $0.lexicographicallyPrecedes($1) }
     }
 
-    /// - Returns: the access token, if one of the entries is for us and holds a UUID.
+    /// - Returns: The access token, or nil if no entry is encrypted for the contact and contains a UUID.
     static func decrypt(_ list: [[UInt8]], of owner: PublicKey, for contact: PrivateKey) -> String? {
         let key = contact.sharedSecret(with: owner)
         for entry in list.prefix(maximumSearchCount) {

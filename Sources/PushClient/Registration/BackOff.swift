@@ -1,11 +1,11 @@
 import Concurrency
 
-/// How long to wait after failures (71/STATUS-PUSH-NOTIFICATION-SERVER: "the client MUST backoff exponentially").
+/// The delays after failures (71/STATUS-PUSH-NOTIFICATION-SERVER: "the client MUST backoff exponentially").
 extension BackOff {
-    /// At first 2 seconds, an answer having been waited for already; a server that was away for hours is found again within one. By chance,
-    /// so that clients that lost the same server do not come back as one.
+    /// From 2 s, because the client has already waited for a reply, up to one hour, within which a returned server is found. With jitter,
+    /// so that the clients of a failed server do not return at once.
     static let registering = BackOff(first: .seconds(2), longest: .seconds(60 * 60), minimumShare: 0.5)
-    /// Failures in a row after which nothing more is tried: some nine hours.
+    /// The number of consecutive failures after which retries stop: about nine hours.
     static let maximumFailureCount = 20
 
     func delay(afterFailures count: Int, using random: inout some RandomNumberGenerator) -> Duration {

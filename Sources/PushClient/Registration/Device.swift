@@ -1,18 +1,18 @@
-/// A device, and what push servers are to do for it (71/STATUS-PUSH-NOTIFICATION-SERVER): the same for all its servers.
+/// A device and its notification settings (71/STATUS-PUSH-NOTIFICATION-SERVER), the same for all its servers.
 public struct Device: Hashable, Sendable, Codable {
-    /// Who delivers to the device.
+    /// The service that delivers to the device.
     public enum Service: Hashable, Sendable, Codable {
-        /// Apple's, for the app with that bundle id.
+        /// Apple's service, for the app with that bundle id.
         case apn(topic: String)
-        /// Google's.
+        /// Google's service.
         case firebase
     }
 
-    /// What the service knows the device by; for Apple's 64 to 200 hex digits.
+    /// The device token of the service; for Apple 64 to 200 hex digits.
     public var deviceToken: String
-    /// Who delivers.
+    /// The service that delivers.
     public var service: Service
-    /// Whether the device wants to be notified at all.
+    /// Whether the device wants notifications.
     public var isEnabled = true
     /// The chats whose messages do not notify. A mention in such a chat notifies if the chat is among ``mentionChats``.
     public var blockedChats: Set<ChatID> = []
@@ -25,13 +25,13 @@ public struct Device: Hashable, Sendable, Codable {
     /// The chats in which mentions notify. Mentions in all other chats are discarded, so a device hears none until its app lists its chats
     /// here: the protocol's rule, which the reference implementation has too.
     public var mentionChats: Set<ChatID> = []
-    /// Whether only ``contacts`` may notify: each gets the access token encrypted, and nobody else gets it.
+    /// Whether only ``contacts`` may notify: each gets the access token encrypted, and no other sender gets it.
     public var isForContactsOnly = false
     /// The chat keys of the owner's contacts. Servers learn their number, and only if the device is for contacts only. A registration has
     /// space for 3,971 contacts and chats; contacts beyond that are left out, in the order of their keys.
     public var contacts: Set<IdentityKey> = []
 
-    /// Describes a device; everything else has a default.
+    /// Creates a device. All other properties have a default.
     public init(deviceToken: String, service: Service) {
         self.deviceToken = deviceToken
         self.service = service

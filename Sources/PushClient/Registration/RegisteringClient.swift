@@ -4,23 +4,23 @@ import FoundationEssentials
 import StatusCrypto
 import Wire
 
-/// Keeps a device registered with any number of push servers, all of which know the same.
+/// Keeps a device registered with any number of push servers, with the same content at all of them.
 ///
 ///     let client = try await RegisteringClient(identity: identity, node: node, state: try ClientState(path: "push.sqlite"))
 ///     let statuses = try await client.register(device, with: [first, second])
 ///     async let keeping: Void = client.run()
 ///
-/// What is wanted is saved at once, and what a server does not know yet it is told: ``register(_:with:)`` tries each server once,
-/// ``run()`` goes on trying, waiting longer each time. A server is written to again only if what it is to know has changed.
+/// Saves the desired state, then sends it to each server that lacks it: ``register(_:with:)`` tries each server once, ``run()`` retries
+/// with growing delays. A server gets another request only if its registration has changed.
 ///
-/// For **anonymous mode** give it an identity of its own, made with ``Identity/generate()`` for that and kept beside the chat key. Nothing
-/// that this client sends is made with any other key: servers, and whoever watches the network, cannot tell whose device it is. Only who is
-/// given the identity's public key can find and notify the device.
+/// For **anonymous mode** create a separate identity with ``Identity/generate()`` and store it apart from the chat key. The client signs
+/// everything with this identity, so servers and observers of the network cannot tell whose device it is. Only those who receive the
+/// identity's public key can find and notify the device.
 public actor RegisteringClient {
-    /// How often the servers are advertised though nothing changed: nodes keep messages for some days only.
+    /// The interval at which an unchanged list of servers is advertised again: nodes keep messages only for some days.
     public static let defaultAdvertisingInterval = Duration.seconds(12 * 60 * 60)
 
-    /// What the device is registered and found by.
+    /// The public key of the identity, by which senders find the device.
     public nonisolated let publicKey: IdentityKey
     let identity: Identity
     let node: Node
@@ -29,21 +29,23 @@ public actor RegisteringClient {
     private let timeout: Duration
     var plan: RegistrationPlan
     private var random: Randomness
-    /// Servers that are being written to.
+    /// The servers with a request in progress.
     private var underWay: Set<IdentityKey> = []
     private let listeners = Broadcast<RegistrationEvent>()
-    /// Tells `run` that there is something new to wait for.
+    /// Wakes `run` when the next deadline may have changed.
     private let changes = Notify()
 
-    /// Makes a client, and reads what it knew when it ended. Nothing is sent.
+    /// Creates a client with its saved state. Sends nothing.
     ///
     /// - Parameters:
-    ///   - identity: registers. One client a program at a time.
-    ///   - installationID: tells the devices of one identity apart, 1 to 128 bytes; nil for the one it had before, or a new random UUID.
-    ///   - node: carries the messages.
-    ///   - state: keeps what each server knows, and the version.
-    ///   - timeout: how long to wait for each answer.
-    ///   - advertisingInterval: nil for never: then only servers, asked by those who know them or not, tell where the device is registered.
+    ///   - identity: The owner of the device. A program may have one client per identity.
+    ///   - installationID: The id that distinguishes the devices of one identity, 1 to 128 bytes; nil uses the saved id, or a new random
+    ///     UUID.
+    ///   - node: The node that carries the messages.
+    ///   - state: The storage of each server's state and of the version.
+    ///   - timeout: The time to wait for each reply.
+    ///   - advertisingInterval: The interval between advertisements; nil never advertises, so that senders find the device only through
+    ///     servers.
     /// - Throws: ``PushClientError/stateUnusable(reason:)``.
     public init(
         identity: Identity, installationID: String? = nil, node: Node, state: ClientState,
@@ -63,45 +65,44 @@ public actor RegisteringClient {
         }
     }
 
-    /// Tells the devices of one identity apart.
+    /// The id that distinguishes the devices of one identity.
     public var installationID: String { plan.installationID }
 
-    /// What senders have to show, the same at all servers; nil before the first registration.
+    /// The access token that senders must present, the same at all servers; nil before the first registration.
     public var accessToken: String? { plan.accessToken.isEmpty ? nil : plan.accessToken }
 
-    /// How it stands with each server.
+    /// The status of each server.
     public var statuses: [ServerStatus] { plan.statuses }
 
-    /// What the client does and finds out from now on. Each call gives a stream of its own, which keeps the last 100 events.
+    /// The events from now on. Each call returns a stream of its own, which buffers the last 100 events.
     public nonisolated var events: AsyncStream<RegistrationEvent> { listeners.subscribe(bufferingNewest: 100) }
 
-    // MARK: What is wanted
+    // MARK: Desired state
 
-    /// From now on these servers, and no others, are to know this device. Servers of before that are not named are told to forget it.
+    /// Registers the device with exactly these servers and unregisters it from all others.
     ///
-    /// The access token is renewed when a contact is missing that was there before, and when the device is now for contacts only. If
-    /// nothing changes, nothing is sent, except to servers that do not know all yet. Each of those is tried once, by this call or by
-    /// ``run()`` if that is at it.
-    /// - Returns: how it stands then.
-    /// - Throws: ``PushClientError/stateUnusable(reason:)``; what servers and node do is in the statuses and the ``events``.
+    /// The client renews the access token when a contact was removed, and when the device becomes available to contacts only. Unchanged
+    /// servers get no request. Each of the other servers is tried once, by this call or by a running ``run()``.
+    /// - Returns: The statuses after the attempts.
+    /// - Throws: ``PushClientError/stateUnusable(reason:)``. The statuses and ``events`` report failures of servers and node.
     @discardableResult
     public func register(_ device: Device, with servers: [IdentityKey]) async throws(PushClientError) -> [ServerStatus] {
         try await change { $0.register(device, with: servers, using: &$1) }
     }
 
-    /// Makes one server forget the device.
+    /// Unregisters the device from one server.
     ///
-    /// - Returns: how it stands with the others, and with that one if it did not answer.
-    /// - Throws: as ``register(_:with:)``.
+    /// - Returns: The statuses of the other servers, and of this one if it did not reply.
+    /// - Throws: The errors of ``register(_:with:)``.
     @discardableResult
     public func unregister(from server: IdentityKey) async throws(PushClientError) -> [ServerStatus] {
         try await change { plan, _ in plan.unregister(from: server) }
     }
 
-    /// Makes all servers forget the device, on logout for example.
+    /// Unregisters the device from all servers, for example on logout.
     ///
-    /// - Returns: the servers that did not confirm it yet.
-    /// - Throws: as ``register(_:with:)``.
+    /// - Returns: The servers that have not confirmed yet.
+    /// - Throws: The errors of ``register(_:with:)``.
     @discardableResult
     public func unregister() async throws(PushClientError) -> [ServerStatus] {
         try await change { plan, _ in
@@ -122,17 +123,17 @@ public actor RegisteringClient {
         do throws(PushClientError) {
             try await advertiseIfDue()
         } catch {
-            // `run` does it again.
+            // `run` retries.
             listeners.send(.troubled(error))
         }
         changes.notify()
         return statuses
     }
 
-    /// Tells one server, whatever it is known to know, and no other. For tools, whose users want to see an answer.
+    /// Sends one request to one server, even if the server has confirmed the same. For tools, whose users want to see a reply.
     ///
-    /// - Parameter device: nil: the server is to forget it.
-    /// - Throws: what the server or the node did.
+    /// - Parameter device: The device, or nil to unregister.
+    /// - Throws: The failure of the server or the node.
     package func tell(_ device: Device?, to server: IdentityKey) async throws(PushClientError) -> RegistrationReceipt {
         if let device {
             plan.register(device, with: plan.wantedServers + [server], using: &random)
@@ -151,9 +152,9 @@ public actor RegisteringClient {
         throw .cancelled
     }
 
-    // MARK: What is done
+    // MARK: Actions
 
-    /// Goes on until the task is cancelled: tries servers again that did not answer, and advertises from time to time.
+    /// Runs until the task is cancelled: retries servers that did not reply, and advertises from time to time.
     public func run() async {
         var troubleCount = 0
         while !Task.isCancelled {
@@ -169,17 +170,17 @@ public actor RegisteringClient {
         }
     }
 
-    /// Until there is something to do, or may be.
+    /// Waits until work is due or may be due.
     private func waitForWork(atLeast minimum: Duration) async {
         let now = node.now
-        // Never for longer: clocks are set now and then.
+        // The maximum wait, because clocks are sometimes set.
         let longest = BackOff.registering.longest
         let next = [plan.nextAttempt(after: now, except: underWay), nextAdvertisement(after: now)].compactMap { $0 }.min()
         let pause = max(minimum, next.map { min(now.duration(to: $0), longest) } ?? longest)
         await changes.wait(atMost: pause, clock: node.exchange.clock)
     }
 
-    /// All at once, each of them as often as is to be done without waiting.
+    /// Writes to all due servers concurrently, and to each as often as is possible without waiting.
     private func writeToDueServers() async throws(PushClientError) {
         let servers = plan.due(at: node.now).filter { underWay.insert($0).inserted }
         let failure = await withTaskGroup(returning: PushClientError?.self) { group in
@@ -193,7 +194,7 @@ public actor RegisteringClient {
         if let failure { throw failure }
     }
 
-    /// - Returns: what keeps it from being tried at all.
+    /// - Returns: The error that prevents an attempt, if any.
     private func writeAsLongAsDue(to server: IdentityKey) async -> PushClientError? {
         defer { underWay.remove(server) }
         do throws(PushClientError) {
@@ -204,16 +205,16 @@ public actor RegisteringClient {
         }
     }
 
-    /// What came of one request.
+    /// The result of one request.
     private struct Attempt {
         let event: RegistrationEvent?
-        /// What the server confirmed, if it did.
+        /// The server's confirmation, if any.
         let receipt: RegistrationReceipt
     }
 
-    /// One request and its answer.
+    /// Sends one request and waits for its reply.
     ///
-    /// - Returns: nil if there is nothing to tell the server, or the task was cancelled.
+    /// - Returns: Nil if the server needs no request, or the task was cancelled.
     private func write(to server: IdentityKey) async throws(PushClientError) -> Attempt? {
         guard let order = plan.order(to: server, now: node.now) else { return nil }
         var requestID = ""
@@ -221,13 +222,13 @@ public actor RegisteringClient {
         do throws(PushClientError) {
             let request = try seal(order)
             requestID = request.requestID
-            // What leaves unsaved could be forgotten, and its version used again.
+            // The request is saved before it leaves: otherwise a crash could make the client use its version again.
             plan.note(requestID, of: order)
             try await save()
             let answer = try await node.exchange.ask(request, timeout: timeout)
             event = plan.answered(answer.response, requestID: answer.requestID, by: server, now: node.now, using: &random)
         } catch .cancelled {
-            // Not the server's fault; an answer still counts if somebody looks.
+            // The server did not fail; a later listener may still receive its reply.
             return nil
         } catch .stateUnusable(let reason) {
             throw .stateUnusable(reason: reason)
@@ -271,7 +272,7 @@ public actor RegisteringClient {
     }
 }
 
-/// A registration whose answer may also be a late one to an earlier request: a server that is slow would never be heard otherwise.
+/// A sealed registration that also accepts late replies to earlier requests. Otherwise a slow server would never count as registered.
 private struct SealedOrder: SealedRequest {
     struct Answer: Sendable {
         let requestID: String

@@ -3,44 +3,44 @@ package import Envelope
 import StatusCrypto
 package import Wire
 
-/// What the servers of one installation are to know, what each is known to know, and what is to be done next.
+/// The desired registration of an installation, the confirmed state of each server, and the next requests.
 ///
-/// A value: it neither waits nor sends. Whoever acts on it saves it before a request leaves, so that no version is ever used twice.
+/// A value that neither waits nor sends. Its user saves it before each request leaves, so that no version is used twice.
 package struct RegistrationPlan: Codable, Equatable, Sendable {
-    /// Tells the devices of one identity apart.
+    /// The id that distinguishes the devices of one identity.
     package let installationID: String
-    /// What servers are told; nil before the first registration.
+    /// The desired registration; nil before the first one.
     package private(set) var device: Device?
-    /// The UUID that senders have to show, the same at all servers.
+    /// The UUID that senders must present, the same at all servers.
     package private(set) var accessToken = ""
-    /// Rises with every change of what servers are told.
+    /// A number that rises with every change of the desired registration.
     private var generation = 0
-    /// The highest version that any request carried, to any server.
+    /// The highest version of any request to any server.
     package private(set) var version: UInt64 = 0
     private var entries: [ServerEntry] = []
-    /// What was advertised last; put back if it could not be sent.
+    /// The last advertisement. The previous value is restored if sending fails.
     var advertisement: Advertised?
-    /// Tells which of two saved plans is the newer one.
+    /// A number that orders two saved plans.
     package private(set) var revision = 0
 
-    /// - Parameter accessToken: one that senders know already; empty for a new one.
+    /// - Parameter accessToken: A token that senders already know, or empty for a new one.
     package init(installationID: String, accessToken: String = "") {
         self.installationID = installationID
         self.accessToken = accessToken
     }
 
-    /// The servers that are to know the installation.
+    /// The servers on which the installation is to be registered.
     package var wantedServers: [IdentityKey] { entries.filter(\.isWanted).map(\.server) }
 
-    /// In the order in which they were named.
+    /// The statuses in the order in which the servers were named.
     package var statuses: [ServerStatus] { entries.map { $0.status(generation: generation) } }
 }
 
-// MARK: - What is wanted
+// MARK: - Desired state
 
 extension RegistrationPlan {
-    /// From now on exactly these servers are to know exactly this. Changes nothing when it was so already, except that what was given up
-    /// is tried again.
+    /// Sets the desired registration and the exact set of servers. Without a change, the only effect is that stopped servers are tried
+    /// again.
     package mutating func register(
         _ device: Device, with servers: [IdentityKey], using random: inout some RandomNumberGenerator
     ) {
@@ -60,7 +60,7 @@ extension RegistrationPlan {
         }
     }
 
-    /// The server is to forget the installation.
+    /// Requests the unregistration from one server.
     package mutating func unregister(from server: IdentityKey) {
         guard let index = index(of: server) else { return }
         entries[index].startOver()
@@ -68,18 +68,18 @@ extension RegistrationPlan {
         forgetUntold()
     }
 
-    /// The server is told once more, whatever it is known to know; one that nothing is known of is told to forget.
+    /// Requests another message to the server, even if it has confirmed the same. A server without known state gets an unregistration.
     package mutating func repeatOrder(to server: IdentityKey) {
         if index(of: server) == nil { entries.append(ServerEntry(server: server, isWanted: false)) }
         for index in entries.indices where entries[index].server == server { entries[index].forgetConfirmation() }
     }
 
-    /// A server that was never written to has nothing to forget.
+    /// Removes servers without any request: they have nothing to unregister.
     private mutating func forgetUntold() {
         entries.removeAll { !$0.isWanted && $0.isUntold }
     }
 
-    /// A contact that is one no more has a token that must not be good any more, and so has everybody once only contacts may have one.
+    /// Whether the token must change: a removed contact must not keep a valid token, nor other senders once only contacts may have one.
     private static func renewsToken(from old: Device?, to new: Device) -> Bool {
         guard let old else { return false }
         return new.isForContactsOnly && !old.isForContactsOnly || !old.contacts.isSubset(of: new.contacts)
@@ -87,7 +87,7 @@ extension RegistrationPlan {
 }
 
 extension Device {
-    /// Contacts are told for contacts only.
+    /// The device without contacts unless it is for contacts only: servers need them only then.
     fileprivate var asTold: Device {
         var device = self
         if !isForContactsOnly { device.contacts = [] }
@@ -95,42 +95,42 @@ extension Device {
     }
 }
 
-// MARK: - What is to be done
+// MARK: - Next requests
 
-/// What the next request to a server says.
+/// The content of the next request to a server.
 package struct RegistrationOrder: Equatable, Sendable {
     package let server: IdentityKey
-    /// Nil: the server is to forget the installation.
+    /// The device, or nil to unregister.
     package let device: Device?
     package let version: UInt64
     fileprivate let generation: Int
 }
 
 extension RegistrationPlan {
-    /// How far above the last version to go after as many VERSION_MISMATCHes in a row. Versions are milliseconds since 1970 or more, so
-    /// that a device that lost its state is above what it had; if its clock was wrong then: a minute, 50 days, 9,000 years.
+    /// The increments of the version after consecutive replies of VERSION_MISMATCH. Versions are milliseconds since 1970 or more, so a
+    /// device without state exceeds its former version. If its clock was wrong, the leaps add a minute, 50 days and 9,000 years.
     private static let leaps: [UInt64] = [1, 1 << 16, 1 << 32, 1 << 48]
 
-    /// The version for one who knows of none before.
+    /// The version of a client without state.
     package static func version(at now: Timestamp) -> UInt64 { UInt64(clamping: now.nanoseconds / 1_000_000) }
 
-    /// Which servers are to be written to now.
+    /// Returns the servers with a request due now.
     package func due(at now: Timestamp) -> [IdentityKey] {
         entries.filter { $0.isDue(at: now, generation: generation) }.map(\.server)
     }
 
-    /// When a server is to be written to next; nil if nothing is left to do.
+    /// Returns the time of the next request to any server, or nil if there is none.
     ///
-    /// - Parameter busy: servers that are being written to: what comes next is known afterwards.
+    /// - Parameter busy: The servers with a request in progress, whose next step is not known yet.
     package func nextAttempt(after now: Timestamp, except busy: Set<IdentityKey>) -> Timestamp? {
         entries.filter { !busy.contains($0.server) }.compactMap { $0.attempt(after: now, generation: generation) }.min()
     }
 
-    /// Takes a version for a request to a server.
+    /// Reserves a version for a request to a server.
     ///
-    /// Every request has one of its own, higher than all before: whether a lost one, or only its answer, took effect makes no difference
-    /// to the next.
-    /// - Returns: nil if there is nothing to tell the server.
+    /// Every request has a version of its own, higher than all before. The next request therefore succeeds whether a lost request took
+    /// effect or not.
+    /// - Returns: The request's content, or nil if the server needs no request.
     package mutating func order(to server: IdentityKey, now: Timestamp) -> RegistrationOrder? {
         guard let index = index(of: server), entries[index].attempt(after: now, generation: generation) != nil else { return nil }
         let leap = Self.leaps[min(entries[index].mismatchCount, Self.leaps.count - 1)]
@@ -139,43 +139,43 @@ extension RegistrationPlan {
             server: server, device: entries[index].isWanted ? device : nil, version: version, generation: generation)
     }
 
-    /// Notes a request that is about to leave.
+    /// Records a request that is about to leave.
     ///
-    /// - Parameter requestID: SHAKE-256 of the encrypted registration, in hex.
+    /// - Parameter requestID: The SHAKE-256 of the encrypted registration, in hex.
     package mutating func note(_ requestID: String, of order: RegistrationOrder) {
         guard let index = index(of: order.server) else { return }
         entries[index].note(
             .init(requestID: requestID, version: order.version, generation: order.device == nil ? nil : order.generation))
     }
 
-    /// The requests to a server that were not answered.
+    /// Returns the unanswered requests to a server.
     package func requestIDs(waitingFor server: IdentityKey) -> Set<String> {
         Set(index(of: server).map { entries[$0].requests.map(\.requestID) } ?? [])
     }
 
-    /// To be called before each save.
+    /// Increments the revision. Call this before each save.
     package mutating func countRevision() { revision += 1 }
 }
 
-// MARK: - What is advertised
+// MARK: - Advertisements
 
-/// What an advertisement said, and when.
+/// The content and time of an advertisement.
 struct Advertised: Codable, Equatable, Sendable {
     let servers: [AdvertisedServer]
     let accessToken: String?
     let time: Timestamp
 }
 
-/// A server that is advertised.
+/// An advertised server.
 package struct AdvertisedServer: Codable, Equatable, Sendable {
     package let server: IdentityKey
-    /// The version of the registration there.
+    /// The version of the server's registration.
     package let version: UInt64
 }
 
 extension RegistrationPlan {
-    /// The servers that know all they are to know; none when servers were advertised and none is wanted any more; nil when there is nothing
-    /// to advertise.
+    /// The servers that have confirmed the whole registration. Empty when servers were advertised and none is desired any more; nil when
+    /// there is nothing to advertise.
     package var serversToAdvertise: [AdvertisedServer]? {
         guard entries.contains(where: \.isWanted) else { return advertisement?.servers.isEmpty == false ? [] : nil }
         let servers = entries.compactMap { entry -> AdvertisedServer? in
@@ -185,10 +185,11 @@ extension RegistrationPlan {
         return servers.isEmpty ? nil : servers
     }
 
-    /// What everybody may know; nil when only contacts may.
+    /// The access token, or nil if only contacts may have it.
     package var advertisedToken: String? { device?.isForContactsOnly == true ? nil : accessToken }
 
-    /// When to advertise: at once when there is news, otherwise when it was so long ago; nil if there is nothing to advertise.
+    /// Returns the time of the next advertisement: now after a change, otherwise one interval after the last; nil if there is nothing to
+    /// advertise.
     package func nextAdvertisement(after now: Timestamp, interval: Duration) -> Timestamp? {
         guard let serversToAdvertise else { return nil }
         guard let advertisement, advertisement.servers == serversToAdvertise, advertisement.accessToken == advertisedToken else {
@@ -197,18 +198,18 @@ extension RegistrationPlan {
         return min(max(advertisement.time.advanced(by: interval), now), now.advanced(by: interval))
     }
 
-    /// Notes what is being advertised.
+    /// Records the advertisement that is being sent.
     package mutating func noteAdvertisement(of servers: [AdvertisedServer], at now: Timestamp) {
         advertisement = Advertised(servers: servers, accessToken: advertisedToken, time: now)
     }
 }
 
-// MARK: - What came of it
+// MARK: - Results
 
 extension RegistrationPlan {
-    /// Takes in an answer to any request that is noted; a late failure of an earlier request says nothing any more.
+    /// Records a reply to any recorded request. A late failure of an earlier request has no effect.
     ///
-    /// - Returns: what there is to tell; nil if nothing.
+    /// - Returns: The event to report, or nil.
     package mutating func answered(
         _ response: PushNotificationRegistrationResponse, requestID: String, by server: IdentityKey, now: Timestamp,
         using random: inout some RandomNumberGenerator
@@ -231,7 +232,7 @@ extension RegistrationPlan {
         }
     }
 
-    /// Takes in that there was no answer, or no way to ask.
+    /// Records that the server did not reply, or that the request could not be sent.
     package mutating func failed(
         _ reason: PushClientError, to server: IdentityKey, now: Timestamp, using random: inout some RandomNumberGenerator
     ) -> RegistrationEvent? {
@@ -241,7 +242,7 @@ extension RegistrationPlan {
     private mutating func confirmed(_ request: ServerEntry.Request, at index: Int) -> RegistrationEvent? {
         let server = entries[index].server
         guard let generation = request.generation else {
-            // Wanted again meanwhile: the newer request decides.
+            // Desired again meanwhile: the newer request decides.
             guard !entries[index].isWanted else {
                 entries[index].confirm(request)
                 return nil

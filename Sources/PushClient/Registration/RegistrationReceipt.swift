@@ -1,31 +1,31 @@
-/// What a server confirmed.
+/// A server's confirmation of a registration.
 public struct RegistrationReceipt: Hashable, Sendable {
-    /// The installation that is now registered, or not any more.
+    /// The installation that was registered or unregistered.
     public let installationID: String
-    /// The version that it has now; the next one must be higher.
+    /// The version of the request; the next version must be higher.
     public let version: UInt64
-    /// What senders have to show; nil after unregistering.
+    /// The access token that senders must present; nil after an unregistration.
     public let accessToken: String?
-    /// SHAKE-256 of the request as sent, 128 hex digits: by it the answer was recognised.
+    /// The SHAKE-256 of the request as sent, 128 hex digits, which identified the response.
     public let requestID: String
 }
 
-/// Why a server refused to register or unregister.
+/// The reason why a server refused to register or unregister.
 public enum RegistrationRefusal: Hashable, Sendable, Codable {
-    /// Something in the request is missing or not of the form it must have.
+    /// A part of the request is missing or malformed.
     case malformedMessage
-    /// The server knows the same or a higher version of that installation.
+    /// The server has the same or a higher version of the installation.
     case versionMismatch
     /// The server does not deliver to that service.
     case unsupportedTokenType
-    /// The server has trouble; trying again later may help.
+    /// The server had an internal error; a later attempt may succeed.
     case internalError
     /// A code that this client does not know, or 0.
     case unknown(code: Int32)
 }
 
 extension RegistrationRefusal: CustomStringConvertible {
-    /// A sentence for a person, with what to try next.
+    /// A sentence for a user, with a suggestion.
     public var description: String {
         switch self {
         case .malformedMessage:

@@ -2,16 +2,17 @@ package import Envelope
 package import StatusCrypto
 package import Wire
 
-/// A sealed registration (PROTOCOL.md §7): RFC 26 to the server around the signed metadata around AES-GCM under the key of both parties.
+/// A sealed registration (PROTOCOL.md §7): an RFC 26 payload to the server, around the signed metadata message, around AES-GCM under the
+/// shared key.
 package struct SealedRegistration: SealedRequest {
     package let asker: PrivateKey
     package let topic: TopicName
     package let payloads: [[UInt8]]
-    /// SHAKE-256 of the encrypted registration; the answer repeats it.
+    /// The SHAKE-256 of the encrypted registration, which the response repeats.
     package let requestID: Digest64
     private let server: PublicKey
 
-    /// Seals any registration as it is.
+    /// Seals a registration unchanged.
     package init(
         _ registration: PushNotificationRegistration, from client: PrivateKey, to server: PublicKey, segmenter: Segmenter,
         using random: inout some RandomNumberGenerator
@@ -20,7 +21,7 @@ package struct SealedRegistration: SealedRequest {
             registration.encoded().span, key: client.sharedSecret(with: server), nonce: random.fixedBytes())
         let sealing = Sealing(segmenter: segmenter, signer: client)
         asker = client
-        // Where reference clients send them.
+        // Reference clients send registrations to the personal topic.
         topic = .personal(server)
         payloads = try sealing.encrypt(sealing.sign(encrypted, type: .pushNotificationRegistration), to: server, using: &random)
         requestID = Keccak.shake256(encrypted)
@@ -36,7 +37,7 @@ package struct SealedRegistration: SealedRequest {
 }
 
 extension PushNotificationRegistration {
-    /// - Parameter accessToken: a UUID.
+    /// - Parameter accessToken: The UUID that senders must present.
     init(
         _ device: Device, installationID: String, accessToken: String, version: UInt64, from client: PrivateKey, to server: PublicKey,
         using random: inout some RandomNumberGenerator
@@ -54,7 +55,7 @@ extension PushNotificationRegistration {
         self.accessToken = accessToken
         enabled = device.isEnabled
         self.version = version
-        // An author's key is hashed as the text that names a one-to-one chat with it (PROTOCOL.md §6).
+        // The hash of an author's key is that of the text which names a one-to-one chat with the key (PROTOCOL.md §6).
         blockedChatList = device.blockedChats.union(device.blockedAuthors.map { ChatID($0.hex) }).hashes
         blockMentions = device.blocksMentions
         allowedMentionsChatList = device.mentionChats.hashes
@@ -68,7 +69,7 @@ extension PushNotificationRegistration {
         grant = client.sign(digest).bytes.bytes
     }
 
-    /// A registration that ends an installation's.
+    /// Creates an unregistration.
     init(unregistering installationID: String, version: UInt64) {
         self.init()
         self.installationID = installationID
@@ -78,7 +79,7 @@ extension PushNotificationRegistration {
 }
 
 extension Set<ChatID> {
-    /// In an order that tells nothing.
+    /// The hashes in sorted order, which reveals no other order.
     fileprivate var hashes: [[UInt8]] {
         map(\.hash).sorted { $0.lexicographicallyPrecedes($1) }
     }

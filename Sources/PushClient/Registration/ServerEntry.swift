@@ -1,39 +1,39 @@
 import Concurrency
 import Envelope
 
-/// What a ``RegistrationPlan`` knows of one server.
+/// The state of one server in a ``RegistrationPlan``.
 struct ServerEntry: Codable, Equatable, Sendable {
     /// A request that was sent.
     struct Request: Codable, Equatable, Sendable {
-        /// SHAKE-256 of the encrypted registration, in hex.
+        /// The SHAKE-256 of the encrypted registration, in hex.
         let requestID: String
         let version: UInt64
-        /// What the server was told; nil: to forget.
+        /// The generation of the content, or nil for an unregistration.
         let generation: Int?
     }
 
-    /// Why nothing more is tried.
+    /// The reason why retries have stopped.
     enum Stop: Codable, Equatable, Sendable {
         case refused(RegistrationRefusal)
         case gaveUp
     }
 
-    /// Requests whose late answers still count: all that are sent in a quarter of an hour of silence.
+    /// The maximum number of requests whose late replies count: as many as are sent during a quarter of an hour without a reply.
     private static let maximumRequestCount = 8
 
     let server: IdentityKey
-    /// Whether the server is to know the installation, or to forget it.
+    /// Whether the installation is to be registered on the server, or to be unregistered.
     var isWanted: Bool
-    /// The newest request that the server confirmed: what it knows.
+    /// The generation of the newest confirmed request: the content that the server has.
     private(set) var confirmedGeneration: Int?
     private(set) var confirmedVersion: UInt64?
-    /// Unanswered, the newest last.
+    /// The unanswered requests, the newest last.
     private(set) var requests: [Request] = []
-    /// In a row.
+    /// The number of consecutive failures.
     var failureCount = 0
-    /// In a row.
+    /// The number of consecutive version mismatches.
     var mismatchCount = 0
-    /// Nil: at once.
+    /// The time of the next attempt; nil means now.
     var nextAttempt: Timestamp?
     var stop: Stop?
 
@@ -42,7 +42,7 @@ struct ServerEntry: Codable, Equatable, Sendable {
         self.isWanted = isWanted
     }
 
-    /// Whether nothing was ever sent to it.
+    /// Whether no request was ever sent to the server.
     var isUntold: Bool { requests.isEmpty && confirmedVersion == nil }
 
     func isUpToDate(_ generation: Int) -> Bool {
@@ -53,14 +53,14 @@ struct ServerEntry: Codable, Equatable, Sendable {
         attempt(after: now, generation: generation).map { $0 <= now } == true
     }
 
-    /// When there is something to say to the server; nil if there is not.
+    /// Returns the time of the next request to the server, or nil if it needs none.
     func attempt(after now: Timestamp, generation: Int) -> Timestamp? {
         guard !isUpToDate(generation), stop == nil else { return nil }
-        // A clock that was set back must not put it off for longer than any back-off.
+        // A clock that was set back must not delay the request by more than the longest back-off.
         return min(max(nextAttempt ?? now, now), now.advanced(by: BackOff.registering.longest))
     }
 
-    /// Forgets failures: there is something new to try.
+    /// Resets the failures, because there is a new request to try.
     mutating func startOver() {
         failureCount = 0
         mismatchCount = 0
@@ -69,16 +69,16 @@ struct ServerEntry: Codable, Equatable, Sendable {
     }
 
     mutating func note(_ request: Request) {
-        // From here on the server may know nothing.
+        // An unregistration may take effect from here on.
         if request.generation == nil { forgetConfirmation() }
         requests.append(request)
         if requests.count > Self.maximumRequestCount { requests.removeFirst() }
     }
 
-    /// The server may know something else than it confirmed.
+    /// Forgets the confirmation, because the server may have another content now.
     mutating func forgetConfirmation() { confirmedGeneration = nil }
 
-    /// The server confirmed a request, and so refuses all earlier ones.
+    /// Records a confirmed request. The server refuses all earlier ones from now on.
     mutating func confirm(_ request: Request) {
         requests.removeAll { $0.version <= request.version }
         guard request.version > confirmedVersion ?? 0 else { return }

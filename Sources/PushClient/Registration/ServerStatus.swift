@@ -1,42 +1,42 @@
-/// How it stands with one server of a ``RegisteringClient``.
+/// The status of one server of a ``RegisteringClient``.
 public struct ServerStatus: Hashable, Sendable {
-    /// What the client knows and does.
+    /// The phase of a registration.
     public enum Phase: Hashable, Sendable {
-        /// The server confirmed all that it is to know.
+        /// The server has confirmed the whole registration.
         case registered
-        /// The server is to be told, or its answer is waited for.
+        /// The registration is to be sent, or its reply is awaited.
         case registering
-        /// The server is to forget the device.
+        /// The unregistration is to be sent, or its reply is awaited.
         case unregistering
-        /// The server refused, and would refuse the same again: nothing more is tried until the device changes.
+        /// The server refused and would refuse the same again. Retries stop until the device changes.
         case refused(RegistrationRefusal)
-        /// The server did not answer so often that no more is tried, until the device changes or
-        /// ``RegisteringClient/register(_:with:)`` is called again.
+        /// The server failed so often that retries stop, until the device changes or ``RegisteringClient/register(_:with:)`` is called
+        /// again.
         case gaveUp
     }
 
     /// The server's public key.
     public let server: IdentityKey
-    /// What the client knows and does.
+    /// The phase of the registration.
     public let phase: Phase
-    /// The version that the server confirmed last; nil if it never did.
+    /// The last version that the server confirmed, or nil.
     public let version: UInt64?
-    /// How often in a row it failed: no answer, an error of the server's, a node that could not be reached.
+    /// The number of consecutive failures: no reply, an internal error of the server, an unreachable node.
     public let failureCount: Int
 }
 
-/// What a ``RegisteringClient`` does and finds out.
+/// An event of a ``RegisteringClient``.
 public enum RegistrationEvent: Hashable, Sendable {
-    /// The server confirmed all that it is to know.
+    /// The server confirmed the whole registration.
     case registered(server: IdentityKey, version: UInt64)
-    /// The server forgot the device.
+    /// The server unregistered the device.
     case unregistered(server: IdentityKey)
-    /// It failed, and is tried again after that time.
+    /// The request failed; the next attempt follows after that time.
     case retrying(server: IdentityKey, reason: PushClientError, after: Duration)
-    /// Nothing more is tried with this server; its status says why.
+    /// Retries with this server have stopped; its status gives the reason.
     case stopped(server: IdentityKey, reason: PushClientError)
-    /// The servers were advertised on the contact-code topic: so many; 0: that there is none any more.
+    /// That number of servers was advertised on the contact-code topic; 0 means that there is none any more.
     case advertised(serverCount: Int)
-    /// Something is wrong with the node or the state file; it is tried again.
+    /// The node or the state file failed; the client retries.
     case troubled(PushClientError)
 }

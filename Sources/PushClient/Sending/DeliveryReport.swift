@@ -1,42 +1,43 @@
-/// Whom to notify.
+/// The recipient of a push.
 public struct Recipient: Hashable, Sendable {
-    /// The person's chat key, or the key that the person registers with in anonymous mode.
+    /// The person's chat key, or the key of the person's anonymous mode.
     public var person: IdentityKey
-    /// The devices that the message is for, the one that was active last first: a messenger knows from which of them it heard last. Nil for
-    /// all that are known, in the order of ``SendingClient/devices(of:refreshes:)``.
+    /// The installations to notify, the last active one first: a messenger knows from which one it received the last message. Nil notifies
+    /// all known installations, in the order of ``SendingClient/devices(of:refreshes:)``.
     public var installationIDs: [String]?
 
-    /// Names a person, and the devices if they are known.
+    /// Creates a recipient, with its installations if they are known.
     public init(_ person: IdentityKey, installationIDs: [String]? = nil) {
         self.person = person
         self.installationIDs = installationIDs
     }
 }
 
-/// What became of a push for one device.
+/// The result of a push for one device.
 public struct DeliveryReport: Hashable, Sendable {
-    /// What is known in the end.
+    /// The final state.
     public enum Outcome: Hashable, Sendable {
-        /// A server took it. Whether it filters the push is not told, so that a sender learns nothing of the receiver's wishes.
+        /// A server accepted the push. It does not reveal whether it filters the push, so that a sender learns nothing about the receiver's
+        /// settings.
         case accepted(by: IdentityKey)
-        /// The last server that answered refused.
+        /// The last server that replied refused.
         case refused(DeviceReport.Outcome)
-        /// No server answered; one may have taken it all the same.
+        /// No server replied; one may have accepted the push nevertheless.
         case noAnswer
-        /// No access token is to be had: the device is registered nowhere (any more), or for contacts only.
+        /// No access token is available: the device is not registered, or only for contacts.
         case unknown
     }
 
-    /// Whose device it is.
+    /// The owner of the device.
     public let person: IdentityKey
-    /// Which of the person's devices; nil if none is known.
+    /// The installation id, or nil if no device is known.
     public let installationID: String?
-    /// What is known in the end.
+    /// The final state.
     public let outcome: Outcome
 }
 
 extension DeliveryReport.Outcome: CustomStringConvertible {
-    /// A phrase for a person.
+    /// A phrase for a user.
     public var description: String {
         switch self {
         case .accepted(let server): "accepted by \(server.compressedHex)"

@@ -1,4 +1,4 @@
-/// The part of a ``PushDelivery`` that is about one device.
+/// The part of a ``PushDelivery`` for one device.
 struct DeviceDelivery: Sendable {
     enum Action {
         case query
@@ -6,13 +6,13 @@ struct DeviceDelivery: Sendable {
     }
 
     private enum Phase {
-        /// The first route is to be taken.
+        /// The next request to the first route is due at that time.
         case due(Duration)
-        /// The server of the first route was asked at that time.
+        /// The server of the first route received a request at that time.
         case waiting(since: Duration)
-        /// The token was wrong; the present one is to be looked up.
+        /// The token was wrong; a query for the current one is due.
         case wrongToken
-        /// It is being looked up.
+        /// The query for the current token is in progress.
         case querying
         case over(DeliveryReport.Outcome)
     }
@@ -20,16 +20,16 @@ struct DeviceDelivery: Sendable {
     let person: IdentityKey
     let installationID: String
     let personHash: String
-    /// The present one first; those of before are gone.
+    /// The remaining routes, the current one first.
     private var routes: [PushDelivery.Route]
     private var phase: Phase
-    /// Servers that may accept, or may have accepted.
+    /// The servers that may accept, or may have accepted.
     private var asked: Set<IdentityKey> = []
-    /// Who called the token wrong that was known first.
+    /// The server that first rejected the token.
     private var wrongTokenServer: IdentityKey?
     private var retryCount = 0
     private var lastRefusal: DeviceReport.Outcome?
-    /// Servers that do not know the device any more.
+    /// The servers that do not know the device any more.
     private(set) var forgottenBy: Set<IdentityKey> = []
 
     init(_ target: PushDelivery.Target) {
@@ -77,7 +77,7 @@ struct DeviceDelivery: Sendable {
             phase = .over(.accepted(by: server))
             return
         }
-        // Only a success of a server that was given up still matters.
+        // Of a previous server, only a success still matters.
         guard case .waiting = phase, let route = routes.first, route.server == server else { return }
         lastRefusal = outcome
         if outcome == .notRegistered { forgottenBy.insert(server) }
@@ -86,7 +86,8 @@ struct DeviceDelivery: Sendable {
             wrongTokenServer = server
             phase = .wrongToken
         case .wrongToken where wrongTokenServer == server:
-            // Servers say each answer again, and this one says the same under the same message id: the new token's may yet come.
+            // Servers echo each response, and this one may be an echo under the same message id: the response to the new token may still
+            // arrive.
             break
         case .internalError where routes.count == 1 && retryCount < PushDelivery.maximumRetryCount:
             phase = .due(time + PushDelivery.retryDelay * (1 << retryCount))
@@ -98,7 +99,7 @@ struct DeviceDelivery: Sendable {
 
     mutating func learned(_ known: [PushDelivery.Route], at time: Duration) {
         guard case .querying = phase, let refused = routes.first else { return }
-        // With its new token the server that knows the device comes first; then those that were not asked yet.
+        // The server with the renewed token comes first, then servers without a request so far.
         let renewed = known.filter { $0.server == refused.server && $0.accessToken != refused.accessToken }.prefix(1)
         let others = known.filter { $0.server != refused.server && !asked.contains($0.server) }
         let untried = routes.dropFirst().filter { route in !others.contains { $0.server == route.server } }

@@ -1,23 +1,22 @@
 package import Envelope
 
-/// What is known of a person's devices, and since when.
+/// The known devices of a person, and the time of the last lookup.
 package struct KnownDevices: Codable, Equatable, Sendable {
-    /// After that the person is looked up again, though what is known was not proven wrong: devices come and go. A day, so that asking does
-    /// not tell servers when somebody is written to.
+    /// 24 h: the age at which the person is looked up again, because devices change. A day, so that lookups do not reveal to servers when
+    /// the user writes to the person.
     package static let maximumAge = Duration.seconds(24 * 60 * 60)
 
-    /// After that a person with no known device, or with a new one, is looked up again. Looking costs seconds.
+    /// 10 min: the age at which a person without a known device, or with a new device, is looked up again. A lookup takes seconds.
     package static let minimumAge = Duration.seconds(10 * 60)
 
-    /// At most one for each installation and server. The installation that was active last is the first; then comes what was registered
-    /// last.
+    /// The devices, at most one per installation and server. The last active installation is first, then the newest registration.
     package private(set) var devices: [DeviceInfo]
-    /// When servers or advertisements were asked last.
+    /// The time of the last query or search for advertisements.
     package let learnedAt: Timestamp
 
-    /// For one installation at one server the newest version counts, and of the same versions the first.
+    /// Keeps the newest version per installation and server, and of equal versions the first.
     ///
-    /// - Parameter lastActiveFirst: installations whose activity is known; the others follow.
+    /// - Parameter lastActiveFirst: The installations with known activity; the others follow.
     package init(_ devices: [DeviceInfo], lastActiveFirst: [String], learnedAt: Timestamp) {
         self.devices = []
         self.learnedAt = learnedAt

@@ -1,25 +1,26 @@
-/// How one message is pushed to some devices: to which server, with which token, and what next when that fails.
+/// The delivery of one message to some devices: the server, the token, and the next step after a failure.
 ///
-/// A value: it neither waits nor sends, and time is what passed since the beginning. For each device one server at a time, and never
-/// another once one is known to have accepted (71/STATUS-PUSH-NOTIFICATION-SERVER, "only one notification MUST be sent").
+/// A value that neither waits nor sends; its time is the duration since the start. Each device has one request in progress at a time, and
+/// none after a server has accepted (71/STATUS-PUSH-NOTIFICATION-SERVER, "only one notification MUST be sent").
 package struct PushDelivery: Sendable {
     /// "A client SHOULD wait at least 3 seconds, after which the request MAY be retried against a different server."
     package static let patience = Duration.seconds(3)
-    /// How long the last server is given: an answer that comes late is still worth to know.
+    /// The time to wait for the last server: its late response is still useful.
     package static let lastPatience = Duration.seconds(10)
-    /// How often a server that has trouble is asked again, when there is no other; it tried for about 2 seconds itself.
+    /// The maximum number of retries with a server that has an internal error, if there is no other. The server has retried for about 2 s
+    /// itself.
     package static let maximumRetryCount = 2
     package static let retryDelay = Duration.seconds(1)
 
-    /// What to do next.
+    /// The next step.
     package enum Action: Hashable, Sendable {
-        /// Ask a server to notify devices.
+        /// Send a push request for devices to a server.
         case request(server: IdentityKey, devices: [PushDevice])
-        /// Look up the present tokens of a person, and tell with ``learned(_:of:at:)``.
+        /// Query the current tokens of a person, then call ``learned(_:of:at:)``.
         case query(person: IdentityKey)
     }
 
-    /// A device and where it can be notified, the best server first.
+    /// A device with its servers, the best one first.
     package struct Target: Sendable {
         package let person: IdentityKey
         package let installationID: String
@@ -32,7 +33,7 @@ package struct PushDelivery: Sendable {
         }
     }
 
-    /// A server, and the token it wants to see.
+    /// A server, and the token that it accepts.
     package struct Route: Hashable, Sendable {
         package let server: IdentityKey
         package let accessToken: String
@@ -49,20 +50,20 @@ package struct PushDelivery: Sendable {
         devices = targets.map(DeviceDelivery.init)
     }
 
-    /// In the order of the targets; nil while it is not over.
+    /// The reports in the order of the targets; nil until the delivery has finished.
     package var reports: [DeliveryReport]? {
         let reports = devices.compactMap(\.report)
         return reports.count == devices.count ? reports : nil
     }
 
-    /// Whether a server said that it does not know a device any more.
+    /// Whether a server has reported that it does not know the device any more.
     package func isForgotten(_ device: DeviceInfo, of person: IdentityKey) -> Bool {
         devices.contains {
             $0.person == person && $0.installationID == device.installationID && $0.forgottenBy.contains(device.server)
         }
     }
 
-    /// What is to be done now. Devices that one server is to notify go into one request.
+    /// Returns the steps due now. One request covers all devices of the same server.
     package mutating func next(at time: Duration) -> [Action] {
         var queries: [Action] = []
         var requests: [(server: IdentityKey, devices: [PushDevice])] = []
@@ -83,7 +84,7 @@ package struct PushDelivery: Sendable {
         return requests.map { .request(server: $0.server, devices: $0.devices) } + queries
     }
 
-    /// Takes in what a server says, whenever it comes.
+    /// Records the reports of a server, at any time.
     package mutating func received(_ reports: [DeviceReport], from server: IdentityKey, at time: Duration) {
         for report in reports {
             for index in devices.indices
@@ -93,7 +94,7 @@ package struct PushDelivery: Sendable {
         }
     }
 
-    /// Takes in what is known of a person's devices after a query.
+    /// Records the devices of a person that a query returned.
     package mutating func learned(_ known: [DeviceInfo], of person: IdentityKey, at time: Duration) {
         for index in devices.indices where devices[index].person == person {
             devices[index].learned(Route.routes(to: devices[index].installationID, among: known), at: time)
@@ -102,7 +103,7 @@ package struct PushDelivery: Sendable {
 }
 
 extension PushDelivery.Route {
-    /// Where one device can be notified: those who registered it last first.
+    /// Returns the servers of one device, the latest registration first.
     static func routes(to installationID: String, among devices: [DeviceInfo]) -> [Self] {
         devices.filter { $0.installationID == installationID }.sorted { $0.version > $1.version }
             .compactMap { device in device.accessToken.map { Self(server: device.server, accessToken: $0) } }

@@ -1,19 +1,19 @@
 import Envelope
 
 extension SendingClient {
-    /// Reads what people advertise, first in the node's store and then live, until the task is cancelled. For contacts with whom messages
-    /// are exchanged: their devices are then known before a push is due.
+    /// Reads people's advertisements, first from the node's store and then live, until the task is cancelled. Follow contacts with whom the
+    /// user exchanges messages: their devices are then known before a push is due.
     ///
     /// - Parameters:
-    ///   - people: by their chat keys, or their keys of anonymous mode. The node is asked for ten of them at a time.
-    ///   - interval: how often the node is asked.
+    ///   - people: Their chat keys, or the keys of their anonymous mode. Each request to the node covers ten of them.
+    ///   - interval: The interval between polls of the node.
     public func follow(_ people: [IdentityKey], every interval: Duration = defaultFollowingInterval) async {
         var followed: [TopicName: AdvertisedDevices] = [:]
         for person in people { followed[.contactCode(person.publicKey)] = AdvertisedDevices(of: person) }
         var subscription = Subscription(to: Array(followed.keys), since: Advertisement.start(at: node.now))
-        // On which topics there was something that is not learned yet.
+        // The topics with messages that were not processed yet.
         var news: Set<TopicName> = []
-        // Told once, however often it is met.
+        // The last reported error, which is reported once.
         var trouble: PushClientError?
         while !Task.isCancelled {
             do throws(PushClientError) {
@@ -35,7 +35,7 @@ extension SendingClient {
         }
     }
 
-    /// What an advertisement leaves open is asked for, unless it is known.
+    /// Queries the devices that an advertisement leaves open, unless they are known.
     private func learn(_ advertised: AdvertisedDevices) async throws(PushClientError) {
         let person = advertised.person
         let known = try await known(person)?.devices ?? []
@@ -49,6 +49,6 @@ extension SendingClient {
 }
 
 extension DeviceInfo {
-    /// What never changes without a new version.
+    /// The fields that change only with the version.
     fileprivate var registration: [String] { [server.hex, installationID, "\(version)"] }
 }

@@ -2,18 +2,18 @@ import Envelope
 import StatusCrypto
 import Wire
 
-/// Finds the devices of others, and has them notified.
+/// Finds the devices of other people and requests pushes to them.
 ///
 ///     let client = SendingClient(identity: identity, node: node, state: try ClientState(path: "push.sqlite"))
 ///     let reports = try await client.push(message, to: [Recipient(friend)])
 ///
-/// Everything goes out under ephemeral keys: neither a server nor the network learns who asks or notifies.
+/// All requests use ephemeral keys: neither a server nor the network learns the sender.
 public actor SendingClient {
-    /// "At least 3 devices SHOULD be targeted" (71/STATUS-PUSH-NOTIFICATION-SERVER): so many of each person, and no more.
+    /// The default number of devices per person. "At least 3 devices SHOULD be targeted" (71/STATUS-PUSH-NOTIFICATION-SERVER).
     public static let defaultMaximumDeviceCount = 3
-    /// How long servers have to answer a query; what reference clients wait.
+    /// The default time for replies to a query, as in reference clients.
     public static let defaultQueryTimeout = Duration.seconds(3)
-    /// How often the node is asked for new advertisements.
+    /// The default interval between polls for new advertisements.
     public static let defaultFollowingInterval = PollRhythm.listening
 
     let identity: Identity?
@@ -22,13 +22,14 @@ public actor SendingClient {
     private let state: ClientState
     private let queryTimeout: Duration
 
-    /// Makes a client. Nothing is sent.
+    /// Creates a client. Sends nothing.
     ///
     /// - Parameters:
-    ///   - identity: of whom others are contacts: decrypts the access tokens that they encrypted for it. Never shows on the wire.
-    ///   - node: carries the messages.
-    ///   - state: keeps what is known of others' devices.
-    ///   - queryTimeout: how long servers have to answer a query.
+    ///   - identity: The identity whose contacts the other people are: decrypts the access tokens that they encrypted for it. Requests
+    ///     never reveal it.
+    ///   - node: The node that carries the messages.
+    ///   - state: The storage of other people's devices.
+    ///   - queryTimeout: The time for replies to a query.
     public init(identity: Identity? = nil, node: Node, state: ClientState, queryTimeout: Duration = defaultQueryTimeout) {
         self.identity = identity
         self.node = node
@@ -36,29 +37,28 @@ public actor SendingClient {
         self.queryTimeout = queryTimeout
     }
 
-    /// What the client finds out from now on. Each call gives a stream of its own, which keeps the last 100 events.
+    /// The events from now on. Each call returns a stream of its own, which buffers the last 100 events.
     public nonisolated var events: AsyncStream<SendingEvent> { listeners.subscribe(bufferingNewest: 100) }
 
-    // MARK: Finding
+    // MARK: Lookup
 
-    /// The devices of a person: as known, as the person advertises them, or as servers tell.
+    /// Returns the devices of a person: the known ones, the advertised ones, or those that servers return.
     ///
-    /// What was learned in the last day is taken as it is. Otherwise the node's store is looked through for the person's advertisements,
-    /// and if they leave a token open, every server that knows the person is asked.
+    /// The client uses a lookup of the last day as it is. Otherwise it searches the node's store for the person's advertisements. If they
+    /// leave a token open, it queries every server that knows the person.
     /// - Parameters:
-    ///   - person: the chat key, or the key of anonymous mode.
-    ///   - refreshes: whether to look even if something is known.
-    /// - Returns: one for each installation and server, those without a token that this client may use too; empty if nothing is to be
-    ///   found. The installation that was active last is the first, as far as advertisements tell; the others follow, the newest
-    ///   registration first.
-    /// - Throws: ``PushClientError``; that no server answers is no error.
+    ///   - person: The chat key, or the key of the person's anonymous mode.
+    ///   - refreshes: Whether to look the person up even if devices are known.
+    /// - Returns: One device info per installation and server, including those whose token this client may not use; empty if none is found.
+    ///   The last active installation is first, as far as advertisements tell. The others follow, the newest registration first.
+    /// - Throws: ``PushClientError``. A missing reply is not an error.
     public func devices(of person: IdentityKey, refreshes: Bool = false) async throws(PushClientError) -> [DeviceInfo] {
         let known = try await known(person)
         if let known, known.isFresh(at: node.now), !refreshes { return known.devices }
         return try await lookUp(person, knownAs: known)
     }
 
-    /// - Parameter wanted: installations that are asked for if they are not advertised.
+    /// - Parameter wanted: The installations to query if they are not advertised.
     private func lookUp(
         _ person: IdentityKey, knownAs known: KnownDevices?, wanted: [String] = []
     ) async throws(PushClientError) -> [DeviceInfo] {
@@ -71,17 +71,17 @@ public actor SendingClient {
         let isOpen = learned.isEmpty || learned.contains { $0.accessToken == nil } || !learned.have(wanted)
         if isOpen, !advertised.isWithdrawn {
             learned = try await query(person) + learned
-            // Nobody answers: what was known is better than nothing.
+            // Without any reply, the previously known devices are used.
             if learned.isEmpty, let known, !known.devices.isEmpty { return known.devices }
         }
         return try await keep(
             KnownDevices(learned, lastActiveFirst: advertised.installationIDs, learnedAt: node.now), of: person)
     }
 
-    /// Asks every server that knows the person; what is known is not looked at.
+    /// Queries every server that knows the person, regardless of known devices.
     ///
-    /// In the reference's form first; if that finds nothing, in the specification's.
-    /// - Returns: what is authorised by the person; empty also if no server answers.
+    /// The first query has the reference's form; if no server replies to it, a second one has the specification's.
+    /// - Returns: The devices that the person has authorised; empty if no server replies.
     public func query(_ person: IdentityKey) async throws(PushClientError) -> [DeviceInfo] {
         for form in TopicName.QueryForm.allCases {
             let request = try node.sealing { random throws(RFC26.DataTooLong) in
@@ -97,7 +97,7 @@ public actor SendingClient {
         return []
     }
 
-    /// Tokens that were encrypted for one contact are not for another: what is known is known to this client's key.
+    /// Returns the devices known to this client's identity: a token encrypted for one contact is not for another.
     func known(_ person: IdentityKey) async throws(PushClientError) -> KnownDevices? {
         try await state.devices(of: person, for: identity?.publicKey)
     }
@@ -111,16 +111,17 @@ public actor SendingClient {
 
     // MARK: Sending
 
-    /// Has people's devices notified of one message.
+    /// Notifies people's devices of one message.
     ///
-    /// One server a device. A server that does not answer within 3 seconds is followed by another that knows the device. One that refuses
-    /// the token is asked for the present one, and tried again once, under the same message id. One that has trouble is tried again.
+    /// Each device has one server at a time. If a server does not reply within 3 s, the client tries another one that knows the device. If
+    /// a server rejects the token, the client queries the current one and retries once under the same message id. It also retries after an
+    /// internal error of a server.
     /// - Parameters:
-    ///   - message: what to notify of.
-    ///   - recipients: whom, and on which devices.
-    ///   - maximumDeviceCount: of each person.
-    /// - Returns: a report for each device, and for each person of whom none is known.
-    /// - Throws: ``PushClientError`` of node and state file; what servers say is in the reports.
+    ///   - message: The message.
+    ///   - recipients: The people, and optionally their devices.
+    ///   - maximumDeviceCount: The maximum number of devices per person.
+    /// - Returns: A report for each device, and for each person without a known device.
+    /// - Throws: ``PushClientError`` for failures of node and state file. The reports contain the servers' responses.
     public func push(
         _ message: PushMessage, to recipients: [Recipient], maximumDeviceCount: Int = defaultMaximumDeviceCount
     ) async throws(PushClientError) -> [DeliveryReport] {
@@ -138,7 +139,7 @@ public actor SendingClient {
         return try await deliver(message, PushDelivery(to: targets)) + reports
     }
 
-    /// All at once: each may take some seconds.
+    /// Looks all recipients up concurrently, because each lookup may take some seconds.
     private func devices(of recipients: [Recipient]) async throws(PushClientError) -> [(Recipient, [DeviceInfo])] {
         let results = await withTaskGroup(returning: [Int: Result<[DeviceInfo], PushClientError>].self) { group in
             for (index, recipient) in recipients.enumerated() {
@@ -156,7 +157,7 @@ public actor SendingClient {
     private func result(for recipient: Recipient) async -> Result<[DeviceInfo], PushClientError> {
         do throws(PushClientError) {
             let known = try await devices(of: recipient.person)
-            // A new device of a person may be wanted, that was not there when the person was looked up.
+            // The recipient may name a device that is newer than the last lookup.
             guard let wanted = recipient.installationIDs, !known.have(wanted),
                 let saved = try await self.known(recipient.person), saved.mayBeRefreshed(at: node.now)
             else { return .success(known) }
@@ -166,7 +167,7 @@ public actor SendingClient {
         }
     }
 
-    /// The wanted devices, or all that can be notified, each in the order in which they are given.
+    /// Returns the named devices, or all that can be notified, in the given order.
     private static func choose(_ recipient: Recipient, among devices: [DeviceInfo]) -> [String] {
         if let wanted = recipient.installationIDs { return wanted }
         var seen: Set<String> = []
@@ -176,7 +177,7 @@ public actor SendingClient {
     private func deliver(_ message: PushMessage, _ delivery: PushDelivery) async throws(PushClientError) -> [DeliveryReport] {
         var delivery = delivery
         var random = node.makeRandom()
-        // Servers that know of the same message learn nothing more by the same key.
+        // One ephemeral key for all servers: they know from the message id anyway that the requests belong together.
         let asker = PrivateKey.generate(using: &random)
         let answerTopic = TopicName.partitioned(asker.publicKey).topic
         let start = node.now.advanced(by: .zero - Exchange.clockTolerance)
@@ -223,7 +224,7 @@ public actor SendingClient {
         }
     }
 
-    /// Once something is under way, trouble with the node must not hide what came of it.
+    /// Reports an error of the node as an event instead of throwing it, so that it does not hide the results of earlier requests.
     private func tolerating(
         _ isUnderWay: Bool, _ body: () async throws(PushClientError) -> Void
     ) async throws(PushClientError) {
@@ -235,14 +236,14 @@ public actor SendingClient {
         }
     }
 
-    /// What a server does not know any more is not asked of it again.
+    /// Forgets devices that a server does not know any more.
     private func forget(_ person: IdentityKey, where isForgotten: (DeviceInfo) -> Bool) async throws(PushClientError) {
         guard var known = try await known(person), known.devices.contains(where: isForgotten) else { return }
         known.remove(where: isForgotten)
         _ = try await keep(known, of: person)
     }
 
-    /// The tokens are not what they were; what else is known of the person stays.
+    /// Looks a person up again after a wrong token. Other known devices of the person stay.
     private func renewed(_ person: IdentityKey) async throws(PushClientError) -> [DeviceInfo] {
         let learned = try await query(person)
         let known = try await known(person)?.devices ?? []
@@ -257,10 +258,10 @@ extension [DeviceInfo] {
     }
 }
 
-/// What a ``SendingClient`` finds out.
+/// An event of a ``SendingClient``.
 public enum SendingEvent: Hashable, Sendable {
-    /// What is known of a person's devices changed.
+    /// The known devices of a person have changed.
     case learned(person: IdentityKey, devices: [DeviceInfo])
-    /// Something is wrong with the node or the state file; it is tried again.
+    /// The node or the state file failed; the client retries.
     case troubled(PushClientError)
 }

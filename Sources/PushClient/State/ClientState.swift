@@ -2,23 +2,22 @@ import FoundationEssentials
 import GRDB
 import Glibc
 
-/// What clients remember from one start to the next, in an SQLite file: what each server knows, the version counter, and the devices of
-/// others.
+/// The saved state of clients in an SQLite file: the state of each server, the version counter, and the devices of other people.
 ///
-/// One file serves any number of clients of one program, whatever their keys. It holds access tokens, so it is made for the eyes of its
-/// owner only. What a call has returned from is on the disk.
+/// One file serves any number of clients of one program, with any keys. It contains access tokens, so only its owner may read it. A call
+/// returns after its changes are on the disk.
 public final class ClientState: Sendable {
     private let database: DatabaseQueue
 
-    /// Opens the file, which is made if it is not there. Blocks on the disk.
+    /// Opens the file, or creates it. Blocks on the disk.
     ///
-    /// - Throws: ``PushClientError/stateUnusable(reason:)``, also for a file of another program or of a later version of this one.
+    /// - Throws: ``PushClientError/stateUnusable(reason:)``, also for a file of another program or of a later version of this library.
     public init(path: String) throws(PushClientError) {
         try Self.makePrivateFile(path)
         database = try Self.attempt {
             var configuration = Configuration()
             configuration.label = "PushClient"
-            // `pushctl` may be at it.
+            // `pushctl` may use the file at the same time.
             configuration.busyMode = .timeout(5)
             return try DatabaseQueue(path: path, configuration: configuration)
         }
@@ -30,8 +29,8 @@ public final class ClientState: Sendable {
         try prepare()
     }
 
-    /// A state that is gone with the program: for tools and tests. A registering client has to start from a higher version than it ever
-    /// used; it does, unless the clock was set back.
+    /// Returns a state in memory, for tools and tests. A registering client needs a version higher than all earlier ones, which it has
+    /// unless the clock was set back.
     public static func inMemory() throws(PushClientError) -> ClientState {
         try ClientState(try attempt { try DatabaseQueue() })
     }
@@ -43,7 +42,7 @@ public final class ClientState: Sendable {
         }
     }
 
-    /// SQLite would give it the usual mode.
+    /// SQLite would create the file with its default mode.
     private static func makePrivateFile(_ path: String) throws(PushClientError) {
         let descriptor = unsafe Glibc.open(path, O_CREAT | O_RDWR | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw .stateUnusable(reason: unsafe String(cString: strerror(errno))) }
@@ -54,7 +53,7 @@ public final class ClientState: Sendable {
         case newerVersion
     }
 
-    /// Tells only the code of a database's error: its text may quote a statement.
+    /// Runs an operation and reports only the code of a database error: its text may quote a statement.
     private static func attempt<Result>(_ body: () throws -> Result) throws(PushClientError) -> Result {
         do {
             return try body()
@@ -73,7 +72,7 @@ public final class ClientState: Sendable {
         }
     }
 
-    /// A row is a value of ours, whole: nothing inside it is ever searched for. Never edited once released.
+    /// The migrations, never edited after a release. A row holds an encoded value, which no statement searches.
     private static var migrator: DatabaseMigrator {
         var migrator = DatabaseMigrator()
         migrator.registerMigration("1") { database in
@@ -101,14 +100,14 @@ public final class ClientState: Sendable {
 // MARK: - Values
 
 extension ClientState {
-    /// - Parameter installationID: nil for the one that was new last.
+    /// - Parameter installationID: The installation, or nil for the one created last.
     func plan(of identity: IdentityKey, installationID: String?) async throws(PushClientError) -> RegistrationPlan? {
         try await value(
             "SELECT plan FROM registration_plan WHERE identity = ? AND installation = ifnull(?, installation) ORDER BY rowid DESC LIMIT 1",
             [identity.compressedHex, installationID])
     }
 
-    /// The newer of two saves that overtake each other stays.
+    /// Saves the plan unless a newer revision is already saved: two saves may overtake each other.
     package func save(_ plan: RegistrationPlan, of identity: IdentityKey) async throws(PushClientError) {
         try await write(
             """
@@ -117,7 +116,7 @@ extension ClientState {
             """, [identity.compressedHex, plan.installationID, plan.revision, try json(plan)])
     }
 
-    /// - Parameter contact: who may use the tokens.
+    /// - Parameter contact: The key that may use the tokens.
     func devices(of person: IdentityKey, for contact: IdentityKey?) async throws(PushClientError) -> KnownDevices? {
         try await value(
             "SELECT devices FROM known_devices WHERE contact = ? AND person = ?", [contact?.compressedHex ?? "", person.compressedHex])
