@@ -25,6 +25,7 @@ package struct PushRequestDecision: Sendable, Equatable {
 
 extension PushRules {
     /// Decides a whole request.
+    ///
     /// - Parameters:
     ///   - earlier: The stored response to the same Status message id. Its successes are repeated without a check or a push; its failures
     ///     are decided again.
@@ -78,6 +79,7 @@ extension PushRules {
     }
 
     /// Returns the response if the store has failed: every report says INTERNAL_ERROR.
+    ///
     /// - Returns: The response, or nil if the request has no message id and is dropped without a reply.
     package static func internalErrorResponse(to request: PushNotificationRequest) -> PushNotificationResponse? {
         guard !request.messageID.isEmpty else { return nil }

@@ -11,6 +11,7 @@ package enum PushVerdict: Sendable, Equatable {
 /// The rules of push requests (PROTOCOL.md §9).
 package enum PushRules {
     /// Judges one notification.
+    ///
     /// - Parameter target: The registration that the notification names, or nil if there is none.
     package static func verdict(on notification: PushNotification, target: PushTarget?) -> PushVerdict {
         guard notification.type != .unknown else { return .failure(.unknown) }

@@ -22,6 +22,7 @@ package enum QueryRules {
     }
 
     /// Returns infos about the queried keys, as far as one response and the bucket of each key allow.
+    ///
     /// - Parameters:
     ///   - registrations: The live registrations of each key, in any order.
     ///   - allowances: The remaining response bytes of each key.
@@ -58,6 +59,7 @@ package enum QueryRules {
 
     /// Returns the info about one stored registration. With any restriction to contacts, the info contains only encrypted tokens, never the
     /// plain one.
+    ///
     /// - Parameters:
     ///   - keyHash: The queried key.
     ///   - serverPublicKey: The server's key, compressed. The reference omits it.

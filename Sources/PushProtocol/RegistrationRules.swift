@@ -24,6 +24,7 @@ package struct RegistrationInput: Sendable, Equatable {
     }
 
     /// Returns the installation whose stored version decides, or nil if the message is refused without a lookup.
+    ///
     /// - Parameter keyHash: The shake256 of the sender's compressed public key.
     package func installation(keyHash: Digest64) -> Installation? {
         guard case .message(let message) = content, RegistrationRules.namesVersionedInstallation(message) else { return nil }
@@ -118,6 +119,7 @@ package enum RegistrationLimit: Sendable, Equatable {
 package enum RegistrationRules {
     /// Decides by the table of PROTOCOL.md §7, column "we do": the first failing check decides. The caller handles row 12, a failure of the
     /// store.
+    ///
     /// - Parameters:
     ///   - stored: The stored state of `facts.installation(keyHash:)`, including tombstones.
     ///   - key: The other stored state under the sender's key.
@@ -174,8 +176,10 @@ package enum RegistrationRules {
     }
 
     /// Whether the response to a registration supersedes older, unpublished ones to the same installation.
+    ///
     /// A response to a version below the stored one does not: anyone may publish a recorded registration again, and its refusal must not
     /// replace the response to the newest version.
+    ///
     /// - Parameter stored: The stored state of `facts.installation(keyHash:)` before the decision, including tombstones.
     package static func supersedes(_ facts: RegistrationInput, stored: StoredVersion?) -> Bool {
         guard case .message(let message) = facts.content, namesVersionedInstallation(message) else { return false }
@@ -183,6 +187,7 @@ package enum RegistrationRules {
     }
 
     /// Returns the reply to a decision.
+    ///
     /// - Parameter requestID: The shake256 of the encrypted registration payload.
     /// - Returns: The reply, or nil if the decision has none.
     package static func response(to decision: RegistrationDecision, requestID: Digest64) -> PushNotificationRegistrationResponse? {

@@ -2,6 +2,7 @@ package import Envelope
 import Synchronization
 
 /// The in-process network: delivers what one member publishes to every other member.
+///
 /// A message reaches the recorders before the listeners. If a recorder fails, publishing fails, no listener receives the message, and its
 /// sender publishes it again. The bus neither keeps an order between messages nor removes duplicates.
 package final class Bus: Sendable {
@@ -63,6 +64,7 @@ package enum NotRecording: Error, CustomStringConvertible {
 /// The server's side of the bus.
 package protocol BusRecorder: Sendable {
     /// Returns when the envelope is recorded durably, or is not for this member.
+    ///
     /// - Throws: Any error if the envelope could not be recorded. Publishing then fails, and no listener receives the envelope.
     func record(_ envelope: WakuEnvelope) async throws
 }
@@ -83,6 +85,7 @@ package struct BusMembership: Sendable {
     }
 
     /// Returns when all recorders and all listeners have the envelope.
+    ///
     /// - Throws: The error of a recorder. No listener has the envelope then.
     package func publish(_ envelope: WakuEnvelope) async throws {
         try await bus.publish(envelope, from: identifier)

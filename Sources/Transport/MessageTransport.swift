@@ -7,6 +7,7 @@ package protocol MessageTransport: Sendable {
     func run(receiver: any EnvelopeReceiver) async throws
 
     /// Publishes an envelope and returns once the network has accepted it. Never retries later: retrying is the caller's task.
+    ///
     /// - Throws: `TransportError` if the network did not accept the envelope. The caller may retry with the same bytes, except after
     ///   `outdated`.
     func publish(_ envelope: WakuEnvelope) async throws
@@ -32,6 +33,7 @@ package protocol EnvelopeReceiver: Sendable {
     func isInterested(in contentTopic: String) -> Bool
 
     /// Returns when each envelope is recorded durably, was already known, or is not for the server.
+    ///
     /// A transport continues only after this function has returned: a node's GET is destructive, and an embedded POST answered with 200
     /// means recorded.
     /// - Throws: `Overload` if the intake is full, or the error of the failed write. The receiver has accepted nothing of the batch then.

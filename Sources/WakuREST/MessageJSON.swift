@@ -61,6 +61,7 @@ package struct MessageJSON: Sendable {
     }
 
     /// Returns the message with its base64 decoded. Absent fields get the node's defaults.
+    ///
     /// - Returns: The message, or nil if the payload or meta is not base64.
     package func decoded() -> WakuMessage? {
         guard let payload = Base64.decode(payload ?? []), let meta = Base64.decode(meta ?? []) else { return nil }

@@ -4,6 +4,7 @@ import JSON
 import Wire
 
 /// The REST API of a Waku node (WAKU_REST.md §1): nwaku, its successors, or go-waku.
+///
 /// A node closes each connection after its response, and its relay cache has one reader: do not use one node from two programs.
 package struct WakuNode: Sendable {
     /// The timeout of a command: twice the node's own timeout of publishing (WAKU_REST.md §1.2).
@@ -50,6 +51,7 @@ package struct WakuNode: Sendable {
     }
 
     /// Takes the messages that arrived on a pubsub topic since the last call. The node forgets them.
+    ///
     /// - Parameter wants: Whether a content topic is of interest. The base64 of other messages is not decoded.
     /// - Returns: The messages, or nil if the node is not subscribed to the topic.
     package func takeMessages(
@@ -75,6 +77,7 @@ package struct WakuNode: Sendable {
     }
 
     /// Publishes a message unchanged: the caller sets version and timestamp. Do not exceed the kind's limit of POSTs in flight.
+    ///
     /// - Returns: The kind of node, as its response shows.
     @discardableResult
     package func publish(_ envelope: WakuEnvelope) async throws(NodeError) -> NodeKind {
@@ -93,6 +96,7 @@ package struct WakuNode: Sendable {
     }
 
     /// Returns one page of the node's store, or of a peer's.
+    ///
     /// - Throws: `refused`, also for a failure of the peer, which the node reports inside an HTTP 200.
     package func storePage(_ query: StoreQuery) async throws(NodeError) -> StorePage {
         let body = try await send(

@@ -1,6 +1,7 @@
 package import Envelope
 
 /// Rate-limit buckets of equal capacity and refill interval, one per key.
+///
 /// Each bucket is stored as the monotonic time at which it is full again, so a full bucket takes no memory.
 package struct CreditBuckets<Key: Hashable & Sendable>: Sendable {
     /// The maximum number of stored buckets, some megabytes. Beyond it, full buckets are dropped first and then all: a client with that

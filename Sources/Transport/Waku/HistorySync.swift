@@ -5,6 +5,7 @@ import WakuREST
 
 /// Decides which queries of a node's store the transport makes for one pubsub topic, so that the server misses no message that the store
 /// holds. Events go in, the next action comes out.
+///
 /// After every gap it backfills from the history checkpoint to now. Every minute it compares the hashes in the store with the known hashes.
 /// Either is a pass over a window of time. Only a completed pass moves the checkpoint. The checkpoint is a time of the server's clock: no
 /// sender's timestamp moves it.

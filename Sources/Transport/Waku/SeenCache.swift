@@ -2,6 +2,7 @@ import StatusCrypto
 
 /// The hashes of messages that need no further processing: accepted messages, unwanted ones, and the server's own. At its limit the cache
 /// drops the older half.
+///
 /// A message whose hash was dropped is read again, and the receiver's journal recognises it.
 struct SeenCache {
     /// The maximum number of hashes. The comparison with the store covers two minutes: enough for 500 messages a second, about 8 MB.

@@ -58,6 +58,7 @@ extension WakuNodeLink {
     }
 
     /// Waits for the delay or for a signal.
+    ///
     /// - Parameter duration: The delay, or nil to wait for a signal only.
     /// - Returns: False if the transport is to stop.
     private func pause(_ duration: Duration?, orSignals signals: TopicSignals) async -> Bool {

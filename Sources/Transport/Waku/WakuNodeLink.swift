@@ -7,6 +7,7 @@ import WakuREST
 import Wire
 
 /// The link to one node: polls each pubsub topic, fills gaps from the node's store, and watches the node's health.
+///
 /// Each link follows its node's history independently: a node that was down lacks messages in its store that another node has. Only a
 /// comparison with every store finds all missed messages.
 final class WakuNodeLink: Sendable {

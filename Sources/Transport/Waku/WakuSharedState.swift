@@ -28,6 +28,7 @@ final class WakuSharedState: Sendable {
     }
 
     /// Waits between two actions, never during one: a GET is destructive, so its response must be read.
+    ///
     /// - Returns: False if the transport is to stop.
     func pause(_ duration: Duration) async -> Bool {
         if duration > .zero { try? await cancelWhenGracefulShutdown { [clock] in try await clock.sleep(for: duration) } }
