@@ -18,8 +18,8 @@ package struct WakuNode: Sendable {
     /// The name of the node among several: its URL without scheme and user, because a password must not reach the log.
     package let name: String
     private let url: String
-    /// The client that sends the requests. Tasks that perform little other work also run on its thread.
-    package let client: HTTPClient
+    /// The client that sends the requests.
+    private let client: HTTPClient
     private let headers: [(name: String, value: String)]
     private let commandTimeout: Duration
     private let readTimeout: Duration
