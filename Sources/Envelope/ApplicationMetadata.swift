@@ -1,9 +1,9 @@
 package import StatusCrypto
 package import Wire
 
-/// A message inside its frame, as its sender signed it.
+/// A verified message of a frame.
 package struct OpenedMessage: Sendable, Equatable {
-    /// Recovered from the inner signature: the only sender that counts.
+    /// The key recovered from the inner signature, which alone identifies the sender.
     package let sender: PublicKey
     package let type: MessageType
     /// The message of that type, encoded.
@@ -12,18 +12,18 @@ package struct OpenedMessage: Sendable, Equatable {
     package let messageID: Digest32
 }
 
-/// `ApplicationMetadataMessage`: signs a payload and says of what type it is (PROTOCOL.md §5).
+/// The rules of `ApplicationMetadataMessage`, which signs a payload and states its type (PROTOCOL.md §5).
 package enum ApplicationMetadata {
-    /// Why a message is dropped.
+    /// The reason why a message is dropped.
     package enum OpenError: Error, Equatable {
         case malformed(WireError)
-        /// The signature is missing, or no key could be recovered from it.
+        /// The signature is missing, or no key can be recovered from it.
         case unsigned
     }
 
     /// Reads a message and recovers its sender.
     ///
-    /// - Parameter data: what a frame held, or what its segments were put together to.
+    /// - Parameter data: The data of a frame, or of an assembled set of segments.
     package static func open(_ data: [UInt8]) throws(OpenError) -> OpenedMessage {
         let message: ApplicationMetadataMessage
         do {
@@ -43,9 +43,9 @@ package enum ApplicationMetadata {
         Keccak.keccak256(sender.uncompressed.span, data.span)
     }
 
-    /// Signs and writes a message.
+    /// Signs and encodes a message.
     ///
-    /// - Returns: the message's bytes; always the same for the same arguments.
+    /// - Returns: The message's bytes, the same for the same arguments.
     package static func seal(_ payload: [UInt8], type: MessageType, signer: PrivateKey) -> [UInt8] {
         var message = ApplicationMetadataMessage()
         message.signature = signer.sign(Keccak.keccak256(payload)).bytes.bytes

@@ -1,21 +1,21 @@
 package import StatusCrypto
 
 extension RFC26 {
-    /// Data of 16 MiB or more: three bytes could not hold the length.
+    /// The data has 16 MiB or more: its length does not fit into three bytes.
     package struct DataTooLong: Error, Equatable {}
 
-    /// What an RFC 26 payload decrypts to: `flags(1) ‖ length(n bytes, little-endian) ‖ data ‖ padding ‖ [signature(65)]`.
+    /// A decrypted RFC 26 payload: `flags(1) ‖ length(n bytes, little-endian) ‖ data ‖ padding ‖ [signature(65)]`.
     package struct Frame: Sendable, Equatable {
-        /// What the sender wrote: an `ApplicationMetadataMessage`, or a segment of one.
+        /// The sender's data: an `ApplicationMetadataMessage`, or a segment of one.
         package let data: [UInt8]
-        /// Well-formed if it is there. Its signer is *not* the sender of the message: PROTOCOL.md §3.
+        /// The outer signature, well-formed, or nil if the frame has none. Its signer is *not* the sender of the message: PROTOCOL.md §3.
         package let signature: Signature?
-        /// What the signature is over; empty without one.
+        /// The signed bytes; empty without a signature.
         private let signedBytes: [UInt8]
 
-        /// The key of the outer signature; costs its recovery each time.
+        /// Recovers the key of the outer signature. Each call repeats the computation.
         ///
-        /// - Returns: nil when the frame is unsigned.
+        /// - Returns: The key, or nil if the frame is unsigned or no key can be recovered.
         package func signer() -> PublicKey? {
             signature?.recover(Keccak.keccak256(signedBytes))
         }
@@ -23,19 +23,19 @@ extension RFC26 {
 }
 
 extension RFC26.Frame {
-    /// The low two flag bits: how many bytes of length follow.
+    /// The low two flag bits: the number of length bytes.
     private static let lengthByteCountMask: UInt8 = 0x03
     private static let signedFlag: UInt8 = 0x04
     private static let signatureByteCount = 65
-    /// Frames are padded to a multiple of this, so that their size tells little.
+    /// The block size of padding, so that the size of a frame reveals little.
     private static let paddingBlockByteCount = 256
 
-    /// Reads a decrypted frame. Takes any padding, and any high flag bits.
+    /// Reads a decrypted frame with any padding and any high flag bits.
     init(decoding frame: [UInt8]) throws(RFC26.OpenError) {
         guard let flags = frame.first else { throw .malformedFrame }
         let isSigned = flags & Self.signedFlag != 0
         let end = isSigned ? frame.count - Self.signatureByteCount : frame.count
-        // The reference wants a byte between flags and signature.
+        // The reference requires a byte between flags and signature.
         guard end >= (isSigned ? 2 : 1) else { throw .malformedFrame }
 
         let dataStart = 1 + Int(flags & Self.lengthByteCountMask)
@@ -61,7 +61,7 @@ extension RFC26.Frame {
         try encode(data, signer: signer) { random.bytes($0) }
     }
 
-    /// - Parameter padding: gives as many bytes as it is asked for: 1 to 256.
+    /// - Parameter padding: Returns the requested number of random bytes: 1 to 256.
     static func encode(
         _ data: [UInt8], signer: PrivateKey?, padding: (Int) -> [UInt8]
     ) throws(RFC26.DataTooLong) -> [UInt8] {

@@ -2,27 +2,27 @@ package import StatusCrypto
 
 /// 26/WAKU2-PAYLOAD: the encrypted `payload` of a Waku message of version 1 (PROTOCOL.md §3).
 ///
-/// Opening a frame tells nothing of the sender: that is `ApplicationMetadata`'s. A frame that holds one segment of a longer message
-/// belongs to the set of its outer signer, which `Frame.signer()` recovers.
+/// An opened frame does not identify the sender; `ApplicationMetadata` does. A frame with a segment of a longer message belongs to the set
+/// of its outer signer, which `Frame.signer()` recovers.
 package enum RFC26 {
-    /// The `version` of a Waku message with such a payload. Any other, and none, is not for us.
+    /// The `version` of a Waku message with such a payload. The server ignores any other version, and messages without one.
     package static let messageVersion: UInt32 = 1
 
-    /// Why a payload could not be opened.
+    /// The reason why a payload cannot be opened.
     package enum OpenError: Error, Equatable {
-        /// Too short, of another recipient or key, or damaged.
+        /// The payload is too short, encrypted with another key, or damaged.
         case undecryptable
-        /// Decrypted, but the sizes in the frame do not fit.
+        /// The sizes in the decrypted frame do not fit.
         case malformedFrame
-        /// Signed with something from which no key could be recovered.
+        /// No key can be recovered from the signature.
         case malformedSignature
     }
 
-    /// Encrypts to the owner of a key.
+    /// Encrypts to a public key.
     ///
     /// - Parameters:
-    ///   - data: less than 16 MiB.
-    ///   - signer: reference clients drop what is not signed: nil is for tests.
+    ///   - data: The data, less than 16 MiB.
+    ///   - signer: The outer signer. Nil is for tests: reference clients drop unsigned frames.
     @specialized(where Random == SecureRandom)
     package static func sealAsymmetric<Random: RandomNumberGenerator>(
         _ data: [UInt8], to recipient: PublicKey, signer: PrivateKey?, using random: inout Random
@@ -33,7 +33,7 @@ package enum RFC26 {
 
     /// Encrypts with the key of a topic.
     ///
-    /// - Parameters: as of `sealAsymmetric`.
+    /// - Parameters: See `sealAsymmetric`.
     package static func sealSymmetric(
         _ data: [UInt8], key: SymmetricKey, signer: PrivateKey?, using random: inout some RandomNumberGenerator
     ) throws(DataTooLong) -> [UInt8] {
@@ -48,19 +48,19 @@ package enum RFC26 {
         return payload
     }
 
-    /// Decrypts what was sealed to a key, and reads the frame.
+    /// Decrypts a payload for a private key, and reads the frame.
     package static func openAsymmetric(_ payload: [UInt8], with key: PrivateKey) throws(OpenError) -> Frame {
         guard let frame = try? ECIES.open(payload.span, with: key) else { throw .undecryptable }
         return try Frame(decoding: frame)
     }
 
-    /// Decrypts what was sealed with the key of a topic, and reads the frame.
+    /// Decrypts a payload with the key of a topic, and reads the frame.
     package static func openSymmetric(_ payload: [UInt8], with key: SymmetricKey) throws(OpenError) -> Frame {
         guard let frame = decrypt(payload.span, with: key) else { throw .undecryptable }
         return try Frame(decoding: frame)
     }
 
-    /// nil for fewer than 28 bytes too.
+    /// Returns nil also for fewer than 28 bytes.
     static func decrypt(_ payload: Span<UInt8>, with key: SymmetricKey) -> [UInt8]? {
         guard let nonce = FixedBytes<12>(payload.extracting(last: AESGCM.nonceByteCount)) else { return nil }
         return try? AESGCM.open(payload.extracting(droppingLast: AESGCM.nonceByteCount), key: key, nonce: nonce)

@@ -1,7 +1,7 @@
-/// The time by which delays and limits are kept: starts as the wall clock does and then goes by the monotonic clock, so that it can be
-/// stored and yet never jumps (RELIABILITY.md T6).
+/// The time that delays and limits use: it starts at the wall clock's time and then follows the monotonic clock, so it can be stored and
+/// never jumps (RELIABILITY.md T6).
 package struct SteadyTime: Sendable {
-    /// Since the start.
+    /// Returns the time since the start.
     package let elapsed: @Sendable () -> Duration
     private let sleep: @Sendable (_ end: Duration) async throws -> Void
     private let start: Timestamp
@@ -15,17 +15,17 @@ package struct SteadyTime: Sendable {
 
     package var now: Timestamp { start.advanced(by: elapsed()) }
 
-    /// How long after the start a time is, or was.
+    /// Returns the duration from the start to a time.
     package func elapsed(at time: Timestamp) -> Duration {
         .nanoseconds(time.nanoseconds) - .nanoseconds(start.nanoseconds)
     }
 
-    /// Returns when so much time has passed since the start.
+    /// Returns when the duration since the start has passed.
     package func sleep(until end: Duration) async throws {
         try await sleep(end)
     }
 
-    /// - Returns: false if the task was cancelled first.
+    /// - Returns: False if the task was cancelled before the duration passed.
     package func sleep(for duration: Duration) async -> Bool {
         (try? await sleep(elapsed() + duration)) != nil
     }

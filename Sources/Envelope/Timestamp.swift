@@ -1,6 +1,6 @@
 import Glibc
 
-/// A moment of the wall clock: nanoseconds since 1970, as Waku messages count (PROTOCOL.md §4). Holds until the year 2262.
+/// A time of the wall clock in nanoseconds since 1970, as in Waku messages (PROTOCOL.md §4). Its range ends in 2262.
 package struct Timestamp: Hashable, Comparable, Sendable {
     package var nanoseconds: Int64
 
@@ -20,14 +20,14 @@ package struct Timestamp: Hashable, Comparable, Sendable {
         return Timestamp(nanoseconds: sum)
     }
 
-    /// The time until another moment, negative if it is earlier. Saturates instead of overflowing.
+    /// Returns the duration until another time, negative if that is earlier. Saturates instead of overflowing.
     package func duration(to later: Timestamp) -> Duration {
         let (difference, overflow) = later.nanoseconds.subtractingReportingOverflow(nanoseconds)
         return .nanoseconds(overflow ? (later > self ? .max : .min) : difference)
     }
 }
 
-/// The wall clock, passed in so that tests can set it. Delays are another matter: they go by an `any Clock<Duration>`.
+/// The wall clock, passed in so that tests can set it. Delays use an `any Clock<Duration>` instead.
 package struct WallClock: Sendable {
     package let now: @Sendable () -> Timestamp
 
@@ -35,10 +35,10 @@ package struct WallClock: Sendable {
 }
 
 extension WallClock {
-    /// The system's, as set by NTP.
+    /// The system's clock, as set by NTP.
     package static let system = WallClock {
         var time = timespec()
-        // Fails for an unknown clock only.
+        // The call fails only for an unknown clock.
         _ = unsafe clock_gettime(CLOCK_REALTIME, &time)
         return Timestamp(nanoseconds: Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec))
     }

@@ -1,19 +1,19 @@
 package import StatusCrypto
 
-/// What a topic is called before it is hashed to 4 bytes (PROTOCOL.md §2).
+/// The name of a topic before it is hashed to 4 bytes (PROTOCOL.md §2).
 package struct TopicName: Hashable, Sendable {
-    /// What is hashed, and the password of the symmetric key.
+    /// The hashed text, which is also the password of the symmetric key.
     package let text: String
 
-    /// A name as it is hashed.
+    /// Creates a name from its text.
     package init(_ text: String) { self.text = text }
 
-    /// Where a key alone is addressed: reference clients send registrations here.
+    /// Returns the topic of a single key, to which reference clients send registrations.
     package static func personal(_ key: PublicKey) -> TopicName {
         TopicName("contact-discovery-\(key.uncompressed)")
     }
 
-    /// Where a key is addressed together with one in 5,000 others.
+    /// Returns the topic that a key shares with one in 5,000 others.
     package static func partitioned(_ key: PublicKey) -> TopicName {
         partitioned(partition(of: key))
     }
@@ -25,35 +25,35 @@ package struct TopicName: Hashable, Sendable {
     private static let partitionCount = 5_000
     private static let partitionTopics = (0..<partitionCount).map { partitioned($0).topic }
 
-    /// The topic of ``partitioned(_:)``, without hashing its name: every reply needs it.
+    /// Returns the topic of ``partitioned(_:)`` without hashing its name, because every reply needs it.
     package static func partitionedTopic(of key: PublicKey) -> Topic {
         partitionTopics[partition(of: key)]
     }
 
-    /// Where a client's registrations are asked for.
+    /// Returns the topic of queries about a client.
     package static func query(_ keyHash: Digest64, _ form: QueryForm) -> TopicName {
         TopicName(Hex.encode(keyHash.bytes, prefix: form.rawValue))
     }
 
-    /// Where a client advertises its servers.
+    /// Returns the topic on which a client advertises its servers.
     package static func contactCode(_ key: PublicKey) -> TopicName {
         TopicName("0x\(key.uncompressed)-contact-code")
     }
 
-    /// Reference and specification name the query topic differently: other names, so other topics and other keys.
+    /// The two names of the query topic, of reference and specification. They lead to different topics and keys.
     package enum QueryForm: String, CaseIterable, Sendable {
-        /// As the reference has it.
+        /// The form of the reference.
         case plain = ""
-        /// As the specification has it.
+        /// The form of the specification.
         case prefixed = "0x"
     }
 
-    /// The name's 4 bytes.
+    /// The topic: the name's 4 bytes.
     package var topic: Topic { Topic(name: text) }
 
-    /// Derives the key of what is encrypted symmetrically on this topic: PBKDF2, 65,356 iterations, no salt.
+    /// Derives the symmetric key of this topic: PBKDF2, 65,356 iterations, no salt.
     ///
-    /// Takes about 13 ms of a core: derive when the first message comes, on a lane of its own, and keep the key.
+    /// Takes about 13 ms of a core. Derive the key when the first message arrives, on a separate thread, and keep it.
     package func deriveSymmetricKey() -> SymmetricKey {
         PBKDF2.sha256(password: text, iterations: 65_356)
     }

@@ -1,7 +1,7 @@
 package import StatusCrypto
 package import Wire
 
-/// A Waku message and the pubsub topic it travels on: the unit that transports carry.
+/// A Waku message with its pubsub topic: the unit that transports carry.
 package struct WakuEnvelope: Sendable, Equatable {
     package var pubsubTopic: String
     package var message: WakuMessage
@@ -11,8 +11,8 @@ package struct WakuEnvelope: Sendable, Equatable {
         self.message = message
     }
 
-    /// The deterministic message hash of 14/WAKU2-MESSAGE, by which transports tell messages apart (PROTOCOL.md §4):
-    /// sha256(pubsubTopic ‖ payload ‖ contentTopic ‖ meta ‖ timestamp), no timestamp counting as 0.
+    /// The deterministic message hash of 14/WAKU2-MESSAGE, which identifies a message (PROTOCOL.md §4): sha256(pubsubTopic ‖ payload ‖
+    /// contentTopic ‖ meta ‖ timestamp), with 0 for a missing timestamp.
     package var hash: Digest32 {
         var hash = SHA256()
         hash.update(pubsubTopic.utf8Span.span)

@@ -4,16 +4,16 @@ import StatusCrypto
 import Synchronization
 import Wire
 
-/// A node's store in a file, so that it survives the process: one entry after the other, never changed.
+/// The store of a node in a file that survives the process. Entries are appended and never changed.
 ///
 /// An entry is the length of the pubsub topic, the topic, the length of the message, and the message as protobuf; lengths are 4 bytes,
-/// big-endian. A process that is killed may leave half an entry at the end, which is cut off at the next start.
+/// big-endian. A killed process may leave half an entry at the end, which the next start cuts off.
 final class ArchiveFile: Sendable {
     private let handle: Mutex<FileHandle>
 
-    /// Opens the file, or makes it.
+    /// Opens the file, or creates it.
     ///
-    /// - Returns: the file and what was in it.
+    /// - Returns: The file and its content.
     static func open(path: String) throws -> (file: ArchiveFile, archive: MessageArchive) {
         if !FileManager.default.fileExists(atPath: path) {
             guard FileManager.default.createFile(atPath: path, contents: nil, attributes: [.posixPermissions: 0o600]) else {

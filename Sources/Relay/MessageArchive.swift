@@ -2,16 +2,16 @@ import Envelope
 import StatusCrypto
 import Wire
 
-/// A node's store: messages in the order of (timestamp, hash), answered in pages (WAKU_REST.md §1.5).
+/// The store of a node: messages ordered by (timestamp, hash), returned in pages (WAKU_REST.md §1.5).
 struct MessageArchive {
-    /// An archive takes only messages whose timestamp is at most this far from its own clock.
+    /// The maximum difference between a message's timestamp and the archive's clock.
     static let clockTolerance = Duration.seconds(20)
-    /// Some minutes of a busy shard: enough for tests and demonstrations, while a query still takes well under a millisecond.
+    /// 10,000 messages, some minutes of a busy shard: enough for tests and demonstrations, with queries well under a millisecond.
     static let maximumMessageCount = 10_000
-    /// So that messages of a megabyte each do not take ten gigabytes.
+    /// 64 MiB of payloads, so that messages of a megabyte each do not take ten gigabytes.
     static let maximumPayloadByteCount = 64 << 20
 
-    /// A place in the order of the archive.
+    /// A position in the order of the archive.
     struct Position: Comparable {
         var timestamp: Int64
         var hash: Digest32
@@ -28,25 +28,25 @@ struct MessageArchive {
     }
 
     struct Query: Equatable {
-        /// Nil: all.
+        /// The pubsub topic, or nil for all.
         var pubsubTopic: String?
-        /// Empty: all.
+        /// The content topics; empty for all.
         var contentTopics: [String] = []
-        /// Nanoseconds since 1970; both ends belong to the range.
+        /// The time range in nanoseconds since 1970, including both ends.
         var startTime: Int64?
         var endTime: Int64?
-        /// Empty: all.
+        /// The hashes; empty for all.
         var hashes: [Digest32] = []
-        /// The row from which to go on, itself excluded.
+        /// The row after which the page begins.
         var cursor: Digest32?
         var isAscending = true
         var pageSize = 20
     }
 
     struct Page {
-        /// In the order of the archive, also when paging backwards.
+        /// The entries in ascending order, also when paging backwards.
         var entries: [Entry]
-        /// The row of this page that is farthest along, if there is more.
+        /// The last row of this page in the direction of paging, or nil if no more follow.
         var cursor: Digest32?
     }
 
@@ -54,9 +54,9 @@ struct MessageArchive {
     private var timestamps: [Digest32: Int64] = [:]
     private var payloadByteCount = 0
 
-    /// Keeps a message, if it is for keeping: not ephemeral, sent about now, and not known. Makes room by forgetting the oldest.
+    /// Keeps a message that is not ephemeral, has a current timestamp and is unknown. At a limit the oldest messages are dropped.
     ///
-    /// - Returns: whether it is kept and was not before.
+    /// - Returns: Whether the message was added.
     @discardableResult
     mutating func add(_ envelope: WakuEnvelope, hash: Digest32, now: Timestamp) -> Bool {
         let message = envelope.message
@@ -66,9 +66,9 @@ struct MessageArchive {
         return restore(envelope, hash: hash)
     }
 
-    /// Keeps a message that was kept before, however old it is.
+    /// Adds a message of the file, of any age.
     ///
-    /// - Returns: false if it is there already.
+    /// - Returns: False if it is already present.
     @discardableResult
     mutating func restore(_ envelope: WakuEnvelope, hash: Digest32) -> Bool {
         guard timestamps[hash] == nil else { return false }
@@ -85,7 +85,7 @@ struct MessageArchive {
         return true
     }
 
-    /// - Returns: nil if the cursor's row is not there (any more).
+    /// - Returns: The page, or nil if the cursor's row is not in the archive (any more).
     func page(_ query: Query) -> Page? {
         var candidates = entries[...]
         if let cursor = query.cursor {
@@ -97,7 +97,7 @@ struct MessageArchive {
         if let endTime = query.endTime { candidates = candidates.prefix { $0.position.timestamp <= endTime } }
 
         let matching = candidates.lazy.filter { matches($0, query) }
-        // One more than asked for tells whether this is the last page.
+        // One entry more than requested shows whether this is the last page.
         let found =
             query.isAscending ? Array(matching.prefix(query.pageSize + 1)) : matching.reversed().prefix(query.pageSize + 1).map(\.self)
         let rows = found.prefix(query.pageSize)
@@ -111,7 +111,7 @@ struct MessageArchive {
             && (query.hashes.isEmpty || query.hashes.contains(entry.position.hash))
     }
 
-    /// Where the positions begin for which the condition holds; it must hold from some position on.
+    /// Returns the first index at which the condition holds; it must hold for all later positions.
     private func firstIndex(where condition: (Position) -> Bool) -> Int {
         var low = 0
         var high = entries.count

@@ -1,7 +1,7 @@
 import Envelope
 import Wire
 
-/// What a node keeps for the next GET: one cache for all topics (WAKU_REST.md §2.1).
+/// The messages for the next GET: one cache for all topics of a node (WAKU_REST.md §2.1).
 struct MessageCache {
     /// nwaku's default since 0.36.
     static let defaultCapacity = 50
@@ -13,9 +13,9 @@ struct MessageCache {
         self.capacity = max(1, capacity)
     }
 
-    /// Adds a message unless it is there already, on whatever topic.
+    /// Adds a message unless it is present on any topic.
     ///
-    /// A full cache silently loses the message with the smallest *sender's* timestamp, and its last message takes that place.
+    /// A full cache silently drops the message with the smallest *sender's* timestamp and puts its last message into that slot.
     mutating func add(_ envelope: WakuEnvelope) {
         guard !envelopes.contains(where: { $0.message == envelope.message }) else { return }
         if envelopes.count >= capacity, let oldest = envelopes.indices.min(by: { timestamp($0) < timestamp($1) }) {
@@ -25,7 +25,7 @@ struct MessageCache {
         envelopes.append(envelope)
     }
 
-    /// Gives away all messages of a topic.
+    /// Removes and returns all messages of a topic.
     mutating func take(pubsubTopic: String) -> [WakuMessage] {
         defer { remove(pubsubTopic: pubsubTopic) }
         return envelopes.filter { $0.pubsubTopic == pubsubTopic }.map(\.message)

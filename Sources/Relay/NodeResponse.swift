@@ -2,14 +2,14 @@ import JSON
 import WakuREST
 package import Wire
 
-/// Bodies of answers other than the store's, with nwaku's names and in its order (WAKU_REST.md §1.1, §1.2).
+/// The bodies of a node's responses except the store's, with nwaku's names and order (WAKU_REST.md §1.1, §1.2).
 package enum NodeResponse {
     static let version = "pushserver embedded relay"
 
     static let health =
         #"{"nodeHealth":"READY","protocolsHealth":[{"Relay":"READY"},{"Rln Relay":"NOT_MOUNTED"},{"Store":"READY"}]}"#
 
-    /// - Parameter listenAddress: a multiaddress.
+    /// - Parameter listenAddress: A multiaddress.
     static func info(listenAddress: String) -> String {
         "{\"listenAddresses\":\(JSONText.array([listenAddress])),\"enrUri\":\"\"}"
     }

@@ -3,12 +3,12 @@ import JSON
 import WakuREST
 import Wire
 
-/// Bodies of requests, read as nwaku reads them: unknown fields, repeated keys and wrong types are refused (WAKU_REST.md §0).
+/// The bodies of requests, read as nwaku reads them: unknown fields, repeated keys and wrong types are errors (WAKU_REST.md §0).
 enum RelayBodies {
-    /// The longest `meta` (WAKU_REST.md §1.2).
+    /// The maximum length of `meta` (WAKU_REST.md §1.2).
     static let maximumMetaByteCount = 64
 
-    /// A list of topics, of which one that names no static shard spoils all.
+    /// Reads a list of topics. One topic that does not name a static shard makes the list invalid.
     static func pubsubTopics(_ request: RelayRequest) throws(RelayRefusal) -> [String] {
         let topics = try decode(request) { reader throws(JSONError) in
             var topics: [String] = []
@@ -23,7 +23,7 @@ enum RelayBodies {
         return topics
     }
 
-    /// A RelayWakuMessage. Without version it has version 0, without timestamp (or with 0) it was sent now.
+    /// Reads a RelayWakuMessage. The default version is 0; the default of the timestamp, also for 0, is the current time.
     static func message(_ request: RelayRequest, now: Timestamp) throws(RelayRefusal) -> WakuMessage {
         let fields = try decode(request) { reader throws(JSONError) in
             let fields = try MessageJSON(reading: &reader, as: .request)
@@ -57,7 +57,7 @@ enum RelayBodies {
         }
     }
 
-    /// What stands before the parameters, such as a charset.
+    /// Returns the media type without parameters such as a charset.
     private static func mediaType(_ contentType: String) -> String {
         contentType.prefix { $0 != ";" }.filter { $0 != " " }.lowercased()
     }

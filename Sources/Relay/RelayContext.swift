@@ -2,7 +2,7 @@ import HTTPTypes
 package import Hummingbird
 import NIOCore
 
-/// Knows the connection of a request, to close it after the answer as nwaku does (WAKU_REST.md §0).
+/// The context of a request with its connection, which the relay closes after the response, as nwaku does (WAKU_REST.md §0).
 package struct RelayContext: RequestContext {
     package var coreContext: CoreRequestContextStorage
     private let channel: any Channel
@@ -12,7 +12,7 @@ package struct RelayContext: RequestContext {
         channel = source.channel
     }
 
-    /// Where the connection came in, as a multiaddress.
+    /// The address that accepted the connection, as a multiaddress.
     var listenAddress: String {
         guard let address = channel.localAddress, let host = address.ipAddress, let port = address.port else { return "" }
         return "/\(host.contains(":") ? "ip6" : "ip4")/\(host)/tcp/\(port)"
@@ -30,7 +30,7 @@ package struct RelayContext: RequestContext {
             body: ResponseBody(contentLength: body.readableBytes) { [channel] writer in
                 try await writer.write(body)
                 try await writer.finish(nil)
-                channel.close(mode: .output, promise: nil)  // after what was written: the peer reads to the end
+                channel.close(mode: .output, promise: nil)  // half-closed after the response, so that the peer reads to the end
             })
     }
 }

@@ -6,23 +6,23 @@ import Transport
 import WakuREST
 import Wire
 
-/// A node on the bus, and what it answers: nwaku's REST API without the HTTP (WAKU_REST.md §1, §2).
+/// A node on the bus: nwaku's REST API without the HTTP (WAKU_REST.md §1, §2).
 ///
-/// The node is locked for its quick operations only; bodies, which can be long, are read and written outside.
+/// The lock covers only the node's quick operations. Bodies, which can be long, are read and written outside of it.
 package final class RelayMember: BusListener {
-    /// As the Status fleet has it; nwaku's own default of 150 KiB is too small for large registrations (WAKU_REST.md §2.2).
+    /// 1 MiB, as in the Status fleet; nwaku's own default of 150 KiB is too small for large registrations (WAKU_REST.md §2.2).
     static let maximumMessageByteCount = 1 << 20
-    /// With more than these a store query that has a cursor is refused.
+    /// The maximum number of content topics of a store query with a cursor.
     static let maximumContentTopicsWithCursor = 10
 
     private let node: Mutex<RelayNode>
     private let archiveFile: ArchiveFile?
-    /// Made up: another at each start, as of a node without `--nodekey` (WAKU_REST.md §1.1).
+    /// A random peer id, new at each start, like that of a node without `--nodekey` (WAKU_REST.md §1.1).
     private let peerID: String
     private let clock: WallClock
     private let logger: Logger
 
-    /// - Throws: if the archive's file cannot be opened.
+    /// - Throws: The error of opening the archive's file.
     package init(_ configuration: RelayServer.Configuration, clock: WallClock, logger: Logger) throws {
         let saved = try configuration.archivePath.map { try ArchiveFile.open(path: $0) }
         node = Mutex(
@@ -46,7 +46,7 @@ package final class RelayMember: BusListener {
         }
     }
 
-    /// - Parameter publish: hands a message to the other members of the bus; throws when one that has to record it could not.
+    /// - Parameter publish: Publishes a message to the other members of the bus; throws if a recorder fails.
     package func respond(
         to request: RelayRequest, publishing publish: (WakuEnvelope) async throws -> Void
     ) async -> RelayResponse {
@@ -66,7 +66,7 @@ package final class RelayMember: BusListener {
                 node.withLock { $0.unsubscribe(from: topics) }
                 return .ok
             case .messages(let topic):
-                // Not subscribed is a 404 without text, unlike a path that does not exist.
+                // A missing subscription is a 404 without text, unlike an unknown path.
                 guard let messages = node.withLock({ $0.take(pubsubTopic: topic) }) else { return .error(404) }
                 return .json(NodeResponse.messages(messages))
             case .publish(let topic):
@@ -93,7 +93,7 @@ package final class RelayMember: BusListener {
         return WakuEnvelope(pubsubTopic: topic, message: message)
     }
 
-    /// 200 only if the server recorded the message; a node hears itself, too (WAKU_REST.md §2.1).
+    /// Returns 200 only if the server recorded the message. A node also receives its own messages (WAKU_REST.md §2.1).
     private func pass(_ envelope: WakuEnvelope, to publish: (WakuEnvelope) async throws -> Void) async -> RelayResponse {
         do {
             try await publish(envelope)
@@ -108,7 +108,7 @@ package final class RelayMember: BusListener {
         return .ok
     }
 
-    /// As a node with static sharding answers: it cannot tell the pubsub topic of a content topic.
+    /// Responds as a node with static sharding, which cannot derive the pubsub topic from a content topic.
     private func automatic(_ route: RelayRoute.AutomaticRoute) -> RelayResponse {
         switch route {
         case .subscribe:

@@ -1,15 +1,15 @@
-/// One HTTP request, as far as a node looks at it.
+/// The parts of an HTTP request that a node reads.
 package struct RelayRequest: Sendable {
     package var method: String
-    /// Path and query, as they came.
+    /// The path and query, undecoded.
     package var target: String
     package var contentType: String?
     package var body: [UInt8] = []
-    /// Where the request came in, as a multiaddress.
+    /// The address that accepted the request, as a multiaddress.
     var listenAddress = ""
 }
 
-/// One HTTP response: a text or JSON.
+/// An HTTP response with text or JSON.
 package struct RelayResponse: Sendable, Equatable {
     package enum ContentType: String, Sendable {
         case text = "text/plain"
@@ -20,7 +20,7 @@ package struct RelayResponse: Sendable, Equatable {
     package var contentType: ContentType
     package var body: String
 
-    /// The answer to a command that was carried out.
+    /// The response to a successful command.
     package static let ok = RelayResponse(status: 200, contentType: .text, body: "OK")
 
     package static func json(_ body: String) -> RelayResponse {
@@ -31,7 +31,7 @@ package struct RelayResponse: Sendable, Equatable {
         RelayResponse(status: 200, contentType: .text, body: body)
     }
 
-    /// Errors are texts, and some of them are empty.
+    /// Returns an error response. Errors are texts, some of them empty.
     package static func error(_ status: Int, _ text: String = "") -> RelayResponse {
         RelayResponse(status: status, contentType: .text, body: text)
     }

@@ -2,20 +2,20 @@ import Envelope
 import StatusCrypto
 import Wire
 
-/// What one node knows: its subscriptions, what it keeps for the next GET, and its store. Every operation is quick.
+/// The state of one node: its subscriptions, the messages for the next GET, and its store. Every operation is quick.
 struct RelayNode {
-    /// Subscriptions of all clients together: they cost little, but names are free. A node has a shard or two, a large network eight.
+    /// 64 subscriptions of all clients together: they cost little, but names are free. A node has a shard or two, a large network eight.
     static let maximumSubscriptionCount = 64
 
-    /// Those that it has from the start stay: no client of it may make it deaf for the others.
+    /// The subscriptions from the start, which no client can remove for the others.
     private let own: Set<String>
     private var subscriptions: Set<String>
     private var cache: MessageCache
     private var archive: MessageArchive
 
     /// - Parameters:
-    ///   - pubsubTopics: subscribed to from the start, like `--shard` of nwaku's command line.
-    ///   - archive: what the node's store has from earlier.
+    ///   - pubsubTopics: The topics subscribed from the start, like `--shard` of nwaku's command line.
+    ///   - archive: The earlier content of the node's store.
     init(pubsubTopics: [String], cacheCapacity: Int = MessageCache.defaultCapacity, archive: MessageArchive = MessageArchive()) {
         own = Set(pubsubTopics)
         subscriptions = own
@@ -27,7 +27,7 @@ struct RelayNode {
         subscriptions.contains(pubsubTopic)
     }
 
-    /// - Returns: false when there is no room for them all: then for none.
+    /// - Returns: False if the limit is reached. The node then subscribes to none of the topics.
     mutating func subscribe(to pubsubTopics: [String]) -> Bool {
         let subscriptions = subscriptions.union(pubsubTopics)
         guard subscriptions.count <= max(Self.maximumSubscriptionCount, own.count) else { return false }
@@ -35,14 +35,14 @@ struct RelayNode {
         return true
     }
 
-    /// The node's own stay, whoever asks.
+    /// Unsubscribes from topics, except those from the start.
     mutating func unsubscribe(from pubsubTopics: [String]) {
         for topic in pubsubTopics where !own.contains(topic) && subscriptions.remove(topic) != nil { cache.remove(pubsubTopic: topic) }
     }
 
-    /// Takes a message that was published, here or elsewhere.
+    /// Adds a message published here or elsewhere.
     ///
-    /// - Returns: whether the store has it now and had not before.
+    /// - Returns: Whether the store has added it.
     @discardableResult
     mutating func hear(_ envelope: WakuEnvelope, hash: Digest32, now: Timestamp) -> Bool {
         guard isSubscribed(to: envelope.pubsubTopic) else { return false }
@@ -50,14 +50,14 @@ struct RelayNode {
         return archive.add(envelope, hash: hash, now: now)
     }
 
-    /// Gives away what came in since the last time.
+    /// Removes and returns the messages since the last call.
     ///
-    /// - Returns: nil if the node is not subscribed.
+    /// - Returns: The messages, or nil if the node is not subscribed.
     mutating func take(pubsubTopic: String) -> [WakuMessage]? {
         isSubscribed(to: pubsubTopic) ? cache.take(pubsubTopic: pubsubTopic) : nil
     }
 
-    /// - Returns: nil if the cursor's message is not in the store.
+    /// - Returns: The page, or nil if the cursor's message is not in the store.
     func page(_ query: MessageArchive.Query) -> MessageArchive.Page? {
         archive.page(query)
     }

@@ -1,6 +1,6 @@
 import WakuREST
 
-/// What a request line asks of a node (WAKU_REST.md §1).
+/// A request to a node by method and path (WAKU_REST.md §1).
 enum RelayRoute: Equatable {
     case health
     case info
@@ -9,13 +9,13 @@ enum RelayRoute: Equatable {
     case unsubscribe
     case messages(pubsubTopic: String)
     case publish(pubsubTopic: String)
-    /// A method of `/relay/v1/auto`, which a node with static sharding refuses.
+    /// A method of `/relay/v1/auto`, which a node with static sharding rejects.
     case automatic(AutomaticRoute)
-    /// `query`: what comes after the question mark, undecoded.
+    /// A query of the store; `query` is the undecoded text after the question mark.
     case store(query: Substring)
-    /// Not a path and method of the API: the text that the node has for it, by the first segment of the path.
+    /// An unknown path or method, with the node's text for the first segment of the path.
     case unknown(status: Int, text: String)
-    /// A topic in the path that cannot be percent-decoded.
+    /// A topic in the path that is not percent-encoded correctly.
     case invalidParameter
 
     enum AutomaticRoute: Equatable {
@@ -25,7 +25,7 @@ enum RelayRoute: Equatable {
         case publish
     }
 
-    /// - Parameter target: path and query as they came. A topic is one segment: its `/` must be encoded, or it is a path that nobody knows.
+    /// - Parameter target: The path and query, undecoded. A topic is one segment: its `/` must be encoded, or the path is unknown.
     static func parse(method: String, target: String) -> RelayRoute {
         let parts = target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
         let path = parts.first ?? ""
@@ -61,7 +61,8 @@ enum RelayRoute: Equatable {
         return segment.isEmpty || segment.contains("/") ? nil : segment
     }
 
-    /// nwaku never takes back the texts that it sets before its modules start, so they are its "not found" for ever (WAKU_REST.md §0).
+    /// Returns the response to an unknown path. nwaku keeps the texts that it sets before its modules start as its "not found"
+    /// (WAKU_REST.md §0).
     private static func unknown(_ path: Substring) -> RelayRoute {
         let root = path.split(separator: "/", omittingEmptySubsequences: false).dropFirst().first ?? ""
         let initializing = "/\(root) endpoints are not available while initializing."

@@ -9,17 +9,17 @@ package import Transport
 
 /// The embedded stand-in for a Waku node: a `RelayMember` behind HTTP, one of any number on a bus.
 ///
-/// Like two nodes in life, two servers have each their own cache and subscriptions, and a GET drains only the one that is asked.
+/// Like two real nodes, two servers have separate caches and subscriptions, and a GET empties only the cache of its server.
 package struct RelayServer: Service {
     package struct Configuration: Sendable {
         package var host: String
-        /// 0: any free port.
+        /// The port; 0 selects any free port.
         package var port: Int
-        /// Subscribed to from the start; each has to be a static shard (`PubsubTopic`).
+        /// The topics subscribed from the start, each of them a static shard (`PubsubTopic`).
         package var pubsubTopics: [String]
-        /// Messages kept for the next GET, all topics together.
+        /// The capacity of the cache for the next GET, all topics together.
         package var cacheCapacity: Int
-        /// Where the store is kept beyond the end of the process; nil: nowhere.
+        /// The file of the store; nil keeps the store in memory.
         package var archivePath: String?
         /// The maximum number of connections. Further ones wait to be accepted.
         package var maximumConnectionCount: Int
@@ -40,7 +40,7 @@ package struct RelayServer: Service {
             self.maximumConnectionCount = maximumConnectionCount
         }
 
-        /// nwaku's (WAKU_REST.md §2.1).
+        /// nwaku's default capacity (WAKU_REST.md §2.1).
         package static var defaultCacheCapacity: Int { MessageCache.defaultCapacity }
         /// 256: a node of the tests and the demo has a handful of clients.
         package static let defaultMaximumConnectionCount = 256
@@ -48,7 +48,7 @@ package struct RelayServer: Service {
 
     /// nwaku's limit (WAKU_REST.md §0).
     static let maximumBodyByteCount = 16 << 20
-    /// For a peer that sends nothing, or does not read its answer's end.
+    /// The timeout of a peer that sends nothing, or does not read its response.
     static let idleTimeout = TimeAmount.seconds(60)
 
     private let configuration: Configuration
@@ -57,7 +57,7 @@ package struct RelayServer: Service {
     private let logger: Logger
     private let onListening: @Sendable (String) async -> Void
 
-    /// - Parameter onListening: gets the address that was bound, `host:port`, as soon as requests are answered.
+    /// - Parameter onListening: Receives the bound address, `host:port`, as soon as the server responds to requests.
     package init(
         configuration: Configuration, bus: Bus, clock: WallClock, logger: Logger,
         onListening: @escaping @Sendable (_ address: String) async -> Void = { _ in }
@@ -71,7 +71,7 @@ package struct RelayServer: Service {
 
     /// Serves until the task is cancelled or shut down gracefully.
     ///
-    /// - Throws: if the address cannot be bound, or the archive's file not be opened.
+    /// - Throws: An error if the address cannot be bound, or the archive's file cannot be opened.
     package func run() async throws {
         let member = try RelayMember(configuration, clock: clock, logger: logger)
         let membership = bus.attach(listener: member)
@@ -81,7 +81,7 @@ package struct RelayServer: Service {
         }
     }
 
-    /// The HTTP alone.
+    /// Serves HTTP only.
     package static func serve(
         _ configuration: Configuration, logger: Logger, onListening: @escaping @Sendable (_ address: String) async -> Void,
         respond: @escaping @Sendable (RelayRequest, RelayContext) async -> Response

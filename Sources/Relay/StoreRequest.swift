@@ -6,12 +6,12 @@ struct StoreRequest: Equatable {
     static let defaultPageSize = 20
     static let maximumPageSize = 100
 
-    /// A node that should be asked instead.
+    /// The node whose store is queried instead.
     var peerAddress: String?
     var includesData = false
     var query = MessageArchive.Query()
 
-    /// - Throws: 400 with nwaku's text for a value that cannot be read.
+    /// - Throws: 400 with nwaku's text for an unreadable value.
     init(parsing text: Substring) throws(RelayRefusal) {
         let parameters = try Self.parameters(text)
         peerAddress = parameters["peeraddr"]
@@ -26,20 +26,20 @@ struct StoreRequest: Equatable {
         query.pageSize = try Self.pageSize(parameters["pagesize"])
     }
 
-    /// Keys in lower case; of a key that is there twice the first counts; what is empty is as good as absent.
+    /// Returns the parameters by lower-case key. The first of repeated keys counts; empty values count as absent.
     private static func parameters(_ text: Substring) throws(RelayRefusal) -> [String: String] {
         var parameters: [String: String] = [:]
         for pair in text.split(separator: "&") {
             let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             guard let key = parts.first?.lowercased(), let value = parts.dropFirst().first, !value.isEmpty else { continue }
-            // Hashes and cursors are read without turning `+` into a space; no other parameter has one.
+            // Hashes and cursors are decoded without turning `+` into a space; no other parameter contains one.
             guard let decoded = PercentEncoding.decode(value, plusIsSpace: false) else { throw RelayRefusal(400) }
             if parameters[key] == nil { parameters[key] = decoded }
         }
         return parameters
     }
 
-    /// nwaku decodes topics twice: once as a query value, once more in the handler.
+    /// Decodes a topic twice, as nwaku does: as a query value, and again in the handler.
     private static func decodeAgain(_ text: String) throws(RelayRefusal) -> String {
         guard let decoded = PercentEncoding.decode(text) else { throw RelayRefusal(400) }
         return decoded
@@ -53,7 +53,7 @@ struct StoreRequest: Equatable {
         }
     }
 
-    /// Zero and less are as good as absent.
+    /// Zero and negative times count as absent.
     private static func time(_ text: String?) throws(RelayRefusal) -> Int64? {
         guard let text else { return nil }
         guard let time = Int64(text) else { throw RelayRefusal(400, "time parsing error: invalid integer: \(text)") }

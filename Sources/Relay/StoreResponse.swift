@@ -4,9 +4,9 @@ import StatusCrypto
 import WakuREST
 import Wire
 
-/// The body of a store answer: `StoreQueryResponse` in JSON, with nwaku's names and in its order (WAKU_REST.md §1.5).
+/// The body of a store's response: `StoreQueryResponse` in JSON, with nwaku's names and order (WAKU_REST.md §1.5).
 enum StoreResponse {
-    /// - Parameter includesData: false gives hashes only.
+    /// - Parameter includesData: Whether rows contain their message; false returns hashes only.
     static func page(_ page: MessageArchive.Page, includesData: Bool) -> String {
         let messages = page.entries.map { includesData ? entry($0) : "{\"messageHash\":\(hash($0.position.hash))}" }
         var fields = "\"requestId\":\"\",\"statusCode\":200,\"statusDesc\":\"OK\",\"messages\":[\(messages.joined(separator: ","))]"
@@ -14,7 +14,7 @@ enum StoreResponse {
         return "{\(fields)}"
     }
 
-    /// What a node says when the peer that it should have asked does not answer: HTTP 200 all the same.
+    /// Returns the body of a node's response if the queried peer does not respond: its HTTP status is 200.
     static func peerFailure(_ peerAddress: String) -> String {
         let description = JSONText.string("PEER_DIAL_FAILURE: \(peerAddress)")
         return "{\"requestId\":\"\",\"statusCode\":504,\"statusDesc\":\(description),\"messages\":[]}"

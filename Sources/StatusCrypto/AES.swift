@@ -1,25 +1,25 @@
 import CLibCrypto
 
-/// A ciphertext, or whatever it was, that does not belong to the key.
+/// The error for bytes that do not authenticate under the key.
 package struct AuthenticationFailure: Error, Equatable {}
 
 /// AES-256-GCM with a tag of 16 bytes and no associated data.
 package enum AESGCM {
-    /// Fixed by the types too; for those who cut and join.
+    /// The size of a nonce in bytes, for callers that cut and join.
     package static let nonceByteCount = 12
-    /// The full length: no shorter tag is taken.
+    /// The full size of a tag in bytes; shorter tags are rejected.
     package static let tagByteCount = 16
 
     /// Encrypts and authenticates.
     ///
-    /// - Parameter nonce: never used twice with the same key.
-    /// - Returns: ciphertext, as long as the plaintext, ‖ tag (16 bytes).
+    /// - Parameter nonce: A nonce that is never used twice with the same key.
+    /// - Returns: The ciphertext, as long as the plaintext, ‖ tag (16 bytes).
     package static func seal(_ plaintext: Span<UInt8>, key: SymmetricKey, nonce: FixedBytes<12>) -> [UInt8] {
         var context = key.withExposedBytes {
             unsafe CipherContext(LibCrypto.aes256GCM, .encrypt, key: $0, initializationVector: nonce.span)
         }
         var sealed: [UInt8] = []
-        // Room for a nonce too: one layout has it in the end.
+        // The capacity includes a nonce: one of the layouts appends it.
         sealed.reserveCapacity(plaintext.count + tagByteCount + nonceByteCount)
         sealed.append(copying: plaintext)
         context.apply(to: &sealed)
@@ -29,7 +29,7 @@ package enum AESGCM {
 
     /// Authenticates and decrypts.
     ///
-    /// - Parameter sealed: ciphertext ‖ tag (16 bytes), of any length.
+    /// - Parameter sealed: The ciphertext ‖ tag (16 bytes), of any length.
     package static func open(
         _ sealed: Span<UInt8>, key: SymmetricKey, nonce: FixedBytes<12>
     ) throws(AuthenticationFailure) -> [UInt8] {
@@ -47,14 +47,14 @@ package enum AESGCM {
 
     /// Encrypts and authenticates.
     ///
-    /// - Returns: nonce (12 bytes) ‖ ciphertext ‖ tag (16): the layout of a registration (PROTOCOL.md §7).
+    /// - Returns: The nonce (12 bytes) ‖ ciphertext ‖ tag (16): the layout of a registration (PROTOCOL.md §7).
     package static func sealCombined(_ plaintext: Span<UInt8>, key: SymmetricKey, nonce: FixedBytes<12>) -> [UInt8] {
         nonce.bytes + seal(plaintext, key: key, nonce: nonce)
     }
 
     /// Authenticates and decrypts.
     ///
-    /// - Parameter combined: nonce (12 bytes) ‖ ciphertext ‖ tag (16), of any length.
+    /// - Parameter combined: The nonce (12 bytes) ‖ ciphertext ‖ tag (16), of any length.
     package static func openCombined(_ combined: Span<UInt8>, key: SymmetricKey) throws(AuthenticationFailure) -> [UInt8] {
         guard let nonce = FixedBytes<12>(combined.extracting(first: nonceByteCount)) else { throw AuthenticationFailure() }
         return try open(combined.extracting(droppingFirst: nonceByteCount), key: key, nonce: nonce)
@@ -63,7 +63,7 @@ package enum AESGCM {
 
 /// AES-128 in counter mode.
 package enum AESCTR {
-    /// Encrypts or decrypts: it is the same.
+    /// Encrypts or decrypts, which is the same operation.
     package static func apply(to bytes: inout [UInt8], key: FixedBytes<16>, initializationVector: FixedBytes<16>) {
         var context = unsafe CipherContext(LibCrypto.aes128CTR, .encrypt, key: key.span, initializationVector: initializationVector.span)
         context.apply(to: &bytes)
@@ -79,7 +79,7 @@ package enum AESCTR {
 
     private let context: OpaquePointer
 
-    /// The spans are as long as the cipher wants them.
+    /// The spans have the lengths that the cipher requires.
     init(_ cipher: OpaquePointer, _ direction: Direction, key: Span<UInt8>, initializationVector: Span<UInt8>) {
         unsafe context = LibCrypto.require(EVP_CIPHER_CTX_new())
         unsafe key.withUnsafePointer { key in
@@ -91,7 +91,7 @@ package enum AESCTR {
 
     deinit { unsafe EVP_CIPHER_CTX_free(context) }
 
-    /// In place, which counter modes allow. In steps, because libcrypto counts in Int32.
+    /// Encrypts or decrypts in place, which counter modes allow; in steps, because libcrypto counts in Int32.
     mutating func apply(to bytes: inout [UInt8]) {
         unsafe bytes.withUnsafeMutableBufferPointer { buffer in
             guard let base = buffer.baseAddress else { return }
@@ -103,7 +103,7 @@ package enum AESCTR {
         }
     }
 
-    /// Ends the encryption. GCM only.
+    /// Ends a GCM encryption and returns its tag.
     mutating func authenticationTag() -> FixedBytes<16> {
         LibCrypto.require(finish())
         var tag = FixedBytes<16>()
@@ -113,7 +113,7 @@ package enum AESCTR {
         return tag
     }
 
-    /// Ends the decryption; libcrypto compares in constant time. GCM only.
+    /// Ends a GCM decryption and verifies its tag; libcrypto compares in constant time.
     mutating func accepts(_ tag: FixedBytes<16>) -> Bool {
         var tag = tag
         unsafe tag.withUnsafeMutablePointer {
@@ -123,7 +123,7 @@ package enum AESCTR {
     }
 
     private mutating func finish() -> Int32 {
-        // Counter modes have no rest to write.
+        // Counter modes write no final block.
         var rest: UInt8 = 0
         var written: Int32 = 0
         return unsafe EVP_CipherFinal_ex(context, &rest, &written)

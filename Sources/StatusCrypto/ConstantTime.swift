@@ -2,7 +2,7 @@ import CLibCrypto
 
 /// Comparison of secrets: access tokens, MACs, recovered keys (PROTOCOL.md §1).
 package enum ConstantTime {
-    /// Takes the same time wherever the bytes differ. The length may leak.
+    /// Compares in a time that does not depend on the position of a difference. The length may leak.
     package static func equal(_ left: Span<UInt8>, _ right: Span<UInt8>) -> Bool {
         guard left.count == right.count else { return false }
         return unsafe left.withUnsafeBytes { left in
@@ -12,7 +12,7 @@ package enum ConstantTime {
         }
     }
 
-    /// The same for texts (`utf8`) and arrays.
+    /// Compares texts (`utf8`) or arrays in the same way.
     package static func equal(_ left: some Collection<UInt8>, _ right: some Collection<UInt8>) -> Bool {
         equal([UInt8](left).span, [UInt8](right).span)
     }

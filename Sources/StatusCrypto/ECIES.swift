@@ -1,13 +1,12 @@
-/// ECIES as go-ethereum has it: secp256k1, the concatenation KDF of NIST SP 800-56 with SHA-256, AES-128-CTR, HMAC-SHA256
-/// (PROTOCOL.md §3).
+/// ECIES as in go-ethereum: secp256k1, the concatenation KDF of NIST SP 800-56 with SHA-256, AES-128-CTR, HMAC-SHA256 (PROTOCOL.md §3).
 package enum ECIES {
     private static let keyByteCount = 65
     private static let vectorByteCount = 16
     private static let codeByteCount = 32
 
-    /// Encrypts to the owner of a key.
+    /// Encrypts to a public key.
     ///
-    /// - Returns: ephemeral key `R` (65 bytes, uncompressed) ‖ IV (16) ‖ ciphertext, as long as the plaintext, ‖ HMAC (32).
+    /// - Returns: The ephemeral key `R` (65 bytes, uncompressed) ‖ IV (16) ‖ ciphertext, as long as the plaintext, ‖ HMAC (32).
     @specialized(where Random == SecureRandom)
     package static func seal<Random: RandomNumberGenerator>(
         _ plaintext: Span<UInt8>, to recipient: PublicKey, using random: inout Random
@@ -18,7 +17,7 @@ package enum ECIES {
             initializationVector: random.fixedBytes())
     }
 
-    /// With nothing left to chance, for tests against known bytes.
+    /// Encrypts with a given ephemeral key and IV, for tests against known bytes.
     package static func seal(
         _ plaintext: Span<UInt8>, ephemeralKey: PublicKey, sharedSecret: SymmetricKey, initializationVector: FixedBytes<16>
     ) -> [UInt8] {
@@ -39,7 +38,7 @@ package enum ECIES {
 
     /// Authenticates, then decrypts.
     ///
-    /// - Parameter sealed: any bytes. At least one byte of ciphertext is asked for, and the prefix 04 of `R`.
+    /// - Parameter sealed: Any bytes. At least one byte of ciphertext and the prefix 04 of `R` are required.
     package static func open(_ sealed: Span<UInt8>, with key: PrivateKey) throws(AuthenticationFailure) -> [UInt8] {
         let bodyEnd = sealed.count - codeByteCount
         let ciphertextStart = keyByteCount + vectorByteCount

@@ -1,19 +1,19 @@
-/// Exactly `count` bytes: keys, hashes, nonces and signatures have their length in their type.
+/// Exactly `count` bytes: the types of keys, hashes, nonces and signatures contain their length.
 package struct FixedBytes<let count: Int>: Hashable, Sendable {
     package private(set) var storage: InlineArray<count, UInt8>
 
-    /// All bytes the same.
+    /// Creates bytes that all have the same value.
     package init(repeating byte: UInt8 = 0) {
         storage = InlineArray(repeating: byte)
     }
 
-    /// - Returns: nil unless there are exactly `count` bytes.
+    /// - Returns: Nil unless there are exactly `count` bytes.
     package init?(_ bytes: some Collection<UInt8>) {
         guard bytes.count == count else { return nil }
         self.init([UInt8](bytes).span)
     }
 
-    /// - Returns: nil unless there are exactly `count` bytes.
+    /// - Returns: Nil unless there are exactly `count` bytes.
     package init?(_ bytes: Span<UInt8>) {
         guard bytes.count == count else { return nil }
         self.init()
@@ -38,7 +38,7 @@ package struct FixedBytes<let count: Int>: Hashable, Sendable {
     package mutating func withUnsafeMutablePointer<Result>(_ body: (UnsafeMutablePointer<UInt8>) -> Result) -> Result {
         var span = storage.mutableSpan
         return unsafe span.withUnsafeMutableBufferPointer { buffer in
-            // Nil only for a buffer without bytes, and a length of zero has no use.
+            // The address is nil only for an empty buffer, and `count` is never zero.
             guard let base = buffer.baseAddress else { preconditionFailure("no bytes") }
             return unsafe body(base)
         }
@@ -52,7 +52,7 @@ package struct FixedBytes<let count: Int>: Hashable, Sendable {
         set { storage[index] = newValue }
     }
 
-    /// Ends at the first difference: not for secrets, those compare with `ConstantTime`.
+    /// Compares up to the first difference. Compare secrets with `ConstantTime` instead.
     package static func == (left: Self, right: Self) -> Bool {
         for index in 0..<count where left.storage[index] != right.storage[index] { return false }
         return true
@@ -63,17 +63,17 @@ package struct FixedBytes<let count: Int>: Hashable, Sendable {
     }
 }
 
-/// keccak256 or SHA-256 of something; a Waku message hash; a Status message id.
+/// A keccak256 or SHA-256 digest; a Waku message hash; a Status message id.
 package typealias Digest32 = FixedBytes<32>
 /// SHAKE-256 with 64 bytes of output.
 package typealias Digest64 = FixedBytes<64>
 
 extension Span<UInt8> {
-    /// The bytes in place, for a C function that reads exactly `count` of them and takes no null.
+    /// Lends the bytes in place to a C function that reads exactly `count` of them and accepts no null pointer.
     func withUnsafePointer<Result>(_ body: (UnsafePointer<UInt8>) -> Result) -> Result {
         unsafe withUnsafeBufferPointer { buffer in
             if let base = buffer.baseAddress { return unsafe body(base) }
-            // An empty span may have no address. C reads nothing behind this one either.
+            // An empty span may have no address. C does not read from this one either.
             var nothing: UInt8 = 0
             return unsafe Swift.withUnsafePointer(to: &nothing, body)
         }

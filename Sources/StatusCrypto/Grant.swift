@@ -1,6 +1,6 @@
 /// A client's permission for one server to hand out an access token (PROTOCOL.md §7).
 package enum Grant {
-    /// What the client signs: keccak256(compressed client key ‖ compressed server key ‖ access token as text).
+    /// Returns the digest that the client signs: keccak256(compressed client key ‖ compressed server key ‖ access token as text).
     package static func digest(client: PublicKey, server: PublicKey, accessToken: String) -> Digest32 {
         var sponge = KeccakSponge.keccak256
         sponge.absorb(client.compressed.span)

@@ -2,7 +2,7 @@ import CLibCrypto
 
 /// HMAC-SHA256, RFC 2104.
 package enum HMACSHA256 {
-    /// The whole code, 32 bytes; compare it with `ConstantTime`.
+    /// Returns the whole code, 32 bytes. Compare it with `ConstantTime`.
     package static func authenticationCode(for bytes: Span<UInt8>, key: FixedBytes<32>) -> FixedBytes<32> {
         var code = FixedBytes<32>()
         let isComputed = unsafe code.withUnsafeMutablePointer { code in

@@ -8,7 +8,7 @@ package enum Hex {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// Appends the digits; in place, if there is room.
+    /// Appends the digits, in place if the capacity suffices.
     package static func append(_ bytes: Span<UInt8>, to text: inout [UInt8]) {
         for index in bytes.indices {
             text.append(digit(bytes[index] >> 4))
@@ -18,7 +18,7 @@ package enum Hex {
 
     private static func digit(_ value: UInt8) -> UInt8 { value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + value - 10 }
 
-    /// - Returns: nil for an odd number of digits or anything that is no digit; a `0x` in front is not taken.
+    /// - Returns: The bytes, or nil for an odd number of digits or any other character, including a `0x` prefix.
     package static func decode(_ text: some StringProtocol) -> [UInt8]? {
         let digits = Array(String(text).utf8)
         guard digits.count.isMultiple(of: 2) else { return nil }
@@ -48,7 +48,7 @@ extension FixedBytes: CustomStringConvertible {
     /// Lower-case hex without prefix.
     package var description: String { Hex.encode(bytes) }
 
-    /// - Returns: nil unless the text is `count` bytes in hex, without prefix.
+    /// - Returns: Nil unless the text is `count` bytes in hex, without prefix.
     package init?(hex: some StringProtocol) {
         guard let bytes = Hex.decode(hex) else { return nil }
         self.init(bytes)

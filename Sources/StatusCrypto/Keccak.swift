@@ -1,17 +1,17 @@
-/// The Keccak functions of the protocol (PROTOCOL.md §1). libcrypto 3.0 knows SHAKE but not the original Keccak-256,
-/// so both come from one sponge of ours.
+/// The Keccak functions of the protocol (PROTOCOL.md §1). libcrypto 3.0 has SHAKE but not the original Keccak-256, so this module's sponge
+/// computes both.
 package enum Keccak {
     /// Keccak-256 with the original padding, as Ethereum uses it: not SHA3-256.
     package static func keccak256(_ bytes: [UInt8]) -> Digest32 { keccak256(bytes.span) }
 
-    /// The same of borrowed bytes.
+    /// Hashes borrowed bytes.
     package static func keccak256(_ bytes: Span<UInt8>) -> Digest32 {
         var sponge = KeccakSponge.keccak256
         sponge.absorb(bytes)
         return sponge.squeeze()
     }
 
-    /// The same of two parts, one after the other.
+    /// Hashes two parts, one after the other.
     package static func keccak256(_ first: Span<UInt8>, _ second: Span<UInt8>) -> Digest32 {
         var sponge = KeccakSponge.keccak256
         sponge.absorb(first)
@@ -22,7 +22,7 @@ package enum Keccak {
     /// SHAKE-256 (FIPS 202) with 64 bytes of output.
     package static func shake256(_ bytes: [UInt8]) -> Digest64 { shake256(bytes.span) }
 
-    /// The same of borrowed bytes.
+    /// Hashes borrowed bytes.
     package static func shake256(_ bytes: Span<UInt8>) -> Digest64 {
         var sponge = KeccakSponge.shake256
         sponge.absorb(bytes)
@@ -39,7 +39,7 @@ package enum Keccak {
 package struct KeccakSponge: Sendable {
     /// Twenty-five lanes, x fastest: FIPS 202 §3.1.2.
     private var lanes = InlineArray<25, UInt64>(repeating: 0)
-    /// Where in the rate the next byte goes.
+    /// The position of the next byte in the rate.
     private var position = 0
     private let rateByteCount: Int
     /// Domain bits and the first bit of pad10*1.
@@ -56,15 +56,15 @@ package struct KeccakSponge: Sendable {
         self.padding = padding
     }
 
-    /// Takes in the next part of the message.
+    /// Adds the next part of the message.
     package mutating func absorb(_ bytes: [UInt8]) { absorb(bytes.span) }
 
-    /// Takes in the next part of the message.
+    /// Adds the next part of the message.
     package mutating func absorb(_ bytes: Span<UInt8>) {
         var index = 0
         while index < bytes.count {
             if position.isMultiple(of: 8), bytes.count - index >= 8 {
-                // In bounds: eight bytes remain.
+                // The read is in bounds: eight bytes remain.
                 let lane = unsafe bytes.bytes.unsafeLoadUnaligned(fromByteOffset: index, as: UInt64.self)
                 lanes[position / 8] ^= UInt64(littleEndian: lane)
                 position += 8
@@ -81,7 +81,7 @@ package struct KeccakSponge: Sendable {
         }
     }
 
-    /// Pads and takes the output, which must fit in one block: all of ours do.
+    /// Pads and returns the output, which must fit into one block, as all outputs of the protocol do.
     package consuming func squeeze<let count: Int>() -> FixedBytes<count> {
         precondition(count <= rateByteCount)
         absorb(padding)
@@ -95,7 +95,7 @@ package struct KeccakSponge: Sendable {
         return output
     }
 
-    /// Adds one byte at `position`, which stays.
+    /// Adds one byte at `position` without advancing it.
     private mutating func absorb(_ byte: UInt8) {
         lanes[position / 8] ^= UInt64(byte) << UInt64(8 * (position % 8))
     }

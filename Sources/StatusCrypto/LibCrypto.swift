@@ -1,34 +1,33 @@
 import CLibCrypto
 
-/// The algorithms of libcrypto, looked up once: a lookup for each call would take locks and more time than hashing a short message.
+/// The algorithms of libcrypto, fetched once: a fetch in each call would take locks and more time than hashing a short message.
 ///
-/// Safe to share: a fetched algorithm never changes, and its reference count, which contexts raise and drop, is atomic.
+/// Sharing them is safe: a fetched algorithm never changes, and its reference count, which contexts raise and drop, is atomic.
 package enum LibCrypto {
-    // Safe without isolation, all four: each is set once, by Swift's own lock, before anybody can read it, and what it points to never
-    // changes (see above).
+    // All four are safe without isolation: Swift's own lock guards the single initialisation, and the algorithms never change (see above).
     nonisolated(unsafe) static let sha256 = unsafe fetchDigest("SHA2-256")
     package nonisolated(unsafe) static let sha512 = unsafe fetchDigest("SHA2-512")
     nonisolated(unsafe) static let aes256GCM = unsafe fetchCipher("AES-256-GCM")
     nonisolated(unsafe) static let aes128CTR = unsafe fetchCipher("AES-128-CTR")
 
-    /// For calls whose only failure is a lack of memory, which ends the process as it does in Swift's own allocations.
+    /// Checks calls that fail only without memory. The process then ends, as in Swift's own allocations.
     package static func require(_ status: Int32) {
         guard status == 1 else { fatalError("libcrypto failed") }
     }
 
-    /// The same for calls that return an object: nil only without memory.
+    /// Checks calls that return an object, or nil only without memory.
     package static func require(_ handle: OpaquePointer?) -> OpaquePointer {
         guard let handle = unsafe handle else { fatalError("libcrypto has no memory") }
         return unsafe handle
     }
 
-    // Nil means an installation in which nothing here can work: the process ends at the first use, which no peer chooses.
+    // Nil means an unusable installation: the process ends at the first use, which no peer can trigger at will.
     private static func fetchDigest(_ name: String) -> OpaquePointer {
         guard let digest = unsafe EVP_MD_fetch(nil, name, nil) else { fatalError("libcrypto lacks \(name)") }
         return unsafe digest
     }
 
-    // As above.
+    // See `fetchDigest`.
     private static func fetchCipher(_ name: String) -> OpaquePointer {
         guard let cipher = unsafe EVP_CIPHER_fetch(nil, name, nil) else { fatalError("libcrypto lacks \(name)") }
         return unsafe cipher

@@ -2,10 +2,10 @@ import CLibCrypto
 
 /// PBKDF2 with HMAC-SHA256, RFC 8018 §5.2.
 package enum PBKDF2 {
-    /// As slow as it is meant to be: 65,356 iterations take about 13 ms of a core.
+    /// Derives a key. The function is slow by design: 65,356 iterations take about 13 ms of a core.
     ///
-    /// - Parameter iterations: at least 1.
-    /// - Returns: 32 bytes.
+    /// - Parameter iterations: The number of iterations, at least 1.
+    /// - Returns: The key, 32 bytes.
     package static func sha256(password: String, salt: [UInt8] = [], iterations: Int32) -> SymmetricKey {
         var key = FixedBytes<32>()
         defer { key.wipe() }

@@ -1,15 +1,15 @@
 import CSecp256k1
 
-/// Bytes that are no private key: zero, or not below the order of the group.
+/// The error for bytes that are not a private key: zero, or not below the order of the group.
 package struct InvalidPrivateKey: Error, Equatable {}
 
-/// A scalar of secp256k1 and its public key. Wiped when the last reference goes; never printed.
+/// A scalar of secp256k1 and its public key. Its memory is wiped with the last reference, and it is never printed.
 package final class PrivateKey: Sendable {
-    /// Computed once.
+    /// The public key, computed once.
     package let publicKey: PublicKey
     private let scalar: SecretBytes
 
-    /// - Parameter bytes: a big-endian number from 1 to the order − 1. The caller's copy is the caller's to forget.
+    /// - Parameter bytes: A big-endian number from 1 to the order − 1. The caller must wipe its own copy.
     package init(_ bytes: FixedBytes<32>) throws(InvalidPrivateKey) {
         var point = secp256k1_pubkey()
         let isKey = unsafe bytes.span.withUnsafePointer {
@@ -20,7 +20,7 @@ package final class PrivateKey: Sendable {
         scalar = SecretBytes(bytes)
     }
 
-    /// Draws until the bytes are a key: the first ones are, but for one in 2^128.
+    /// Draws random bytes until they are a key. The first draw fails once in 2^128.
     @specialized(where Random == SecureRandom)
     package static func generate<Random: RandomNumberGenerator>(using random: inout Random) -> PrivateKey {
         while true {
@@ -30,7 +30,7 @@ package final class PrivateKey: Sendable {
         }
     }
 
-    /// Lends the 32 bytes, big-endian: for the key file, and nothing else.
+    /// Lends the 32 bytes, big-endian. Use them only to write the key file.
     package func withExposedBytes<Result: ~Copyable, Failure: Error>(
         _ body: (Span<UInt8>) throws(Failure) -> Result
     ) throws(Failure) -> Result {
@@ -42,8 +42,8 @@ package final class PrivateKey: Sendable {
         var signature = secp256k1_ecdsa_recoverable_signature()
         var recoveryID: Int32 = 0
         var compact = FixedBytes<64>()
-        // Fails only for an invalid scalar, which the initialiser excludes, or when the nonce function gives up, which RFC 6979's never
-        // does.
+        // The call fails only for an invalid scalar, which the initialiser excludes, or if the nonce function gives up, which RFC 6979's
+        // never does.
         let isSigned = scalar.withExposedBytes { scalar in
             unsafe digest.span.withUnsafePointer { digest in
                 unsafe scalar.withUnsafePointer { scalar in
@@ -53,19 +53,19 @@ package final class PrivateKey: Sendable {
             }
         }
         precondition(isSigned == 1)
-        // Returns 1 always (secp256k1_recovery.h).
+        // The call always returns 1 (secp256k1_recovery.h).
         _ = unsafe compact.withUnsafeMutablePointer {
             unsafe secp256k1_ecdsa_recoverable_signature_serialize_compact(Secp256k1.context, $0, &recoveryID, &signature)
         }
-        // 2 and 3 would say that the nonce's X exceeded the order of the group: one in 2^127.
+        // Recovery ids 2 and 3 mean that the nonce's X exceeds the order of the group: one in 2^127.
         return Signature(compact, v: UInt8(truncatingIfNeeded: recoveryID))
     }
 
-    /// The big-endian X coordinate of the common point, unhashed (PROTOCOL.md §1), in constant time.
+    /// Returns the big-endian X coordinate of the common point, unhashed (PROTOCOL.md §1), in constant time.
     package func sharedSecret(with other: PublicKey) -> SymmetricKey {
         var point = other.point
         var x = FixedBytes<32>()
-        // Fails only for an invalid scalar, which the initialiser excludes.
+        // The call fails only for an invalid scalar, which the initialiser excludes.
         let isComputed = scalar.withExposedBytes { scalar in
             unsafe x.withUnsafeMutablePointer { x in
                 unsafe scalar.withUnsafePointer { scalar in
@@ -79,7 +79,7 @@ package final class PrivateKey: Sendable {
     }
 }
 
-/// In place of the library's default, which would hash the point.
+/// Replaces the library's default function, which hashes the point.
 private let copyX: secp256k1_ecdh_hash_function = { output, x, _, _ in
     guard let output = unsafe output, let x = unsafe x else { return 0 }
     unsafe output.update(from: x, count: 32)

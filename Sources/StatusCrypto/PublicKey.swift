@@ -1,32 +1,32 @@
 import CSecp256k1
 
-/// Bytes that are no public key.
+/// The error for bytes that are not a public key.
 package struct InvalidPublicKey: Error, Equatable {}
 
 /// A point of secp256k1.
 package struct PublicKey: Hashable, Sendable {
-    /// `04‖X‖Y`: how RFC 26 writes it, and what Status message ids begin with (PROTOCOL.md §1 and §5).
+    /// The uncompressed key `04‖X‖Y`, as RFC 26 writes it and as Status message ids begin (PROTOCOL.md §1 and §5).
     package let uncompressed: FixedBytes<65>
 
-    /// - Parameter bytes: `04‖X‖Y`, 65 bytes; no other prefix is taken (PROTOCOL.md §3).
+    /// - Parameter bytes: The key as `04‖X‖Y`, 65 bytes; other prefixes are rejected (PROTOCOL.md §3).
     package init(uncompressed bytes: some Collection<UInt8>) throws(InvalidPublicKey) {
         guard let encoded = FixedBytes<65>(bytes) else { throw InvalidPublicKey() }
         try self.init(uncompressed: encoded)
     }
 
-    /// - Parameter encoded: `04‖X‖Y`.
+    /// - Parameter encoded: The key as `04‖X‖Y`.
     package init(uncompressed encoded: FixedBytes<65>) throws(InvalidPublicKey) {
         guard encoded[0] == 0x04, secp256k1_pubkey(parsing: encoded.span) != nil else { throw InvalidPublicKey() }
         uncompressed = encoded
     }
 
-    /// - Parameter bytes: `02‖X` or `03‖X`, 33 bytes.
+    /// - Parameter bytes: The key as `02‖X` or `03‖X`, 33 bytes.
     package init(compressed bytes: some Collection<UInt8>) throws(InvalidPublicKey) {
         guard let encoded = FixedBytes<33>(bytes) else { throw InvalidPublicKey() }
         try self.init(compressed: encoded)
     }
 
-    /// - Parameter encoded: `02‖X` or `03‖X`.
+    /// - Parameter encoded: The key as `02‖X` or `03‖X`.
     package init(compressed encoded: FixedBytes<33>) throws(InvalidPublicKey) {
         guard let point = secp256k1_pubkey(parsing: encoded.span) else { throw InvalidPublicKey() }
         self.init(point)
@@ -36,7 +36,7 @@ package struct PublicKey: Hashable, Sendable {
         uncompressed = point.uncompressed
     }
 
-    /// `02‖X` or `03‖X`, by the parity of Y: how grants and hashes take the key.
+    /// The compressed key `02‖X` or `03‖X`, by the parity of Y, as grants and hashes use it.
     package var compressed: FixedBytes<33> {
         var bytes = FixedBytes<33>()
         bytes[0] = uncompressed[64] & 1 == 0 ? 0x02 : 0x03
@@ -51,10 +51,10 @@ package struct PublicKey: Hashable, Sendable {
         return bytes
     }
 
-    /// shake256 of the compressed key: names the key in queries, push requests and reports (PROTOCOL.md §1).
+    /// The shake256 of the compressed key, which names the key in queries, push requests and reports (PROTOCOL.md §1).
     package var hash: Digest64 { Keccak.shake256(compressed.span) }
 
-    /// What the library computes with. The bytes were a point when this value was made.
+    /// The key in the library's form. The bytes were verified as a point when this value was created.
     var point: secp256k1_pubkey {
         guard let point = secp256k1_pubkey(parsing: uncompressed.span) else { preconditionFailure("a public key is a point") }
         return point

@@ -1,6 +1,7 @@
-/// Why bytes are no message, and where. Carries nothing of the bytes: an error text may be logged, a message body may not.
+/// The reason why bytes are not a message, and the position. Contains none of the bytes: the log may show an error, but never a message
+/// body.
 package struct WireError: Error, Equatable, Sendable, CustomStringConvertible {
-    /// What is wrong.
+    /// The kind of error.
     package enum Reason: String, Hashable, Sendable {
         /// The input ends inside a field, or a length points beyond it.
         case truncated = "the input ends inside the field"
@@ -17,11 +18,11 @@ package struct WireError: Error, Equatable, Sendable, CustomStringConvertible {
     }
 
     package let reason: Reason
-    /// The message that was read, the innermost; its name is that in `Protos/`.
+    /// The innermost message that was read; its name is that in `Protos/`.
     package let message: any WireMessage.Type
-    /// The number of the field that was read; 0 when not even its tag can be.
+    /// The number of the field that was read; 0 if its tag is unreadable.
     package let field: UInt64
-    /// Where the field begins in the whole input, in bytes.
+    /// The offset of the field in the whole input, in bytes.
     package let offset: Int
 
     package static func == (left: WireError, right: WireError) -> Bool {

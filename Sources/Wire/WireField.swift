@@ -1,7 +1,7 @@
-/// What a tag announces: the wire type as the case, the field number in it.
+/// The content of a tag: the wire type as the case, with the field number.
 ///
-/// A message switches over it, so that a known number with another wire type falls through to `default`
-/// and is skipped like an unknown field, as the reference implementation does (golden vectors 06).
+/// A message switches over it, so that a known number with another wire type falls through to `default` and is skipped like an unknown
+/// field, as in the reference implementation (golden vectors 06).
 package enum WireField: Equatable {
     case varint(UInt32)
     case fixed64(UInt32)
@@ -14,8 +14,8 @@ package enum WireField: Equatable {
     /// Field numbers have 29 bits; 0 is no field.
     static let numbers: ClosedRange<UInt64> = 1...(1 << 29 - 1)
 
-    /// - Parameter tag: `number << 3 | wire type`.
-    /// - Returns: nil for a number or a wire type that does not exist.
+    /// - Parameter tag: The tag, `number << 3 | wire type`.
+    /// - Returns: The field, or nil for a number or a wire type that does not exist.
     @inline(__always)
     init?(tag: UInt64) {
         guard WireField.numbers.contains(tag >> 3) else { return nil }

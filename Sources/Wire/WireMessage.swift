@@ -4,7 +4,7 @@
 /// Writing is canonical: fields in number order, defaults left out, byte for byte what the reference implementation writes
 /// (PROTOCOL.md §6, golden vectors 06).
 package protocol WireMessage: Sendable, Equatable {
-    /// The message with nothing in it, which encodes to no bytes.
+    /// Creates an empty message, which encodes to no bytes.
     init()
 
     /// Reads fields until the reader's bytes end.

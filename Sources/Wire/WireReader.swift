@@ -3,25 +3,25 @@
 /// Total: on any input each call gives a value or a ``WireError``, and moves forward or throws. The accepted language is that of
 /// the reference implementation, Go's protobuf (golden vectors 06).
 package struct WireReader: ~Escapable {
-    /// Entries of one repeated field. An empty one is 2 bytes of input but 8 to 72 of memory: so many are 1.4 MB at most. More than a
-    /// message of 1 MiB can hold of what has a use, which takes 60 bytes and more.
+    /// 20,000 entries of one repeated field. An empty entry is 2 bytes of input but 8 to 72 bytes of memory, 1.4 MB at most in total. A
+    /// message of 1 MiB holds fewer useful entries, which have 60 bytes and more.
     package static let maximumEntryCount = 20_000
 
-    /// Nesting of unknown groups: what the reference implementation takes (protobuf-go's `DefaultRecursionLimit` of 10,000, counted
-    /// down to 0). No message of ours has a group.
+    /// The maximum nesting of unknown groups, as in the reference implementation (protobuf-go's `DefaultRecursionLimit` of 10,000, counted
+    /// down to 0). No message of `Protos/` has a group.
     package static let maximumGroupDepth = 10_001
 
     private let bytes: Span<UInt8>
     private let message: any WireMessage.Type
-    /// Where the bytes begin in the whole input.
+    /// The offset of the bytes in the whole input.
     private let offset: Int
     private var position = 0
     private var fieldPosition = 0
     private var fieldNumber: UInt64 = 0
 
     /// - Parameters:
-    ///   - message: named by errors.
-    ///   - offset: where the bytes begin in the whole input.
+    ///   - message: The message type that errors name.
+    ///   - offset: The offset of the bytes in the whole input.
     @_lifetime(copy bytes)
     package init(_ bytes: Span<UInt8>, of message: any WireMessage.Type, at offset: Int = 0) {
         self.bytes = bytes
@@ -29,7 +29,7 @@ package struct WireReader: ~Escapable {
         self.offset = offset
     }
 
-    /// The next field's tag, or nil at the end. What follows must then be read, or skipped with ``skip(_:)``.
+    /// Returns the next field's tag, or nil at the end. The caller then reads the value, or skips it with ``skip(_:)``.
     @inline(__always)
     package mutating func nextField() throws(WireError) -> WireField? {
         guard position < bytes.count else { return nil }
@@ -40,7 +40,7 @@ package struct WireReader: ~Escapable {
         return field
     }
 
-    /// An error in the present field.
+    /// Returns an error about the current field.
     @inline(never)
     private func error(_ reason: WireError.Reason) -> WireError {
         WireError(reason: reason, message: message, field: fieldNumber, offset: offset + fieldPosition)
@@ -123,7 +123,7 @@ extension WireReader {
 // MARK: - Unknown fields
 
 extension WireReader {
-    /// Passes over what belongs to a field that the message does not know.
+    /// Skips the value of an unknown field.
     package mutating func skip(_ field: WireField) throws(WireError) {
         switch field {
         case .varint: _ = try readVarint()
@@ -135,7 +135,7 @@ extension WireReader {
         }
     }
 
-    /// Iterative: nesting that a peer chose must not become depth of our stack.
+    /// Iterative, so that a peer's nesting does not deepen the stack.
     private mutating func skipGroup(_ number: UInt32) throws(WireError) {
         var open = [number]
         while let innermost = open.last {
@@ -170,7 +170,7 @@ extension WireReader {
         position += count
     }
 
-    /// The rest of a varint, seven bits a byte, lowest first. The tenth byte has room for one bit.
+    /// Reads the rest of a varint: seven bits per byte, lowest first. The tenth byte contributes one bit.
     private mutating func readVarint(after first: UInt8) throws(WireError) -> UInt64 {
         var value = UInt64(first & 0x7F)
         var shift: UInt64 = 7

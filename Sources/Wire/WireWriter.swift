@@ -5,13 +5,12 @@
 @safe package struct WireWriter: ~Copyable {
     /// Bytes written, or counted.
     package private(set) var byteCount = 0
-    /// Nil when they are only counted. Valid for as long as the writer is: `array(byteCount:_:)` makes both.
+    /// The memory to write to, or nil while only counting. Valid during the lifetime of the writer: `array(byteCount:_:)` creates both.
     ///
-    /// Appending to an array byte by byte took longer than swift-protobuf takes: each append looks whether the array
-    /// is shared and large enough.
+    /// Appending to an array byte by byte is slower than swift-protobuf: each append checks whether the array is shared and large enough.
     private let target: UnsafeMutableBufferPointer<UInt8>?
 
-    /// A writer that only counts.
+    /// Creates a writer that only counts.
     package init() {
         unsafe target = nil
     }
@@ -20,9 +19,9 @@
         unsafe self.target = target
     }
 
-    /// The bytes that the body writes.
+    /// Returns the bytes that the body writes.
     ///
-    /// - Parameter byteCount: how many that will be, as counted before; more end the program.
+    /// - Parameter byteCount: The number of bytes, as counted before. Writing more ends the process.
     static func array(byteCount: Int, _ body: (inout WireWriter) -> Void) -> [UInt8] {
         unsafe [UInt8](unsafeUninitializedCapacity: byteCount) { buffer, initializedCount in
             var writer = unsafe WireWriter(target: buffer)

@@ -1,6 +1,6 @@
-/// A queue whose elements may leave from anywhere: each gets a ticket, and tickets are called in order.
+/// A queue whose elements may leave at any position. Each element has a ticket; tickets rise with age.
 ///
-/// Joining and leaving are one dictionary operation each. Looking for the oldest steps over the tickets of those that left, each of
+/// Joining and leaving are one dictionary operation each. A search for the oldest element skips the tickets of elements that left, each of
 /// them once.
 struct AgeQueue<Element: Sendable>: Sendable {
     typealias Ticket = UInt64
@@ -19,7 +19,7 @@ struct AgeQueue<Element: Sendable>: Sendable {
         elements[ticket] = nil
     }
 
-    /// The element that has waited longest; it stays.
+    /// Returns the oldest element without removing it.
     mutating func oldest() -> Element? {
         guard !elements.isEmpty else { return nil }
         while elements[oldestTicket] == nil { oldestTicket += 1 }

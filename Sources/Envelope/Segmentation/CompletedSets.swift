@@ -1,4 +1,4 @@
-/// Remembers completed sets for a while, the latest so many.
+/// The recently completed sets, up to a maximum number.
 struct CompletedSets<Key: Hashable & Sendable>: Sendable {
     private var tickets: [Key: AgeQueue<Entry>.Ticket] = [:]
     private var queue = AgeQueue<Entry>()
@@ -22,7 +22,7 @@ struct CompletedSets<Key: Hashable & Sendable>: Sendable {
         if count > maximumCount, let oldest = queue.oldest() { remove(oldest.key) }
     }
 
-    /// Forgets what was completed at or before a moment.
+    /// Removes sets that were completed at or before a time.
     mutating func removeAll(until moment: Timestamp) {
         while let oldest = queue.oldest(), oldest.completedAt <= moment { remove(oldest.key) }
     }

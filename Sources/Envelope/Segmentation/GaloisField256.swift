@@ -6,15 +6,15 @@ enum GaloisField256 {
         return powers[Int(logarithms[Int(left)]) + Int(logarithms[Int(right)])]
     }
 
-    /// 1 / `element`; 0 of 0, so that the function is total.
+    /// Returns 1 / `element`, and 0 for 0, so that the function is total.
     static func inverse(of element: UInt8) -> UInt8 {
         element == 0 ? 0 : powers[255 - Int(logarithms[Int(element)])]
     }
 
-    /// sum[i] += factor · source[i], as far as both reach.
+    /// Computes sum[i] += factor · source[i], up to the shorter length.
     static func add(_ factor: UInt8, times source: [UInt8], to sum: inout [UInt8]) {
         guard factor != 0 else { return }
-        // A row of the multiplication table: one look-up a byte, in 256 bytes that stay in the first-level cache.
+        // One row of the multiplication table: one lookup per byte, in 256 bytes that stay in the first-level cache.
         var products = InlineArray<256, UInt8>(repeating: 0)
         for byte in products.indices { products[byte] = multiply(factor, UInt8(truncatingIfNeeded: byte)) }
         let count = min(source.count, sum.count)
@@ -32,7 +32,7 @@ enum GaloisField256 {
         }
     }()
 
-    /// i of 2ⁱ; without meaning for 0.
+    /// The exponent i of 2ⁱ; undefined for 0.
     private static let logarithms: [UInt8] = {
         var logarithms = [UInt8](repeating: 0, count: 256)
         for exponent in 0..<255 { logarithms[Int(powers[exponent])] = UInt8(exponent) }

@@ -4,7 +4,7 @@
 /// inverse finds the polynomial of degree < k that has given values at 0…k−1: so shard r is the value at r of the polynomial through
 /// the data shards. Parity and recovery are then the same thing, Lagrange interpolation, and no matrix is needed.
 struct ReedSolomon {
-    /// How many shards there are at most, data and parity together: the elements of the field.
+    /// The maximum number of data and parity shards: the number of elements of the field.
     static let maximumShardCount = 256
 
     /// A shard with its barycentric weight, 1 / Π (point − every other point).
@@ -12,8 +12,8 @@ struct ReedSolomon {
     private let byteCount: Int
 
     /// - Parameters:
-    ///   - shards: exactly k of them, by point: data shard i at i, parity shard i at k + i. A shorter one counts as padded with zeros.
-    ///   - byteCount: of one shard.
+    ///   - shards: Exactly k shards by point: data shard i at i, parity shard i at k + i. A shorter shard counts as padded with zeros.
+    ///   - byteCount: The length of a shard.
     init(shards: [UInt8: [UInt8]], byteCount: Int) {
         self.byteCount = byteCount
         self.shards = shards.map { point, bytes in
@@ -24,7 +24,7 @@ struct ReedSolomon {
         }
     }
 
-    /// The shard at a point that was not given.
+    /// Returns the shard at a point that is not among the given ones.
     func shard(at point: UInt8) -> [UInt8] {
         let product = shards.reduce(1) { GaloisField256.multiply($0, point ^ $1.point) }
         var sum = [UInt8](repeating: 0, count: byteCount)

@@ -1,22 +1,22 @@
 import StatusCrypto
 import Wire
 
-/// A piece of a message whose fields are in range, each by itself.
+/// A segment whose fields are each in range.
 struct Segment {
     enum Position: Hashable {
         case data(Int)
         case parity(Int)
     }
 
-    /// keccak256 of the whole.
+    /// The keccak256 of the whole message.
     let entireMessageHash: Digest32
     let position: Position
-    /// How many segments of its kind, data or parity, the set has.
+    /// The number of segments of this kind, data or parity, in the set.
     let count: Int
-    /// Not empty.
+    /// The payload, not empty.
     let payload: [UInt8]
 
-    /// - Parameter message: passes for a segment: `SegmentMessage.isSegment`.
+    /// - Parameter message: A message for which `SegmentMessage.isSegment` holds.
     init(_ message: SegmentMessage) throws(SegmentFault) {
         guard let hash = Digest32(message.entireMessageHash) else { throw .hashByteCount }
         let isData = message.segmentsCount > 0

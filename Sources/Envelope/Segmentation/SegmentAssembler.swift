@@ -1,32 +1,32 @@
 package import StatusCrypto
 import Wire
 
-/// Puts segments together again, in whatever order they come (PROTOCOL.md §5.1).
+/// Assembles messages from segments in any order (PROTOCOL.md §5.1).
 ///
-/// A state machine without clock or store. Its memory is bounded by its ``Limits``, whatever comes in; its time is one look-up and one
-/// copy a segment, and for a complete set its hash, and its recovery if something was lost.
+/// A state machine without clock or store. Its ``Limits`` bound its memory for any input. Its time per segment is one lookup and one copy;
+/// a complete set also costs its hash, and its recovery if a segment was lost.
 ///
-/// Every segment is added under an id of the caller's, the row of its journal, and every id comes back once, with the set that
-/// it belongs to, when that is complete or given up, or else at once. What has not come back waits for more segments.
+/// The caller adds each segment under an id, the row of its journal. The assembler returns each id once: at once, or with its set when that
+/// is complete or dropped. A segment whose id was not returned waits for more segments.
 package struct SegmentAssembler: Sendable {
     package enum Result: Sendable, Equatable {
-        /// To be opened as it is.
+        /// The data is not a segment and can be opened as it is.
         case notASegment
-        /// Kept. For its sake other sets may have been given up: their ids.
+        /// The segment is kept. The ids are those of sets that were dropped to make space.
         case incomplete(evicted: [Int64])
-        /// The message that it completed, and the ids of all segments that it was made from, this one among them.
+        /// The completed message, and the ids of all its segments including this one.
         ///
-        /// From here on the message is the caller's: further segments of it are late.
+        /// The assembler does not keep the message. Further segments of it are late.
         case complete([UInt8], ids: [Int64])
-        /// Held already, under another id.
+        /// The segment is already held under another id.
         case duplicate
-        /// Its set is complete.
+        /// The set of the segment is complete.
         case late
-        /// It is of no use, nor are the other segments named: those of its set when that proved worthless.
+        /// The segment is invalid. The ids are those of its set's other segments if the whole set proved invalid.
         case invalid(SegmentFault, ids: [Int64])
     }
 
-    /// Sets of different signers do not mix: nobody can spoil another's.
+    /// Sets of different signers are separate, so that no sender can break another's set.
     private struct Key: Hashable {
         var signer: PublicKey?
         var hash: Digest32
@@ -37,10 +37,10 @@ package struct SegmentAssembler: Sendable {
         var ticket: AgeQueue<Key>.Ticket
     }
 
-    /// What one signer has here.
+    /// The sets of one signer.
     private struct Share {
         var byteCount = 0
-        /// Hashes of its sets; the first has waited longest for a segment.
+        /// The hashes of its sets; the first set has waited longest for a segment.
         var hashes: [Digest32] = []
     }
 
@@ -51,7 +51,7 @@ package struct SegmentAssembler: Sendable {
     private var shares: [PublicKey?: Share] = [:]
     private var completed: CompletedSets<Key>
 
-    /// What the incomplete sets hold, overhead included.
+    /// The bytes of the incomplete sets, overhead included.
     package private(set) var byteCount = 0
 
     package init(limits: Limits = Limits()) {
@@ -59,15 +59,17 @@ package struct SegmentAssembler: Sendable {
         completed = CompletedSets(maximumCount: limits.maximumCompletedSetCount)
     }
 
-    /// Incomplete sets.
+    /// The number of incomplete sets.
     package var setCount: Int { sets.count }
 
+    /// Adds the data of a frame.
+    ///
     /// - Parameters:
-    ///   - data: what a frame held.
-    ///   - id: comes back when the segment is done with. Adding a segment again under the id that it is held under changes nothing.
-    ///   - signer: of the frame, `RFC26.Frame.signer()`; nil when it is unsigned.
-    ///   - now: when the frame was received. Ages count from it, so that a journal can be played back.
-    ///   - isAgain: its set may be complete and is wanted once more.
+    ///   - data: The data of a frame.
+    ///   - id: The id returned when the segment is finished. Adding a held segment again under the same id has no effect.
+    ///   - signer: The signer of the frame, `RFC26.Frame.signer()`; nil if it is unsigned.
+    ///   - now: The time at which the frame was received. Ages count from it, so that a journal can be replayed.
+    ///   - isAgain: Whether the segment counts even if its set was completed before.
     package mutating func add(_ data: [UInt8], id: Int64, signer: PublicKey?, now: Timestamp, isAgain: Bool = false) -> Result {
         guard SegmentMessage.isSegment(data), let message = try? SegmentMessage.decode(data) else { return .notASegment }
         do throws(SegmentFault) {
@@ -84,9 +86,9 @@ package struct SegmentAssembler: Sendable {
         }
     }
 
-    /// Gives up sets that are too old, and forgets completed ones; to be called every now and then.
+    /// Drops expired sets and forgets expired completed ones. Call this regularly.
     ///
-    /// - Returns: the ids of what is given up, ascending.
+    /// - Returns: The ids of the dropped segments, ascending.
     package mutating func expire(now: Timestamp) -> [Int64] {
         let moment = now.advanced(by: .zero - limits.maximumAge)
         completed.removeAll(until: moment)
@@ -130,7 +132,7 @@ extension SegmentAssembler {
         return .complete(message, ids: ids)
     }
 
-    /// Gives up sets until the limits hold, never the one that was just added to: it is the last of both queues.
+    /// Drops sets until the limits hold, but never the set of the added segment: it is the last of both queues.
     private mutating func makeRoom(for key: Key) -> [Int64] {
         var evicted: [Int64] = []
         while let share = shares[key.signer],
@@ -145,7 +147,7 @@ extension SegmentAssembler {
         return evicted
     }
 
-    /// - Returns: the ids of its segments.
+    /// - Returns: The ids of its segments.
     private mutating func remove(_ key: Key) -> [Int64] {
         guard let waiting = sets.removeValue(forKey: key) else { return [] }
         queue.remove(waiting.ticket)

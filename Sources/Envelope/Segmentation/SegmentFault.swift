@@ -1,4 +1,4 @@
-/// Why a segment, or a whole set, is of no use.
+/// The reason why a segment or a whole set is invalid.
 package enum SegmentFault: Error, Hashable, Sendable {
     /// `entire_message_hash` is not 32 bytes.
     case hashByteCount
@@ -6,10 +6,10 @@ package enum SegmentFault: Error, Hashable, Sendable {
     case indexOutOfRange
     /// More data or parity segments than any message has.
     case tooManySegments
-    /// The whole would be longer than is taken.
+    /// The whole message would exceed the maximum length.
     case messageTooLong
-    /// It contradicts the segments that its set has.
+    /// The segment contradicts the other segments of its set.
     case contradiction
-    /// The set is complete, but put together it is not what its hash says.
+    /// The complete set does not match its hash.
     case hashMismatch
 }

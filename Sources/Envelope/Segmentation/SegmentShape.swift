@@ -1,27 +1,27 @@
-/// What is known of a set of segments: the counts and sizes to which each further segment must agree (PROTOCOL.md §5.1).
+/// The counts and sizes of a set, with which each further segment must agree (PROTOCOL.md §5.1).
 struct SegmentShape {
-    /// 8 MiB, the longest message that is taken, in pieces of 8 KiB. A node that takes only 150 KiB a message gets it in 73.
+    /// 1,024 data segments: 8 MiB, the longest message, in segments of 8 KiB. A node with a limit of 150 KiB gets it in 73.
     static let maximumDataSegmentCount = 1_024
-    /// What PROTOCOL.md §5.1 comes to: floor(k / 8) of the largest k for which k + floor(k / 8) ≤ 256, which is 228.
+    /// 28 parity segments, by PROTOCOL.md §5.1: floor(k / 8) of the largest k with k + floor(k / 8) ≤ 256, which is 228.
     static let maximumParitySegmentCount = 28
 
-    /// How many parity segments so many data segments have.
+    /// Returns the number of parity segments of a number of data segments.
     static func paritySegmentCount(dataSegmentCount: Int) -> Int {
         let count = dataSegmentCount / 8
         return dataSegmentCount + count <= ReedSolomon.maximumShardCount ? count : 0
     }
 
-    /// k. Only a data segment tells.
+    /// The number k of data segments, which only data segments state.
     private(set) var dataSegmentCount: Int?
-    /// m. Only a parity segment tells.
+    /// The number m of parity segments, which only parity segments state.
     private var paritySegmentCount: Int?
-    /// The payload of every segment but the last of data.
+    /// The payload size of every segment except the last data segment.
     private(set) var segmentByteCount: Int?
     private var lastByteCount: Int?
 
-    /// Takes in what a segment says, or leaves all as it was.
+    /// Adds the counts and sizes of a segment, or changes nothing if it is invalid.
     ///
-    /// - Parameter maximumMessageByteCount: of the whole.
+    /// - Parameter maximumMessageByteCount: The maximum length of the whole message.
     mutating func admit(_ segment: Segment, maximumMessageByteCount: Int) throws(SegmentFault) {
         var shape = self
         switch segment.position {
@@ -54,7 +54,7 @@ struct SegmentShape {
         if let segmentByteCount, let lastByteCount, lastByteCount > segmentByteCount {
             throw .contradiction
         }
-        // The least that the whole can come to. No overflow: at most 1,024 segments of what was in one frame, under 16 MiB.
+        // The minimum length of the whole message. No overflow: at most 1,024 segments of data from one frame, under 16 MiB.
         let last = lastByteCount ?? 1
         let others = ((dataSegmentCount ?? 8 * (paritySegmentCount ?? 0)) - 1) * (segmentByteCount ?? last)
         guard others + last <= maximumMessageByteCount else { throw .messageTooLong }

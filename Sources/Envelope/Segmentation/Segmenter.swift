@@ -1,28 +1,29 @@
 import StatusCrypto
 import Wire
 
-/// Cuts a message that is too long for one envelope into segments (PROTOCOL.md §5.1).
+/// A segmenter that cuts a message into segments if it is too long for one envelope (PROTOCOL.md §5.1).
 package struct Segmenter: Sendable {
-    /// What a Waku node usually takes in one message: 1 MiB. Its operator may have set less.
+    /// 1 MiB: the usual maximum message size of a Waku node. Its operator may have set less.
     package static let usualMaximumMessageByteCount = 1 << 20
 
-    /// The payload of every data segment but the last, which is shorter or as long.
+    /// The payload size of every data segment except the last, which may be shorter.
     package let segmentByteCount: Int
 
-    /// - Parameter maximumMessageByteCount: what the node takes, at least 4; with the usual 1 MiB a segment's payload is 786,432 bytes.
+    /// - Parameter maximumMessageByteCount: The node's maximum message size, at least 4. With the usual 1 MiB a segment's payload is
+    ///   786,432 bytes.
     package init(maximumMessageByteCount: Int = usualMaximumMessageByteCount) {
         self.init(segmentByteCount: maximumMessageByteCount / 4 * 3)
     }
 
-    /// - Parameter segmentByteCount: at least 1.
+    /// - Parameter segmentByteCount: The payload size of a segment, at least 1.
     package init(segmentByteCount: Int) {
         precondition(segmentByteCount > 0, "a segment holds something")
         self.segmentByteCount = segmentByteCount
     }
 
-    /// - Parameter message: an encoded `ApplicationMetadataMessage`.
-    /// - Returns: the data of one frame each: the message itself when it fits, otherwise encoded `SegmentMessage`s, first data in order,
-    ///   then parity. Always the same for the same message.
+    /// - Parameter message: An encoded `ApplicationMetadataMessage`.
+    /// - Returns: The data of one frame each: the message itself if it fits, otherwise encoded `SegmentMessage`s, first data in order, then
+    ///   parity. The result is the same for the same message.
     package func segment(_ message: [UInt8]) -> [[UInt8]] {
         guard message.count > segmentByteCount else { return [message] }
         let data = stride(from: 0, to: message.count, by: segmentByteCount).map { start in

@@ -106,7 +106,7 @@ package struct ContactCodeAdvertisement: WireMessage {
     }
 }
 
-/// What reference clients wrap a contact code in; of its many fields the only one that is for us (PROTOCOL.md §6).
+/// The wrapper of reference clients' contact codes. Only one of its many fields matters here (PROTOCOL.md §6).
 package struct ProtocolMessage: WireMessage {
     /// An ``ApplicationMetadataMessage``.
     package var publicMessage: [UInt8] = []

@@ -8,7 +8,7 @@ package struct TokenType: RawRepresentable, Hashable, Sendable {
     package static let firebase = TokenType(rawValue: 2)
 }
 
-/// What a device tells the server about itself (71/STATUS-PUSH-NOTIFICATION-SERVER, PROTOCOL.md §6 and §7).
+/// A device's registration (71/STATUS-PUSH-NOTIFICATION-SERVER, PROTOCOL.md §6 and §7).
 package struct PushNotificationRegistration: WireMessage {
     package var tokenType = TokenType.unknown
     package var deviceToken = ""

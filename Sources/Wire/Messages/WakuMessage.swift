@@ -1,11 +1,11 @@
-/// 14/WAKU2-MESSAGE, as nodes carry it (PROTOCOL.md §4).
+/// A message of 14/WAKU2-MESSAGE, as nodes carry it (PROTOCOL.md §4).
 ///
-/// Only the timestamp of its optional fields keeps whether it was there; a version, meta or ephemeral that holds its default means
+/// Of the optional fields, only the timestamp keeps whether it was present. A version, meta or ephemeral flag with its default value means
 /// the same as none, and is not written.
 package struct WakuMessage: WireMessage {
     package var payload: [UInt8] = []
     package var contentTopic = ""
-    /// 1 = RFC 26 payload; any other version, and none, is not for us.
+    /// The version: 1 is an RFC 26 payload. The server ignores any other version, and messages without one.
     package var version: UInt32 = 0
     /// Nanoseconds since the epoch, as the sender claims.
     package var timestamp: Int64?
