@@ -1,11 +1,11 @@
-/// 32 secret bytes that are wiped with their last reference and that nothing prints.
+/// 32 secret bytes that are wiped with their last reference and never printed.
 ///
-/// A class, so that there is one copy of them in memory however often it is passed on.
+/// A class, so that memory contains a single copy however often it is passed on.
 package final class SecretBytes: Sendable {
-    // Written in the initialiser and in `deinit` only, when no other reference exists: nobody can see it change.
+    // Written only in the initialiser and in `deinit`, when no other reference exists, so no other code sees a change.
     nonisolated(unsafe) private var storage: FixedBytes<32>
 
-    /// The caller's copy is the caller's to forget.
+    /// Copies the bytes. The caller must wipe its own copy.
     package init(_ bytes: FixedBytes<32>) {
         unsafe storage = bytes
     }
@@ -14,7 +14,7 @@ package final class SecretBytes: Sendable {
         unsafe storage.wipe()
     }
 
-    /// Lends the bytes: for a computation, a key file, a database. Whoever copies them out answers for the copy.
+    /// Lends the bytes for a computation, a key file or a database. The caller is responsible for any copy.
     package func withExposedBytes<Result: ~Copyable, Failure: Error>(
         _ body: (Span<UInt8>) throws(Failure) -> Result
     ) throws(Failure) -> Result {
@@ -27,5 +27,5 @@ extension SecretBytes: CustomStringConvertible, CustomReflectable {
     package var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-/// A key of AES-256-GCM: that of a topic (PROTOCOL.md §2), or the ECDH X coordinate of two parties (PROTOCOL.md §1).
+/// A key of AES-256-GCM: the key of a topic (PROTOCOL.md §2), or the ECDH X coordinate of two parties (PROTOCOL.md §1).
 package typealias SymmetricKey = SecretBytes

@@ -1,14 +1,14 @@
 import CLibCrypto
 import Synchronization
 
-/// The random numbers of libcrypto, drawn 512 bytes at a time: a nonce or a frame's padding seldom costs a call into the library.
+/// The random numbers of libcrypto, drawn 512 bytes at a time: a nonce or a frame's padding seldom costs a library call.
 ///
-/// Copies share the buffer, so that they never give the same bytes twice. May be shared between threads; a worker with one of its own
-/// meets no contention. The buffer does not notice `fork`: this program never forks.
+/// Copies share the buffer, so they never return the same bytes twice. Threads may share it; a worker with its own generator avoids
+/// contention. The buffer does not detect `fork`, which this program never calls.
 package struct SecureRandom: RandomNumberGenerator, Sendable {
     private let source = Source()
 
-    /// Draws nothing yet.
+    /// Creates a generator without drawing bytes.
     package init() {}
 
     package mutating func next() -> UInt64 { source.next() }
@@ -34,7 +34,7 @@ package struct SecureRandom: RandomNumberGenerator, Sendable {
                 var value: UInt64 = 0
                 for index in buffer.used..<buffer.used + 8 {
                     value = value << 8 | UInt64(buffer.bytes[index])
-                    buffer.bytes[index] = 0  // What was given out is not kept.
+                    buffer.bytes[index] = 0  // returned bytes are not kept
                 }
                 buffer.used += 8
                 return value
@@ -43,14 +43,14 @@ package struct SecureRandom: RandomNumberGenerator, Sendable {
 
         private static func draw(_ bytes: inout FixedBytes<512>) {
             let status = unsafe bytes.withUnsafeMutablePointer { unsafe RAND_bytes($0, 512) }
-            // The system gives no entropy. No peer can cause it, and there is no going on without.
+            // The system provides no entropy. No peer can cause this, and the process cannot continue without.
             guard status == 1 else { fatalError("libcrypto has no random bytes") }
         }
     }
 }
 
 extension RandomNumberGenerator {
-    /// So many random bytes: padding.
+    /// Returns the given number of random bytes, for example for padding.
     package mutating func bytes(_ count: Int) -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(count)
@@ -64,7 +64,7 @@ extension RandomNumberGenerator {
         return bytes
     }
 
-    /// Random bytes of a type's length: nonces and keys.
+    /// Returns random bytes of a type's length, for nonces and keys.
     package mutating func fixedBytes<let count: Int>() -> FixedBytes<count> {
         var bytes = FixedBytes<count>()
         var value: UInt64 = 0

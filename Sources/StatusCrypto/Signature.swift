@@ -1,17 +1,17 @@
 import CSecp256k1
 
-/// A recoverable ECDSA signature `R‖S‖V`, V being 0 or 1 (PROTOCOL.md §1). High s is taken, low s is made.
+/// A recoverable ECDSA signature `R‖S‖V` with V 0 or 1 (PROTOCOL.md §1). Signing creates a low s; a high s is accepted.
 package struct Signature: Hashable, Sendable {
-    /// `R‖S‖V`: 32, 32 and 1 bytes.
+    /// The bytes `R‖S‖V`: 32, 32 and 1 bytes.
     package let bytes: FixedBytes<65>
 
-    /// - Returns: nil unless there are 65 bytes and V is 0 or 1. R and S may still be out of range.
+    /// - Returns: The signature, or nil unless there are 65 bytes and V is 0 or 1. R and S may still be out of range.
     package init?(_ bytes: Span<UInt8>) {
         guard let bytes = FixedBytes<65>(bytes), bytes[64] <= 1 else { return nil }
         self.bytes = bytes
     }
 
-    /// - Returns: nil unless there are 65 bytes and V is 0 or 1. R and S may still be out of range.
+    /// - Returns: The signature, or nil unless there are 65 bytes and V is 0 or 1. R and S may still be out of range.
     package init?(_ bytes: [UInt8]) {
         self.init(bytes.span)
     }
@@ -23,8 +23,8 @@ package struct Signature: Hashable, Sendable {
         self.bytes = bytes
     }
 
-    /// Whether a key can be recovered, told without the recovery (4.5 µs instead of 34): R and S are in range and R is the X of a point
-    /// (PROTOCOL.md §3). For a digest made to measure the recovery may fail nevertheless.
+    /// Whether a key can be recovered, without recovering it (4.5 µs instead of 34): R and S are in range and R is the X of a point
+    /// (PROTOCOL.md §3). The recovery may still fail for a digest chosen to that end.
     package var isWellFormed: Bool {
         guard parsed != nil, !isZero(0..<32), !isZero(32..<64) else { return false }
         var point = FixedBytes<33>()
@@ -33,9 +33,9 @@ package struct Signature: Hashable, Sendable {
         return secp256k1_pubkey(parsing: point.span) != nil
     }
 
-    /// The key that signed, if this is a signature over the digest: *any* well-formed signature gives some key for any digest.
+    /// Recovers the key that signed, if this is a signature over the digest: *any* well-formed signature yields some key for any digest.
     ///
-    /// - Returns: nil when there is none.
+    /// - Returns: The key, or nil if the recovery fails.
     package func recover(_ digest: Digest32) -> PublicKey? {
         guard var signature = parsed else { return nil }
         var point = secp256k1_pubkey()
@@ -51,7 +51,7 @@ package struct Signature: Hashable, Sendable {
         return ConstantTime.equal(signer.uncompressed.span, key.uncompressed.span)
     }
 
-    /// nil when R or S is not below the order of the group.
+    /// The parsed signature, or nil if R or S is not below the order of the group.
     private var parsed: secp256k1_ecdsa_recoverable_signature? {
         var signature = secp256k1_ecdsa_recoverable_signature()
         let isInRange = unsafe bytes.span.withUnsafePointer {

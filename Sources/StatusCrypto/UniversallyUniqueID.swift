@@ -1,8 +1,8 @@
-/// UUIDs (RFC 9562): 128 bits, six of which tell version and variant. Access tokens have to be some, installation ids usually are.
+/// UUIDs (RFC 9562): 128 bits, six of which state version and variant. Access tokens are UUIDs, and installation ids usually are.
 package enum UniversallyUniqueID {
-    /// The bytes with version and variant set.
+    /// Returns the bytes with version and variant set.
     ///
-    /// - Parameter version: 4 for random bytes, 7 for a time and random bytes, 8 for bytes of the application's own making.
+    /// - Parameter version: 4 for random bytes, 7 for a time and random bytes, 8 for an application's own scheme.
     package static func marked(_ bytes: FixedBytes<16>, version: UInt8) -> FixedBytes<16> {
         var bytes = bytes
         bytes[6] = bytes[6] & 0x0F | version << 4
@@ -10,13 +10,13 @@ package enum UniversallyUniqueID {
         return bytes
     }
 
-    /// Five groups of lower-case hex digits.
+    /// Returns five groups of lower-case hex digits.
     package static func text(_ bytes: FixedBytes<16>, version: UInt8) -> String {
         let bytes = marked(bytes, version: version).bytes
         return [0..<4, 4..<6, 6..<8, 8..<10, 10..<16].map { Hex.encode(Array(bytes[$0])) }.joined(separator: "-")
     }
 
-    /// The text of a random one, version 4.
+    /// Returns the text of a random UUID, version 4.
     package static func random(using random: inout some RandomNumberGenerator) -> String {
         text(random.fixedBytes(), version: 4)
     }

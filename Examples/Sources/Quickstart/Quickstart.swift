@@ -1,19 +1,19 @@
 import Foundation
 import PushClient
 
-/// Two people and a push server: Alice's phone registers, Bob finds it and has it notified.
+/// A push server and two users: Alice's phone registers, Bob finds it and requests a push.
 ///
 ///     pushserver serve &
 ///     Quickstart "$(pushserver identity --plain)"
 ///
-/// `swift build` of the repository builds it too; this folder is how the package of an app looks.
+/// `swift build` of the repository builds this program too; this folder has the layout of an app's package.
 @main
 struct Quickstart {
     static func main() async {
         do {
             try await run()
         } catch {
-            // What went wrong, in a sentence: a wrong key, a node that is not there, a server that says no.
+            // The error as a sentence: a wrong key, an unreachable node, a refusal by the server.
             FileHandle.standardError.write(Data("Quickstart: \(error)\n".utf8))
             exit(1)
         }
@@ -28,14 +28,14 @@ struct Quickstart {
         let node = Node(NodeAccess(url: CommandLine.arguments.dropFirst(2).first ?? "http://127.0.0.1:8645"))
         let (alice, bob) = (Identity.generate(), Identity.generate())
 
-        // Alice's phone. An app keeps the state in a file, and has `run()` going all the time.
+        // Alice's phone. An app keeps the state in a file, and keeps `run()` running.
         let phone = try await RegisteringClient(identity: alice, node: node, state: try .inMemory())
         var device = Device(deviceToken: "what Firebase gave the app", service: .firebase)
         device.isForContactsOnly = true
         device.contacts = [bob.publicKey]
         for status in try await phone.register(device, with: [server]) { print("Alice at \(status.server.compressedHex): \(status.phase)") }
 
-        // Bob's. He knows Alice by her key, as people in a messenger do.
+        // Bob's phone. Bob knows Alice's key, as users of a messenger do.
         let sender = SendingClient(identity: bob, node: node, state: try .inMemory())
         var message = PushMessage(kind: .message, messageID: PushMessage.randomMessageID())
         message.chat = ChatID("family")

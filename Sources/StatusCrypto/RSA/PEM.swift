@@ -2,13 +2,13 @@ import FoundationEssentials
 
 /// DER as text: `-----BEGIN LABEL-----`, base64 in lines of 64, `-----END LABEL-----` (RFC 7468).
 enum PEM {
-    /// A private key of 8,192 bits takes 6,500 bytes.
+    /// The maximum size; a private key of 8,192 bits takes 6,500 bytes.
     private static let maximumByteCount = 8_192
     private static let columnCount = 64
 
-    /// Line ends may be LF or CRLF, and the last one may be missing; nothing else may stand around it.
+    /// Decodes a text whose line ends are LF or CRLF, with or without a last line end and without further content.
     ///
-    /// - Returns: nil for any other text.
+    /// - Returns: The DER, or nil for any other text.
     static func decode(_ text: String, label: String) -> [UInt8]? {
         guard text.utf8.count <= maximumByteCount else { return nil }
         var lines = text.replacing("\r\n", with: "\n").split(separator: "\n", omittingEmptySubsequences: false)
@@ -17,7 +17,7 @@ enum PEM {
         return Data(base64Encoded: lines[1..<(lines.count - 1)].joined()).map { [UInt8]($0) }
     }
 
-    /// With a line end after the last line.
+    /// Encodes the DER with a line end after the last line.
     static func encode(_ bytes: [UInt8], label: String) -> String {
         let base64 = Array(Data(bytes).base64EncodedString().utf8)
         var text = "-----BEGIN \(label)-----\n"

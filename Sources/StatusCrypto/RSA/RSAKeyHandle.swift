@@ -1,10 +1,11 @@
 import CLibCrypto
 
-/// A key of libcrypto's, freed with its last reference.
+/// A libcrypto key, freed with its last reference.
 ///
-/// Safe to share: a key never changes once it is made, and libcrypto guards what it computes beside it (OpenSSL 3, openssl-threads(7)).
+/// Sharing it is safe: a key never changes after its creation, and libcrypto locks the values that it caches (OpenSSL 3,
+/// openssl-threads(7)).
 @safe final class RSAKeyHandle: Sendable {
-    // Written in the initialiser only, and freed when no other reference exists; what it points to never changes (openssl-threads(7)).
+    // Written only in the initialiser, and freed when no other reference exists; its target never changes (openssl-threads(7)).
     nonisolated(unsafe) let pointer: OpaquePointer
 
     init(owning pointer: OpaquePointer) {
@@ -14,16 +15,16 @@ import CLibCrypto
     deinit { unsafe EVP_PKEY_free(pointer) }
 
     var bitCount: Int { Int(unsafe EVP_PKEY_get_bits(pointer)) }
-    /// The length of a block: of signatures and of what is encrypted.
+    /// The length of a block: of signatures and of ciphertexts.
     var blockByteCount: Int { Int(unsafe EVP_PKEY_get_size(pointer)) }
     var isRSA: Bool { unsafe EVP_PKEY_get_base_id(pointer) == EVP_PKEY_RSA }
 
-    /// SubjectPublicKeyInfo.
+    /// The key as SubjectPublicKeyInfo.
     var publicDER: [UInt8] {
         unsafe bytes { unsafe i2d_PUBKEY(pointer, $0) }
     }
 
-    /// PKCS#1's RSAPrivateKey.
+    /// The key as PKCS#1's RSAPrivateKey.
     var privateDER: [UInt8] {
         unsafe bytes { unsafe i2d_PrivateKey(pointer, $0) }
     }
@@ -39,23 +40,23 @@ import CLibCrypto
 
     /// Runs one operation.
     ///
-    /// - Parameter body: returns what it computed, or nil where libcrypto refuses.
+    /// - Parameter body: Returns the result, or nil if libcrypto rejects the input.
     func withContext<Result>(_ body: (OpaquePointer) -> Result?) -> Result? {
         let context = unsafe LibCrypto.require(EVP_PKEY_CTX_new(pointer, nil))
         defer { unsafe EVP_PKEY_CTX_free(context) }
-        defer { ERR_clear_error() }  // what was refused is an answer, not a fault that somebody else should find
+        defer { ERR_clear_error() }  // a rejected input must not leave an error for later calls
         return unsafe body(context)
     }
 }
 
-/// How a message is padded to a block.
+/// The padding of a message to a block.
 package enum RSAPadding: String, Sendable, CaseIterable {
     /// RSAES-OAEP with SHA-1 and MGF1 with SHA-1.
     case oaep
     /// RSAES-PKCS1-v1_5.
     case pkcs1
 
-    /// The longest message that fits.
+    /// Returns the longest message that fits.
     package func maximumByteCount(blockByteCount: Int) -> Int {
         switch self {
         case .oaep: blockByteCount - 42

@@ -1,6 +1,6 @@
 import CLibCrypto
 
-/// An RSA key that signs (RSASSA-PKCS1-v1_5 with SHA-512, deterministic) and decrypts. Nothing prints it.
+/// An RSA key that signs (RSASSA-PKCS1-v1_5 with SHA-512, deterministic) and decrypts. The key is never printed.
 package struct RSAPrivateKey: Sendable {
     private let handle: RSAKeyHandle
     package let publicKey: RSAPublicKey
@@ -10,7 +10,7 @@ package struct RSAPrivateKey: Sendable {
         publicKey = RSAPublicKey(handle)
     }
 
-    /// A new key of 2,048 bits. Takes a tenth of a second of a processor: not for the cooperative pool.
+    /// Generates a key of 2,048 bits. Takes a tenth of a second of a core: do not call it on the cooperative pool.
     package static func generate() -> RSAPrivateKey {
         let context = unsafe LibCrypto.require(EVP_PKEY_CTX_new_id(EVP_PKEY_RSA, nil))
         defer { unsafe EVP_PKEY_CTX_free(context) }
@@ -19,14 +19,14 @@ package struct RSAPrivateKey: Sendable {
             unsafe EVP_PKEY_CTX_set_rsa_keygen_bits(context, 2_048) == 1,
             unsafe EVP_PKEY_generate(context, &key) == 1, let key = unsafe key
         else {
-            // No memory or no entropy. No peer can cause it, and there is no going on without.
+            // There is no memory or no entropy. No peer can cause this, and the process cannot continue without.
             fatalError("libcrypto makes no key")
         }
         return unsafe RSAPrivateKey(RSAKeyHandle(owning: key))
     }
 
-    /// - Parameter der: PKCS#1 or PKCS#8.
-    /// - Returns: nil unless it is an RSA key.
+    /// - Parameter der: The key as PKCS#1 or PKCS#8.
+    /// - Returns: The key, or nil if the bytes are not an RSA key.
     package init?(der: [UInt8]) {
         let key = unsafe der.withUnsafeBufferPointer { buffer -> OpaquePointer? in
             var position = buffer.baseAddress
@@ -39,13 +39,13 @@ package struct RSAPrivateKey: Sendable {
         self.init(handle)
     }
 
-    /// - Parameter pem: PKCS#8.
+    /// - Parameter pem: The key as PKCS#8.
     package init?(pem: String) {
         guard let der = PEM.decode(pem, label: "PRIVATE KEY") else { return nil }
         self.init(der: der)
     }
 
-    /// PKCS#1. A secret.
+    /// The key as PKCS#1, which is secret.
     package var der: [UInt8] { handle.privateDER }
 
     /// Signs the SHA-512 of the message.
@@ -61,13 +61,13 @@ package struct RSAPrivateKey: Sendable {
             guard unsafe EVP_PKEY_sign(context, &signature, &count, digest, digest.count) == 1 else { return nil }
             return signature
         }
-        // A digest fits each key that there can be: it fails only without memory.
+        // A digest fits into every supported key: the call fails only without memory.
         guard let signature else { fatalError("libcrypto failed") }
         return signature
     }
 
-    /// - Returns: nil if the block was not made for this key with this padding. For PKCS#1 newer versions of libcrypto give random bytes
-    ///   instead, so that nobody learns which it was.
+    /// - Returns: The message, or nil if the block was not encrypted for this key with this padding. For PKCS#1 newer versions of libcrypto
+    ///   return random bytes instead, so that the result does not reveal the failure.
     package func decrypt(_ block: [UInt8], padding: RSAPadding) -> [UInt8]? {
         unsafe handle.withContext { context in
             guard unsafe EVP_PKEY_decrypt_init(context) == 1,

@@ -1,12 +1,12 @@
 import CLibCrypto
 
 extension RSAPublicKey {
-    /// Reads a key that ``der`` of a key wrote, and that was judged then.
+    /// Reads a key that a key's ``der`` wrote, and that was checked then.
     ///
-    /// libcrypto's own reader tries what kind of key it may be, twenty times as long as it takes to make one of its two numbers, and a
-    /// batch names thousands of devices. So the numbers are found here.
+    /// libcrypto's own reader tests all kinds of keys, which takes twenty times as long as creating one of the two numbers. A batch names
+    /// thousands of devices, so this reader finds the numbers itself.
     ///
-    /// - Returns: nil for anything else.
+    /// - Returns: The key, or nil for any other bytes.
     package init?(stored der: [UInt8]) {
         var reader = DERReader(der[...])
         // RFC 5280 §4.1: SEQUENCE { AlgorithmIdentifier, BIT STRING { RSAPublicKey } }; RFC 8017 §A.1.1: SEQUENCE { n, e }.
@@ -22,7 +22,7 @@ extension RSAPublicKey {
     private static let algorithm: [UInt8] = [0x06, 0x09, 0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x01, 0x01, 0x05, 0x00]
 }
 
-/// Values of DER, one inside the other (X.690 §8.1).
+/// Nested values of DER (X.690 §8.1).
 private struct DERReader {
     enum Tag: UInt8 {
         case integer = 0x02
@@ -38,7 +38,7 @@ private struct DERReader {
 
     mutating func readByte() -> UInt8? { bytes.popFirst() }
 
-    /// - Returns: nil unless the next value has the tag; then nothing more can be read.
+    /// - Returns: The value, or nil if the next value has another tag. Reading cannot continue after nil.
     mutating func read(_ tag: Tag) -> DERReader? {
         guard readByte() == tag.rawValue, let count = readLength(), count <= bytes.count else { return nil }
         defer { bytes = bytes.dropFirst(count) }
@@ -48,7 +48,7 @@ private struct DERReader {
     private mutating func readLength() -> Int? {
         guard let first = readByte() else { return nil }
         guard first & 0x80 != 0 else { return Int(first) }
-        // Two bytes of length are 64 KiB.
+        // Two length bytes suffice for 64 KiB.
         guard (1...2).contains(first & 0x7F) else { return nil }
         var length = 0
         for _ in 0..<(first & 0x7F) {
@@ -60,7 +60,7 @@ private struct DERReader {
 }
 
 extension RSAKeyHandle {
-    /// - Returns: nil for numbers that libcrypto does not take.
+    /// - Returns: Nil for numbers that libcrypto rejects.
     fileprivate convenience init?(modulus: [UInt8], exponent: [UInt8]) {
         defer { ERR_clear_error() }
         let (n, e) = unsafe (

@@ -1,16 +1,17 @@
 import CLibCrypto
 
-/// An RSA key that verifies (RSASSA-PKCS1-v1_5 with SHA-512) and encrypts. Two are the same if their DER is, however they were written.
+/// An RSA key that verifies (RSASSA-PKCS1-v1_5 with SHA-512) and encrypts. Two keys are equal if their DER is, in whatever form they were
+/// read.
 package struct RSAPublicKey: Sendable {
-    /// Below, keys can be broken; above, a verification costs more than a stranger may ask for.
+    /// The supported lengths in bits. Shorter keys can be broken; longer ones make a verification too expensive for an untrusted client.
     package static let bitCounts = 2_048...8_192
-    /// The length of the public exponent, which is 65,537 everywhere: a long one makes a verification as slow as a signature.
+    /// The maximum length of the public exponent, usually 65,537: a long exponent makes a verification as slow as a signature.
     private static let maximumExponentBitCount = 33
 
     private static let label = "PUBLIC KEY"
 
     let handle: RSAKeyHandle
-    /// SubjectPublicKeyInfo, as libcrypto writes it.
+    /// The SubjectPublicKeyInfo as libcrypto writes it.
     package let der: [UInt8]
 
     init(_ handle: RSAKeyHandle) {
@@ -22,12 +23,12 @@ package struct RSAPublicKey: Sendable {
         self.der = der
     }
 
-    /// - Returns: nil unless it is one RSA key in SPKI of ``bitCounts`` bits.
+    /// - Returns: The key, or nil unless the bytes are one RSA key in SPKI of ``bitCounts`` bits.
     package init?(der: [UInt8]) {
         let key = unsafe der.withUnsafeBufferPointer { buffer -> OpaquePointer? in
             var position = buffer.baseAddress
             guard let key = unsafe d2i_PUBKEY(nil, &position, buffer.count) else { return nil }
-            // Nothing may follow.
+            // Trailing bytes are an error.
             guard let start = buffer.baseAddress, let end = unsafe position, unsafe end - start == buffer.count else {
                 unsafe EVP_PKEY_free(key)
                 return nil
@@ -41,21 +42,21 @@ package struct RSAPublicKey: Sendable {
         self.init(handle)
     }
 
-    /// - Returns: nil unless the text is such a key as `PUBLIC KEY`, in ``PEM``.
+    /// - Returns: The key, or nil unless the text is such a key as `PUBLIC KEY`, in ``PEM``.
     package init?(pem: String) {
         guard let der = PEM.decode(pem, label: Self.label) else { return nil }
         self.init(der: der)
     }
 
-    /// As OpenSSL writes it, with a line end after the last line.
+    /// The key as OpenSSL writes it, with a line end after the last line.
     package var pem: String { PEM.encode(der, label: Self.label) }
 
-    /// The length of signatures and of what is encrypted.
+    /// The length of signatures and of ciphertexts.
     package var blockByteCount: Int { handle.blockByteCount }
 
-    /// Whether the signature is one of that digest, which was made before.
+    /// Whether the signature is one of that precomputed digest.
     package func isValidSignature(_ signature: [UInt8], ofDigest digest: Digest64) -> Bool {
-        // libcrypto would not mind leading zeros.
+        // libcrypto would accept leading zeros.
         guard signature.count == blockByteCount else { return false }
         return unsafe handle.withContext { context in
             guard unsafe EVP_PKEY_verify_init(context) == 1,
@@ -72,9 +73,9 @@ package struct RSAPublicKey: Sendable {
         isValidSignature(signature, ofDigest: SHA512.hash(message))
     }
 
-    /// One block.
+    /// Encrypts one block.
     ///
-    /// - Returns: nil for a message that does not fit, or a key that libcrypto does not use.
+    /// - Returns: The block, or nil if the message does not fit or libcrypto rejects the key.
     package func encrypt(_ message: [UInt8], padding: RSAPadding) -> [UInt8]? {
         unsafe handle.withContext { context in
             guard unsafe EVP_PKEY_encrypt_init(context) == 1,
