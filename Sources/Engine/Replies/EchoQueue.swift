@@ -3,7 +3,7 @@ import Wire
 
 /// Replies that are published again, twice, in fresh envelopes.
 ///
-/// Clients were seen to subscribe to their own topic up to 2.5 s after they asked (RELIABILITY.md, "What operators ask for"). The network
+/// Clients were seen to subscribe to their own topic up to 2.5 s after they asked (RELIABILITY.md, "Operators' requirements"). The network
 /// would drop the same bytes, so each echo is sealed anew. Echoes are a courtesy: no restart remembers them, a failed one is not retried,
 /// and what exceeds the bounds is not echoed.
 ///

@@ -12,7 +12,7 @@ struct PendingReply: Sendable, Identifiable {
     var recipient: PublicKey
     /// The reply goes out where its request came in (PROTOCOL.md §2).
     var pubsubTopic: String
-    /// Set for push requests: the same request again finds this answer.
+    /// Set for push requests: a repeated request finds this reply.
     var statusMessageID: Digest32?
     /// The installation that is told about its registration; nil where nobody can tell which.
     var installationID: String?

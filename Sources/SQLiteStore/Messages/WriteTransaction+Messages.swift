@@ -116,7 +116,7 @@ extension Reply {
 }
 
 extension Database {
-    /// The payload of the newest reply to a push request with that Status message id (PROTOCOL.md §9, "the same request again").
+    /// The payload of the newest reply to a push request with that Status message id (PROTOCOL.md §9, "Repeated request").
     func response(to statusMessageID: Digest32) throws -> [UInt8]? {
         try first(
             """
