@@ -30,7 +30,7 @@ struct Quickstart {
 
         // Alice's phone. An app keeps the state in a file, and keeps `run()` running.
         let phone = try await RegisteringClient(identity: alice, node: node, state: try .inMemory())
-        var device = Device(deviceToken: "what Firebase gave the app", service: .firebase)
+        var device = Device(deviceToken: "the app's Firebase token", service: .firebase)
         device.isForContactsOnly = true
         device.contacts = [bob.publicKey]
         for status in try await phone.register(device, with: [server]) { print("Alice at \(status.server.compressedHex): \(status.phase)") }

@@ -6,6 +6,6 @@ let alice = Identity.generate()
 
 let state = try ClientState(path: "alice.sqlite")
 let phone = try await RegisteringClient(identity: alice, node: node, state: state)
-let device = Device(deviceToken: "what Firebase gave the app", service: .firebase)
+let device = Device(deviceToken: "the app's Firebase token", service: .firebase)
 let statuses = try await phone.register(device, with: [server])
 print(statuses.map(\.phase))
