@@ -72,7 +72,7 @@ import Wire
         }
     }
 
-    @Test("A signature of the wrong size or with V out of range is none", arguments: [64, 66, 65])
+    @Test("A signature of the wrong size or with V out of range is invalid", arguments: [64, 66, 65])
     func badSignature(byteCount: Int) {
         var message = ApplicationMetadataMessage()
         message.signature = [UInt8](repeating: 27, count: byteCount)
@@ -80,7 +80,7 @@ import Wire
         #expect(throws: ApplicationMetadata.OpenError.unsigned) { try ApplicationMetadata.open(message.encoded()) }
     }
 
-    @Test("What is no protobuf is malformed")
+    @Test("Bytes that are not protobuf are malformed")
     func malformed() {
         #expect(throws: ApplicationMetadata.OpenError.self) { try ApplicationMetadata.open([0x0A, 0xFF]) }
     }

@@ -7,7 +7,7 @@ import Testing
 @Suite(.safetyNet) struct RFC26Tests {
     // MARK: - The reference's bytes
 
-    @Test("What the reference sealed opens", arguments: try RFC26Vectors.load().encoded)
+    @Test("A payload of the reference opens", arguments: try RFC26Vectors.load().encoded)
     func opening(_ vector: RFC26Vectors.Valid) throws {
         let frame = try open(vector.encoded.bytes, vector.recipientPrivateKey, vector.symmetricKey)
         #expect(vector.encoded.bytes.count == vector.encodedByteCount)
@@ -88,7 +88,7 @@ import Testing
     // MARK: - Ours
 
     /// Around each change of the length's size and of the number of blocks.
-    @Test("What is sealed opens", arguments: [0, 1, 188, 189, 190, 253, 254, 255, 256, 65_535, 65_536])
+    @Test("A sealed payload opens", arguments: [0, 1, 188, 189, 190, 253, 254, 255, 256, 65_535, 65_536])
     func roundTrip(dataByteCount: Int) throws {
         var random = SplitMix64(seed: UInt64(dataByteCount))
         let recipient = PrivateKey.generate(using: &random)
@@ -155,8 +155,8 @@ import Testing
         }
     }
 
-    /// Behind a key that anybody has, a frame is any bytes.
-    @Test("A frame of any bytes is read or rejected, and what is read was in it")
+    /// The sender of a frame chooses its bytes.
+    @Test("A frame of any bytes is read or rejected, and its content was in the bytes")
     func anyFrame() {
         var random = SplitMix64(seed: 5)
         for count in 0..<600 {

@@ -14,7 +14,7 @@ struct RFC26Vectors: Decodable {
         case symmetric
     }
 
-    /// What the reference made and read back.
+    /// A payload that the reference wrote and read.
     struct Valid: Decodable, Sendable, CustomTestStringConvertible {
         let kind: Kind
         let signed: Bool
@@ -50,7 +50,7 @@ struct RFC26Vectors: Decodable {
         var testDescription: String { "\(kind), \(signed ? "signed" : "unsigned"), \(dataByteCount) bytes" }
     }
 
-    /// What the reference said to bytes that somebody made up.
+    /// The reference's result for invented bytes.
     struct Given: Decodable, Sendable, CustomTestStringConvertible {
         let kind: Kind
         let name: String

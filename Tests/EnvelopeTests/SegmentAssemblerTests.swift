@@ -24,7 +24,7 @@ import Wire
         #expect(assembler.setCount == 1)
     }
 
-    @Test func `The same segment under the same id changes nothing`() {
+    @Test func `A repeated segment under the same id changes nothing`() {
         var assembler = SegmentAssembler()
         _ = assembler.add(segments[0], id: 10, signer: nil, now: .start)
         let byteCount = assembler.byteCount
@@ -32,7 +32,7 @@ import Wire
         #expect(assembler.byteCount == byteCount)
     }
 
-    @Test func `The same message of two signers is two sets`() throws {
+    @Test func `A message of two signers is two sets`() throws {
         var assembler = SegmentAssembler()
         let signers = [nil, try Signers.key(1), try Signers.key(2)]
         for segment in segments.dropLast() {
@@ -79,7 +79,7 @@ import Wire
         #expect(assembler.add(.data(0, of: 2), id: 3) == .incomplete(evicted: []))
     }
 
-    @Test func `Only so many completed sets are remembered`() {
+    @Test func `The number of remembered completed sets is bounded`() {
         var limits = SegmentAssembler.Limits()
         limits.maximumCompletedSetCount = 2
         var assembler = SegmentAssembler(limits: limits)

@@ -53,7 +53,7 @@ struct SegmentFloodTests {
         #expect(assembler.byteCount == 0)
     }
 
-    @Test func `One signer's flood drives out its own sets, the one first that waited longest, and nobody else's`() throws {
+    @Test func `A signer's flood displaces only its own sets, the longest waiting first`() throws {
         let (victim, attacker) = (try Signers.key(1), try Signers.key(2))
         var assembler = SegmentAssembler(limits: Self.smallLimits)
         var random = SplitMix64(seed: 3)
@@ -69,7 +69,7 @@ struct SegmentFloodTests {
         #expect(assembler.add(segments[1], id: -2, signer: victim, now: .start) == .complete(message, ids: [-2, -1]))
     }
 
-    @Test func `Of one signer's sets the one that got a new segment last goes last; a duplicate is none`() {
+    @Test func `A signer's set with the newest segment is dropped last; a duplicate does not count`() {
         var assembler = SegmentAssembler(limits: Self.smallLimits)
         var flood = Flood()
         let (first, second) = (SegmentMessage.data(0, of: 3, hash: .zeros(32)), SegmentMessage.data(0, of: 3))
@@ -82,7 +82,7 @@ struct SegmentFloodTests {
         #expect(results == [[-1], [1], [2], [3], [4], [5], [6], [7], [8], [-4, -2]].map { .incomplete(evicted: $0) })
     }
 
-    @Test func `One signer's bytes are bounded as its sets are`() throws {
+    @Test func `The bytes of a signer are bounded like its sets`() throws {
         let attacker = try Signers.key(2)
         var assembler = SegmentAssembler(limits: Self.smallLimits)
         _ = assembler.add(.data(0, of: 2), id: -1)
@@ -112,7 +112,7 @@ struct SegmentFloodTests {
         #expect(evicted == [98: [-2], 99: [-3, -1], 100: [0]])
     }
 
-    @Test func `Whatever is sent, every id comes back once and the count of bytes is right`() throws {
+    @Test func `For any input every id is returned once and the byte count is correct`() throws {
         var random = SplitMix64(seed: 5)
         let signers = [nil, try Signers.key(1), try Signers.key(2), try Signers.key(3)]
         var assembler = SegmentAssembler(limits: Self.smallLimits)

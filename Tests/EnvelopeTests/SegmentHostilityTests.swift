@@ -4,11 +4,11 @@ import TestSupport
 import Testing
 import Wire
 
-/// What peers send who mean harm.
+/// Segments of hostile senders.
 @Suite(.safetyNet) struct SegmentHostilityTests {
     struct Case: Sendable, CustomTestStringConvertible {
         let testDescription: String
-        /// What is there; all taken.
+        /// The held segments, all of them accepted.
         var held: [SegmentMessage] = []
         let added: SegmentMessage
         let fault: SegmentFault
@@ -29,10 +29,10 @@ import Wire
         Case("29 parity segments", .parity(0, of: 29), .tooManySegments),
         Case("a whole of 8 MiB and a byte", .data(0, of: 9, payload: .zeros(1 << 20)), .messageTooLong),
         Case("8 times a parity segment over 8 MiB", .parity(0, of: 9, payload: .zeros(1 << 17)), .messageTooLong),
-        Case("a last segment of which there cannot be so many", .data(8, of: 9, payload: .zeros(1 << 20)), .messageTooLong),
+        Case("a last segment with an impossible count", .data(8, of: 9, payload: .zeros(1 << 20)), .messageTooLong),
         Case("another count", held: [.data(0, of: 2)], .data(1, of: 3), .contradiction),
         Case("another parity count", held: [.parity(0, of: 1)], .parity(1, of: 2), .contradiction),
-        Case("parity where there is none", held: [.data(0, of: 7)], .parity(0, of: 1), .contradiction),
+        Case("parity in a set without parity", held: [.data(0, of: 7)], .parity(0, of: 1), .contradiction),
         Case("too little parity", held: [.data(0, of: 16)], .parity(0, of: 1), .contradiction),
         Case("data that does not fit the parity", held: [.parity(0, of: 2)], .data(0, of: 8), .contradiction),
         Case("parity beyond 256", held: [.parity(0, of: 28)], .data(0, of: 229), .contradiction),
@@ -48,7 +48,7 @@ import Wire
     ]
 
     @Test(arguments: cases)
-    func `What cannot be, or contradicts its set, is refused and costs nothing`(_ hostile: Case) {
+    func `An impossible or contradictory segment is rejected at no cost`(_ hostile: Case) {
         var assembler = SegmentAssembler()
         for (number, message) in hostile.held.enumerated() {
             #expect(assembler.add(message, id: Int64(number)) == .incomplete(evicted: []))

@@ -30,7 +30,7 @@ struct SegmentRecoveryTests {
         }
     }
 
-    @Test func `One segment too many lost, it stays incomplete`() {
+    @Test func `A set with one segment too few stays incomplete`() {
         var random = SplitMix64(seed: 1)
         let segments = Segmenter(segmentByteCount: 4).segment(random.message(64))
         for lost in Self.combinations(3, below: segments.count) {
@@ -40,7 +40,7 @@ struct SegmentRecoveryTests {
         }
     }
 
-    @Test func `Of 256 shards any 28 may be lost`() {
+    @Test func `Any 28 of 256 shards may be lost`() {
         var random = SplitMix64(seed: 2)
         let message = random.message(4 * 228 - 1)
         let segments = Segmenter(segmentByteCount: 4).segment(message)

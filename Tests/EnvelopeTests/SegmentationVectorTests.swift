@@ -12,7 +12,7 @@ import Wire
     }
 
     @Test(arguments: try SegmentationVectors.load().cuts.filter { $0.segments.count > 1 })
-    func `What the reference cut is put together again`(_ vector: SegmentationVectors.Cut) {
+    func `Segments of the reference are assembled`(_ vector: SegmentationVectors.Cut) {
         var assembler = SegmentAssembler()
         let messages = assembler.add(vector.segments.map(\.raw.bytes)).compactMap(\.message)
         #expect(messages == [vector.payload.bytes])
@@ -52,7 +52,7 @@ import Wire
             ("malformed: only parity", [.incomplete(evicted: [])]),
             ("complete but the hash does not match", [.incomplete(evicted: []), .invalid(.hashMismatch, ids: [0, 1])]),
         ] as [(String, [SegmentAssembler.Result])])
-    func `What the reference takes for malformed has its reason`(name: String, results: [SegmentAssembler.Result]) throws {
+    func `Segments that the reference rejects have a reason`(name: String, results: [SegmentAssembler.Result]) throws {
         let vector = try #require(try SegmentationVectors.load().feedings.first { $0.name == name })
         var assembler = SegmentAssembler()
         #expect(assembler.add(vector.steps.map(\.segment.bytes)) == results)

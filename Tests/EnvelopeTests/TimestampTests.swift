@@ -11,7 +11,7 @@ import Testing
         #expect(moment < moment.advanced(by: .nanoseconds(1)))
     }
 
-    @Test("It saturates, whatever a peer claims")
+    @Test("Arithmetic saturates for any timestamp of a peer")
     func saturation() {
         #expect(Timestamp(nanoseconds: .max).advanced(by: .nanoseconds(1)).nanoseconds == .max)
         #expect(Timestamp(nanoseconds: .min).advanced(by: .nanoseconds(-1)).nanoseconds == .min)

@@ -90,7 +90,7 @@ import Testing
             Topic(contentTopic: vector.content_topic) == (isExact ? vector.topic.flatMap { UInt32($0, radix: 16) } : nil).map(Topic.init))
     }
 
-    @Test("One wrong byte anywhere makes it another topic or none")
+    @Test("A wrong byte anywhere makes another topic or none")
     func everyByte() {
         let exact = Array("/waku/1/0x01020304/rfc26".utf8)
         for index in exact.indices {

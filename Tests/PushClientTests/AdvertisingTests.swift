@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 import Wire
 
-/// What a person advertises of her devices, and what others make of it.
+/// The advertisements of a person's devices, and their use by other clients.
 @Suite(.safetyNet)
 struct AdvertisingTests {
     private let network = FakeNetwork()
@@ -32,7 +32,7 @@ struct AdvertisingTests {
         return network.envelopes.filter { $0.message.contentTopic == topic }
     }
 
-    /// Somebody says again what Alice said once.
+    /// Another client repeats Alice's advertisement.
     private func `repeat`(_ advertisement: WakuEnvelope) async throws {
         network.time.advance(by: .seconds(1))
         var again = advertisement
@@ -53,7 +53,7 @@ struct AdvertisingTests {
         #expect(try await servers(sending()) == [both[kept]])
     }
 
-    @Test("an old advertisement that somebody repeats is passed over")
+    @Test("a repeated old advertisement is ignored")
     func repeated() async throws {
         let client = try await registering()
         try await client.register(device, with: [first.identity])
@@ -122,7 +122,7 @@ struct AdvertisingTests {
         #expect(advertisements.isEmpty)
     }
 
-    @Test("followers hear of a new server, and of the end, live; the tokens of contacts are asked for")
+    @Test("followers learn of a new server and of the withdrawal live, and query the tokens of contacts")
     func following() async throws {
         let bob = Identity(.test(8))
         let client = try await registering()
@@ -151,7 +151,7 @@ struct AdvertisingTests {
         #expect(try await sender.push(message, to: [Recipient(alice.publicKey)]).map(\.outcome) == [.unknown])
     }
 
-    @Test("who follows hears once that the node is down, and goes on when it is back")
+    @Test("a follower reports an unreachable node once, and continues when the node is back")
     func followingThroughTrouble() async throws {
         let client = try await registering()
         try await client.register(device, with: [first.identity])
@@ -189,7 +189,7 @@ struct AdvertisingTests {
         try await phone.register(device, with: [first.identity])
         let client = try sending()
         #expect(try await client.devices(of: alice.publicKey).map(\.installationID) == ["phone", "desktop"])
-        // One that is wanted by name is looked up; the order stays.
+        // A named installation is looked up, and the order stays.
         network.time.advance(by: .seconds(10 * 60))
         let wanted = Recipient(alice.publicKey, installationIDs: ["newer silent", "silent"])
         #expect(try await client.push(message, to: [wanted]).map(\.installationID) == ["newer silent", "silent"])
@@ -213,7 +213,7 @@ struct AdvertisingTests {
     }
 }
 
-/// What is listened to.
+/// The topics of subscriptions.
 @Suite(.safetyNet)
 struct SubscriptionTests {
     private let network = FakeNetwork(serverCount: 1)

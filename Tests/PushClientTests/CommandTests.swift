@@ -117,7 +117,7 @@ struct CommandTests {
         }
     }
 
-    @Test("a server that is gone does not keep a device from another one, and a state that cannot be used is 78")
+    @Test("an unreachable server does not keep a device from another one, and an unusable state exits with 78")
     func otherServer() async throws {
         try await withNode(subscribedTo: [FakeServer.pubsubTopic]) { url, fake in
             func register(_ server: String, _ options: String...) async throws -> ChildProcess.Ended {
@@ -140,7 +140,7 @@ struct CommandTests {
         }
     }
 
-    @Test("several servers are told the same, and what one of them refuses does not keep it from the others")
+    @Test("several servers get the same registration, and a refusal by one does not affect the others")
     func severalServers() async throws {
         try await withNode(subscribedTo: [FakeServer.pubsubTopic]) { url, fake in
             let silent = IdentityKey(PrivateKey.test(2).publicKey).hex
@@ -224,7 +224,7 @@ struct CommandTests {
             #expect(
                 types == ["PUSH_NOTIFICATION_REGISTRATION_RESPONSE", "PUSH_NOTIFICATION_QUERY", "CONTACT_CODE_ADVERTISEMENT"])
             #expect(try await run(watch, environment).output.isEmpty)
-            // What the store has is nobody's to take.
+            // Reading the store removes no messages.
             let stored = try await run(["watch", "--since", "1m", "--for", "1ms", "--json"], environment)
             #expect(try stored.lines(as: Watched.self).count == 3)
         }
@@ -275,7 +275,7 @@ struct CommandTests {
         #expect(shown.publicKey == IdentityKey(PrivateKey.test(1).publicKey).hex)
     }
 
-    @Test("a refusal is told in plain words and with exit code 1")
+    @Test("a refusal prints a plain sentence and exits with 1")
     func refusal() async throws {
         try await withNode(subscribedTo: [FakeServer.pubsubTopic]) { url, _ in
             let arguments = [
@@ -304,12 +304,12 @@ struct CommandTests {
 
     @Test("a command that ends at once ends as it should each time, whether it got as far as the node or not")
     func ending() async throws {
-        // It crashed in two runs of three when it ended while libcurl's thread was being started: twenty miss that once in 10^10 times.
+        // An exit while libcurl's thread started crashed two of three runs: twenty runs miss the crash once in 10^10 times.
         for _ in 0..<20 { #expect(try await run(["doctor"]).exitCode == 64) }
         for _ in 0..<5 { #expect(try await run(["doctor", "--server", server, "--node", "http://127.0.0.1:1"]).exitCode == 69) }
     }
 
-    @Test("a node that is not there is 69, and names the address")
+    @Test("an unreachable node exits with 69, and the message names its address")
     func unreachable() async throws {
         let ended = try await run(["query", "--of", server, "--server", server, "--node", "http://127.0.0.1:1"])
         #expect(ended.exitCode == 69)
@@ -383,7 +383,7 @@ extension ChildProcess.Ended {
     }
 }
 
-/// Runs the `pushctl` that was built beside these tests, in no environment but the given one.
+/// Runs the `pushctl` of the same build, with only the given environment.
 private func run(_ arguments: [String], _ environment: [String: String] = [:]) async throws -> ChildProcess.Ended {
     try await ChildProcess.run("pushctl", arguments, environment: environment)
 }

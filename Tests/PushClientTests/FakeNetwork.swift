@@ -30,16 +30,16 @@ final class FakeNetwork: MessageNode {
     /// All that was published, by clients and servers.
     var envelopes: [WakuEnvelope] { state.withLock(\.envelopes) }
 
-    /// From now on the node cannot be reached, or can.
+    /// Makes the node unreachable, or reachable again.
     func setDown(_ isDown: Bool) { state.withLock { $0.isDown = isDown } }
 
-    /// The next reads fail, so many.
+    /// Makes the given number of next reads fail.
     func failReads(_ count: Int) { state.withLock { $0.failingReadCount = count } }
 
-    /// The next replies of a server get lost, so many.
+    /// Drops the given number of a server's next replies.
     func loseReplies(of server: FakeServer, count: Int = 1) { state.withLock { $0.lostReplies[server.identity] = count } }
 
-    /// Replies of a server take so long.
+    /// Delays the replies of a server.
     func delayReplies(of server: FakeServer, by delay: Duration) { state.withLock { $0.delays[server.identity] = delay } }
 
     func publish(_ envelope: WakuEnvelope) async throws(PushClientError) {

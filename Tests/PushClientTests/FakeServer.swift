@@ -29,9 +29,9 @@ final class FakeServer: MessageNode {
 
     private struct State {
         var fault: Fault?
-        /// What is answered to registrations instead of what is right.
+        /// The errors for the next registrations.
         var refusals: [RegistrationError] = []
-        /// What is answered to pushes instead of what is right.
+        /// The errors for the next push requests.
         var pushRefusals: [ReportError] = []
         var assembler = SegmentAssembler()
         var segmentCount: Int64 = 0
@@ -65,14 +65,14 @@ final class FakeServer: MessageNode {
         set { state.withLock { $0.fault = newValue } }
     }
 
-    /// What the next registrations are answered with; nothing of them is stored.
+    /// Refuses the next registrations with these errors, without storing them.
     func refuseRegistrations(with errors: [RegistrationError]) { state.withLock { $0.refusals = errors } }
-    /// What the next push requests are answered with.
+    /// Refuses the next push requests with these errors.
     func refusePushes(with errors: [ReportError]) { state.withLock { $0.pushRefusals = errors } }
 
-    /// What was asked, in order.
+    /// The received requests, in order.
     var requests: [OpenedMessage] { state.withLock(\.requests) }
-    /// What would have gone to gorush.
+    /// The accepted pushes.
     var pushes: [AcceptedPush] { acceptedPushes.withLock { $0 } }
     var registrations: [PushNotificationRegistration] { state.withLock { Array($0.registrations.values) } }
 
@@ -81,7 +81,7 @@ final class FakeServer: MessageNode {
         state.withLock { $0.envelopes += replies }
     }
 
-    /// What a server makes of any message: nothing, an envelope, or one for each segment of a long reply.
+    /// Returns the replies to a message: none, an envelope, or one for each segment of a long reply.
     func replies(to envelope: WakuEnvelope) -> [WakuEnvelope] {
         guard envelope.pubsubTopic == Self.pubsubTopic, envelope.message.version == RFC26.messageVersion,
             let topic = Topic(contentTopic: envelope.message.contentTopic), let request = open(envelope.message.payload, on: topic)
@@ -109,7 +109,7 @@ final class FakeServer: MessageNode {
         }
     }
 
-    /// Starts anew with an empty disk.
+    /// Restarts the server with an empty database.
     func forgetRegistrations() {
         state.withLock { state in
             state.registrations = [:]

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 import Wire
 
-/// Two people, two servers, one network: all that happens between them.
+/// The flows between two users and two servers on one network.
 @Suite(.safetyNet)
 struct FlowTests {
     private let network = FakeNetwork()
@@ -35,7 +35,7 @@ struct FlowTests {
 
     // MARK: Finding
 
-    @Test("what is advertised needs no asking: servers hear of the push only")
+    @Test("advertised devices need no query: servers receive only the push request")
     func advertised() async throws {
         try await registering().register(device, with: both)
         let reports = try await sending().push(message, to: [Recipient(alice.publicKey)])
@@ -74,7 +74,7 @@ struct FlowTests {
         #expect(network.envelopes.count == count)
     }
 
-    @Test("followed people are known before a push is due, and so is what changes")
+    @Test("devices of followed contacts, and their changes, are known before a push is due")
     func follow() async throws {
         let registering = try await registering()
         try await registering.register(device, with: [first.identity])
@@ -97,7 +97,7 @@ struct FlowTests {
         }
     }
 
-    @Test("advertisements of others in somebody's name, and with grants that are not hers, are not believed")
+    @Test("forged advertisements, and advertisements with a wrong grant, are rejected")
     func forgedAdvertisement() async throws {
         var random = SecureRandom()
         func publish(_ info: PushNotificationQueryInfo, signer: PrivateKey) async throws {
@@ -235,7 +235,7 @@ struct FlowTests {
         #expect(other.pushes.count == 1)
     }
 
-    @Test("a node that fails while a push is under way does not hide what came of it, one that is down from the start does")
+    @Test("a node that fails during a push does not hide the reports, but one that is down from the start does")
     func nodeFails() async throws {
         try await registering().register(device, with: [first.identity])
         let client = try sending()
@@ -272,7 +272,7 @@ struct FlowTests {
         #expect(first.pushes.map(\.target.installationID) == ["device 4", "device 3", "device 2", "device 0", "device 3", "device 4"])
     }
 
-    @Test("people are notified of one message in one go, each device at one server")
+    @Test("several recipients of a message are notified together, each device through one server")
     func group() async throws {
         try await registering(alice).register(device, with: both)
         try await registering(bob).register(device, with: both)

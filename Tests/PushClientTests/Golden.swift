@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 import Wire
 
-/// What a client needs of golden vectors 08, "main flow".
+/// The parts of golden vectors 08, "main flow", that a client needs.
 struct Golden: Decodable {
     let keys: [Key]
     /// The first world; the second is about segments.

@@ -51,7 +51,7 @@ struct GoldenClientTests {
     }
 
     @Test(
-        "a registering client that the reference tells of a version mismatch goes on with a higher version",
+        "a registering client continues with a higher version after the reference's VERSION_MISMATCH",
         arguments: ["same version", "lower version", "register again with the version used to unregister"])
     func mismatch(note: String) async throws {
         let (client, device, node, version) = try await registering(as: note)
@@ -81,7 +81,7 @@ struct GoldenClientTests {
         return message
     }
 
-    /// A sender whose query goes out under the first key, and whose push under the second.
+    /// A sender that queries with the first key, and requests the push with the second.
     private func sending(_ keys: String...) throws -> SendingClient {
         let scripts = try keys.map { try golden.key($0).withExposedBytes { [UInt8](copying: $0) } }
         let node = try ReferenceNode(golden, owner: alice.publicKey, scripts: scripts)
@@ -105,7 +105,7 @@ struct GoldenClientTests {
         let recipient = Recipient(IdentityKey(alice.publicKey), installationIDs: [firstInstallation])
         let reports = try await client.push(message(as: note), to: [recipient])
         #expect(try reports.map(\.outcome) == [isAccepted ? .accepted(by: server) : .refused(.notRegistered)])
-        // What the server does not know any more is not asked for again.
+        // The client does not notify a device again that the server does not know any more.
         let known = try await client.devices(of: IdentityKey(alice.publicKey)).map(\.installationID)
         #expect(known == (isAccepted ? [firstInstallation, secondInstallation] : [secondInstallation]))
     }

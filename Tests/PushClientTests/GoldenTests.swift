@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 import Wire
 
-/// What the reference's clients sent and its server answered (golden vectors 08).
+/// The requests of the reference's clients and the replies of its server (golden vectors 08).
 @Suite(.safetyNet)
 struct GoldenTests {
     let golden: Golden
@@ -46,7 +46,7 @@ struct GoldenTests {
         #expect(server.registrations.map { $0.encoded() } == [try #require(step.registration).bytes])
     }
 
-    @Test("no answer is taken for that of another registration")
+    @Test("no reply counts for another registration")
     func foreignRegistration() throws {
         let client = try golden.key("alice")
         var random = SecureRandom()
@@ -103,7 +103,7 @@ struct GoldenTests {
 }
 
 extension SealedRequest {
-    /// As the client finds it in what a node has.
+    /// Returns the reply as the client finds it among a node's messages.
     fileprivate func answer(in envelope: WakuEnvelope) throws -> Answer? {
         var reader = MessageReader(.asymmetric(asker))
         return reader.read(envelope, now: testTime).flatMap { answer(in: $0) }

@@ -7,7 +7,7 @@ struct KeyScan {
     private let key: PublicKey
     private let keys: [PrivateKey]
     private let topicKeys: [SymmetricKey]
-    /// What the key may look like.
+    /// The encodings of the key.
     private let forms: [[UInt8]]
     private let contentTopics: Set<String>
 
@@ -21,7 +21,7 @@ struct KeyScan {
         }.map { $0.deriveSymmetricKey() }
         let binary = [
             key.compressed.bytes, key.uncompressed.bytes, key.x.bytes, key.hash.bytes, Array(key.uncompressed.bytes.dropFirst()),
-            // As a chat, and as the author of a message (PROTOCOL.md §6).
+            // The key as a chat, and as the author of a message (PROTOCOL.md §6).
             Keccak.shake256(Array("0x\(key.uncompressed)".utf8)).bytes,
         ]
         forms = binary + binary.map { Array(Hex.encode($0).utf8) }
@@ -29,7 +29,7 @@ struct KeyScan {
         contentTopics = Set(names.map(\.topic.contentTopic))
     }
 
-    /// What was found; empty: nothing.
+    /// Returns the traces of the key; empty if there is none.
     func traces(in envelopes: [WakuEnvelope]) -> Set<String> {
         var traces: Set<String> = []
         for envelope in envelopes {

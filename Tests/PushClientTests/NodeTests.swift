@@ -58,7 +58,7 @@ struct NodeTests {
         }
     }
 
-    @Test("a node that is not there, and a shard that it does not take, are told apart")
+    @Test("an unreachable node and an unsupported shard are distinct errors")
     func noNode() async throws {
         let server = IdentityKey(PrivateKey.test(1).publicKey)
         let person = Person.key(server)

@@ -72,7 +72,7 @@ import Testing
         #expect(delivery.reports?.map(\.outcome) == [.refused(.wrongToken)])
     }
 
-    @Test("the first refusal said again is no answer to the present token")
+    @Test("an echo of the first refusal is not a response to the current token")
     func echoedRefusal() {
         var delivery = delivery([first])
         _ = delivery.next(at: .zero)

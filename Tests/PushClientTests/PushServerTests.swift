@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 import Wire
 
-/// One server, one question at a time.
+/// Single requests to one server.
 @Suite(.safetyNet)
 struct PushServerTests {
     let identity = Identity(.test(7))
@@ -168,7 +168,7 @@ struct PushServerTests {
         #expect(answer.rejectedCount == 3)
     }
 
-    @Test("a device of somebody else in the answer is not believed")
+    @Test("a device of another person in the response is rejected")
     func somebodyElse() throws {
         var info = PushNotificationQueryInfo()
         info.publicKey = PrivateKey.test(9).publicKey.hash.bytes
@@ -178,7 +178,7 @@ struct PushServerTests {
         #expect(answer.devices.isEmpty && answer.rejectedCount == 1)
     }
 
-    @Test("a device for contacts only is told without its token, and that the grant cannot be checked")
+    @Test("a device for contacts only is returned without its token and with an unverifiable grant")
     func contactsOnly() async throws {
         let server = FakeServer()
         var registration = PushNotificationRegistration()

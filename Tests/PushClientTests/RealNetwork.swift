@@ -10,9 +10,9 @@ import TestSupport
 import Testing
 import Transport
 
-/// A relay with a node for the clients and one for each of two server processes, all of which can be made to misbehave.
+/// A relay with a node for the clients and one for each of two server processes. Each node can be made to misbehave.
 struct RealNetwork {
-    /// What the clients talk to.
+    /// The clients' node.
     let url: String
     let servers: [IdentityKey]
     /// The servers' private keys.
@@ -24,10 +24,10 @@ struct RealNetwork {
     /// All that was published, by clients and servers.
     var envelopes: [WakuEnvelope] { recorder.envelopes }
 
-    /// From now on nothing of what others publish reaches the clients' node, or everything does.
+    /// Makes the clients' node drop all received messages, or none.
     func setClientsDeaf(_ isDeaf: Bool) { clientControl.faults.dropEvery = isDeaf ? 1 : 0 }
 
-    /// From now on nothing of what others publish reaches the server's node, or everything does.
+    /// Makes the server's node drop all received messages, or none.
     func setDeaf(_ isDeaf: Bool, _ server: IdentityKey) {
         for (key, control) in zip(servers, serverControls) where key == server { control.faults.dropEvery = isDeaf ? 1 : 0 }
     }

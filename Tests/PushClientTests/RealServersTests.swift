@@ -3,7 +3,7 @@ import PushClient
 import TestSupport
 import Testing
 
-/// Two real servers on one relay, two people, real time: the first server has the relay inside, the second takes it for its node.
+/// Two real servers on one relay, two users, real time: the first server contains the relay, the second uses it as its node.
 @Suite(.fewAtATime)
 struct RealServersTests {
     @Test("a person registers with two servers, is found and notified, also when one was killed and comes back, and when one leaves")
@@ -34,7 +34,7 @@ struct RealServersTests {
         #expect(devices.allSatisfy { $0.authorization == .verified })
         try await sending.pushUntilAccepted(message(), to: alice.publicKey)
 
-        // It is away while something changes, and is told when it is back.
+        // The server is down during a change, and gets the change when it is back.
         await second.kill()
         device.mutedChats = [ChatID("noise")]
         device.contacts = [bob.publicKey, Identity.generate().publicKey]
@@ -72,7 +72,7 @@ extension ServerProcess {
     }
 }
 
-/// Two real servers, each at a node of its own, two people at a third: what goes wrong on the way.
+/// Faults between two real servers, each at a node of its own, and two users at a third node.
 @Suite(.fewAtATime)
 struct RealTroubleTests {
     private let alice = Identity.generate()
@@ -143,7 +143,7 @@ struct RealTroubleTests {
         try await RealNetwork.with { network in
             let node = Node(NodeAccess(url: network.url))
             let keys = network.servers
-            // Has an account in the messenger, and is somebody's contact; here it must not show.
+            // The chat key of a contact, which must not appear on the network.
             let chat = Identity.generate()
             let client = try await RegisteringClient(identity: alice, node: node, state: .inMemory(), timeout: patience)
             var device = device
@@ -159,7 +159,7 @@ struct RealTroubleTests {
             let scan = KeyScan(for: chat.publicKey.publicKey, opening: network.serverKeys + [alice.privateKey, bob.privateKey])
             #expect(network.envelopes.count > 12)
             #expect(scan.traces(in: network.envelopes).isEmpty)
-            // What does show is the key that was made for it.
+            // The anonymous key does appear.
             let other = KeyScan(for: alice.publicKey.publicKey, opening: network.serverKeys)
             #expect(other.traces(in: network.envelopes) == ["a topic", "a signer", "the key"])
         }

@@ -8,7 +8,7 @@ import Wire
 /// A node with the reference's server behind it: a request that is one of the golden vectors', byte for byte, is answered with what the
 /// reference answered; any other with silence.
 final class ReferenceNode: MessageNode {
-    /// What was published, opened.
+    /// The published requests, opened.
     var requests: [OpenedMessage] { state.withLock(\.requests) }
 
     private let golden: Golden

@@ -30,7 +30,7 @@ struct RegisteringTests {
         return try #require(server.registrations.first)
     }
 
-    // MARK: What servers are told
+    // MARK: Requests to servers
 
     @Test("all servers know the same, each with its own grant")
     func severalServers() async throws {
@@ -70,7 +70,7 @@ struct RegisteringTests {
         #expect(Set(try stored(first).blockedChatList) == Set(expected))
     }
 
-    @Test("a server that is added is told without bothering the other, one that is left out forgets")
+    @Test("an added server gets a request without one to the other, and a removed server unregisters the device")
     func changeServers() async throws {
         let client = try await client()
         try await client.register(device, with: [first.identity])
@@ -93,7 +93,7 @@ struct RegisteringTests {
 
     // MARK: The access token
 
-    @Test("the access token is renewed when a contact is gone and when it becomes for contacts only, and at no other change")
+    @Test("the access token changes when a contact is removed or the device becomes for contacts only, and at no other change")
     func renewal() async throws {
         let client = try await client()
         func register(contacts: [UInt8], only: Bool = false, muted: [String] = []) async throws -> String {
@@ -270,7 +270,7 @@ struct RegisteringTests {
         #expect(await client.statuses.map(\.phase) == [.registered])
     }
 
-    @Test("who has nothing to do sleeps, also while somebody else waits for an answer")
+    @Test("an idle client sleeps, also while another one waits for a reply")
     func idle() async throws {
         let clock = ManualClock()
         let node = Node(network, pubsubTopic: FakeServer.pubsubTopic, clock: clock, wallClock: network.time.wallClock)
@@ -279,7 +279,7 @@ struct RegisteringTests {
         let registering = Task { try await client.register(device, with: [first.identity]) }
         await clock.sleepers(dueIn: PollRhythm.first)
         let running = Task { await client.run() }
-        // One that went round without end would never be asleep.
+        // An endless loop would never sleep.
         await clock.sleepers(dueIn: .seconds(60 * 60))
         running.cancel()
         registering.cancel()
@@ -347,7 +347,7 @@ struct RegisteringTests {
         #expect(first.requests.count == 2 && first.registrations.count == 2)
     }
 
-    @Test("a file that is no state is refused, and left as it is")
+    @Test("a file of another kind is rejected and left unchanged")
     func noState() throws {
         let url = FileManager.default.temporaryDirectory.appending(path: "pushclient-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: url) }
@@ -359,7 +359,7 @@ struct RegisteringTests {
 
     // MARK: Large registrations
 
-    @Test("a registration longer than the node takes goes out in segments")
+    @Test("a registration longer than the node's limit is sent in segments")
     func segments() async throws {
         let node = network.time.node(network, segmenter: Segmenter(maximumMessageByteCount: 4_096))
         let client = try await RegisteringClient(identity: identity, node: node, state: .inMemory(), advertisingInterval: nil)

@@ -6,9 +6,9 @@ import TestSupport
 
 let testTime = Timestamp(nanoseconds: 1_700_000_000_123_456_789)
 
-/// Time in which sleeping is what makes it pass, on both clocks: a client that waits for ever fails instead of hanging.
+/// A time that advances by sleeping, on both clocks: a client that waits without end fails instead of hanging.
 ///
-/// Where two go on at once, one's sleep would be the other's delay: ``hold()`` it then.
+/// With two concurrent clients, the sleep of one would delay the other: ``hold()`` the time then.
 final class TestTime: Clock {
     typealias Instant = ManualClock.Instant
 
@@ -31,10 +31,10 @@ final class TestTime: Clock {
 
     // MARK: Held
 
-    /// From now on time passes by ``advance(by:)`` and ``pass(while:)`` only.
+    /// Makes the time advance only by ``advance(by:)`` and ``pass(while:)``.
     func hold() { isHeld.store(true, ordering: .relaxed) }
 
-    /// Returns when somebody sleeps who is due after exactly so long.
+    /// Returns when a task sleeps that is due after exactly this duration.
     func sleeper(dueIn duration: Duration) async { await clock.sleepers(dueIn: duration) }
 
     /// Lets time pass while something is waited for, from one sleeper's deadline to the next one's.

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 import Wire
 
-/// What is limited in memory.
+/// The rate limits in memory.
 @Suite(.safetyNet) struct AllowancesTests {
     private let start = Timestamp(nanoseconds: 1_800_000_000_000_000_000)
 
@@ -15,7 +15,7 @@ import Wire
 
     private func buckets() -> CreditBuckets<String> { CreditBuckets(capacity: 3, interval: .seconds(5)) }
 
-    @Test func `a bucket holds so many credits, and one comes back at a time`() {
+    @Test func `a bucket holds its capacity, and credits return one by one`() {
         var buckets = buckets()
         #expect(buckets.credits(of: "a", at: start) == 3)
         for left in [2, 1, 0] {
@@ -63,7 +63,7 @@ import Wire
     }
 
     @Test(arguments: [(1, 1), (2, 2), (3, 3), (4, 1), (-1, 1), (.max, 1)] as [(Int32, Int32)])
-    func `types that somebody makes up share the slot of MESSAGE`(type: Int32, slot: Int32) {
+    func `unknown types share the slot of MESSAGE`(type: Int32, slot: Int32) {
         let target = Installation(keyHash: Fixture.keyHash, installationID: "a")
         #expect(PushSlot(target: target, type: .init(rawValue: type)).type == .init(rawValue: slot))
     }

@@ -54,7 +54,7 @@ import Wire
     }
 }
 
-/// What a store would hold, around the rules.
+/// The rules with a store in memory.
 private struct ServerInMemory {
     let publicKey: PublicKey
     private var versions: [Installation: StoredVersion] = [:]
@@ -112,7 +112,7 @@ private struct ServerInMemory {
     }
 }
 
-/// What a push and a notification that the reference posted have in common.
+/// The common fields of a push and of a notification that the reference posted.
 private struct Push: Equatable {
     var tokenType: Int32
     var deviceToken: String

@@ -136,7 +136,7 @@ import Wire
         #expect(filteredFirst.pushes.map(\.type) == [.message])
     }
 
-    @Test func `the same request again repeats its successes and decides its failures anew`() throws {
+    @Test func `a repeated request keeps its successes and decides its failures again`() throws {
         let notifications = ["first", "second", "third"].map { name in Fixture.notification { $0.installationID = name } }
         let earlier = try decide(notifications) { $0.installationID == "second" ? nil : Fixture.target() }.response
         let decision = try decide(notifications, earlier: earlier)
@@ -146,7 +146,7 @@ import Wire
         #expect(decision.repeatedCount == 2)
     }
 
-    @Test func `a success is repeated even if the target is gone by now`() throws {
+    @Test func `a success is repeated even if the target has unregistered since`() throws {
         let earlier = try decide([Fixture.notification()]).response
         let decision = try decide([Fixture.notification()], earlier: earlier) { _ in nil }
         #expect(decision.response == earlier)

@@ -40,7 +40,7 @@ import Wire
         #expect(PushRules.verdict(on: Fixture.notification(type), target: Fixture.target { $0.enabled = false }) == .filtered)
     }
 
-    /// One restriction each, and the types that it filters.
+    /// The restrictions, each with the types that it filters.
     enum Restriction: CaseIterable {
         case blockedChat, blockedAuthor, mutedChat, mutedAuthor, blockedMentions, mentionsNotAllowed
 

@@ -41,7 +41,7 @@ import Wire
     }
 
     @Test(arguments: [false, true], [[], [[4, 5], [6]]] as [[[UInt8]]])
-    func `the token is told only when nothing restricts who may have it`(allowFromContactsOnly: Bool, allowedKeyList: [[UInt8]]) {
+    func `the response contains the token only without a restriction`(allowFromContactsOnly: Bool, allowedKeyList: [[UInt8]]) {
         let registration = registration {
             $0.allowFromContactsOnly = allowFromContactsOnly
             $0.allowedKeyList = allowedKeyList
@@ -52,7 +52,7 @@ import Wire
         #expect(info.allowedKeyList == allowedKeyList)
     }
 
-    @Test func `a key's registrations are told by installation id, and the keys in the order of the question`() {
+    @Test func `registrations are ordered by installation id, and keys by the query`() {
         let (first, second) = (Digest64(repeating: 1), Digest64(repeating: 2))
         let known = [
             first: ["b", "a", "ab"].map { id in registration { $0.installationID = id } }, second: [registration()],
@@ -79,7 +79,7 @@ import Wire
         #expect(wholes.map(\.publicKey) == [keys[0].bytes])
     }
 
-    @Test func `of each key, what is above 4 KB is charged, and nothing is told that is not left`() {
+    @Test func `bytes above 4 KB are charged per key, and infos above the remaining credits are omitted`() {
         let (small, large) = (Digest64(repeating: 1), Digest64(repeating: 2))
         let list = Array(repeating: [UInt8](repeating: 1, count: 64), count: 2_000)
         let known = [
@@ -100,7 +100,7 @@ import Wire
                 .answer(message: Int64(answerCount), question: Digest32(), byteCounts: answer(allowances).byteCounts))
             answerCount += 1
         }
-        // As many as may ask in one moment; then still all that is small, of both keys.
+        // The responses of one burst; after it, all small infos of both keys.
         #expect(answerCount == ProtocolLimits.answerByteCapacity / (byteCount - ProtocolLimits.freeAnswerByteCount))
         #expect(answer(allowances).infos.count == 13)
         #expect(answer(allowances).byteCounts.isEmpty)

@@ -93,7 +93,7 @@ import Wire
         #expect(decide(message, digest: digest, stored: stored(5)) == .refuse(.versionMismatch))
     }
 
-    @Test func `row 5: a retransmission of what has gone since with its dead device token is refused`() {
+    @Test func `row 5: a retransmission is refused if the registration was removed for a dead device token`() {
         #expect(
             decide(Fixture.registration { $0.version = 5 }, stored: stored(5, isRegistered: false), policy: RegistrationPolicy())
                 == .refuse(.versionMismatch))
@@ -228,7 +228,7 @@ import Wire
         key.mayRegister = false
         #expect(decide(Fixture.registration(), key: key) == .limit(.rate))
         #expect(decide(Fixture.registration { $0.unregister = true }, key: key) == .unregister)
-        // What is there already takes nothing.
+        // A stored registration costs nothing.
         let same = Fixture.registration { $0.version = 5 }
         #expect(decide(same, stored: stored(5), key: key, policy: RegistrationPolicy()) == .unchanged)
     }
@@ -335,7 +335,7 @@ import Wire
         #expect(response.requestID == requestID.bytes)
     }
 
-    @Test func `installations are told apart by the bytes of their ids`() {
+    @Test func `installations are distinguished by the bytes of their ids`() {
         let composed = Installation(keyHash: Fixture.keyHash, installationID: "\u{E9}")
         let decomposed = Installation(keyHash: Fixture.keyHash, installationID: "e\u{301}")
         #expect(composed != decomposed)

@@ -4,7 +4,7 @@ import HTTPClient
 import TestSupport
 import Testing
 
-/// What any Waku node of the nwaku kind does (WAKU_REST.md §1, §2): passes against the relay and, with `WAKU_NODE_URL`, a real one.
+/// The behaviour of nwaku (WAKU_REST.md §1, §2): passes against the relay and, with `WAKU_NODE_URL`, a real node.
 @Suite(.safetyNet)
 struct NodeTests {
     static let initializing = "/relay endpoints are not available while initializing."
@@ -97,7 +97,7 @@ struct NodeTests {
         }
     }
 
-    @Test func `hears its own messages, once, and forgets them when they are taken`() async throws {
+    @Test func `receives its own messages, once, and forgets them when they are taken`() async throws {
         try await withNode { node async throws in
             let timestamp = try await node.publish(on: "/test/1/own/proto", more: #","meta":"bWV0YQ==","ephemeral":true"#)
             try await node.publish(on: "/test/1/own/proto", more: #","meta":"bWV0YQ==","ephemeral":true"#)

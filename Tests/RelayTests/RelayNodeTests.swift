@@ -121,7 +121,7 @@ import Wire
         #expect(node.take(pubsubTopic: TestNode.topic)?.count == 1)
     }
 
-    @Test func `so many subscriptions and no more`() {
+    @Test func `the number of subscriptions is bounded`() {
         var node = RelayNode(pubsubTopics: [TestNode.topic])
         let others = (1...RelayNode.maximumSubscriptionCount).map { "/waku/2/rs/17/\($0)" }
         var answers = [Array(others.dropLast()), [others[0], others[63]], [others[0]]].map { node.subscribe(to: $0) }

@@ -6,10 +6,10 @@ import Testing
 import Transport
 import Wire
 
-/// What only the relay does, or what a real node cannot be made to do on demand.
+/// The behaviour of the relay alone, or of nodes in states that cannot be provoked on demand.
 @Suite(.safetyNet)
 struct RelayServerTests {
-    /// A recorder that does what it is told.
+    /// A recorder with a configurable result.
     final class Recorder: BusRecorder {
         struct DiskFull: Error {}
         let recorded = Mutex<[WakuEnvelope]>([])
@@ -34,7 +34,7 @@ struct RelayServerTests {
         }
     }
 
-    @Test func `keeps 50 messages unless told otherwise`() async throws {
+    @Test func `keeps 50 messages by default`() async throws {
         try await withRelay { node async throws in
             for delay in 0..<60 { try await node.publish(on: "/a/1/b/c", sent: .milliseconds(delay)) }
             #expect(try await timestamps(node).count == 50)
@@ -51,7 +51,7 @@ struct RelayServerTests {
         }
     }
 
-    @Test func `two nodes on one bus hear the same and forget apart`() async throws {
+    @Test func `two nodes on one bus receive the same messages and forget them independently`() async throws {
         let bus = Bus()
         try await withRelay(on: bus) { first async throws in
             try await withRelay(on: bus) { second async throws in
@@ -99,7 +99,7 @@ struct RelayServerTests {
 
     @Test func `a body may be 16 megabytes long and no longer`() async throws {
         try await withRelay { node async throws in
-            // Where nobody looks into the body: reading so much JSON takes a debug build seconds.
+            // An endpoint that ignores the body: reading that much JSON takes a debug build seconds.
             let body = String(repeating: " ", count: 16 << 20)
             #expect(try await node.post("/relay/v1/auto/subscriptions", body).status == 500)
             #expect(try await node.post("/relay/v1/auto/subscriptions", body + " ").status == 413)

@@ -50,7 +50,7 @@ struct StoreTests {
         return timestamps
     }
 
-    @Test func `tells a message by the hash that everybody computes`() async throws {
+    @Test func `identifies a message by its deterministic hash`() async throws {
         try await withNode { node async throws in
             let timestamp = try await node.publish(on: topic, more: #","meta":"bWV0YQ==""#)
             var message = WakuMessage()

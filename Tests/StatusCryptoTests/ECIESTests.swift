@@ -13,7 +13,7 @@ import Testing
         sealed = ECIES.seal([1, 2, 3].span, to: recipient.publicKey, using: &random)
     }
 
-    @Test("What is sealed opens for its recipient and for nobody else")
+    @Test("A sealed message opens only for its recipient")
     func roundTrip() throws {
         var random = SecureRandom()
         #expect(sealed.count == 65 + 16 + 3 + 32)

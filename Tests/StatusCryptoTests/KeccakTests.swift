@@ -36,7 +36,7 @@ import Testing
         #expect(Keccak.shake256(vector.chat_id.utf8Span.span).bytes == vector.shake256_64.bytes)
     }
 
-    @Test("What is absorbed in two parts hashes like the whole", arguments: [0, 1, 7, 8, 9, 135, 136, 137, 143, 300])
+    @Test("Input in two parts has the hash of the whole", arguments: [0, 1, 7, 8, 9, 135, 136, 137, 143, 300])
     func parts(split: Int) {
         let bytes = (0..<300).map { UInt8(truncatingIfNeeded: $0) }
         var sponge = KeccakSponge.keccak256

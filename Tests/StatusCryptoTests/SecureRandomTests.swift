@@ -11,7 +11,7 @@ import Testing
         #expect(Set(numbers).count == 1_000)
     }
 
-    @Test("As many bytes come as were asked for", arguments: [0, 1, 7, 8, 9, 256, 1_000])
+    @Test("The requested number of bytes is returned", arguments: [0, 1, 7, 8, 9, 256, 1_000])
     func byteCount(_ count: Int) {
         var random = SecureRandom()
         #expect(random.bytes(count).count == count)

@@ -64,7 +64,7 @@ import Testing
         #expect((signature?.isBy(client, digest) ?? false) == (vector.verify_error == nil))
     }
 
-    @Test("R that is the X of no point is told without recovery")
+    @Test("An R that is not the X of a point is detected without recovery")
     func notAPoint() throws {
         // 5 is the X of no point of secp256k1: 5³ + 7 is not a square.
         var bytes = [UInt8](repeating: 0, count: 65)

@@ -19,7 +19,7 @@ struct BusTests {
 
     let bus = Bus()
 
-    @Test func `all hear but the one who publishes`() async throws {
+    @Test func `all members except the publisher receive a message`() async throws {
         let (first, second, recorder) = (Listener(), Listener(), Recorder())
         let membership = bus.attach(listener: first)
         _ = bus.attach(listener: second)
@@ -45,7 +45,7 @@ struct BusTests {
         #expect(listener.heard.isEmpty)
     }
 
-    @Test func `who has left hears nothing any more`() async throws {
+    @Test func `a member that has left receives nothing`() async throws {
         let (listener, recorder) = (Listener(), Recorder())
         let membership = bus.attach(listener: Listener())
         bus.attach(listener: listener).leave()

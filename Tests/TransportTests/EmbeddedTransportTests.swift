@@ -59,7 +59,7 @@ struct EmbeddedTransportTests {
         #expect(!transport.healthIssues.isEmpty)
     }
 
-    @Test func `the server does not hear itself`() async throws {
+    @Test func `the server does not receive its own messages`() async throws {
         let listener = Listener()
         _ = bus.attach(listener: listener)
         try await whileRunning { () async throws in

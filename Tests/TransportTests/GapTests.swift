@@ -8,10 +8,10 @@ import Testing
 import Transport
 import WakuREST
 
-/// What a node does to those who depend on it, and that nothing is lost that its store still holds (RELIABILITY.md T5).
+/// The faults of a node: no message in its store is lost (RELIABILITY.md T5).
 @Suite(.safetyNet)
 struct GapTests {
-    /// Who waits when the history cannot be read: it tries again after a second.
+    /// The sleepers while the history fails, which retries after a second.
     static let withoutHistory = [WakuWorld.interval, .seconds(1), .seconds(10)]
 
     let world = WakuWorld()
@@ -43,7 +43,7 @@ struct GapTests {
             try await world.send([4])
             await world.pass(WakuWorld.interval)
             #expect(world.receiver.numbers == [1, 4])
-            // Nobody noticed: the node was subscribed by its command line, and no request was refused.
+            // No poll failed: the node was subscribed by its command line.
             await world.pass(.seconds(60), dueIn: WakuWorld.idle)
             #expect(Set(world.receiver.numbers) == [1, 2, 3, 4])
             #expect(transport.healthIssues == [])
@@ -99,7 +99,7 @@ struct GapTests {
         }
     }
 
-    @Test func `a second reader at the node is told, until it is gone for a while`() async throws {
+    @Test func `a second reader at the node is a warning, until it has been gone for a while`() async throws {
         try await world.withNode(.init(pubsubTopics: [TestNode.topic])) { node async throws in
             let transport = world.transport(node.url)
             try await world.whileRunning(transport) { () async throws in
@@ -119,7 +119,7 @@ struct GapTests {
         }
     }
 
-    @Test(arguments: [false, true]) func `a shard on which nobody speaks is told after an hour`(hasSpoken: Bool) async throws {
+    @Test(arguments: [false, true]) func `a silent shard is a warning after an hour`(hasSpoken: Bool) async throws {
         try await whileReceiving { transport async throws in
             if hasSpoken { try await world.send([1], contentTopic: "/foreign/1/a/b") }
             await world.pass(WakuWorld.interval)
@@ -140,7 +140,7 @@ struct GapTests {
             try await world.send(1...5)
             await world.pass(WakuWorld.interval)
             #expect(world.receiver.numbers == [5, 4, 3, 2, 1])
-            // The same messages from the network again, after the node has forgotten them.
+            // The network repeats the messages after the node has forgotten them.
             for envelope in world.receiver.condition.value.messages { try await world.peer.publish(envelope) }
             await world.pass(WakuWorld.interval)
             await world.pass(.seconds(60), dueIn: WakuWorld.idle)
@@ -148,7 +148,7 @@ struct GapTests {
         }
     }
 
-    @Test func `what is under way for long arrives once`() async throws {
+    @Test func `a message with a long transit time arrives once`() async throws {
         try await whileReceiving { _ async throws in
             world.control.faults.delay = .seconds(15)
             try await world.send([1])
@@ -256,7 +256,7 @@ struct GapTests {
         try await world.withNode(.init(pubsubTopics: [TestNode.topic], archivePath: path)) { _ async throws in
             try await world.send([1, 2])
         }
-        // As a process that was killed while it wrote.
+        // The file of a process that was killed during a write.
         let file = try FileHandle(forWritingTo: URL(filePath: path))
         try file.seekToEnd()
         try file.write(contentsOf: Data([0, 0, 0, 16, 47]))
@@ -290,7 +290,7 @@ struct GapTests {
         }
     }
 
-    @Test func `go-waku is lived with, and its missing history is said`() async throws {
+    @Test func `go-waku works, and readiness reports its missing history`() async throws {
         world.control.faults.isGoWaku = true
         try await whileReceiving(.init(), dueIn: Self.withoutHistory) { transport async throws in
             #expect(

@@ -110,7 +110,7 @@ import Wire
         #expect(world.accepted == [evicted])
     }
 
-    @Test mutating func `what was taken before the node stopped giving is recorded all the same`() throws {
+    @Test mutating func `messages taken before an interruption are recorded`() throws {
         world.archive(.seconds(30), number: 1)
         history.note(.loaded(ago(.seconds(1_000))), at: world.now)
         history.note(.gap, at: world.now)
@@ -268,7 +268,7 @@ import Wire
         #expect(world.saved.count == 1)
     }
 
-    @Test mutating func `gaps that follow each other do not put off the second look`() throws {
+    @Test mutating func `consecutive gaps do not postpone the second check`() throws {
         try rest()
         for rest in [4, 3, 2, 1, 0, 0] {
             world.advance(by: .seconds(1))
@@ -281,7 +281,7 @@ import Wire
         #expect(world.saved.last == world.now)
     }
 
-    @Test mutating func `a clock that is put back does not prolong the rest before a second look`() throws {
+    @Test mutating func `a clock set back does not prolong the wait before a second check`() throws {
         try rest()
         world.advance(by: .seconds(-3_600))
         for rest in [5, 4, 3] {
@@ -305,7 +305,7 @@ import Wire
         #expect(world.accepted.count == 1)
     }
 
-    @Test mutating func `a cursor that the store has lost begins the window anew`() throws {
+    @Test mutating func `a lost cursor restarts the window`() throws {
         let messages = (0..<150).map { world.archive(.milliseconds(900_000 - $0), number: $0) }
         history.note(.loaded(ago(.seconds(1_000))), at: world.now)
         history.note(.gap, at: world.now)

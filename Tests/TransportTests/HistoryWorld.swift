@@ -19,11 +19,11 @@ final class HistoryWorld: Sendable {
     }
 
     struct State {
-        /// In the order of time.
+        /// The archived messages in ascending order of time.
         var archive: [Row] = []
         var known: Set<Digest32> = []
         var wantedTopics: Set<String> = []
-        /// What the receiver has accepted, in that order.
+        /// The messages that the receiver has accepted, in order.
         var accepted: [WakuEnvelope] = []
         var acceptedDigests: Set<Digest32> = []
         var saved: [Timestamp] = []
@@ -75,7 +75,7 @@ final class HistoryWorld: Sendable {
         return envelope
     }
 
-    /// What the receiver does not have of what it wants, sent until then.
+    /// Returns the number of wanted messages sent until a time that the receiver lacks.
     func missing(until end: Timestamp) -> Int {
         state.withLock { state in
             state.archive.count {
@@ -125,7 +125,7 @@ final class HistoryWorld: Sendable {
         return actions
     }
 
-    /// As nwaku answers (WAKU_REST.md §1.5).
+    /// Returns a page as nwaku does (WAKU_REST.md §1.5).
     func page(_ query: StoreQuery) throws -> StorePage {
         state.withLock { $0.queries.append(query) }
         var rows = state.withLock(\.archive)

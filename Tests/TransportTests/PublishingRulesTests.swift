@@ -34,7 +34,7 @@ import Wire
         (500, "Failed to publish: could not get new message id to generate an rln proof: NonceLimitReached: Nonce limit reached.", true),
         (400, "NonceLimitReached", true), (500, "Failed to publish: timedout", false),
     ])
-    func `a quota that is used up is told from other failures`(status: Int, text: String, isQuota: Bool) {
+    func `an exhausted quota is distinguished from other failures`(status: Int, text: String, isQuota: Bool) {
         let error = TransportError(.refused(status: status, text: text))
         #expect((error == .quotaUsedUp) == isQuota)
         #expect(error.isPassing)
@@ -55,7 +55,7 @@ import Wire
         #expect(!known.contains(hashes[99]) && !known.contains(hashes[94]) && known.contains(hashes[98]))
     }
 
-    @Test func `what was foreign is remembered for some seconds, within bounds, and given back once`() {
+    @Test func `unwanted messages are kept for some seconds, within bounds, and returned once`() {
         var foreign = UnwantedMessageCache()
         func add(_ number: UInt8, byteCount: Int = 1, after delay: Duration = .zero) {
             let envelope = WakuEnvelope.sample([UInt8](repeating: number, count: byteCount), contentTopic: "/\(number)/1/b/c")

@@ -41,7 +41,7 @@ struct PublishingTests {
         }
     }
 
-    @Test func `a node that keeps failing is broken, and the operator hears why until it works`() async throws {
+    @Test func `a node that keeps failing is an issue with its reason until it works`() async throws {
         world.control.faults.publishing = .timedOut
         try await withTransport { transport async throws in
             let error = TransportError.refused(status: 500, text: "Failed to publish: timedout")

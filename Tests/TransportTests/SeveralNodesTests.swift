@@ -7,12 +7,12 @@ import Transport
 import WakuREST
 import Wire
 
-/// A transport at two nodes of one network, of which each may be away.
+/// A transport at two nodes of one network, each of which may be down.
 @Suite(.safetyNet)
 struct SeveralNodesTests {
-    /// Who waits while nothing happens at either of them.
+    /// The sleepers while both nodes are idle.
     static let idle = WakuWorld.idle + WakuWorld.idle
-    /// Who waits after both were polled.
+    /// The sleepers after a poll of both nodes.
     static let polled = [WakuWorld.interval, WakuWorld.interval]
 
     let world = WakuWorld()
@@ -34,7 +34,7 @@ struct SeveralNodesTests {
         await second.kill()
     }
 
-    @Test func `a node that is killed and restarted under load, then the other, cost no message, and the operator hears which`()
+    @Test func `killing and restarting one node under load, then the other, loses no message, and a warning names the node`()
         async throws
     {
         try await whileReceiving { transport async throws in
@@ -78,7 +78,7 @@ struct SeveralNodesTests {
             #expect(transport.healthIssues.count { $0.contains("publishing") } == 2)
             await second.start()
             await world.pass(WakuWorld.interval, dueIn: [WakuWorld.interval, .seconds(1), .seconds(60)])
-            // What could not be published while it was away says nothing of the one that is back.
+            // A failed publication from the outage does not apply to the node that is back.
             #expect(transport.healthIssues == [])
             #expect(transport.warnings.count == 2)
         }
@@ -93,7 +93,7 @@ struct SeveralNodesTests {
         second.control.faults.dropEvery = 1
         try await world.send([2])
         second.control.faults.dropEvery = 0
-        // Whatever the caches had is gone.
+        // The caches are empty now.
         try first.control.restart()
         try second.control.restart()
         let transport = world.transport([first.url, second.url])
@@ -121,7 +121,7 @@ struct SeveralNodesTests {
     }
 
     @Test(arguments: [RelayFaults.Publishing.timedOut, .refused])
-    func `what one node does not take goes out through the other at once`(fault: RelayFaults.Publishing) async throws {
+    func `a message that one node rejects is published through the other at once`(fault: RelayFaults.Publishing) async throws {
         try await whileReceiving { transport async throws in
             first.control.faults.publishing = fault
             for number in 1...4 as ClosedRange<UInt8> { try await transport.publish(world.envelope(number)) }

@@ -62,7 +62,7 @@ struct TopicPollTests {
         #expect(poll.note(.accepted).reception == nil)
     }
 
-    @Test mutating func `what came late is not taken for a full cache`() {
+    @Test mutating func `late messages do not count as a full cache`() {
         poll.note(.took(LiveBatch()))
         poll.note(.took(LiveBatch(wanted: [], hashes: (0..<40).map { Digest32(repeating: $0) }, reconsideredCount: 10)))
         #expect(poll.action.reception == nil)
@@ -80,7 +80,7 @@ struct TopicPollTests {
         #expect(poll.action.work == .subscribe)
     }
 
-    @Test mutating func `learns from what it missed that the node keeps less than was said`() {
+    @Test mutating func `missed messages reveal that the node's cache is smaller than configured`() {
         poll = TopicPoll(interval: .milliseconds(500), cacheShare: 4_096)
         poll.note(.took(batch(50)))
         #expect(poll.action.reception == .gap(.start))

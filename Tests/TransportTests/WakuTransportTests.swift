@@ -124,7 +124,7 @@ struct WakuTransportTests {
         }
     }
 
-    @Test func `a query that came beside the registration that it asks for is taken when that has taken effect`() async throws {
+    @Test func `a query that arrives with its registration is accepted once the registration is committed`() async throws {
         try await world.withNode(.init(pubsubTopics: [TestNode.topic])) { node async throws in
             try await world.whileRunning(world.transport(node.url)) { () async throws in
                 try await world.send([1])
@@ -152,7 +152,7 @@ struct WakuTransportTests {
         }
     }
 
-    @Test func `says what is wrong with a node that is not there, and comes back with it`() async throws {
+    @Test func `reports an unreachable node, and recovers with it`() async throws {
         // Below the ports that the system gives out, so that no other test gets it meanwhile.
         let port = Int.random(in: 20_000..<30_000)
         let transport = world.transport("http://127.0.0.1:\(port)")

@@ -7,10 +7,10 @@ import Transport
 import WakuREST
 import Wire
 
-/// Wants what begins with `/wanted`; takes it or, told so, refuses it. Takes each message once, as the engine does.
+/// A receiver interested in topics that begin with `/wanted`. It accepts each message once, as the engine does, or rejects all.
 final class Receiver: EnvelopeReceiver {
     struct DiskFull: Error {}
-    /// What makes topics wanted that were not.
+    /// Topics that become of interest later.
     let lateTopics = Condition<Set<String>>([])
 
     struct State {
@@ -85,12 +85,12 @@ final class MemoryCheckpoints: CheckpointKeeper {
 struct WakuWorld {
     /// The time between two polls of a topic.
     static let interval = Duration.milliseconds(500)
-    /// Who waits while nothing happens, just after everybody did what they do: the poll, the comparison with the store, the look at the
+    /// The sleepers of an idle transport just after their work: the poll, the comparison with the store, the check of the
     /// node's health.
     static let idle = [interval, .seconds(60), .seconds(10)]
 
     let bus = Bus()
-    /// What a transport publishes, as its peers hear it.
+    /// The messages that a transport publishes.
     let peers = Listener()
     let peer: BusMembership
     let receiver = Receiver()

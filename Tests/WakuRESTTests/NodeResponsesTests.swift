@@ -7,7 +7,7 @@ import Wire
 
 @testable import WakuREST
 
-/// What nodes of both kinds answer (WAKU_REST.md §1.1, §1.2, §1.5).
+/// The responses of both kinds of nodes (WAKU_REST.md §1.1, §1.2, §1.5).
 @Suite(.safetyNet) struct NodeResponsesTests {
     func read<Value>(_ text: String, _ value: (inout JSONReader) throws(JSONError) -> Value) throws(JSONError) -> Value {
         try JSONReader.read(Array(text.utf8), value)

@@ -12,7 +12,7 @@ struct WakuNodeTests {
         try await withRelay(.init()) { relay async throws in
             let node = relay.wakuNode
             #expect(try await node.takeMessages(on: TestNode.topic) == nil)
-            // Below this path the relay answers every request with the 404 of a module that is not there.
+            // The relay responds to every request below this path with the 404 of a missing module.
             let elsewhere = relay.wakuNode(at: "/filter")
             let text = "/filter endpoints are not available. Please check your configuration: --filternode"
             await #expect(throws: NodeError.refused(status: 404, text: text)) { try await elsewhere.takeMessages(on: TestNode.topic) }

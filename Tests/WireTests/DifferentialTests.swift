@@ -91,7 +91,7 @@ extension [UInt8] {
 
 /// The other implementation, in a process of its own.
 private struct Google {
-    /// One for each question: what was written again, or nil.
+    /// For each request the re-encoded message, or nil.
     var answers: [[UInt8]?] = []
     /// Random messages that it made.
     var messages: [Message] = []

@@ -1,6 +1,6 @@
 import Wire
 
-/// Where the values of a message's fields come from: protobuf's JSON, or chance.
+/// The source of a message's field values: protobuf's JSON, or random numbers.
 protocol FieldSource {
     mutating func bool(_ name: String) throws -> Bool
     mutating func int32(_ name: String) throws -> Int32

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import Wire
 
-/// What the reference implementation wrote, and what it made of odd bytes.
+/// The messages of the reference implementation, and its results for unusual bytes.
 @Suite(.safetyNet) struct GoldenVectorTests {
     @Test(arguments: try WireVectors.load().encode)
     func `A message is read from the reference's bytes and written as the same bytes`(vector: WireVectors.Encoding) throws {
@@ -72,7 +72,7 @@ struct WireVectors: Decodable {
         let name: String
         let message: MessageKind
         let hex: HexBytes
-        /// nil where the reference refuses.
+        /// The fields, or nil if the reference rejects the bytes.
         let json: JSONFields?
 
         var testDescription: String { "\(message.rawValue): \(name)" }

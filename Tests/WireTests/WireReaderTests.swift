@@ -23,7 +23,7 @@ struct WireReaderTests {
         ("333b34", .unbalancedGroup),  // closed in the wrong order
         ("3a01001201ff", .invalidUTF8),
     ])
-    func `What is no message is refused with the reason`(hex: String, reason: WireError.Reason) throws {
+    func `Invalid bytes are rejected with a reason`(hex: String, reason: WireError.Reason) throws {
         let bytes = try #require(Hex.decode(hex))
         #expect(refusal(PushNotificationRegistration.self, bytes)?.reason == reason)
     }
@@ -55,7 +55,7 @@ struct WireReaderTests {
         #expect(refusal(PushNotificationRegistration.self, [0x3B] + open + close + [0x3C])?.reason == .groupsTooDeep)
     }
 
-    @Test func `A list has at most so many entries`() throws {
+    @Test func `The number of entries of a list is bounded`() throws {
         let list = Array(repeating: [0x0A, 0x00] as [UInt8], count: WireReader.maximumEntryCount).flatMap(\.self)
         #expect(try PushNotificationQuery.decode(list).publicKeys.count == WireReader.maximumEntryCount)
         #expect(try PushNotificationRequest.decode(list).requests.count == WireReader.maximumEntryCount)
@@ -136,7 +136,7 @@ struct HostileInput: Sendable, CustomTestStringConvertible {
     }
 }
 
-/// What a message is refused with; nil when it is taken.
+/// Returns the error of reading a message, or nil.
 private func refusal<Message: WireMessage>(_ type: Message.Type, _ bytes: [UInt8]) -> WireError? {
     do throws(WireError) {
         _ = try Message.decode(bytes)
