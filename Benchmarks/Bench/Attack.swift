@@ -89,7 +89,7 @@ struct Strangers {
         var registration = rich.registration()
         registration.allowedKeyList = longList(entryByteCount: 32)
         return Attack(
-            name: "large answers",
+            name: "large query responses",
             envelopes: try [rich.envelope(registration)] + (1...count).map { try question(by: clients[$0], rich.keyHash) })
     }
 
@@ -107,7 +107,7 @@ struct Strangers {
             envelope.message.timestamp = recorded.message.timestamp.map { $0 + Int64(number) }
             return envelope
         }
-        return Attack(name: "a repeated question", envelopes: envelopes)
+        return Attack(name: "a repeated query", envelopes: envelopes)
     }
 
     private func throwAwayKeys(count: Int) throws -> Attack {
@@ -145,7 +145,7 @@ struct Strangers {
     /// Requests under ever new keys for one phone.
     private func bombing(count: Int, of owner: Owner) throws -> Attack {
         Attack(
-            name: "one phone rung by all",
+            name: "pushes of all senders to one device",
             envelopes: try (0..<count).map { number in
                 let stranger = clients[number]
                 var notification = PushNotification()
