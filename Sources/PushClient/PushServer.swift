@@ -2,7 +2,7 @@ import Envelope
 import StatusCrypto
 import Wire
 
-/// One push server (71/STATUS-PUSH-NOTIFICATION-SERVER) behind a messaging node: one request, one reply, no state.
+/// A push server (71/STATUS-PUSH-NOTIFICATION-SERVER) behind a messaging node: one request, one reply, no state.
 ///
 ///     let server = PushServer(try IdentityKey(hex: "0x04…"), node: node)
 ///     let receipt = try await server.register(device, installationID: "phone", as: identity)
@@ -84,7 +84,7 @@ public struct PushServer: Sendable {
 
     /// Requests pushes to devices.
     ///
-    /// - Returns: One report per device, in the same order.
+    /// - Returns: A report for each device, in the same order.
     /// - Throws: ``PushClientError``. After `noAnswer` the server may have accepted the push.
     public func push(_ message: PushMessage, to devices: [PushDevice]) async throws(PushClientError) -> [DeviceReport] {
         let request = try node.sealing { random throws(RFC26.DataTooLong) in

@@ -29,13 +29,13 @@ struct AdvertisedDevices: Equatable, Sendable {
         installations.sorted { ($1.value.lastSentAt, $0.key) < ($0.value.lastSentAt, $1.key) }.map(\.key)
     }
 
-    /// One device info per installation and server, in the order of the installations.
+    /// The device infos, one per installation and server, in the order of the installations.
     var devices: [DeviceInfo] { installationIDs.flatMap { installations[$0]?.devices ?? [] } }
 
     /// Whether the person has advertised that no server notifies any device any more.
     var isWithdrawn: Bool { !installations.isEmpty && installations.values.allSatisfy(\.devices.isEmpty) }
 
-    /// Merges an advertisement. Ignores advertisements of other people, unauthorised ones and outdated ones.
+    /// Merges an advertisement. Ignores advertisements by other keys, unauthorised ones and outdated ones.
     ///
     /// - Parameter contact: See ``QueryResult``.
     mutating func take(_ message: OpenedMessage, sentAt: Timestamp, to contact: PrivateKey?) {

@@ -3,7 +3,7 @@ package import StatusCrypto
 
 /// A sealed request, which recognises its replies.
 ///
-/// A value created once before anything is sent. It knows neither node nor time.
+/// A value without node or clock, created once before anything is sent.
 package protocol SealedRequest: Sendable {
     associatedtype Answer: Sendable
 

@@ -8,7 +8,7 @@ public struct PushMessage: Hashable, Sendable {
         case message
         /// A mention of the receiver in a chat. Mentions notify only in chats listed by the device (``Device/mentionChats``).
         case mention
-        /// A request to join a community of which the receiver is an admin.
+        /// A request to join a community whose admin is the receiver.
         case requestToJoinCommunity
     }
 
@@ -61,7 +61,7 @@ public struct PushDevice: Hashable, Sendable {
 public struct DeviceReport: Hashable, Sendable {
     /// A server's report.
     public enum Outcome: Hashable, Sendable {
-        /// The server accepted the push. It does not reveal whether it filters the push, so that a sender learns nothing about the
+        /// The server accepted the push, without revealing whether it filters the push, so that a sender learns nothing about the
         /// receiver's settings.
         case accepted
         /// The access token is not the device's, or is no longer valid.
@@ -93,8 +93,8 @@ extension DeviceReport.Outcome: CustomStringConvertible {
     public var description: String {
         switch self {
         case .accepted: "accepted"
-        case .wrongToken: "wrong access token (WRONG_TOKEN); query for the present one"
-        case .internalError: "the server has trouble (INTERNAL_ERROR); try again in a while"
+        case .wrongToken: "wrong access token (WRONG_TOKEN); query the current one"
+        case .internalError: "internal error of the server (INTERNAL_ERROR); retry later"
         case .notRegistered: "not registered at this server (NOT_REGISTERED)"
         case .refused(let code): "refused without a known reason (error \(code))"
         }

@@ -16,13 +16,13 @@ public struct Device: Hashable, Sendable, Codable {
     public var isEnabled = true
     /// The chats whose messages do not notify. A mention in such a chat notifies if the chat is among ``mentionChats``.
     public var blockedChats: Set<ChatID> = []
-    /// The people whose messages, mentions and requests to join do not notify, in any chat.
+    /// The authors whose messages, mentions and requests to join do not notify, in any chat.
     public var blockedAuthors: Set<IdentityKey> = []
     /// The chats whose messages do not notify. A mention in such a chat notifies if the chat is among ``mentionChats``.
     public var mutedChats: Set<ChatID> = []
     /// Whether mentions notify in no chat, ``mentionChats`` included.
     public var blocksMentions = false
-    /// The chats in which mentions notify. Mentions in all other chats are discarded, so a device hears none until its app lists its chats
+    /// The chats in which mentions notify. Mentions in all other chats are discarded, so a device gets none until its app lists its chats
     /// here: the protocol's rule, which the reference implementation has too.
     public var mentionChats: Set<ChatID> = []
     /// Whether only ``contacts`` may notify: each gets the access token encrypted, and no other sender gets it.

@@ -214,7 +214,7 @@ public actor RegisteringClient {
 
     /// Sends one request and waits for its reply.
     ///
-    /// - Returns: Nil if the server needs no request, or the task was cancelled.
+    /// - Returns: The result, or nil if the server needs no request or the task was cancelled.
     private func write(to server: IdentityKey) async throws(PushClientError) -> Attempt? {
         guard let order = plan.order(to: server, now: node.now) else { return nil }
         var requestID = ""

@@ -41,7 +41,7 @@ extension RegistrationRefusal: CustomStringConvertible {
         case .unsupportedTokenType:
             "The server does not deliver to this service (UNSUPPORTED_TOKEN_TYPE). Use APN or Firebase."
         case .internalError:
-            "The server has trouble of its own and stored nothing (INTERNAL_ERROR). Try again in a while."
+            "The server had an internal error and stored nothing (INTERNAL_ERROR). Retry later."
         case .unknown(let code):
             "The server refused without a known reason (error \(code))."
         }

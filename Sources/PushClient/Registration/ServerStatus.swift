@@ -35,7 +35,7 @@ public enum RegistrationEvent: Hashable, Sendable {
     case retrying(server: IdentityKey, reason: PushClientError, after: Duration)
     /// Retries with this server have stopped; its status gives the reason.
     case stopped(server: IdentityKey, reason: PushClientError)
-    /// That number of servers was advertised on the contact-code topic; 0 means that there is none any more.
+    /// The number of servers advertised on the contact-code topic; 0 withdraws all earlier ones.
     case advertised(serverCount: Int)
     /// The node or the state file failed; the client retries.
     case troubled(PushClientError)

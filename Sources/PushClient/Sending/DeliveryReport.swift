@@ -17,7 +17,7 @@ public struct Recipient: Hashable, Sendable {
 public struct DeliveryReport: Hashable, Sendable {
     /// The final state.
     public enum Outcome: Hashable, Sendable {
-        /// A server accepted the push. It does not reveal whether it filters the push, so that a sender learns nothing about the receiver's
+        /// A server accepted the push, without revealing whether it filters the push, so that a sender learns nothing about the receiver's
         /// settings.
         case accepted(by: IdentityKey)
         /// The last server that replied refused.
@@ -42,8 +42,8 @@ extension DeliveryReport.Outcome: CustomStringConvertible {
         switch self {
         case .accepted(let server): "accepted by \(server.compressedHex)"
         case .refused(let outcome): outcome.description
-        case .noAnswer: "no server answered; one may have taken it all the same"
-        case .unknown: "no access token is to be had: registered nowhere, or for contacts only"
+        case .noAnswer: "no server replied; one may have accepted the push"
+        case .unknown: "no access token available: not registered, or for contacts only"
         }
     }
 }

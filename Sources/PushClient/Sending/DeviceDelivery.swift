@@ -77,7 +77,7 @@ struct DeviceDelivery: Sendable {
             phase = .over(.accepted(by: server))
             return
         }
-        // Of a previous server, only a success still matters.
+        // Only a success of a previous server still matters.
         guard case .waiting = phase, let route = routes.first, route.server == server else { return }
         lastRefusal = outcome
         if outcome == .notRegistered { forgottenBy.insert(server) }

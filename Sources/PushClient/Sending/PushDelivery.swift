@@ -63,7 +63,7 @@ package struct PushDelivery: Sendable {
         }
     }
 
-    /// Returns the steps due now. One request covers all devices of the same server.
+    /// Returns the steps due now. A single request covers all devices of the same server.
     package mutating func next(at time: Duration) -> [Action] {
         var queries: [Action] = []
         var requests: [(server: IdentityKey, devices: [PushDevice])] = []

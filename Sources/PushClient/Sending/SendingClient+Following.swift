@@ -1,8 +1,8 @@
 import Envelope
 
 extension SendingClient {
-    /// Reads people's advertisements, first from the node's store and then live, until the task is cancelled. Follow contacts with whom the
-    /// user exchanges messages: their devices are then known before a push is due.
+    /// Reads contacts' advertisements, first from the node's store and then live, until the task is cancelled. Follow contacts with whom
+    /// the user exchanges messages: their devices are then known before a push is due.
     ///
     /// - Parameters:
     ///   - people: Their chat keys, or the keys of their anonymous mode. Each request to the node covers ten of them.

@@ -2,7 +2,7 @@ import Envelope
 import StatusCrypto
 import Wire
 
-/// Finds the devices of other people and requests pushes to them.
+/// Finds the devices of recipients and requests pushes to them.
 ///
 ///     let client = SendingClient(identity: identity, node: node, state: try ClientState(path: "push.sqlite"))
 ///     let reports = try await client.push(message, to: [Recipient(friend)])
@@ -28,7 +28,7 @@ public actor SendingClient {
     ///   - identity: The identity whose contacts the other people are: decrypts the access tokens that they encrypted for it. Requests
     ///     never reveal it.
     ///   - node: The node that carries the messages.
-    ///   - state: The storage of other people's devices.
+    ///   - state: The storage of known devices.
     ///   - queryTimeout: The time for replies to a query.
     public init(identity: Identity? = nil, node: Node, state: ClientState, queryTimeout: Duration = defaultQueryTimeout) {
         self.identity = identity
@@ -49,8 +49,8 @@ public actor SendingClient {
     /// - Parameters:
     ///   - person: The chat key, or the key of the person's anonymous mode.
     ///   - refreshes: Whether to look the person up even if devices are known.
-    /// - Returns: One device info per installation and server, including those whose token this client may not use; empty if none is found.
-    ///   The last active installation is first, as far as advertisements tell. The others follow, the newest registration first.
+    /// - Returns: A device info for each installation and server, including those whose token this client may not use; empty if none is
+    ///   found. The last active installation is first, as far as advertisements tell. The others follow, the newest registration first.
     /// - Throws: ``PushClientError``. A missing reply is not an error.
     public func devices(of person: IdentityKey, refreshes: Bool = false) async throws(PushClientError) -> [DeviceInfo] {
         let known = try await known(person)
@@ -111,14 +111,14 @@ public actor SendingClient {
 
     // MARK: Sending
 
-    /// Notifies people's devices of one message.
+    /// Notifies recipients of a message.
     ///
     /// Each device has one server at a time. If a server does not reply within 3 s, the client tries another one that knows the device. If
     /// a server rejects the token, the client queries the current one and retries once under the same message id. It also retries after an
     /// internal error of a server.
     /// - Parameters:
     ///   - message: The message.
-    ///   - recipients: The people, and optionally their devices.
+    ///   - recipients: The recipients, optionally with their devices.
     ///   - maximumDeviceCount: The maximum number of devices per person.
     /// - Returns: A report for each device, and for each person without a known device.
     /// - Throws: ``PushClientError`` for failures of node and state file. The reports contain the servers' responses.
@@ -177,7 +177,7 @@ public actor SendingClient {
     private func deliver(_ message: PushMessage, _ delivery: PushDelivery) async throws(PushClientError) -> [DeliveryReport] {
         var delivery = delivery
         var random = node.makeRandom()
-        // One ephemeral key for all servers: they know from the message id anyway that the requests belong together.
+        // A single ephemeral key for all servers: the message id links the requests anyway.
         let asker = PrivateKey.generate(using: &random)
         let answerTopic = TopicName.partitioned(asker.publicKey).topic
         let start = node.now.advanced(by: .zero - Exchange.clockTolerance)

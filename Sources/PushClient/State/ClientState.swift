@@ -2,10 +2,10 @@ import FoundationEssentials
 import GRDB
 import Glibc
 
-/// The saved state of clients in an SQLite file: the state of each server, the version counter, and the devices of other people.
+/// The saved state of clients in an SQLite file: the state of each server, the version counter, and known devices of recipients.
 ///
-/// One file serves any number of clients of one program, with any keys. It contains access tokens, so only its owner may read it. A call
-/// returns after its changes are on the disk.
+/// One file serves any number of clients of one program, with any keys. The file contains access tokens, so only its owner may read it. A
+/// call returns after its changes are on the disk.
 public final class ClientState: Sendable {
     private let database: DatabaseQueue
 
