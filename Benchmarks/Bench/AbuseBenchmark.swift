@@ -37,7 +37,22 @@ package enum AbuseBenchmark {
                 try await measure(workload, attack, seed, options), "\(attack.name) (\(rates))", to: &report,
                 latencyMark: .atMost(max(2 * aloneLatency, 50)))
         }
+        try await addMadeUpTargets(seed, options, to: &report)
         return report
+    }
+
+    private static func addMadeUpTargets(_ seed: SeededStore, _ options: Options, to report: inout Report) async throws {
+        var (alone, attacked): ([Sample], [Sample]) = ([], [])
+        for run in 0..<options.runCount {
+            options.progress.say("abuse: made-up targets, run \(run + 1) of \(options.runCount)")
+            alone.append(try await MadeUpTargets.delays(besides: 0, seed, options))
+            attacked.append(try await MadeUpTargets.delays(besides: MadeUpTargets.attackCount, seed, options))
+        }
+        let idle = alone.map { $0.quantile(0.99) }
+        report.add("pushes alone: until gorush, p99", idle, unit: "ms")
+        report.add(
+            "\(MadeUpTargets.targetCount) made-up targets: until gorush, p99", attacked.map { $0.quantile(0.99) }, unit: "ms",
+            mark: .atMost(max(50, 2 * Sample(idle).median)))
     }
 
     private static func measure(_ workload: Workload, _ attack: Attack?, _ seed: SeededStore, _ options: Options) async throws -> [Result] {

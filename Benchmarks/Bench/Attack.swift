@@ -41,7 +41,8 @@ struct Strangers {
     func attacks(on owner: Owner) throws -> [Attack] {
         func count(_ rate: Int) -> Int { Int(Double(rate) * seconds) }
         return try [
-            longLists(count: count(5)), busyKeys(1, count: count(2)), busyKeys(20, count: count(2)), largeAnswers(count: count(50)), repeatedQuestion(count: count(200), about: owner),
+            longLists(count: count(5)), busyKeys(1, count: count(2)), busyKeys(20, count: count(2)), largeAnswers(count: count(50)),
+            repeatedQuestion(count: count(200), about: owner),
             throwAwayKeys(count: count(100)), tombstones(count: count(100)), junk(count: count(1_000)),
             bombing(count: count(200), of: owner), invalidTokens(count: count(100)), inventedBundleIDs(count: count(20)),
         ]

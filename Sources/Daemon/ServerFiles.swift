@@ -34,6 +34,7 @@ struct ServerFiles: Sendable {
         let maximumQueueCount = settings.delivery?.maximumQueuedPushCount ?? ProtocolLimits.maximumQueuedPushCount
         try await SQLiteStore.withOpen(
             path: settings.storagePath, identity: identity.publicKey.compressed, maximumQueueCount: maximumQueueCount,
+            maximumStoredByteCount: settings.registrationPolicy.maximumStoredByteCount,
             namedBundleIDs: settings.delivery?.knownTopics ?? [], logger: logger
         ) { store in
             let tokenPath = settings.storagePath + ".admin-token"
@@ -75,11 +76,13 @@ struct DatabaseError: Error, CustomStringConvertible {
 extension SQLiteStore {
     /// Opens the store for the body.
     fileprivate static func withOpen(
-        path: String, identity: FixedBytes<33>, maximumQueueCount: Int, namedBundleIDs: Set<String>, logger: Logger,
+        path: String, identity: FixedBytes<33>, maximumQueueCount: Int, maximumStoredByteCount: Int?, namedBundleIDs: Set<String>,
+        logger: Logger,
         _ body: (SQLiteStore) async throws -> Void
     ) async throws {
         let store = try SQLiteStore(
-            path: path, identity: identity, maximumQueueCount: maximumQueueCount, namedBundleIDs: namedBundleIDs, logger: logger)
+            path: path, identity: identity, maximumQueueCount: maximumQueueCount, maximumStoredByteCount: maximumStoredByteCount,
+            namedBundleIDs: namedBundleIDs, logger: logger)
         let failure: (any Error)?
         do {
             try await body(store)

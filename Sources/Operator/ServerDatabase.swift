@@ -85,7 +85,7 @@ extension Failure {
             case .inaccessible(let errno):
                 unsafe "database \(path): \(String(cString: strerror(errno))). Run this as the server's user, or as root. \(naming)"
             case .otherIdentity: "database \(path) belongs to another identity. \(naming)"
-            case .failed, .damaged, .alreadyDecided, .alreadyEnded, .queueFull, .closed: "database \(path): \(error)."
+            case .failed, .damaged, .alreadyDecided, .alreadyEnded, .queueFull, .storageFull, .closed: "database \(path): \(error)."
             }
         self = error.isConfigurationFault ? .configuration(message) : .failed(message)
     }

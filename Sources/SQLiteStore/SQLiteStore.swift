@@ -14,6 +14,8 @@ package final class SQLiteStore: PushStore {
     let queue: WriteQueue
     let outbox: OutboxMemory
     let userKeys = UserKeys()
+    /// The size at which the store takes no new devices of gateways, in bytes; nil means as much as the disk holds.
+    let maximumStoredByteCount: Int?
     /// nil when opened for reading only.
     private let checkpointer: Checkpointer?
     private let logger: Logger
@@ -27,10 +29,13 @@ package final class SQLiteStore: PushStore {
     ///   - readOnly: for tools beside a running server. Nothing is made or migrated.
     ///   - random: for the secrets of a database that is made.
     ///   - maximumQueueCount: pushes that may wait for a route.
+    ///   - maximumStoredByteCount: the size at which no new devices of gateways are stored, in bytes; nil means as much as the disk holds.
     ///   - namedBundleIDs: bundle ids that a setting names, so that they count as known before the first delivery.
     package init(
         path: String, identity: FixedBytes<33>, readOnly: Bool = false, random: any RandomNumberGenerator = SecureRandom(),
-        maximumQueueCount: Int = ProtocolLimits.maximumQueuedPushCount, namedBundleIDs: Set<String> = [], logger: Logger
+        maximumQueueCount: Int = ProtocolLimits.maximumQueuedPushCount, maximumStoredByteCount: Int? = nil,
+        namedBundleIDs: Set<String> = [],
+        logger: Logger
     ) throws(StoreError) {
         var random = random
         let schema = Schema(identity: identity, newListKey: random.fixedBytes())
@@ -58,6 +63,7 @@ package final class SQLiteStore: PushStore {
         } catch {
             throw StoreError(error)
         }
+        self.maximumStoredByteCount = maximumStoredByteCount
         self.logger = logger
         logger.debug("opened the database", metadata: ["store.path": "\(path)", "store.read_only": "\(readOnly)"])
     }

@@ -11,7 +11,8 @@ package protocol PushStore: MessageJournal, DecisionStore, TopicStore, PushOutbo
     /// Deletes so many rows at most that other writers do not wait long.
     func prune(at now: Timestamp) async throws -> Pruned
 
-    /// Unregisters what was neither registered anew nor reached by a push since a time. Copies are kept as of dead devices.
+    /// Unregisters installations without registration and without delivery since a time, and keeps copies as of dead devices. Removes devices
+    /// of the Nextcloud push proxy without registration and without notification since then.
     ///
     /// Looks at so many rows at most that other writers do not wait long; the next call goes on behind them.
     /// - Parameter row: the last one that was looked at; 0 to begin.

@@ -20,6 +20,8 @@ package enum StoreError: Error, Hashable, Sendable {
     case alreadyEnded
     /// As many pushes wait for that route as may.
     case queueFull
+    /// The database has reached `storage.maximumBytes`, or the disk is nearly full: it takes no new device.
+    case storageFull
     /// The store was closed.
     case closed
 
@@ -27,7 +29,7 @@ package enum StoreError: Error, Hashable, Sendable {
     package var isConfigurationFault: Bool {
         switch self {
         case .notADatabase, .otherIdentity, .unknownSchema, .notSetUp, .inaccessible: true
-        case .failed, .damaged, .alreadyDecided, .alreadyEnded, .queueFull, .closed: false
+        case .failed, .damaged, .alreadyDecided, .alreadyEnded, .queueFull, .storageFull, .closed: false
         }
     }
 }
@@ -45,6 +47,7 @@ extension StoreError: CustomStringConvertible {
         case .alreadyDecided: "the message was decided before"
         case .alreadyEnded: "the push has ended before"
         case .queueFull: "as many pushes wait as may"
+        case .storageFull: "the storage is full: storage.maximumBytes is reached, or the disk is nearly full"
         case .closed: "the store is closed"
         }
     }

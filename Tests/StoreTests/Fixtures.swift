@@ -17,11 +17,11 @@ extension TemporaryFolder {
 
     func open(
         identity: FixedBytes<33> = identity, readOnly: Bool = false, maximumQueueCount: Int = ProtocolLimits.maximumQueuedPushCount,
-        namedBundleIDs: Set<String> = []
+        maximumStoredByteCount: Int? = nil, namedBundleIDs: Set<String> = []
     ) throws -> SQLiteStore {
         try SQLiteStore(
             path: database, identity: identity, readOnly: readOnly, random: SplitMix64(seed: 1), maximumQueueCount: maximumQueueCount,
-            namedBundleIDs: namedBundleIDs, logger: Logger(label: "test"))
+            maximumStoredByteCount: maximumStoredByteCount, namedBundleIDs: namedBundleIDs, logger: Logger(label: "test"))
     }
 }
 

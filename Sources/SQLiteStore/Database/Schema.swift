@@ -37,6 +37,7 @@ struct Schema {
         migrator.registerMigration("nextcloud-origin") { try $0.execute(sql: Self.nextcloudOrigin) }
         migrator.registerMigration("deduplication-keys") { try $0.execute(sql: Self.deduplicationKeys) }
         migrator.registerMigration("push-trust") { try $0.execute(sql: Self.pushTrust) }
+        migrator.registerMigration("device-use") { try $0.execute(sql: Self.deviceUse) }
         return migrator
     }
 
@@ -197,6 +198,13 @@ struct Schema {
         ALTER TABLE push RENAME COLUMN triple_prefix TO deduplication_prefix;
         DROP INDEX push_by_triple;
         CREATE INDEX push_by_deduplication_key ON push (deduplication_prefix);
+        """
+
+    private static let deviceUse = """
+        -- When a device of the Nextcloud push proxy was last registered, or its server last sent it a notification, to the day.
+        ALTER TABLE nextcloud_device ADD COLUMN used_at INTEGER NOT NULL DEFAULT 0;
+        UPDATE nextcloud_device SET used_at = updated_at;
+        CREATE INDEX nextcloud_device_by_use ON nextcloud_device (used_at) WHERE removed_at IS NULL;
         """
 
     private static let pushTrust = """

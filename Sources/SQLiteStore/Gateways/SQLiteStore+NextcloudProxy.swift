@@ -10,11 +10,14 @@ extension SQLiteStore: ProxyStore {
     package func changeDevice<Result: Sendable>(
         _ identifier: DeviceIdentifier, at now: Timestamp, _ decide: @escaping @Sendable (ProxyDevice?) -> (DeviceChange, Result)
     ) async throws -> Result {
-        try await queue.perform { [userKeys] transaction in
-            let (change, result) = decide(try transaction.database.device(identifier, userKeys))
+        try await queue.perform { [userKeys, maximumStoredByteCount] transaction in
+            let known = try transaction.database.device(identifier, userKeys)
+            let (change, result) = decide(known)
             switch change {
             case .none: break
-            case .put(let device): try transaction.put(device)
+            case .put(let device):
+                if known == nil, try transaction.database.isFull(above: maximumStoredByteCount) { throw StoreError.storageFull }
+                try transaction.put(device)
             case .remove: try transaction.remove(identifier, at: now)
             }
             return result
@@ -51,11 +54,12 @@ extension WriteTransaction {
             """
             INSERT INTO nextcloud_device (
                 identifier_prefix, identifier, user_key, push_token_hash, platform, token, topic, voip_token, voip_topic, created_at,
-                updated_at, is_dead)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0)
+                updated_at, used_at, is_dead)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0)
             """,
             device.identifier.digest.prefix, device.identifier.digest, device.userKey.der, device.pushTokenHash, device.platform.rawValue,
-            device.token, device.topic, device.voipToken, device.voipTopic, device.createdAt, device.updatedAt)
+            device.token, device.topic, device.voipToken, device.voipTopic, device.createdAt, device.updatedAt,
+            device.updatedAt)
     }
 
     fileprivate func remove(_ identifier: DeviceIdentifier, at now: Timestamp) throws {
@@ -89,6 +93,26 @@ extension WriteTransaction {
                 LIMIT ?6)
             """,
             now, token.text, platform.rawValue, token.attemptedAt, token.apnTopic, max(0, Self.maximumDeathsPerHour - deaths))
+    }
+
+    /// Records that a server sent a notification to a device, to the day: a write for each would cost as much as the notification.
+    func recordUse(ofDevice identifier: Digest64, at now: Timestamp) throws {
+        try database.run(
+            """
+            UPDATE nextcloud_device SET used_at = ?
+            WHERE identifier_prefix = ? AND identifier = ? AND removed_at IS NULL AND used_at < ?
+            """,
+            now, identifier.prefix, identifier, now.advanced(by: .seconds(-24 * 3_600)))
+    }
+
+    /// Removes devices without registration or notification since a time.
+    func removeDevices(unusedSince oldest: Timestamp, at now: Timestamp, limit: Int) throws {
+        try database.run(
+            """
+            UPDATE nextcloud_device SET removed_at = ?, token = '', voip_token = NULL WHERE id IN (
+                SELECT id FROM nextcloud_device WHERE removed_at IS NULL AND used_at < ? LIMIT ?)
+            """,
+            now, oldest, limit)
     }
 
     /// - Returns: how many are forgotten.

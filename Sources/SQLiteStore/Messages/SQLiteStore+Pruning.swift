@@ -60,6 +60,7 @@ extension SQLiteStore {
 
     package func unregisterUnused(since oldest: Timestamp, after row: Int64, at now: Timestamp) async throws -> UnusedRegistrations {
         try await queue.perform { transaction in
+            try transaction.removeDevices(unusedSince: oldest, at: now, limit: Self.maximumSweptRowCount)
             let last = try transaction.database.first(
                 "SELECT max(id) FROM (SELECT id FROM registration WHERE id > ? ORDER BY id LIMIT ?)", row, Self.maximumSweptRowCount
             ) { try $0.next(Int64?.self) }

@@ -40,6 +40,48 @@ struct ProxyStoreTests {
         }
     }
 
+    @Test func `a full storage takes no new device, and still changes known ones`() async throws {
+        let folder = try TemporaryFolder()
+        let store = try folder.open(maximumStoredByteCount: 400_000)
+        var count = 0
+        await #expect(throws: StoreError.storageFull) {
+            for number in 1...10_000 {
+                try await put(Self.device(number), in: store)
+                count = number
+            }
+        }
+        #expect(count > 10)
+        try await put(Self.device(1, token: "another"), in: store)
+        #expect(try await known(1...10_000, in: store).count == count)
+        try await store.changeDevice(Self.device(2).identifier, at: start) { _ in (.remove, ()) }
+        #expect(try await known(2...2, in: store).isEmpty)
+        await store.close()
+    }
+
+    @Test func `a device is removed after its lifetime without registration and notification`() async throws {
+        try await withSQLiteStore { store async throws in
+            for number in 1...3 { try await put(Self.device(number), in: store) }
+            let day = start.advanced(by: .seconds(24 * 3_600 + 1))
+            // A repeated notification is a sign of life too.
+            var notification = AcceptedNotification(
+                GatewayNotification(platform: .ios, token: "token", topic: "topic", kind: .alert, priority: .high, data: [:]),
+                digest: hash(1), owner: (hash(2) as Digest64).bytes)
+            for digest: Digest32 in [hash(1), hash(1)] {
+                notification.digest = digest
+                _ = try await store.enqueue([notification], repeatsSince: start, isDiscarded: false, at: day)
+            }
+            var changed = Self.device(3)
+            changed.updatedAt = day
+            try await put(changed, in: store, at: day)
+            _ = try await store.unregisterUnused(since: start, after: 0, at: day)
+            #expect(try await known(1...3, in: store).count == 3)
+            _ = try await store.unregisterUnused(since: day, after: 0, at: day)
+            #expect(try await known(1...3, in: store).keys.sorted() == [2, 3])
+            let removed = try await store.devices([DeviceIdentifier(hash(1))], removedSince: day).removed
+            #expect(removed == [DeviceIdentifier(hash(1))])
+        }
+    }
+
     @Test func `a removed device is remembered for a day`() async throws {
         try await withSQLiteStore { store async throws in
             try await put(Self.device(1), in: store)
