@@ -57,7 +57,7 @@ package struct RestoredDeadTokensReport: Report, Decodable {
     /// - Parameters:
     ///   - ids: numbers of the list; nil means all of them.
     ///   - admin: the URL of the server's admin endpoints.
-    ///   - database: the server's database; the token of the admin endpoints is in a file beside it.
+    ///   - database: The server's database. The token of the admin endpoints is in a file next to it.
     package init(restoring ids: [Int64]?, admin: String, database: ServerDatabase) async throws {
         let tokenFile = database.path + ".admin-token"
         guard let token = try? String(contentsOf: URL(filePath: tokenFile), encoding: .utf8) else {

@@ -72,7 +72,7 @@ package struct ServerDatabase: Sendable {
 }
 
 extension Failure {
-    /// What to do about a database that cannot be used.
+    /// Explains why a database cannot be used, and what to do.
     init(_ error: StoreError, database path: String) {
         let naming = "Name the server's with --database, or its configuration file with --config."
         let message =

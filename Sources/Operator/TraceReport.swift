@@ -31,12 +31,12 @@ package struct TraceReport: Report {
     package func encode(to encoder: any Encoder) throws { try entries.encode(to: encoder) }
 }
 
-/// One notification of a request, and its push.
+/// A notification of a request, and its push.
 private struct Entry: Encodable {
     var publicKeyHash: String?
     var installationID: String?
     var receivedAt: String?
-    /// nil for a push that was not found by its request.
+    /// Whether the reply was published; nil for a push that was found by its device.
     var isReplyPublished: Bool?
     var result: String
     var acceptedAt: String?

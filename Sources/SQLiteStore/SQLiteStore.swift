@@ -7,8 +7,8 @@ package import Store
 
 /// A store in one SQLite file.
 ///
-/// SQLite in WAL mode with `synchronous=FULL`: what a function that writes has returned from survives a power cut. One connection
-/// writes, everything through one queue with group commit; others read beside it.
+/// The database is in WAL mode with `synchronous=FULL`: a write survives a power cut once its function has returned. One connection writes,
+/// through one queue with group commit; other connections read at the same time.
 package final class SQLiteStore: PushStore {
     let pool: DatabasePool
     let queue: WriteQueue
@@ -16,17 +16,17 @@ package final class SQLiteStore: PushStore {
     let userKeys = UserKeys()
     /// The size at which the store takes no new devices of gateways, in bytes; nil means as much as the disk holds.
     let maximumStoredByteCount: Int?
-    /// nil when opened for reading only.
+    /// The checkpointer; nil when the store is read-only.
     private let checkpointer: Checkpointer?
     private let logger: Logger
 
-    /// Opens the database, which is made if it is not there, and brings its tables up to date.
+    /// Opens the database, creates it if it does not exist, and migrates its tables.
     ///
     /// Blocks on the disk: for the start of a program, not for its tasks.
     ///
     /// - Parameters:
     ///   - identity: the server's compressed public key. The database of another one is refused.
-    ///   - readOnly: for tools beside a running server. Nothing is made or migrated.
+    ///   - readOnly: Whether a tool reads while a server runs. Nothing is created or migrated.
     ///   - random: for the secrets of a database that is made.
     ///   - maximumQueueCount: pushes that may wait for a route.
     ///   - maximumStoredByteCount: the size at which no new devices of gateways are stored, in bytes; nil means as much as the disk holds.
@@ -56,7 +56,7 @@ package final class SQLiteStore: PushStore {
                 try Self.migrate(pool, schema.migrator, path: path, logger: logger)
             }
             checkpointer = try readOnly ? nil : Checkpointer(path: path, busyMode: configuration.busyMode, logger: logger)
-            // By the writer: it alone deletes the log when it is the last to be closed.
+            // Uses the writer: only it deletes the WAL when it is closed last.
             let fingerprints = try pool.writeWithoutTransaction { try schema.fingerprints($0) }
             outbox = OutboxMemory(maximumQueueCount: maximumQueueCount, namedBundleIDs: namedBundleIDs)
             queue = WriteQueue(pool: pool, fingerprints: fingerprints, outbox: outbox, checkpointer: checkpointer)
@@ -68,13 +68,12 @@ package final class SQLiteStore: PushStore {
         logger.debug("opened the database", metadata: ["store.path": "\(path)", "store.read_only": "\(readOnly)"])
     }
 
-    /// Opens the database of whichever identity it belongs to, for reading only: for tools beside a running server.
+    /// Opens the database of any identity for reading only, for tools while a server runs.
     package convenience init(readingAt path: String, logger: Logger) throws(StoreError) {
         try self.init(path: path, identity: try Self.owner(ofDatabaseAt: path), readOnly: true, logger: logger)
     }
 
-    /// Opens the database of whichever identity it belongs to, for a tool that changes it: nobody else may have it open for writing
-    /// (``InstanceLock``).
+    /// Opens the database of any identity for a tool that changes it and holds the ``InstanceLock``.
     package convenience init(changingAt path: String, logger: Logger) throws(StoreError) {
         try self.init(path: path, identity: try Self.owner(ofDatabaseAt: path), logger: logger)
     }
@@ -98,8 +97,8 @@ package final class SQLiteStore: PushStore {
         return owner
     }
 
-    /// What a killed process wrote last, and GRDB just now to make a log at all, need not be on the disk yet. A sync that fails later would
-    /// lose it, and with it all that stands behind it in the log.
+    /// Copies the WAL into the database at the start. The last writes of a killed process may not be on the disk yet: a later sync that
+    /// fails would lose them and everything behind them in the WAL.
     private static func emptyLog(_ database: Database) throws {
         do {
             try database.checkpoint(.passive)
@@ -119,15 +118,15 @@ package final class SQLiteStore: PushStore {
 
     package func probe() async throws {
         _ = try await queue.perform {
-            // It must differ each time: SQLite writes no page whose content stays the same.
+            // The value must differ each time: SQLite writes no page without changes.
             try $0.database.run("INSERT INTO probe (id, count) VALUES (1, 1) ON CONFLICT DO UPDATE SET count = count + 1")
         }
     }
 
-    /// Transactions committed since opening: beside the number of calls, how well group commit works.
+    /// The number of transactions since opening. Compared with the number of calls it shows how well group commit works.
     package var commitCount: Int { queue.commitCount }
 
-    /// Moves the log into the database, too.
+    /// Copies the WAL into the database, too.
     package func close() async {
         guard queue.close() else { return }
         await withCheckedContinuation { continuation in
@@ -150,7 +149,7 @@ package final class SQLiteStore: PushStore {
         }
     }
 
-    /// Reads on a connection of its own, beside the writer, from one state of the database.
+    /// Reads from one state of the database, on a connection that does not wait for the writer.
     func read<Result: Sendable>(_ body: @Sendable (Database) throws -> Result) async throws -> Result {
         do {
             return try await pool.read(body)

@@ -1,9 +1,9 @@
-/// Whether the ledger and the rows tell the same story (RELIABILITY.md I1, I5).
+/// A comparison of the ledger with the rows (RELIABILITY.md I1, I5).
 ///
 /// Three books are kept apart and must agree: the ledger, which counts what happened; the rows that are there, with the ledger's
 /// count of those that were pruned; and SQLite's own count of the rows that were ever made.
 package struct Audit: Sendable, Equatable {
-    /// One thing that must be so.
+    /// A number that the ledger and the rows must agree on.
     package struct Line: Sendable, Equatable {
         package var name: String
         package var expected: Int64
@@ -41,7 +41,7 @@ package struct Audit: Sendable, Equatable {
     }
 }
 
-/// What an audit looks at, from one state of the database.
+/// The numbers that an audit compares, from one state of the database.
 package struct AuditFacts: Sendable, Equatable {
     /// The ledger.
     package var counts: [Milestone: Int64] = [:]

@@ -1,25 +1,25 @@
 package import Envelope
 
-/// Where the rules meet what is stored.
+/// The store as the rules see it: it loads facts, and writes decisions.
 package protocol DecisionStore: Sendable {
-    /// Finds what is known, lets pieces of work be decided one after another, and writes what was decided: all in one transaction.
+    /// Loads facts, passes them to `decide` for each piece of work in order, and writes the decisions, all in one transaction.
     ///
-    /// If that fails, each piece is tried in a transaction of its own: none holds up the others.
+    /// If the transaction fails, each piece gets a transaction of its own, so that none delays the others.
     ///
     /// - Parameters:
-    ///   - questions: what has to be known to decide these pieces.
-    ///   - decide: decides a piece against ``DecidedBatch/facts`` and says there what is to be written. Pure: it may be called again.
+    ///   - questions: Returns the lookups that deciding these pieces needs.
+    ///   - decide: Decides a piece against ``DecidedBatch/facts`` and adds the decision to the batch. Pure: it may be called again.
     func commit<Work: Sendable, Outcome: Sendable>(
         _ work: [Work], at now: Timestamp, asking questions: @escaping @Sendable ([Work]) -> Questions,
         deciding decide: @escaping @Sendable (Work, inout DecidedBatch) -> Outcome
     ) async -> Committed<Outcome>
 }
 
-/// What came of pieces of work.
+/// The result of a commit.
 package struct Committed<Outcome: Sendable>: Sendable {
-    /// In the order of the work: what was decided, now that it is durable; or why it could not be written.
+    /// The outcome of each piece, in the order of the work: the durable decision, or the error that prevented it.
     package var outcomes: [Result<Outcome, any Error>]
-    /// Which installations came and went, in order.
+    /// The installations that registered and unregistered, in order.
     package var topicChanges: [TopicChange]
     /// Messages whose reply is not to go out any more (``DecidedBatch/supersede(_:answering:)``).
     package var supersededReplies: [Int64]
@@ -37,7 +37,7 @@ package enum TopicChange: Sendable, Equatable {
 }
 
 extension DecisionStore {
-    /// Writes what is decided already.
+    /// Writes a decision that needs no facts.
     @discardableResult
     package func apply(
         at now: Timestamp, asking questions: Questions = Questions(), _ decide: @escaping @Sendable (inout DecidedBatch) -> Void

@@ -1,30 +1,30 @@
 package import Envelope
 package import StatusCrypto
 
-/// Messages from their arrival until their reply is out, and up to when a node's history is known to be among them.
+/// Messages from their arrival until their reply is published, and the history checkpoints.
 package protocol MessageJournal: Sendable {
-    /// Writes messages down before anything acts on them.
+    /// Records messages before anything acts on them.
     ///
-    /// - Returns: for each message the number of its row, which rises; nil where the hash is known or stood earlier in the list.
+    /// - Returns: The row of each message; nil if the hash is already recorded or is earlier in the list.
     func record(_ envelopes: [(hash: Digest32, envelope: WakuEnvelope)], at now: Timestamp) async throws -> [Int64?]
 
-    /// The rows of messages that wait for their decision, and of those whose reply is not known to be out.
+    /// Returns the rows of undecided messages, and of those whose reply was not marked as published.
     func unfinishedRows() async throws -> (undecided: [Int64], unreplied: [Int64])
 
-    /// Those of these messages that wait for their decision, oldest first.
+    /// Returns the undecided ones of these messages, oldest first.
     func undecided(_ rows: [Int64]) async throws -> [RecordedEnvelope]
 
-    /// Those of these messages that were decided and whose reply is not known to be out, oldest first.
+    /// Returns the replies to these messages that were not marked as published, oldest first.
     func unreplied(_ rows: [Int64]) async throws -> [(id: Int64, reply: Reply)]
 
-    /// Up to when everything on the pubsub topic is known to have been received; nil when nothing is known.
+    /// Returns the history checkpoint of a pubsub topic: all earlier messages are recorded. nil means that none was saved.
     func checkpoint(of pubsubTopic: String) async throws -> Timestamp?
 
-    /// An earlier one than before is taken as well: clocks are set back.
+    /// Saves a history checkpoint. It may be earlier than the one before: clocks are set back.
     func saveCheckpoint(_ checkpoint: Timestamp, of pubsubTopic: String) async throws
 }
 
-/// A message as it was recorded.
+/// A recorded message.
 package struct RecordedEnvelope: Sendable, Equatable {
     /// The number of its row.
     package var id: Int64

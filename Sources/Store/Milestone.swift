@@ -1,4 +1,4 @@
-/// What the ledger counts: the raw value is stored (RELIABILITY.md I5).
+/// An event that the ledger counts. The raw value is stored (RELIABILITY.md I5).
 package enum Milestone: String, Sendable, CaseIterable {
     // Messages: received = duplicate + invalid + ignored + processed, and those that wait for their decision.
 
@@ -14,7 +14,7 @@ package enum Milestone: String, Sendable, CaseIterable {
     case accepted
     /// The deduplication key was in the outbox already.
     case merged
-    /// More than its target gets one by one: it became one with a push that waits for that.
+    /// The push exceeded its target's rate limit and was coalesced with a deferred push.
     case coalesced
     case sent
     case expired
@@ -23,10 +23,10 @@ package enum Milestone: String, Sendable, CaseIterable {
     case discarded
     case withdrawn
 
-    // Beside the balance.
+    // Events that are in no balance.
 
-    /// Reported as success and not sent, as the registration wants it.
+    /// Pushes that were reported as success and filtered by the registration's settings.
     case filtered
-    /// Attempts whose outcome is not known: as often, at most, a phone can have been rung twice (RELIABILITY.md I2).
+    /// Attempts with an unknown outcome: the maximum number of duplicate notifications (RELIABILITY.md I2).
     case uncertain
 }

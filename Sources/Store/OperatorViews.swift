@@ -3,7 +3,7 @@ package import PushProtocol
 package import StatusCrypto
 package import Wire
 
-/// What an operator looks at and puts right; no secrets.
+/// The store as an operator's tools see it, without secrets.
 package protocol OperatorViews: Sendable {
     /// Returns how far the push with this deduplication key has got, or nil if the store has none: it was never accepted, or pruned.
     func progress(ofPush deduplicationKey: Digest32) async throws -> PushProgress?
@@ -19,43 +19,43 @@ package protocol OperatorViews: Sendable {
     /// Reads what ``Audit`` needs. Steps through all messages and pushes: for a tool, not for daily work.
     func auditFacts() async throws -> AuditFacts
 
-    /// Steps through all registrations: for a tool.
+    /// Counts the registrations. Steps through all of them: for a tool.
     func registrationCounts() async throws -> RegistrationCounts
 
-    /// All registrations of a key, tombstones too, by installation id.
+    /// Returns the registrations and tombstones of a key, by installation id.
     func registrationSummaries(of keyHash: Digest64) async throws -> [RegistrationSummary]
 
-    /// Registrations that went with their device token and can be restored, the newest first.
+    /// Returns the registrations that were removed for dead device tokens and can be restored, newest first.
     func deadRegistrations(limit: Int) async throws -> [DeadRegistration]
 
-    /// Puts registrations back that were taken for dead, unless their owners have registered or unregistered since.
+    /// Restores registrations that were removed for dead tokens, unless their owners have registered or unregistered since.
     ///
-    /// - Parameter ids: nil: all there are.
-    /// - Returns: those that are live again.
+    /// - Parameter ids: The registrations; nil means all.
+    /// - Returns: The restored registrations.
     func restoreDeadRegistrations(_ ids: [Int64]?, at now: Timestamp) async throws -> [ChangedRegistration]
 
-    /// Forgets a key: its registrations become tombstones, what waits to be pushed to it is withdrawn, and what is kept of earlier pushes
-    /// and of replies to it names nobody any more. For a tool: a server would go on with what it has in memory.
+    /// Forgets a key: its registrations become tombstones, its waiting pushes are withdrawn, and earlier pushes and replies no longer name
+    /// it. For a tool while no server runs: a server would continue with the data in its memory.
     func forget(_ key: PublicKey, at now: Timestamp) async throws -> Forgotten
 }
 
-/// What was there of a key that is forgotten.
+/// The rows of a key that was forgotten.
 package struct Forgotten: Sendable, Equatable {
     package var registrationCount = 0
-    /// What stays: versions, so that nobody registers an installation anew with an old message.
+    /// The tombstones that stay: their versions stop replays of old registrations.
     package var tombstoneCount = 0
     package var pushCount = 0
     package var deadRegistrationCount = 0
-    /// Replies to messages that were sent under it.
+    /// Replies to messages that the key had signed.
     package var replyCount = 0
 
     package init() {}
 }
 
-/// How many installations there are.
+/// The number of registrations by kind.
 package struct RegistrationCounts: Sendable, Equatable {
     package var live: [TokenType: Int]
-    /// Unregistered: of these only the version is kept.
+    /// Tombstones of unregistered installations.
     package var tombstones: Int
     /// Devices of the Nextcloud push proxy.
     package var nextcloud: Int
@@ -76,7 +76,7 @@ package struct RegistrationSummary: Sendable, Equatable {
     package var version: UInt64
     package var isLive: Bool
     package var updatedAt: Timestamp
-    /// The rest is of live ones only.
+    /// This and the properties below mean something for live registrations only.
     package var tokenType: TokenType
     package var apnTopic: String
     package var isEnabled: Bool

@@ -1,31 +1,32 @@
 package import Envelope
 
-/// What a server remembers. A store is a database behind values: no caller knows its tables, and every rule is decided outside.
+/// The server's database behind values. No caller knows its tables, and every rule is decided outside.
 ///
-/// What a function that writes has returned from survives a power cut; it returns whether or not its task is cancelled. Functions throw
+/// A write survives a power cut once its function has returned, which it does whether or not its task is cancelled. Functions throw
 /// ``StoreError``, those that read `CancellationError`, too. A store belongs to one identity key.
 package protocol PushStore: MessageJournal, DecisionStore, TopicStore, PushOutbox, GatewayOutbox, OperatorViews {
     /// Deletes decided messages and finished pushes whose lifetime (`ProtocolLimits`) has passed. Keeps open pushes, undecided messages and
     /// tombstones. The ledger knows how many of each kind.
     ///
-    /// Deletes so many rows at most that other writers do not wait long.
+    /// The number of rows per call is limited, so that other writers do not wait long.
     func prune(at now: Timestamp) async throws -> Pruned
 
-    /// Unregisters installations without registration and without delivery since a time, and keeps copies as of dead devices. Removes devices
-    /// of the Nextcloud push proxy without registration and without notification since then.
+    /// Unregisters installations without registration and without delivery since a time, and keeps copies as of dead devices. Removes
+    /// devices of the Nextcloud push proxy without registration and without notification since then.
     ///
-    /// Looks at so many rows at most that other writers do not wait long; the next call goes on behind them.
-    /// - Parameter row: the last one that was looked at; 0 to begin.
+    /// The number of rows per call is limited, so that other writers do not wait long.
+    ///
+    /// - Parameter row: ``UnusedRegistrations/lastRow`` of the previous call; 0 to begin.
     func unregisterUnused(since oldest: Timestamp, after row: Int64, at now: Timestamp) async throws -> UnusedRegistrations
 
-    /// Writes something of no meaning: to see whether the store takes writes again.
+    /// Writes a meaningless value, to find out whether the store accepts writes again.
     func probe() async throws
 
     /// Finishes the writes that wait, and refuses later ones with `closed`.
     func close() async
 }
 
-/// What ``PushStore/prune(at:)`` has deleted.
+/// The result of ``PushStore/prune(at:)``.
 package struct Pruned: Sendable, Equatable {
     package var messageCount: Int
     package var pushCount: Int
@@ -42,11 +43,11 @@ package struct Pruned: Sendable, Equatable {
     }
 }
 
-/// What ``PushStore/unregisterUnused(since:after:at:)`` has done.
+/// The result of ``PushStore/unregisterUnused(since:after:at:)``.
 package struct UnusedRegistrations: Sendable, Equatable {
-    /// They are unregistered.
+    /// The registrations that were unregistered.
     package var gone: [ChangedRegistration]
-    /// The last row that was looked at; 0 when none are left.
+    /// The last row that was examined; 0 when none are left.
     package var lastRow: Int64
 
     package init(gone: [ChangedRegistration], lastRow: Int64) {

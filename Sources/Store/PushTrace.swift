@@ -14,9 +14,9 @@ package struct TracedRequest: Sendable, Equatable {
     package var reports: [Report]
 
     package struct Report: Sendable, Equatable {
-        /// nil if the request named no key hash.
+        /// The target; nil if the request named no key hash.
         package var target: Installation?
-        /// nil for a success.
+        /// The error; nil for a success.
         package var error: ReportError?
         /// The push that was accepted. A success without one was coalesced with another push of the target, or filtered as its
         /// registration wants.

@@ -1,13 +1,13 @@
 package import StatusCrypto
 package import Wire
 
-/// What was decided about a message.
+/// The decision about a message.
 package enum Settlement: Sendable, Equatable {
-    /// Changes nothing and is not answered.
+    /// The message changes nothing and gets no reply.
     case ignored(IgnoreReason)
-    /// Has an answer, which still has to go out.
+    /// The message has a reply, which must still be published.
     case answered(Reply)
-    /// Processed, and there is nothing (more) to answer.
+    /// The message was processed and gets no (further) reply.
     case silent
 }
 
@@ -15,7 +15,7 @@ package enum Settlement: Sendable, Equatable {
 package enum IgnoreReason: Int64, Sendable {
     case notForUs = 1
     case invalid = 2
-    /// It was caught up from a node's history too late.
+    /// The message was too old when it was backfilled from a node's store.
     case tooOld = 3
 }
 

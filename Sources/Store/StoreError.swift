@@ -1,4 +1,4 @@
-/// What can go wrong with the database. Texts name no value that was stored.
+/// An error of the database. Texts contain no stored value.
 package enum StoreError: Error, Hashable, Sendable {
     /// The file is no database, or that of another program.
     case notADatabase
@@ -18,14 +18,14 @@ package enum StoreError: Error, Hashable, Sendable {
     case alreadyDecided
     /// The push has ended before: nothing of the update is written.
     case alreadyEnded
-    /// As many pushes wait for that route as may.
+    /// The queue of the route has no free slot.
     case queueFull
     /// The database has reached `storage.maximumBytes`, or the disk is nearly full: it takes no new device.
     case storageFull
     /// The store was closed.
     case closed
 
-    /// True for what only an operator can put right: the program exits with code 78 (`EX_CONFIG`).
+    /// Whether only an operator can correct the cause: the program exits with code 78 (`EX_CONFIG`).
     package var isConfigurationFault: Bool {
         switch self {
         case .notADatabase, .otherIdentity, .unknownSchema, .notSetUp, .inaccessible: true
@@ -38,7 +38,7 @@ extension StoreError: CustomStringConvertible {
     package var description: String {
         switch self {
         case .notADatabase: "the file is not a database of this program"
-        case .otherIdentity: "the database belongs to another identity key; a database serves one identity for ever"
+        case .otherIdentity: "the database belongs to another identity key; a database never changes its identity"
         case .unknownSchema: "the database was written by another version of this program, which this one does not know"
         case .notSetUp: "the database has not been set up or brought up to date: start the server once"
         case .inaccessible(let errno): "the database file or its folder is not accessible (errno \(errno))"
@@ -46,7 +46,7 @@ extension StoreError: CustomStringConvertible {
         case .damaged: "a stored value is damaged"
         case .alreadyDecided: "the message was decided before"
         case .alreadyEnded: "the push has ended before"
-        case .queueFull: "as many pushes wait as may"
+        case .queueFull: "the queue has no free slot"
         case .storageFull: "the storage is full: storage.maximumBytes is reached, or the disk is nearly full"
         case .closed: "the store is closed"
         }

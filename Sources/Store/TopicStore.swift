@@ -1,6 +1,6 @@
 package import StatusCrypto
 
-/// On which topics clients are asked for, and with which keys.
+/// The query topics of registrations, and their keys.
 package protocol TopicStore: Sendable {
     /// Folds over the topics of all live registrations. Two million take some tenths of a second.
     ///
@@ -9,15 +9,15 @@ package protocol TopicStore: Sendable {
         into initial: Result, _ update: @Sendable (inout Result, _ registration: Int64, _ topics: QueryTopics) -> Void
     ) async throws -> Result
 
-    /// The topics of those of these registrations that are live.
+    /// Returns the topics of these registrations that are live.
     func liveTopics(of registrations: [Int64]) async throws -> [ChangedRegistration]
 
-    /// How many installations are registered.
+    /// Counts the registered installations.
     func registrationCount() async throws -> Int
 
-    /// Whose query topics they are, and their derived keys as far as there are any. One read for many: it costs more than what it finds.
+    /// Returns the owners of query topics and the derived keys that are stored, in one read for many topics.
     ///
-    /// - Returns: for each topic its owner and key; nil when there is no such row. Tombstones are found too.
+    /// - Returns: The owner and the key of each topic; nil if there is no such row. Tombstones are found too.
     func topicKeys(_ topics: [(registration: Int64, prefixed: Bool)]) async throws -> [(keyHash: Digest64, key: FixedBytes<32>?)?]
 
     /// The derived key of a query topic; nil when it has not been saved.
@@ -38,9 +38,9 @@ package struct QueryTopics: Hashable, Sendable {
     }
 }
 
-/// A registration that came or went: who listens on its topics has to hear of it.
+/// A registration that was added or removed, with its topics.
 package struct ChangedRegistration: Sendable, Hashable {
-    /// The number of its row: the same for an installation for ever.
+    /// The number of its row, which an installation keeps permanently.
     package var registration: Int64
     package var topics: QueryTopics
 

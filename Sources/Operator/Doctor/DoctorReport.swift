@@ -17,7 +17,7 @@ package struct DoctorReport: Report {
     private let steps: [Step]
     package let failure: Failure?
 
-    /// None: each step is reported as it ends.
+    /// Empty, because the initializer reports each step.
     package var lines: [String] { [] }
 
     /// Runs the checkup.

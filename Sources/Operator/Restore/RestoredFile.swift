@@ -1,6 +1,6 @@
 import Foundation
 
-/// A database that is prepared beside the place that it is for.
+/// A database that is prepared next to its place.
 struct RestoredFile {
     let path: String
     private let place: String
@@ -22,7 +22,7 @@ struct RestoredFile {
         }
     }
 
-    /// Moves the database to its place. What it holds is on the disk then.
+    /// Moves the database to its place. Its content is durable then.
     func takePlace() throws(Failure) {
         let folder = URL(filePath: place).deletingLastPathComponent().path()
         guard sync(path), unsafe rename(path, place) == 0, sync(folder) else { throw failure(place) }

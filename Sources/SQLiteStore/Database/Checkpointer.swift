@@ -5,9 +5,9 @@ import Logging
 import Store
 import Synchronization
 
-/// Moves the log into the database beside the writer.
+/// Copies the WAL into the database while the writer continues.
 ///
-/// SQLite's automatic checkpoint runs inside a commit, and whoever waits for that commit waits for thousands of pages and an fsync of the
+/// SQLite's automatic checkpoint runs inside a commit, which then waits for thousands of pages and an fsync of the
 /// whole database. Here another connection copies what is in the log so far while the writer goes on; then the writer copies, between
 /// two transactions, the little that was added meanwhile, after which it starts the log from its beginning. Without that second step
 /// the log of a busy server would grow without end: it is only used anew when all of it has been copied.
@@ -21,7 +21,7 @@ final class Checkpointer: Sendable {
         case idle
         /// The other connection copies.
         case copying
-        /// What was added since then is for the writer.
+        /// The writer copies the pages that were added since.
         case copied
     }
 
@@ -63,7 +63,7 @@ final class Checkpointer: Sendable {
         self.logger = logger
     }
 
-    /// To be called on the writer's connection after each of its transactions.
+    /// Call it on the writer's connection after each transaction.
     func afterCommit(_ writer: Database) {
         let writtenPageCount = writer.takeWrittenPageCount()
         let step = state.withLock { $0.step(afterWriting: writtenPageCount) }
@@ -88,7 +88,7 @@ final class Checkpointer: Sendable {
         do {
             try database.checkpoint(.passive)
         } catch {
-            // The log keeps what could not be copied; it is tried again when as much has been added.
+            // The WAL keeps the pages; the next attempt follows when as many have been added.
             logger.info("the log was not moved into the database", metadata: ["error": "\(StoreError(error))"])
         }
     }

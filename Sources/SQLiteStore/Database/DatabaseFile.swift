@@ -3,11 +3,11 @@ package import Store
 
 /// The database holds device tokens: nobody but the server's user may read it.
 package enum DatabaseFile {
-    /// Makes the file and its folder before SQLite does, which gives the log and the shared memory beside it the mode of the file
+    /// Creates the file and its folder before SQLite, which gives the WAL and the shared memory the mode of the file
     /// (https://www.sqlite.org/src/doc/trunk/src/os_unix.c, `findCreateFileMode`). Narrows the mode of what is there already.
     package static func prepare(path: String) throws(StoreError) {
         if unsafe access(path, F_OK) == 0 {
-            // By path: closing a descriptor of the file would drop the locks that SQLite holds on it in this process.
+            // Uses the path: closing a descriptor of the file would drop the locks that SQLite holds on it in this process.
             for suffix in ["", "-wal", "-shm"] {
                 guard unsafe chmod(path + suffix, 0o600) == 0 || errno == ENOENT else { throw .inaccessible(errno: errno) }
             }

@@ -1,14 +1,14 @@
 import Glibc
 import Store
 
-/// Keeps a second server off the same database: each would decide from memory of its own what the other one changes.
+/// Prevents two servers from using one database: each would decide from its own memory what the other one changes.
 ///
-/// The lock is on the file itself, whatever path or link leads there. It is the operating system's and ends with the process, however that
-/// ends. SQLite's own locks are of another kind (flock(2) and fcntl(2)), and do not meet it.
+/// The lock is on the file itself, whatever path or link leads there. The operating system releases it when the process exits. It is a
+/// flock(2), which does not conflict with the fcntl(2) locks of SQLite.
 package final class InstanceLock: Sendable {
     private let descriptor: Int32
 
-    /// Makes the file if it is not there. To be released after the database is closed: the end of any descriptor of a file ends the locks
+    /// Creates the file if it does not exist. Release the lock after closing the database: closing any descriptor of a file drops the locks
     /// that SQLite has on it.
     ///
     /// - Throws: `InstanceLockError` when another process holds it, `StoreError` when the file cannot be made or opened.
@@ -25,7 +25,7 @@ package final class InstanceLock: Sendable {
     deinit { close(descriptor) }
 }
 
-/// Another process has the database.
+/// The error when another process uses the database.
 package struct InstanceLockError: Error, CustomStringConvertible {
     package let description: String
 }

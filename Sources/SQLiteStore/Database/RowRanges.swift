@@ -6,7 +6,7 @@ struct RowRanges: Sequence, IteratorProtocol {
     private let rows: [Int64]
     private var index = 0
 
-    /// - Parameter rows: in any order. One that is given twice is in two ranges.
+    /// - Parameter rows: The rows, in any order. A row that is given twice is in two ranges.
     init(_ rows: [Int64]) {
         self.rows = rows.sorted()
     }

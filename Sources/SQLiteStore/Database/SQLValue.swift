@@ -7,7 +7,7 @@ import Wire
 protocol SQLValue {
     func bind(to statement: BoundStatement, at index: Int32) throws(StoreError)
 
-    /// - Throws: `damaged` when what is stored is none of this type.
+    /// - Throws: `damaged` when the stored value does not have this type.
     init(reading statement: BoundStatement, _ column: Int32) throws(StoreError)
 }
 
@@ -50,10 +50,10 @@ extension Optional: SQLValue where Wrapped: SQLValue {
 
 // MARK: Stored as integers
 
-/// What SQLite has no type for is stored as an integer.
+/// A value that is stored as an integer, because SQLite has no type for it.
 protocol SQLInteger: SQLValue {
     var sqlInteger: Int64 { get }
-    /// - Returns: nil for a number that stands for nothing.
+    /// - Returns: nil for a number without a value.
     init?(sqlInteger: Int64)
 }
 

@@ -2,17 +2,17 @@ package import Envelope
 import GRDB
 import Store
 
-/// What became of pushes that waited when a database was backed up.
+/// The open pushes of a restored backup, by their treatment.
 package struct RestoredPushes: Sendable, Equatable {
-    /// They may have been sent since, and are tried again.
+    /// The number of pushes that may have been delivered since the backup. They are attempted again.
     package var uncertainCount: Int
     package var expiredCount: Int
 }
 
 extension SQLiteStore {
-    /// Judges the pushes that are open in the copy of a database: what became of them after it was made, nobody knows.
+    /// Updates the open pushes of a restored backup: the original may have delivered them since.
     ///
-    /// - Parameter oldest: what was accepted before that ends as expired: it has most likely arrived, and is old news if not.
+    /// - Parameter oldest: Pushes that were accepted before this time expire: most were delivered, and the others are too old.
     package func settleRestoredPushes(acceptedBefore oldest: Timestamp, at now: Timestamp) async throws -> RestoredPushes {
         try await queue.perform { transaction in
             let database = transaction.database

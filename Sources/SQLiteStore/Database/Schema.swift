@@ -115,7 +115,7 @@ struct Schema {
         CREATE INDEX unfinished_message_by_recipient ON unfinished_message (recipient_prefix) WHERE recipient_prefix IS NOT NULL;
         """
 
-    /// What has worked is told from what strangers invent.
+    /// Deliveries, which tell proven targets from invented ones.
     private static let deliveries = """
         -- When Apple or Google last took a push for the token and the bundle id, to the day; NULL: never.
         ALTER TABLE registration ADD COLUMN delivered_at INTEGER;

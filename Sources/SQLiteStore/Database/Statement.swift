@@ -10,7 +10,7 @@ extension Database {
     /// - Returns: the number of rows it changed.
     @discardableResult
     func run<each Value: SQLValue>(_ sql: String, _ values: repeat each Value) throws -> Int {
-        // As GRDB's properties of the same meaning, without its look at which queue it is called on, three times a statement.
+        // SQLite's functions instead of GRDB's properties, which check the current queue three times a statement.
         guard unsafe sqlite3_get_autocommit(sqliteConnection) == 0 else { throw StoreError(code: SQLITE_ABORT) }
         let statement = try prepare(sql, repeat each values)
         defer { statement.reset() }
@@ -84,7 +84,7 @@ struct RowCursor {
 
     /// The next column.
     ///
-    /// - Throws: `damaged` when the value is none of this type.
+    /// - Throws: `damaged` when the value does not have this type.
     mutating func next<Value: SQLValue>(_ type: Value.Type = Value.self) throws -> Value {
         defer { column += 1 }
         return try Value(reading: statement, column)

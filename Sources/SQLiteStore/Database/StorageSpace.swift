@@ -4,7 +4,7 @@ import Glibc
 import Store
 
 extension Database {
-    /// Whether as much is stored as may be, or the disk is nearly full.
+    /// Whether the database has reached its maximum size, or the disk is nearly full.
     ///
     /// - Parameter maximum: bytes that are in use in the database file; nil: any number.
     func isFull(above maximum: Int?) throws -> Bool {
@@ -23,9 +23,9 @@ extension Database {
     }
 }
 
-/// What there is on a disk, in bytes.
+/// The space of a disk, in bytes.
 struct DiskSpace {
-    /// What is to be free for those who are registered: journal, outbox and log of some days. On small disks it is a twentieth.
+    /// 256 MiB reserved for registered installations: journal, outbox and WAL of some days. On small disks a twentieth.
     private static let reserve: UInt64 = 256 << 20
 
     var free: UInt64
@@ -36,7 +36,7 @@ struct DiskSpace {
         self.total = total
     }
 
-    /// nil when the system does not say.
+    /// Returns nil when the system does not tell.
     init?(ofFile path: String) {
         var space = statvfs()
         guard unsafe statvfs(path, &space) == 0 else { return nil }
@@ -44,6 +44,6 @@ struct DiskSpace {
         self.init(free: UInt64(space.f_bavail) * unit, total: UInt64(space.f_blocks) * unit)
     }
 
-    /// Whether it has to be kept for those who are registered.
+    /// Whether the free space is reserved for registered installations.
     var isScarce: Bool { free < min(Self.reserve, total / 20) }
 }

@@ -2,9 +2,9 @@ import GRDB
 import Store
 import Synchronization
 
-/// Group commit: whatever waits when the writer gets free goes into one transaction, and so shares one fsync.
+/// Group commit: all writes that wait when the writer becomes free share one transaction and one fsync.
 ///
-/// What fails must spoil it for no other, and hardly anything ever does. So there are no savepoints, for which SQLite would copy each page
+/// A failing write must not fail the others, and failures are rare. So there are no savepoints, for which SQLite would copy each page
 /// that a write touches (measured: three copies for each page that went to the log): when a transaction fails, each write in it is tried
 /// in a transaction of its own, and a write of many parts part by part.
 final class WriteQueue: Sendable {
@@ -13,7 +13,7 @@ final class WriteQueue: Sendable {
         let run: @Sendable (WriteTransaction) throws -> @Sendable () -> Void
         /// The job has failed though it was alone.
         ///
-        /// - Returns: its parts, to be tried one by one; none when whoever waits has been told.
+        /// - Returns: The parts of the job, to be tried one by one; none when the caller has got the error.
         let fail: @Sendable (any Error) -> [Job]
     }
 
@@ -40,7 +40,7 @@ final class WriteQueue: Sendable {
     /// Transactions committed since the store was opened.
     var commitCount: Int { commits.load(ordering: .relaxed) }
 
-    /// Writes that wait for the transaction under way to end.
+    /// The number of writes that wait for the current transaction.
     var waitingCount: Int { state.withLock { $0.waiting.count } }
 
     /// Runs `body` in the next transaction and returns when that is durable, whether or not the calling task is cancelled. It may be run
@@ -93,7 +93,7 @@ final class WriteQueue: Sendable {
         }
     }
 
-    /// Lets no more in. What was let in before is written first, if the caller then waits for the writer.
+    /// Accepts no more writes. Earlier writes are durable before the writer runs what the caller submits next.
     ///
     /// - Returns: false if it was closed before.
     func close() -> Bool {
@@ -133,7 +133,7 @@ final class WriteQueue: Sendable {
                 return .commit
             }
         } catch let error as DatabaseError where error.resultCode == .SQLITE_BUSY {
-            // Whoever has the database locked has it locked for each of them, and each would wait as long.
+            // The lock of another process concerns each of them, and each would wait as long.
             for job in jobs { refuse(job, StoreError(error)) }
             return
         } catch {

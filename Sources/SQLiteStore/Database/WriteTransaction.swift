@@ -2,12 +2,12 @@ import GRDB
 import StatusCrypto
 import Store
 
-/// A transaction of the writer: sees what it has done so far. Not to be kept beyond it.
+/// A transaction of the writer, which sees its own changes. Valid until the transaction ends.
 struct WriteTransaction {
     let database: Database
     let fingerprints: ListFingerprints
     let outbox: OutboxChanges
-    /// What the ledger gains by it.
+    /// The changes of the ledger.
     let ledger = LedgerChanges()
     let routes = RouteNames()
 

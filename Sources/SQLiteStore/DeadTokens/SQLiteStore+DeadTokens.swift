@@ -8,7 +8,7 @@ import Wire
 extension SQLiteStore {
     package func suspicions(against tokens: [Digest32]) async throws -> [Digest32: Timestamp] {
         guard !tokens.isEmpty else { return [:] }
-        // By the writer: GRDB gives up a read whose task is cancelled.
+        // Uses the writer: GRDB cancels the read of a cancelled task.
         return try await queue.perform { transaction in
             var suspicions: [Digest32: Timestamp] = [:]
             for token in tokens {

@@ -6,9 +6,9 @@ import Store
 import Wire
 
 extension WriteTransaction {
-    /// Writes what becomes of a device token.
+    /// Applies a change of a device token.
     ///
-    /// - Returns: the registrations that went with it.
+    /// - Returns: The registrations that were removed with the token.
     func apply(_ change: OutboxUpdate.TokenChange, at now: Timestamp) throws -> [ChangedRegistration] {
         switch change {
         case .suspect(let token):
@@ -41,9 +41,9 @@ extension WriteTransaction {
         return dead.map(\.changed)
     }
 
-    /// Unregisters what was not used since a time.
+    /// Unregisters installations without registration and delivery since a time.
     ///
-    /// - Parameter rows: that are looked at.
+    /// - Parameter rows: The rows to examine.
     func unregister(unusedSince oldest: Timestamp, among rows: ClosedRange<Int64>, at now: Timestamp) throws -> [ChangedRegistration] {
         let unused = try database.all(
             """

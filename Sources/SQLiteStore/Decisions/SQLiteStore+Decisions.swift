@@ -32,7 +32,7 @@ extension SQLiteStore {
     }
 }
 
-/// What was asked, and the rows it stands in.
+/// The facts for a batch, and the rows that contain them.
 struct KnownFacts {
     private(set) var facts: Facts
     private var installations: [Installation: StoredInstallation] = [:]
@@ -66,17 +66,17 @@ struct KnownFacts {
         for query in questions.queries { try read(query, from: database) }
     }
 
-    /// What is there of an installation now; looked up if nobody asked.
+    /// Returns the row of an installation, from the database if it was not loaded before.
     func stored(_ installation: Installation, in database: Database) throws -> StoredInstallation? {
         facts.questions.registrations.contains(installation) ? installations[installation] : try database.stored(installation)
     }
 
-    /// The registration that a push is for; looked up if nobody asked, or there was none yet.
+    /// Returns the registration that a push is for, from the database if it was not loaded before or did not exist.
     func target(_ installation: Installation, in database: Database) throws -> PushTargetRow? {
         try targets[installation] ?? database.targetRow(of: installation)
     }
 
-    /// Reads on until one answer is full.
+    /// Reads registrations until the response is full.
     private mutating func read(_ query: [Digest64], from database: Database) throws {
         var byteCount = 0
         for keyHash in query {
@@ -87,7 +87,7 @@ struct KnownFacts {
         }
     }
 
-    /// Reads no list before it is known that it may be told: a stranger asks as often as he likes.
+    /// Reads a list only if the response may contain it: untrusted clients can send any number of queries.
     private func queryable(_ keyHash: Digest64, from database: Database) throws -> [QueryableRegistration] {
         var allowed = min(facts.questions.allowances.answerByteCount(of: keyHash), ProtocolLimits.maximumAnswerByteCount)
         return try database.allowedKeyByteCounts(of: keyHash).compactMap { row, byteCount in

@@ -23,7 +23,7 @@ extension SQLiteStore {
 }
 
 extension WriteTransaction {
-    /// - Parameter content: nil: it is discarded.
+    /// - Parameter content: The notification as it is stored; nil discards it.
     fileprivate func enqueue(
         _ accepted: AcceptedNotification, _ content: [UInt8]?, repeatsSince: Timestamp?, at now: Timestamp
     ) throws -> Int64? {
@@ -54,7 +54,7 @@ extension WriteTransaction {
         return id
     }
 
-    /// It came with no message, and is for no installation.
+    /// The row names no message and no installation.
     private static let insertNotification = """
         INSERT INTO push (
             message, state, route, accepted_at, next_attempt_at, finished_at, attempts, deduplication_prefix, deduplication_key,

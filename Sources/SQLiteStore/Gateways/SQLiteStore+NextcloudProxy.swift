@@ -43,7 +43,7 @@ extension SQLiteStore: ProxyStore {
 }
 
 extension WriteTransaction {
-    /// Devices that a mistake of Apple's, Google's or the operator's can cost: a wrong environment looks as if everybody had uninstalled.
+    /// 10 devices: bounds the damage of a wrong gorush environment, which makes every token look dead.
     private static let maximumDeathsPerHour = 10
 
     fileprivate func put(_ device: ProxyDevice) throws {
@@ -71,7 +71,7 @@ extension WriteTransaction {
             now, identifier.digest.prefix, identifier.digest)
     }
 
-    /// What a dead token costs: the device, or its token for calls.
+    /// Removes the devices with a dead token, or their tokens for calls.
     func removeNextcloudDevices(_ token: DeadToken, at now: Timestamp) throws {
         let platform: GatewayNotification.Platform = token.type == .apn ? .ios : .android
         // The `+` keeps SQLite from putting the token into substr() for the column, which would hide the index from it.
@@ -115,7 +115,9 @@ extension WriteTransaction {
             now, oldest, limit)
     }
 
-    /// - Returns: how many are forgotten.
+    /// Deletes removed devices after ``ProxyDevice/removalMemory``.
+    ///
+    /// - Returns: The number of deleted devices.
     func forgetRemovedDevices(before now: Timestamp, limit: Int) throws -> Int {
         try database.run(
             "DELETE FROM nextcloud_device WHERE id IN (SELECT id FROM nextcloud_device WHERE removed_at < ? LIMIT ?)",
@@ -123,9 +125,9 @@ extension WriteTransaction {
     }
 }
 
-/// Users' keys that were read lately: a user has several devices, and libcrypto remembers beside a key what it needs to verify.
+/// A cache of users' keys: a user has several devices, and libcrypto keeps precomputed values with a key.
 final class UserKeys: Sendable {
-    /// Some kilobytes each. Beyond, all are forgotten, which costs as long as a third of a signature each.
+    /// 1,024 keys of some kilobytes. When the cache is full, it is emptied: parsing a key takes a third of the time of a verification.
     private static let maximumCount = 1_024
 
     private let keys = Mutex<[Data: RSAPublicKey]>([:])

@@ -1,7 +1,7 @@
 import GRDB
 import Store
 
-/// What a transaction adds to the ledger: one statement a milestone, however many messages share the transaction.
+/// The changes of the ledger in a transaction: one statement per milestone for all messages together.
 final class LedgerChanges {
     private var amounts: [Milestone: (count: Int, pruned: Int)] = [:]
 
@@ -14,7 +14,7 @@ final class LedgerChanges {
         amounts[milestone, default: (0, 0)].pruned += pruned
     }
 
-    /// To be called once, before the transaction commits.
+    /// Writes the changes. Call it once, before the transaction commits.
     func write(to database: Database) throws {
         for (milestone, amount) in amounts where amount != (0, 0) {
             try database.run(

@@ -1,6 +1,6 @@
 import Store
 
-/// Where a message stands: the number is stored, and written out in the statements.
+/// The state of a message. The number is stored, and appears in the statements.
 enum MessageState: Int64 {
     case recorded = 0
     case ignored = 1

@@ -4,7 +4,7 @@ import PushProtocol
 package import Store
 
 extension SQLiteStore {
-    /// What ``prune(at:)`` deletes of each table at most: some milliseconds of the writer.
+    /// The 1,000 rows of each table that ``prune(at:)`` deletes at most: some milliseconds of the writer.
     static let maximumPrunedRowCount = 1_000
 
     // Never the newest row, which says how many there were.
@@ -19,7 +19,7 @@ extension SQLiteStore {
                 limit: limit, before: oldestMessage, at: now,
                 of: "SELECT id, received_at, decided_at FROM message WHERE id < (SELECT max(id) FROM message) ORDER BY id"
             ) { row in try row.next(Timestamp?.self).map { $0 < oldestMessage } ?? false }
-            // A reply that never went out is not waited for any longer.
+            // Replies that were never published are given up.
             try transaction.markReplied(decided)
             var messages: [Milestone] = []
             for range in RowRanges(decided) {
@@ -55,7 +55,7 @@ extension SQLiteStore {
 }
 
 extension SQLiteStore {
-    /// What ``unregisterUnused(since:after:at:)`` looks at: a million rows take eight hours at a call a minute.
+    /// The 2,000 rows that ``unregisterUnused(since:after:at:)`` examines: a million rows take eight hours at a call a minute.
     static let maximumSweptRowCount = 2_000
 
     package func unregisterUnused(since oldest: Timestamp, after row: Int64, at now: Timestamp) async throws -> UnusedRegistrations {
@@ -94,7 +94,7 @@ extension Database {
 }
 
 extension Milestone {
-    /// What was decided about a message, from the numbers that are stored.
+    /// The milestone of a decided message, from the stored numbers.
     init(messageState: MessageState, ignoreReason: IgnoreReason?) throws(StoreError) {
         switch (messageState, ignoreReason) {
         case (.silent, _), (.answered, _): self = .processed

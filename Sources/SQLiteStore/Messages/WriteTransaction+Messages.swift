@@ -5,7 +5,7 @@ import Store
 import Wire
 
 extension WriteTransaction {
-    /// Writes messages down before anything acts on them.
+    /// Records messages before anything acts on them.
     ///
     /// - Returns: for each the number of its row; nil when the hash is known.
     func record(_ messages: [RecordableMessage], at now: Timestamp) throws -> [Int64?] {
@@ -24,7 +24,7 @@ extension WriteTransaction {
         return rows
     }
 
-    /// Stores the decisions about recorded messages and lets go of their envelopes.
+    /// Stores the decisions about recorded messages and deletes their envelopes.
     ///
     /// - Throws: `alreadyDecided` unless all still wait for their decision.
     func settle(_ settlements: [(message: Int64, settlement: Settlement)], at now: Timestamp) throws {
@@ -40,7 +40,7 @@ extension WriteTransaction {
         for (state, messages) in closed { try close(messages, as: state, at: now) }
     }
 
-    /// Keeps older answers to registrations of the same client from going out.
+    /// Marks older, unpublished responses to registrations of the same installation as superseded.
     ///
     /// - Returns: the messages that they answer.
     func supersede(_ reply: Reply, answering message: Int64) throws -> [Int64] {
@@ -49,7 +49,7 @@ extension WriteTransaction {
         ) { try $0.next() }
     }
 
-    /// Notes that the replies are out.
+    /// Marks replies as published.
     func markReplied(_ messages: [Int64]) throws {
         for range in RowRanges(messages) { try database.run(Self.finishMessages, range.lowerBound, range.upperBound) }
     }
@@ -69,7 +69,7 @@ extension WriteTransaction {
         var reason: IgnoreReason?
     }
 
-    /// One statement for all whose rows stand side by side.
+    /// Closes messages with one statement per range of rows.
     private func close(_ messages: [Int64], as closed: ClosedState, at now: Timestamp) throws {
         for range in RowRanges(messages) {
             let changedCount = try database.run(
@@ -111,7 +111,7 @@ extension WriteTransaction {
 }
 
 extension Reply {
-    /// As that of registrations is made.
+    /// The prefix of the installation id, as registrations have it.
     fileprivate var installationPrefix: Int64? { installationID.map { SHA256.hash($0.utf8Span.span).prefix } }
 }
 

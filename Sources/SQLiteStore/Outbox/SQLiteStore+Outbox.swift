@@ -69,8 +69,8 @@ extension SQLiteStore {
                 try transaction.database.run(
                     """
                     UPDATE push SET next_attempt_at = ?
-                    WHERE route = ? AND trust IN (0, 1, 2) AND next_attempt_at > ? AND finished_at IS NULL AND state <> \(OpenPushState.leased.rawValue)
-                        AND reason = ?
+                    WHERE route = ? AND trust IN (0, 1, 2) AND next_attempt_at > ? AND finished_at IS NULL
+                        AND state <> \(OpenPushState.leased.rawValue) AND reason = ?
                     """,
                     now, route, now, reason)
             }
@@ -192,9 +192,9 @@ extension WriteTransaction {
 
 /// Pushes of one route and trust that are due.
 private struct DuePushes {
-    /// Those without attempts, by their rounds.
+    /// Pushes without attempts, by round.
     var first: [(next: Int64, id: Int64)]
-    /// The others, by the time of their next attempt.
+    /// Pushes with attempts, by the time of the next one.
     var retries: [Int64]
 
     var counts: OutboxFairQueue.Counts { .init(first: first.count, retries: retries.count) }
@@ -225,7 +225,7 @@ extension Database {
 }
 
 extension RowCursor {
-    /// What ``nextQueuedPush()`` reads of a push that is joined with ``queuedPushJoin``.
+    /// The columns that ``nextQueuedPush()`` reads from a push joined with ``queuedPushJoin``.
     static let queuedPushColumns = """
         push.id, push.message, push.key_hash, push.installation_id, push.deduplication_key, push.token_type,
         coalesce(target.device_token, push.device_token), push.apn_topic, push.type, push.chat_id, push.ciphertext,

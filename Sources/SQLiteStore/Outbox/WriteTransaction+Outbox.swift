@@ -6,7 +6,7 @@ import Store
 import Wire
 
 extension WriteTransaction {
-    /// Puts a push into the outbox. What can never fit into a payload is left out: peers may send a megabyte of it.
+    /// Puts a push into the outbox, without a text that can never fit into a payload: peers may send a megabyte.
     ///
     /// - Parameter target: the registration it is for.
     func enqueue(_ accepted: DecidedBatch.Push, target: PushTargetRow?, at now: Timestamp) throws {
@@ -55,7 +55,7 @@ extension WriteTransaction {
         VALUES (?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         """
 
-    /// Writes what becomes of a push; one that has ended is left alone.
+    /// Applies a change of a push. Finished pushes stay as they are.
     func apply(_ push: OutboxUpdate.Push, at now: Timestamp) throws {
         if push.dropsCiphertext {
             try database.run("UPDATE push SET ciphertext = x'' WHERE id = ? AND finished_at IS NULL", push.id)
@@ -196,7 +196,7 @@ extension WriteTransaction {
 }
 
 extension WriteTransaction {
-    /// Ends the pushes that wait for an installation that has unregistered. Those under way end when they would wait again.
+    /// Withdraws the waiting pushes to an unregistered installation. Pushes in flight finish when they would wait again.
     func withdrawPushes(to target: Installation, at now: Timestamp) throws {
         let changedCount = try database.run(
             """
@@ -208,7 +208,7 @@ extension WriteTransaction {
         count(.withdrawn, by: changedCount)
     }
 
-    /// Lets pushes that wait tell of those that became one with them. One that has ended since stays as it is.
+    /// Writes the content of a deferred push with which others were coalesced. Finished pushes stay as they are.
     func rewrite(_ held: HeldPush) throws {
         try database.run(
             "UPDATE push SET chat_id = ?, ciphertext = ? WHERE id = ? AND finished_at IS NULL",
@@ -253,7 +253,7 @@ extension Database {
     }
 }
 
-/// What a transaction has looked up of routes: their names and known bundle ids.
+/// The names and known bundle ids of routes that a transaction has looked up.
 final class RouteNames {
     private struct Key: Hashable {
         var tokenType: TokenType

@@ -1,6 +1,6 @@
 import StatusCrypto
 
-/// What is stored in place of a list where it is only asked whether a chat or an author stands in it: 8 bytes an entry, sorted.
+/// Fingerprints of the entries of a list, 8 bytes each, sorted: enough to tell whether the list contains a chat or an author.
 ///
 /// Keyed with a secret of the database: nobody can look for two entries with the same fingerprint.
 struct ListFingerprints: Sendable {
@@ -12,7 +12,7 @@ struct ListFingerprints: Sendable {
         self.key = key
     }
 
-    /// - Returns: nil when the list is empty.
+    /// - Returns: The column, or nil for an empty list.
     func column(for list: [[UInt8]]) -> [UInt8]? {
         guard !list.isEmpty else { return nil }
         var column: [UInt8] = []
@@ -23,7 +23,7 @@ struct ListFingerprints: Sendable {
         return column
     }
 
-    /// Those entries that stand in the list.
+    /// Returns the entries that are in the list.
     func entries(_ entries: Set<[UInt8]>, in column: [UInt8]?) -> Set<[UInt8]> {
         guard let column else { return [] }
         return entries.filter { Self.contains(fingerprint(of: $0), column) }

@@ -9,7 +9,7 @@ extension WriteTransaction {
     /// Stores a registration in place of what was there.
     ///
     /// - Parameter stored: what is there in this transaction.
-    /// - Returns: the number of the row: the same for an installation for ever.
+    /// - Returns: The number of the row, which an installation keeps permanently.
     func register(
         _ registration: Registration, replacing stored: StoredInstallation?, topics: QueryTopics, at now: Timestamp
     ) throws -> Int64 {
@@ -63,7 +63,7 @@ extension WriteTransaction {
         at now: Timestamp
     ) throws {
         if stored == nil { try makeRoomForUnknownTombstone(of: installation.keyHash) }
-        // A new row under the old number: what is not named here is gone.
+        // A new row under the old number: the columns that are not named here become NULL.
         try database.run(
             """
             INSERT OR REPLACE INTO registration (
@@ -97,7 +97,7 @@ extension WriteTransaction {
             keyHash.prefix, keyHash, ProtocolLimits.maximumUnknownTombstonesPerKey - 1)
     }
 
-    /// What a push request needs of a registration; nil when there is none, or a tombstone. Reads none of its lists.
+    /// Returns the data of a live registration that a push request needs, or nil. Reads none of its lists.
     ///
     /// - Parameter entries: the chats and authors that may stand in its lists.
     func pushTarget(_ installation: Installation, asking entries: Set<[UInt8]>) throws -> (row: PushTargetRow, target: PushTarget)? {
@@ -134,9 +134,9 @@ struct PushTargetRow: Sendable, Equatable {
     var hasWorked: Bool
 }
 
-/// What is there of an installation, tombstones too.
+/// The row of an installation, which may be a tombstone.
 struct StoredInstallation: Sendable, Equatable {
-    /// The number of its row: the same for ever.
+    /// The number of its row, which never changes.
     var row: Int64
     var version: StoredVersion
     /// False for the tombstone of what was never registered.
@@ -144,7 +144,7 @@ struct StoredInstallation: Sendable, Equatable {
 }
 
 extension Database {
-    /// What the next registration replaces, and whose version it has to exceed; nil when the installation was never heard of.
+    /// Returns the row that the next registration replaces, whose version it must exceed; nil for an unknown installation.
     func stored(_ installation: Installation) throws -> StoredInstallation? {
         try first(
             Self.selectVersion, installation.keyHash.prefix, installation.prefix, installation.installationID, installation.keyHash
@@ -174,12 +174,12 @@ extension Database {
         return Dictionary(installations) { first, _ in first }
     }
 
-    /// The registrations of a key that a query is told of, and how long the list is that each would be told with. Reads none of them.
+    /// Returns the live registrations of a key and the size of the list that a response would contain. Reads no list.
     func allowedKeyByteCounts(of keyHash: Digest64) throws -> [(row: Int64, byteCount: Int)] {
         try all(Self.selectAllowedKeyByteCounts, keyHash.prefix, keyHash) { (row: try $0.next(), byteCount: try $0.next()) }
     }
 
-    /// What a query is told of a registration.
+    /// Returns the data of a registration for a query's response.
     func queryableRegistration(_ row: Int64) throws -> QueryableRegistration? {
         try first(Self.selectQueryable, row) { row in
             var registration = QueryableRegistration()
@@ -222,7 +222,7 @@ extension Database {
 }
 
 extension Installation {
-    /// What the index holds of its id. Hashed: a client that chooses its ids cannot make many of them fall together.
+    /// The part of the hashed id that the index has. Clients choose ids, but cannot make many hashes collide.
     var prefix: Int64 { SHA256.hash(installationID.utf8Span.span).prefix }
 }
 

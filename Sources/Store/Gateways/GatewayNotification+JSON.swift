@@ -1,7 +1,7 @@
 import JSON
 
 extension GatewayNotification {
-    /// What `init(from:)` reads. Written by hand: `JSONEncoder` takes nearly as long as the signature of a notification.
+    /// The JSON that `init(from:)` reads. Written by hand: `JSONEncoder` takes nearly as long as the signature of a notification.
     package var json: [UInt8] {
         var members: [String: JSON] = [
             "platform": .text(platform.rawValue), "token": .text(token), "kind": .text(kind.rawValue),

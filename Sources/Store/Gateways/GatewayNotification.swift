@@ -1,13 +1,13 @@
-/// What a gateway wants a phone to get: one device, and what Apple or Google are told about it.
+/// A notification of a gateway: one device, and the request to Apple or Google.
 ///
-/// It is stored with the push that carries it, so its names are not to be changed once released.
+/// Stored as JSON with its push, so the names must not change after a release.
 package struct GatewayNotification: Sendable, Hashable, Decodable {
     package enum Platform: String, Sendable, Decodable, CaseIterable {
         case ios
         case android
     }
 
-    /// What an iPhone does with it: APNs' `apns-push-type`.
+    /// The kind of a notification for an iPhone: APNs' `apns-push-type`.
     package enum Kind: String, Sendable, Decodable, CaseIterable {
         case alert
         case voip
@@ -19,7 +19,7 @@ package struct GatewayNotification: Sendable, Hashable, Decodable {
         case normal
     }
 
-    /// What is shown. For what is nil a phone shows nothing.
+    /// The text that a phone shows. A part that is nil is not shown.
     package struct Alert: Sendable, Hashable, Decodable {
         package var title: String?
         package var body: String?
@@ -38,13 +38,13 @@ package struct GatewayNotification: Sendable, Hashable, Decodable {
     }
 
     package var platform: Platform
-    /// The device's token at Apple or Google. A secret.
+    /// The device's token at Apple or Google. Secret.
     package var token: String
     /// Bundle id for iOS, with `.voip` behind it where PushKit takes it; nil for Android.
     package var topic: String?
     package var kind: Kind
     package var priority: Priority
-    /// nil: nothing is shown. For Android that makes it data only, which reaches the app's own code.
+    /// The text; nil means that nothing is shown. For Android this makes a data message, which the app's own code handles.
     package var alert: Alert?
     package var sound: String?
     package var badge: Int?
@@ -55,9 +55,9 @@ package struct GatewayNotification: Sendable, Hashable, Decodable {
     package var threadID: String?
     /// A phone shows the later of two notifications with the same one.
     package var collapseID: String?
-    /// Whoever asked for it waits for the first attempt and is told how that went: there is no second one.
+    /// Whether there is only one attempt: the client waits for it and gets its outcome.
     package var isTriedOnce = false
-    /// What the app's code gets.
+    /// The data for the app's code.
     package var data: [String: String]
 
     package init(

@@ -1,17 +1,17 @@
 package import Envelope
 
-/// The same outbox, for notifications of the gateways.
+/// The outbox as the gateways use it.
 package protocol GatewayOutbox: Sendable {
-    /// Puts notifications into the outbox, due at once, all of them or none.
+    /// Queues notifications, due at once, all or none.
     ///
     /// - Parameters:
-    ///   - repeatsSince: one whose digest entered at that time or later counts as merged with that; nil: none is.
-    ///   - isDiscarded: final from the start: they are remembered, and none of their secrets is written.
-    /// - Returns: the push of each; nil where it was merged.
+    ///   - repeatsSince: A notification is merged if one with its digest entered at this time or later; nil merges none.
+    ///   - isDiscarded: Whether the pushes finish at once as discarded. Their secrets are not written.
+    /// - Returns: The push of each notification; nil where it was merged.
     func enqueue(
         _ notifications: [AcceptedNotification], repeatsSince: Timestamp?, isDiscarded: Bool, at now: Timestamp
     ) async throws -> [Int64?]
 
-    /// Ends pushes as ``PushOutcome/withdrawn``; those that have ended keep their outcome.
+    /// Finishes pushes as ``PushOutcome/withdrawn``. Finished pushes keep their outcome.
     func withdraw(_ pushes: [Int64], at now: Timestamp) async throws
 }

@@ -6,14 +6,14 @@ package struct OriginDevice: Sendable, Equatable {
     package var user: String
     /// The app password: a user has one device for each.
     package var tokenID: Int64
-    /// What names it to its proxy.
+    /// The identifier of the device at its proxy.
     package var identifier: String
     package var publicKey: RSAPublicKey
     package var pushTokenHash: String
     /// Without `/` at its end.
     package var proxy: String
     package var appType: AppType
-    /// When the app password was last used, as far as the backend has said.
+    /// The time at which the app password was last used; nil if the backend did not tell.
     package var lastSeen: Timestamp?
     package var createdAt: Timestamp
 

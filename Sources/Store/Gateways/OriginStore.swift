@@ -39,7 +39,7 @@ package protocol OriginStore: Sendable {
 
 /// A change of a user's devices.
 package struct OriginChange: Sendable, Equatable {
-    /// The device to store. It replaces the one with the same app password.
+    /// The device to store, which replaces the one with the same app password.
     package var put: OriginDevice?
     /// The app passwords whose devices are removed.
     package var removed: [Int64]

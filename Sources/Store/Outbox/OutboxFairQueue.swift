@@ -2,8 +2,8 @@ package import PushProtocol
 
 /// The order of the pushes that wait for a route.
 ///
-/// First attempts are queued fairly: each target gets one push per round, so that a target with thousands of pushes delays no other. It is
-/// start-time fair queueing, with the order of a deficit round robin in which each push costs the same. Proven targets have rounds of their
+/// Fair queueing orders first attempts: each target gets one push per round, so that a target with thousands of pushes delays no other.
+/// The order is that of a deficit round robin in which each push costs the same. Proven targets have rounds of their
 /// own, and at least half of the attempts while any of their pushes waits.
 ///
 /// In memory: the store keeps the round of each push. A restart forgets the last round of each target.
@@ -36,7 +36,7 @@ package struct OutboxFairQueue: Sendable {
 
     package init() {}
 
-    /// The rounds that a transaction assigns to pushes. They count as soon as the transaction is durable.
+    /// The rounds that a transaction assigns to pushes. The fair queue ignores them until the transaction is durable.
     package struct Assignment: Sendable {
         fileprivate var last: [Queue: [Int: Int64]] = [:]
 
@@ -106,7 +106,7 @@ extension OutboxFairQueue {
     /// - Parameters:
     ///   - due: the number of pushes that are due, by trust. More than `limit` of each need not be counted.
     ///   - limit: the number of attempts.
-    /// - Returns: the number of attempts, by trust. Their sum is `limit` if so many pushes are due.
+    /// - Returns: the number of attempts, by trust. Their sum is `limit` if enough pushes are due.
     package mutating func divide(_ limit: Int, among due: [PushTrust: Counts], in route: String) -> [PushTrust: Counts] {
         var strides = strides[route] ?? Strides()
         defer { self.strides[route] = strides }

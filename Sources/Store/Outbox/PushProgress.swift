@@ -1,10 +1,10 @@
-/// The delivery of one push so far, for operators. It names no device.
+/// The delivery of one push so far, for operators, without its device.
 package struct PushProgress: Sendable, Hashable {
     /// The number of attempts, the current one included.
     package var attemptCount: Int
     /// Why the newest attempt did not deliver the push, or why the push finished; nil while no attempt has failed.
     package var reason: String?
-    /// nil while the push is open.
+    /// The outcome; nil while the push is open.
     package var outcome: PushOutcome?
 
     package init(attemptCount: Int, reason: String?, outcome: PushOutcome?) {

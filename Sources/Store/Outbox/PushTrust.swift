@@ -1,5 +1,5 @@
-/// How much is known of the target of a push. It decides which capacity the push takes and which pushes go first: untrusted clients can
-/// register as many targets as they like. The raw value is stored.
+/// The evidence that the target of a push exists. It decides which slots the push takes and which pushes go first, because untrusted
+/// clients can register any number of targets. The raw value is stored.
 package enum PushTrust: Int64, Sendable, CaseIterable {
     /// Apple or Google has accepted a push for the target before.
     case proven = 0
