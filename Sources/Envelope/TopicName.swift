@@ -13,7 +13,7 @@ package struct TopicName: Hashable, Sendable {
         TopicName("contact-discovery-\(key.uncompressed)")
     }
 
-    /// Returns the topic that a key shares with one in 5,000 others.
+    /// Returns the topic that a key shares with one in 5,000 other keys.
     package static func partitioned(_ key: PublicKey) -> TopicName {
         partitioned(partition(of: key))
     }
