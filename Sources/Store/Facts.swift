@@ -2,48 +2,49 @@ package import PushProtocol
 package import StatusCrypto
 import Wire
 
-/// What has to be known to decide a batch of messages. Each thing is looked up once, however many of them ask for it.
+/// The lookups for deciding a batch of messages. Each is performed once, however many messages need it.
 package struct Questions: Sendable {
-    /// Installations that register or leave.
+    /// The installations that register or unregister.
     package var registrations: Set<Installation> = []
-    /// What may be stored before it counts as full, in bytes; nil: as much as the disk holds.
+    /// The number of stored bytes above which the storage is full; nil means no limit but the disk.
     package var maximumStoredByteCount: Int?
-    /// Installations that pushes are for, and the chats and authors that may stand in their lists.
+    /// The targets of pushes, with the chats and authors that may be in their lists.
     package var targets: [Installation: Set<[UInt8]>] = [:]
-    /// How many pushes each installation may get: where that is more than its credits, what waits for one is looked up.
+    /// The number of pushes to each installation. If it exceeds the installation's credits, its deferred pushes are looked up too.
     package var pushCounts: [Installation: Int] = [:]
-    /// Pushes that may be in the outbox already.
+    /// The deduplication keys of pushes that the outbox may contain.
     package var deduplicationKeys: Set<Digest32> = []
-    /// Status message ids of push requests, which may have been answered before.
+    /// The Status message ids of push requests that may have a stored response.
     package var requests: Set<Digest32> = []
     /// The keys of each query. Keys for which its reply has no capacity (`ProtocolLimits.maximumAnswerByteCount`) are not looked up.
     package var queries: [[Digest64]] = []
-    /// Status message ids of queries.
+    /// The Status message ids of queries.
     package var queryIDs: Set<Digest32> = []
-    /// What may still be done of all that is asked about. Of a key's registrations, those are not read whose lists nobody may be told.
+    /// The remaining credits of all keys, targets and queries of the batch. Registrations whose lists exceed their key's credits are not
+    /// read.
     package var allowances = Allowances()
 
     package init() {}
 
-    /// Installations with more pushes than credits.
+    /// The installations with more pushes than credits.
     package var crowdedTargets: [Installation] {
         pushCounts.filter { $0.value > allowances.pushCount(to: $0.key) }.map(\.key)
     }
 }
 
-/// What is stored of an installation, as far as its owner's limits go.
+/// The stored state of an installation, as far as its owner's limits depend on it.
 package enum StoredShape: Sendable, Equatable {
-    /// With the bytes of its lists.
+    /// A registration, with the bytes of its lists.
     case live(listByteCount: Int)
     /// A tombstone.
     case left
-    /// The tombstone of what unregistered and had never been registered.
+    /// The tombstone of an unregistration without an earlier registration.
     case neverRegistered
 }
 
 /// A push in the outbox that waits for a credit of its target.
 package struct HeldPush: Sendable, Equatable {
-    /// How long before it is due it takes nothing more in: the delivery may have read it by then.
+    /// The time before the push is due from which it takes no further content: the delivery may have read it.
     package static let closingTime = Duration.seconds(1)
 
     package var row: Int64
@@ -55,27 +56,27 @@ package struct HeldPush: Sendable, Equatable {
     }
 }
 
-/// What is known of what was asked; what is missing is not there.
+/// The results of the lookups. Absent entries are not stored.
 package struct Facts: Sendable {
     package let questions: Questions
-    /// What the next version of an installation has to exceed; tombstones too.
+    /// The stored version of each installation, tombstones included. The next version must exceed it.
     package var versions: [Installation: StoredVersion] = [:]
-    /// All installations of the keys of those that register or leave.
+    /// All installations of the keys that register or unregister.
     package var installations: [Digest64: [Installation: StoredShape]] = [:]
-    /// Whether as much is stored as may be. Asked for registrations only.
+    /// Whether the storage is full. Looked up for registrations only.
     package var isStorageFull = false
-    /// Live registrations.
+    /// The live registrations of the targets.
     package var targets: [Installation: PushTarget] = [:]
-    /// Deduplication keys of pushes that entered the outbox less than `ProtocolLimits.deduplicationLifetime` ago.
+    /// The deduplication keys of pushes that entered the outbox less than `ProtocolLimits.deduplicationLifetime` ago.
     package var recentDeduplicationKeys: Set<Digest32> = []
-    /// Pushes that wait for a credit of their target, of those that have none left.
+    /// The pushes that wait for a credit, of targets without credits.
     package var heldPushes: [PushSlot: HeldPush] = [:]
-    /// Payloads of the newest responses, by the Status message ids of their requests.
+    /// The payloads of the newest responses, by the Status message ids of their requests.
     package var responses: [Digest32: [UInt8]] = [:]
-    /// What may still be done.
+    /// The remaining credits.
     package internal(set) var allowances: Allowances
-    /// What queries are told of the live registrations of a key, in no order. Keys that no answer has room for are missing, and
-    /// registrations that nobody may be told of now.
+    /// The live registrations of each queried key, in no order. Keys beyond the capacity of the response are missing, and so are
+    /// registrations beyond the key's credits.
     package var queryable: [Digest64: [QueryableRegistration]] = [:]
 
     package init(answering questions: Questions = Questions()) {
@@ -83,7 +84,7 @@ package struct Facts: Sendable {
         allowances = questions.allowances
     }
 
-    /// What is stored under the key of an installation beside it.
+    /// Returns the stored state of an installation's key, apart from the installation itself.
     package func key(beside installation: Installation) -> RegisteringKey {
         var key = RegisteringKey()
         for (other, shape) in installations[installation.keyHash, default: [:]] {
@@ -117,9 +118,9 @@ package struct Facts: Sendable {
         versions[installation] = StoredVersion(version: version, plaintextDigest: plaintextDigest, isRegistered: false)
     }
 
-    /// A push becomes one with what its slot holds.
+    /// Combines a push with the waiting push of its slot.
     ///
-    /// - Returns: nil if that holds nothing.
+    /// - Returns: The combined push, or nil if no push waits.
     mutating func coalesce(_ push: AcceptedPush) -> HeldPush? {
         guard var held = heldPushes[push.slot] else { return nil }
         held.content = held.content.coalesced(with: push.content)
