@@ -132,19 +132,20 @@ struct Decider: Sendable {
     private func answer(
         _ keyHashes: [Digest64], of id: Int64, from origin: OpenedEnvelope.Origin, in batch: inout DecidedBatch
     ) -> Outcome {
-        guard batch.facts.allowances.mayAnswer(id, to: origin.messageID) else {
-            batch.settle(id, as: .silent)
-            return Outcome(ending: .queryRepeated)
-        }
         let answer = QueryRules.answer(
             on: keyHashes, in: batch.facts.queryable, within: batch.facts.allowances, serverPublicKey: serverKey)
-        guard let response = QueryRules.response(answer.infos, messageID: origin.messageID) else {
+        guard let payload = QueryRules.response(answer.infos, messageID: origin.messageID)?.encoded() else {
             batch.settle(id, as: .silent)
             return Outcome(ending: answer.isCut ? .queryLimited : .queryUnknown)
         }
-        let reply = PendingReply(
-            id: id, type: .pushNotificationQueryResponse, payload: response.encoded(), origin: origin, mark: .decided)
-        let spending = Allowances.Spending.answer(message: id, question: origin.messageID, byteCounts: answer.byteCounts)
+        let digest = payload.hashValue
+        guard batch.facts.allowances.mayAnswer(id, to: origin.messageID, digest: digest) else {
+            batch.settle(id, as: .silent)
+            return Outcome(ending: .queryRepeated)
+        }
+        let reply = PendingReply(id: id, type: .pushNotificationQueryResponse, payload: payload, origin: origin, mark: .decided)
+        let spending = Allowances.Spending.answer(
+            message: id, question: origin.messageID, digest: digest, byteCounts: answer.byteCounts)
         batch.spend(spending)
         return Outcome(ending: .queryAnswered, reply: reply, spendings: [spending])
     }
@@ -165,7 +166,9 @@ struct Decider: Sendable {
         var outcome = Outcome(ending: .pushRequest, acceptedPushCount: decision.pushes.count)
         for push in decision.pushes { enqueue(push, of: id, in: &batch, &outcome) }
         batch.count(merged: decision.mergedCount, filtered: decision.filteredCount)
-        var reply = PendingReply(id: id, type: .pushNotificationResponse, payload: decision.response.encoded(), origin: origin)
+        var reply = PendingReply(
+            id: id, type: .pushNotificationResponse, payload: decision.response.encoded(), origin: origin,
+            mark: PendingReply.Mark(decision.response))
         reply.statusMessageID = origin.messageID
         batch.settle(id, as: .answered(reply.stored))
         outcome.reply = reply

@@ -38,6 +38,34 @@ final class TopicKeys: Sendable {
         cache.withLock { $0[subscriber] }
     }
 
+    /// The keys to try on a message on a query topic.
+    struct Candidates: Sendable {
+        /// Each once: all installations of an owner have the same key.
+        var keys: [SymmetricKey] = []
+        /// The first topic whose key is not derived; the next is found when the message is opened again.
+        var missing: TopicKeyQueue.Topic?
+    }
+
+    /// The keys of those who may have the topic of a message; nil if one of them was never loaded, or was evicted from memory.
+    func candidates(of subscribers: [TopicTable.Subscriber]) -> Candidates? {
+        var candidates = Candidates()
+        // Anybody can derive these keys from their owner's public key, so a copy of the bytes gives no secret away.
+        var seen: Set<FixedBytes<32>?> = []
+        for subscriber in subscribers {
+            switch self[subscriber] {
+            case .known(let key):
+                if seen.insert(key.withExposedBytes { FixedBytes<32>($0) }).inserted { candidates.keys.append(key) }
+            case .notDerived(let keyHash):
+                candidates.missing = candidates.missing ?? TopicKeyQueue.Topic(subscriber: subscriber, keyHash: keyHash)
+            case .ownerless:
+                break
+            case nil:
+                return nil
+            }
+        }
+        return candidates
+    }
+
     /// Brings into memory what the store has on these topics, in one read for all that are not there.
     func load(_ subscribers: [TopicTable.Subscriber]) async throws {
         let missing = cache.withLock { cache in subscribers.filter { cache[$0] == nil } }

@@ -10,6 +10,10 @@ package enum ProtocolLimits {
     /// 16 tombstones of a key for installations that were never registered. They reject a handful of messages that arrive late and out of
     /// order. Tombstones of real registrations stay, because they stop replays.
     package static let maximumUnknownTombstonesPerKey = 16
+    /// 16 KiB that a known key may store when the storage is full and no push was ever accepted for it: some devices without large lists.
+    package static let maximumByteCountPerUnprovenKey = 16 << 10
+    /// The estimated bytes of an installation's row beside its lists.
+    package static let rowByteCount = 512
     /// 300 registrations of a key at once. A reference client registers once for each chat that its user mutes, believes the first success
     /// that it receives, and ignores INTERNAL_ERROR: a client that meets this limit may be wrong about its registration permanently.
     package static let registrationCapacity = 300
@@ -44,18 +48,17 @@ package enum ProtocolLimits {
     /// 786,432 bytes in a response to a query: the payload of the largest unsegmented message (PROTOCOL.md §5.1). A query of some kilobytes
     /// must not return gigabytes. The response omits infos beyond the limit, and clients can query those keys alone.
     package static let maximumAnswerByteCount = 786_432
-    /// 4,096 bytes of a response are free per owner, and further bytes are charged to the owner's bucket. Twelve devices without large
-    /// lists fit, so no sender can stop others from querying them.
+    /// 4,096 bytes of a response that each queried key has for free: twelve installations without large lists fit, so nobody can keep them
+    /// from being found.
     package static let freeAnswerByteCount = 4_096
-    /// 8 MiB of charged response bytes per owner at once: 60 senders may query an owner with 2,000 contacts at the same moment.
+    /// 8 MiB of responses beyond the free bytes, for all queried keys together, at once: 80 people may ask in one moment for somebody with
+    /// 2,000 contacts.
     package static let answerByteCapacity = 8 << 20
-    /// The time until one more byte may be charged to an owner: 64 KiB a second, 40,000 such responses a day. Each of 2,000 contacts needs
-    /// some.
-    package static let answerByteInterval = Duration.nanoseconds(1_000_000_000 / (64 << 10))
-    /// Three responses to the same query in `answerInterval`. More than one, because reference clients repeat a query unchanged after
-    /// WRONG_TOKEN or a lost response.
-    package static let maximumAnswerCount = 3
-    package static let answerInterval = Duration.seconds(10)
+    /// The time in which the used part of `answerByteCapacity` falls to 1/e: 8 s, so that responses take 1 MiB a second at the most.
+    package static let answerByteDecay = Duration.seconds(8)
+    /// 2 s between two equal responses to the same query (Status message id): anybody may publish a recorded query again. A client that lost
+    /// a response sends the same query, to the bit, after 3 s. A response that differs from the last one is not limited.
+    package static let equalAnswerInterval = Duration.seconds(2)
     /// 4,096 bytes: the longest reply that is published before long ones, and that is echoed. The response to a query for an owner with
     /// some devices takes 2 KB, a report on a thousand pushes 64 KB, whose echo would cost more than it helps late subscribers.
     package static let maximumShortReplyByteCount = 4_096

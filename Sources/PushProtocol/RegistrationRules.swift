@@ -66,9 +66,11 @@ package struct RegisteringKey: Sendable, Equatable {
     package var rowCount: Int
     /// Whether the key has ever registered an installation, this one included.
     package var isKnown: Bool
+    /// Whether Apple or Google has accepted a push for one of its live installations.
+    package var isProven = false
     /// Whether the key has a credit for a registration.
     package var mayRegister = true
-    /// Whether only known keys may store more.
+    /// Whether only proven keys may store as much as before, and other known keys a little.
     package var isStorageFull = false
 
     package init(liveInstallationCount: Int = 0, listByteCount: Int = 0, rowCount: Int = 0, isKnown: Bool = false) {
@@ -78,7 +80,13 @@ package struct RegisteringKey: Sendable, Equatable {
         self.isKnown = isKnown
     }
 
-    fileprivate var mayStore: Bool { isKnown || !isStorageFull }
+    /// Whether an installation of the key may unregister, which leaves a tombstone.
+    fileprivate var mayUnregister: Bool { isKnown || !isStorageFull }
+
+    fileprivate func mayStore(_ message: PushNotificationRegistration) -> Bool {
+        let byteCount = message.encodedByteCount + listByteCount + rowCount * ProtocolLimits.rowByteCount
+        return !isStorageFull || isProven || isKnown && byteCount <= ProtocolLimits.maximumByteCountPerUnprovenKey
+    }
 }
 
 package enum RegistrationDecision: Sendable, Equatable {
@@ -146,7 +154,7 @@ package enum RegistrationRules {
         }
 
         // Row 6: an unregistration needs no further checks.
-        if message.unregister { return stored != nil || key.mayStore ? .unregister : .limit(.storage) }
+        if message.unregister { return stored != nil || key.mayUnregister ? .unregister : .limit(.storage) }
 
         // Row 7.
         guard AccessToken.isWellFormed(message.accessToken) else { return .refuse(.malformedMessage) }
@@ -165,7 +173,7 @@ package enum RegistrationRules {
 
         // Row 9b: one key must not keep the writer busy, and new keys must not fill the disk.
         guard key.mayRegister else { return .limit(.rate) }
-        guard key.mayStore else { return .limit(.storage) }
+        guard key.mayStore(message) else { return .limit(.storage) }
 
         // Row 10.
         guard message.tokenType == .apn || message.tokenType == .firebase else { return .refuse(.unsupportedTokenType) }

@@ -33,6 +33,7 @@ package struct DecidedBatch: Sendable {
 
     package private(set) var settlements: [(message: Int64, settlement: Settlement)] = []
     package private(set) var repliedMessages: [Int64] = []
+    package private(set) var erasedReplies: [Int64] = []
     package private(set) var supersessions: [(reply: Reply, message: Int64)] = []
     /// The last change of each installation. It replaces earlier changes of the batch.
     package private(set) var registrations: [RegistrationChange] = []
@@ -68,6 +69,11 @@ package struct DecidedBatch: Sendable {
     /// Marks the replies to messages as published. A repetition has no effect, nor has a call for a message without a decision.
     package mutating func markReplied(_ messages: [Int64]) {
         repliedMessages += messages
+    }
+
+    /// Marks replies as published and erases them: the same requests are decided again. The messages stay decided.
+    package mutating func eraseReplies(_ messages: [Int64]) {
+        erasedReplies += messages
     }
 
     /// Prevents the publication of older, unpublished responses to registrations of the same installation: its client would take a late

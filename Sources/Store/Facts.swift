@@ -34,8 +34,12 @@ package struct Questions: Sendable {
 
 /// The stored state of an installation, as far as its owner's limits depend on it.
 package enum StoredShape: Sendable, Equatable {
-    /// A registration, with the bytes of its lists.
-    case live(listByteCount: Int)
+    /// A registration.
+    ///
+    /// - Parameters:
+    ///   - listByteCount: The bytes of its lists.
+    ///   - isProven: Whether Apple or Google has accepted a push for its device token and bundle id.
+    case live(listByteCount: Int, isProven: Bool = false)
     /// A tombstone.
     case left
     /// The tombstone of an unregistration without an earlier registration.
@@ -89,9 +93,10 @@ package struct Facts: Sendable {
         var key = RegisteringKey()
         for (other, shape) in installations[installation.keyHash, default: [:]] {
             if shape != .neverRegistered { key.isKnown = true }
+            if case .live(_, isProven: true) = shape { key.isProven = true }
             guard other != installation else { continue }
             key.rowCount += 1
-            guard case .live(let listByteCount) = shape else { continue }
+            guard case .live(let listByteCount, _) = shape else { continue }
             key.liveInstallationCount += 1
             key.listByteCount += listByteCount
         }
@@ -105,7 +110,9 @@ package struct Facts: Sendable {
         forget(installation)
         versions[installation] = StoredVersion(
             version: registration.content.version, plaintextDigest: registration.plaintextDigest, isRegistered: true)
-        installations[installation.keyHash, default: [:]][installation] = .live(listByteCount: registration.content.listByteCount)
+        let isProven = if case .live(_, isProven: true) = installations[installation.keyHash]?[installation] { true } else { false }
+        installations[installation.keyHash, default: [:]][installation] = .live(
+            listByteCount: registration.content.listByteCount, isProven: isProven)
         targets[installation] = questions.targets[installation].map { PushTarget(registration.content, asking: $0) }
         queryable[installation.keyHash]?.append(QueryableRegistration(registration.content))
     }

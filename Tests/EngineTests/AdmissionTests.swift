@@ -98,4 +98,33 @@ import Wire
         #expect(next == nil)
         #expect(admission.read(\.size) == .zero)
     }
+
+    // MARK: Own topics and query topics
+
+    private func messages(_ ids: ClosedRange<Int64>, on topic: String, isOwn: Bool) -> [RecordedMessage] {
+        messages(ids).map { message in
+            var message = message
+            message.envelope.message.contentTopic = topic
+            message.addressees.isIdentity = isOwn
+            return message
+        }
+    }
+
+    @Test func `own topics and query topics alternate, however many query topics have messages`() async throws {
+        var table = AdmissionTable(limits: .init(count: 100, byteCount: 1 << 20))
+        for number in 1...6 { table.enter(messages(Int64(number)...Int64(number), on: "query \(number)", isOwn: false)) }
+        table.enter(messages(7...9, on: "own", isOwn: true))
+        #expect(table.next(maximumCount: 4)?.map(\.id) == [7, 1, 8, 2])
+        #expect(table.next(maximumCount: 10)?.map(\.id) == [9, 3, 4, 5, 6])
+    }
+
+    @Test func `junk on an own topic does not demote it`() {
+        var table = AdmissionTable(limits: .init(count: 100, byteCount: 1 << 20))
+        table.note(Array(repeating: ("own", true), count: 100))
+        table.enter(messages(1...3, on: "own", isOwn: true) + messages(4...6, on: "query", isOwn: false))
+        #expect(table.next(maximumCount: 10)?.map(\.id) == [1, 4, 2, 5, 3, 6])
+        // The same on query topics.
+        table.enter(messages(1...2, on: "own", isOwn: false) + messages(3...4, on: "query", isOwn: false))
+        #expect(table.next(maximumCount: 10)?.map(\.id) == [3, 4, 1, 2])
+    }
 }

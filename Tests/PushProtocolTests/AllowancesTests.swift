@@ -97,22 +97,55 @@ import Wire
         #expect(allowances.registrationByteCount(of: other) == 1 << 20)
     }
 
-    // MARK: Questions
+    // MARK: Queries
 
-    @Test func `the same question is answered three times in ten seconds, and the same message however often`() {
+    @Test func `the same query gets the same response once in two seconds, another response at once, and a retry always`() {
         let (question, other) = (Digest32(repeating: 1), Digest32(repeating: 2))
         var answers = RecentQueries()
-        for (message, second) in [(1, 0), (2, 1), (3, 5)] as [(Int64, Double)] {
-            #expect(answers.allow(message, asking: question, at: time(second)))
-            answers.note(message, asking: question, at: time(second))
+        func allows(_ message: Int64, _ question: Digest32, _ digest: Int, at seconds: Double) -> Bool {
+            answers.allow(message, asking: question, digest: digest, at: time(seconds))
         }
-        #expect(!answers.allow(4, asking: question, at: time(9.9)))
-        #expect(answers.allow(3, asking: question, at: time(9.9)))
-        #expect(answers.allow(4, asking: other, at: time(9.9)))
-        #expect(answers.allow(4, asking: question, at: time(10)))
-        answers.note(4, asking: question, at: time(10))
-        #expect(!answers.allow(5, asking: question, at: time(10.9)))
-        #expect(!answers.restricted(to: [question]).allow(5, asking: question, at: time(10.9)))
-        #expect(answers.restricted(to: [other]).allow(5, asking: question, at: time(10.9)))
+        #expect(allows(1, question, 7, at: 0))
+        answers.note(1, asking: question, digest: 7, at: time(0))
+        #expect(!allows(2, question, 7, at: 1.9))
+        #expect(allows(2, question, 8, at: 1.9))
+        #expect(allows(2, other, 7, at: 1.9))
+        #expect(allows(1, question, 7, at: 1.9))
+        #expect(allows(2, question, 7, at: 2))
+        #expect(!answers.restricted(to: [question]).allow(2, asking: question, digest: 7, at: time(1.9)))
+        answers.note(2, asking: question, digest: 7, at: time(2))
+        #expect(!allows(3, question, 7, at: 3.9))
+        #expect(allows(3, question, 7, at: 4))
+    }
+
+    // MARK: Shares
+
+    /// What each of some keys uses in some seconds, if it asks for 1,000 a hundred times a second.
+    private func uses(_ keyCount: Int, of shares: inout FairShares<Int>, seconds: Range<Int>) -> [Int] {
+        var uses = Array(repeating: 0, count: keyCount)
+        for tick in seconds.lowerBound * 100..<seconds.upperBound * 100 {
+            for key in uses.indices where shares.allows(key, at: time(Double(tick) / 100)) {
+                shares.use(1_000, by: key, at: time(Double(tick) / 100))
+                uses[key] += 1_000
+            }
+        }
+        return uses
+    }
+
+    @Test func `a single key gets four fifths of the budget, lastingly`() {
+        var shares = FairShares<Int>(capacity: 80_000, decay: .seconds(8))
+        _ = uses(1, of: &shares, seconds: 0..<100)
+        let lasting = uses(1, of: &shares, seconds: 100..<200)[0]
+        #expect(750_000...850_000 ~= lasting)
+    }
+
+    @Test func `keys that ask without end share the budget, and a key that has used nothing is served at once`() {
+        var shares = FairShares<Int>(capacity: 80_000, decay: .seconds(8))
+        _ = uses(10, of: &shares, seconds: 0..<100)
+        let lasting = uses(10, of: &shares, seconds: 100..<200)
+        #expect(900_000...1_050_000 ~= lasting.reduce(0, +))
+        #expect(lasting.allSatisfy { 80_000...120_000 ~= $0 })
+        #expect(shares.allows(11, at: time(200)))
+        #expect(shares.restricted(to: [11]).allows(11, at: time(200)))
     }
 }

@@ -257,6 +257,20 @@ import Wire
         #expect(decide(leaving, stored: stored(4), key: key) == .unregister)
     }
 
+    @Test(arguments: [(14_000, 0, true), (16 << 10, 0, false), (1_000, 16_000, false), (16 << 10, 16 << 10, false)])
+    func `row 9b: when the storage is full, a known key stores 16 KiB in all, and as much as ever once it is proven`(
+        byteCount: Int, otherByteCount: Int, isAccepted: Bool
+    ) {
+        var key = RegisteringKey(liveInstallationCount: 1, listByteCount: otherByteCount, rowCount: 1, isKnown: true)
+        let registration = Fixture.registration { $0.mutedChatList = [[UInt8](repeating: 1, count: byteCount)] }
+        #expect(decide(registration, key: key) == .register)
+        key.isStorageFull = true
+        #expect(decide(registration, key: key) == (isAccepted ? .register : .limit(.storage)))
+        #expect(decide(Fixture.registration { $0.unregister = true }, key: key) == .unregister)
+        key.isProven = true
+        #expect(decide(registration, key: key) == .register)
+    }
+
     private static let lists: [@Sendable (inout PushNotificationRegistration, [[UInt8]]) -> Void] = [
         { $0.allowedKeyList = $1 }, { $0.blockedChatList = $1 }, { $0.allowedMentionsChatList = $1 }, { $0.mutedChatList = $1 },
     ]

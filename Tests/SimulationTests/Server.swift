@@ -245,6 +245,7 @@ struct Server {
         } deciding: { mark, batch in
             switch mark.1 {
             case .replied: batch.markReplied([mark.0])
+            case .erased: batch.eraseReplies([mark.0])
             case .decided: batch.settle(mark.0, as: .silent)
             }
         }

@@ -270,11 +270,11 @@ struct Simulation {
         case (.query, _): break
         // It could not be stored, and its sender knows.
         case (_, .decided): refused.insert(letter)
-        case (.registration, .replied):
+        case (.registration, _):
             book.told(letter)
             try expect(
                 !book.isSuperseded(letter, people.letters[letter]), "no phone hears of a registration after a newer one: letter \(letter)")
-        case (.push, .replied):
+        case (.push, _):
             book.told(letter)
             let response = try PushNotificationResponse.decode(reply.payload)
             try expect(

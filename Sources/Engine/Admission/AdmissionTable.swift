@@ -44,7 +44,11 @@ struct AdmissionTable: Sendable {
 
     private let limits: Limits
     private(set) var size = Size.zero
-    private var rounds = TopicRoundRobin<RecordedMessage>()
+    /// Messages on the server's own topics, where all registrations and push requests arrive.
+    private var own = TopicRoundRobin<RecordedMessage>()
+    /// Messages on query topics.
+    private var queries = TopicRoundRobin<RecordedMessage>()
+    private var isOwnNext = true
     private var topicKeys = TopicKeyQueue()
     /// Rows that wait in the journal to be read.
     private var rows: [Reason: IndexSet] = [:]
@@ -102,22 +106,30 @@ struct AdmissionTable: Sendable {
         guard !isFinished else { return }
         for message in messages {
             add(message.size)
-            rounds.add(message, on: message.envelope.message.contentTopic)
+            let topic = message.envelope.message.contentTopic
+            if message.addressees.isIdentity { own.add(message, on: topic) } else { queries.add(message, on: topic) }
         }
     }
 
-    /// The next messages to be opened, which stay counted.
+    /// The next messages to be opened, which stay counted. The server's own topics and query topics alternate: however many query topics
+    /// are flooded, every second message is from an own topic.
     ///
     /// - Returns: Up to `maximumCount` messages; empty when the queue is finished and empty; nil when there is nothing to do yet.
     mutating func next(maximumCount: Int) -> [RecordedMessage]? {
         var batch: [RecordedMessage] = []
-        while batch.count < maximumCount, let message = rounds.next() { batch.append(message) }
+        while batch.count < maximumCount, let message = nextMessage() { batch.append(message) }
         return batch.isEmpty && !isFinished ? nil : batch
     }
 
-    /// Records for topics whether their messages could be opened.
+    private mutating func nextMessage() -> RecordedMessage? {
+        defer { isOwnNext.toggle() }
+        return isOwnNext ? own.next() ?? queries.next() : queries.next() ?? own.next()
+    }
+
+    /// Records for query topics whether their messages could be opened. Junk on the server's own topics demotes nothing: every client uses
+    /// them.
     mutating func note(_ results: [(topic: String, isJunk: Bool)]) {
-        for result in results { rounds.note(result.topic, isJunk: result.isJunk) }
+        for result in results { queries.note(result.topic, isJunk: result.isJunk) }
     }
 
     /// Closes the queue. Messages in it are still given out.

@@ -1,14 +1,14 @@
-import Foundation
 import StatusCrypto
 
-/// Which query topic's key is derived next, and which rows wait for it: a value.
+/// Decides which query topic's key is derived next, and holds the rows that wait for it.
 ///
-/// A derivation takes 13 ms, and anybody can register and write on the topic that this brings. So a topic has one place, however many
-/// messages come on it, and those who registered first are served first: a crowd of throw-away registrations delays nobody who was there
-/// before. Messages wait as rows in the journal. What finds no place is tried again when the others are done: a late query is answered
-/// from what is stored then.
+/// A derivation takes 13 ms, and anybody can register and publish on the topic that the registration brings. So a topic has one place,
+/// however many messages wait for it. The oldest and the newest registration alternate: a crowd of throw-away registrations, whether of
+/// today or of yesterday, is between the owners that registered before it and those that registered after it, and delays neither. Messages
+/// wait as rows in the journal. Messages that lose their place are opened again when the others are done: a late query is answered from
+/// what is stored then.
 struct TopicKeyQueue: Sendable {
-    /// A topic that waits, by whose registration it is.
+    /// A topic that waits, and its registration.
     struct Topic: Sendable, Equatable {
         var subscriber: TopicTable.Subscriber
         var keyHash: Digest64
@@ -21,39 +21,52 @@ struct TopicKeyQueue: Sendable {
         init(_ topic: Topic) { (keyHash, isPrefixed) = (topic.keyHash, topic.subscriber.isPrefixed) }
     }
 
-    /// Topics that wait: 13 s of work, and as much memory as some hundred messages.
+    /// 1,000 topics: 13 s of work, and as much memory as some hundred messages.
     static let maximumTopicCount = 1_000
 
-    private var topics: [Key: (topic: Topic, rows: [Int64])] = [:]
-    /// What found no place.
+    private var rows: [Key: [Int64]] = [:]
+    /// The topics of `rows`, oldest registration first.
+    private var topics: [Topic] = []
+    private var isNewestNext = false
+    /// Rows that lost their place.
     private var overflow: [Int64] = []
 
-    /// - Returns: how many messages lost their place to it, itself perhaps.
+    /// - Returns: The number of messages that lost their place to this one, including itself.
     mutating func add(_ row: Int64, waitingFor topic: Topic) -> Int {
-        topics[Key(topic), default: (topic, [])].rows.append(row)
-        guard topics.count > Self.maximumTopicCount, let youngest = topics.max(by: { Self.isOlder($0, $1) })?.key,
-            let rows = topics.removeValue(forKey: youngest)?.rows
-        else { return 0 }
-        overflow += rows
-        return rows.count
+        let key = Key(topic)
+        if rows[key] == nil { insert(topic) }
+        rows[key, default: []].append(row)
+        guard topics.count > Self.maximumTopicCount else { return 0 }
+        // The middle: the topics that are served last.
+        let evicted = rows.removeValue(forKey: Key(topics.remove(at: topics.count / 2))) ?? []
+        overflow += evicted
+        return evicted.count
     }
 
-    /// The topic of the oldest registration.
-    var next: Topic? { topics.min(by: Self.isOlder)?.value.topic }
+    /// The topic whose key is derived next; nil if none waits.
+    var next: Topic? { isNewestNext ? topics.last : topics.first }
 
-    /// Takes the rows out that wait for a topic, whose key is there now; with the last topic, what had found no place.
+    /// Removes a topic whose key has been derived.
+    ///
+    /// - Returns: The rows that waited for it; with the last topic also those that lost their place.
     mutating func take(_ topic: Topic) -> [Int64] {
-        var rows = topics.removeValue(forKey: Key(topic))?.rows ?? []
+        isNewestNext.toggle()
+        let key = Key(topic)
+        var taken = rows.removeValue(forKey: key) ?? []
+        topics.removeAll { Key($0) == key }
         if topics.isEmpty {
-            rows += overflow
+            taken += overflow
             overflow = []
         }
-        return rows
+        return taken
     }
 
-    private static func isOlder(
-        _ left: (key: Key, value: (topic: Topic, rows: [Int64])), _ right: (key: Key, value: (topic: Topic, rows: [Int64]))
-    ) -> Bool {
-        left.value.topic.subscriber.registration < right.value.topic.subscriber.registration
+    private mutating func insert(_ topic: Topic) {
+        var (low, high) = (topics.startIndex, topics.endIndex)
+        while low < high {
+            let middle = low + (high - low) / 2
+            if topics[middle].subscriber.registration < topic.subscriber.registration { low = middle + 1 } else { high = middle }
+        }
+        topics.insert(topic, at: low)
     }
 }

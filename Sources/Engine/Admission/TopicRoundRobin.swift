@@ -1,58 +1,61 @@
 import DequeModule
 
-/// Which message is opened next: a value. Content topics take turns, so whoever floods one delays the others by a message each, and topics
-/// of which nothing opens have fewer turns: anybody may write on any topic, and to find out that it is junk costs a decryption.
+/// Decides which message of a class of topics is opened next.
+///
+/// Content topics alternate, so a flood on one delays each of the others by one message. A topic whose messages do not open is served less
+/// often: anybody may publish on any topic, and the server has to try a decryption to find out that a message is junk.
 struct TopicRoundRobin<Message: Sendable>: Sendable {
-    /// Messages in a row that did not open, after which a topic is taken for one of junk: no client sends so many by mistake.
-    static var patience: Int { 16 }
-    /// Turns of others for each of a topic of junk.
-    static var weight: Int { 8 }
-    /// Topics whose failures are remembered; beyond, all are forgotten, which costs a few decryptions.
+    /// 16 consecutive messages that did not open demote a topic: no client sends so many by mistake.
+    static var maximumJunkCount: Int { 16 }
+    /// The number of messages of other topics between two of demoted topics.
+    static var demotionWeight: Int { 8 }
+    /// 4,096 topics whose failures are remembered. Beyond that all failures are forgotten, which costs a few decryptions.
     static var maximumTopicCount: Int { 4_096 }
 
     private var waiting: [String: Deque<Message>] = [:]
-    /// Topics of `waiting`, each once: ordinary ones, and those of junk.
-    private var turns: Deque<String> = []
-    private var junkTurns: Deque<String> = []
-    private var turnsSinceJunk = 0
-    /// Messages that wait.
+    /// Topics of `waiting`, each once, in the order in which they are served.
+    private var topics: Deque<String> = []
+    /// The same for demoted topics.
+    private var demotedTopics: Deque<String> = []
+    private var countSinceDemoted = 0
+    /// The number of waiting messages.
     private(set) var count = 0
-    /// In a row, by topic.
-    private var failureCounts: [String: Int] = [:]
+    /// The number of consecutive messages that did not open, by topic.
+    private var junkCounts: [String: Int] = [:]
 
     mutating func add(_ message: Message, on topic: String) {
         waiting[topic, default: []].append(message)
         count += 1
-        if waiting[topic]?.count == 1 { queueUp(topic) }
+        if waiting[topic]?.count == 1 { enqueue(topic) }
     }
 
     mutating func next() -> Message? {
         guard let topic = nextTopic(), let message = waiting[topic]?.popFirst() else { return nil }
         count -= 1
-        if waiting[topic]?.isEmpty == true { waiting[topic] = nil } else { queueUp(topic) }
+        if waiting[topic]?.isEmpty == true { waiting[topic] = nil } else { enqueue(topic) }
         return message
     }
 
-    /// Notes what came of a message on the topic.
+    /// Records whether a message on the topic could be opened.
     mutating func note(_ topic: String, isJunk: Bool) {
         guard isJunk else {
-            failureCounts[topic] = nil
+            junkCounts[topic] = nil
             return
         }
-        if failureCounts.count >= Self.maximumTopicCount, failureCounts[topic] == nil { failureCounts = [:] }
-        failureCounts[topic, default: 0] += 1
+        if junkCounts.count >= Self.maximumTopicCount, junkCounts[topic] == nil { junkCounts = [:] }
+        junkCounts[topic, default: 0] += 1
     }
 
     private mutating func nextTopic() -> String? {
-        if !junkTurns.isEmpty, turns.isEmpty || turnsSinceJunk >= Self.weight {
-            turnsSinceJunk = 0
-            return junkTurns.popFirst()
+        if !demotedTopics.isEmpty, topics.isEmpty || countSinceDemoted >= Self.demotionWeight {
+            countSinceDemoted = 0
+            return demotedTopics.popFirst()
         }
-        turnsSinceJunk += 1
-        return turns.popFirst()
+        countSinceDemoted += 1
+        return topics.popFirst()
     }
 
-    private mutating func queueUp(_ topic: String) {
-        if failureCounts[topic, default: 0] < Self.patience { turns.append(topic) } else { junkTurns.append(topic) }
+    private mutating func enqueue(_ topic: String) {
+        if junkCounts[topic, default: 0] < Self.maximumJunkCount { topics.append(topic) } else { demotedTopics.append(topic) }
     }
 }

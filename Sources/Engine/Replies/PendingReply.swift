@@ -20,12 +20,14 @@ struct PendingReply: Sendable, Identifiable {
     /// Rows that are marked with it.
     var segments: [Int64] = []
 
-    /// What is written down when the reply is out.
+    /// What the journal records once the reply is published.
     enum Mark: Sendable {
-        /// The stored answer has been sent.
+        /// The stored reply is published.
         case replied
-        /// Nothing of the answer is kept, and only now its message counts as decided: a query's (PROTOCOL.md §8), and an INTERNAL_ERROR,
-        /// which stands for what could not be written.
+        /// The stored reply is published, and nothing of it is kept: no push of its request succeeded, so the same request is decided
+        /// again (PROTOCOL.md §9).
+        case erased
+        /// The message is decided. Its reply was never stored: a query's (PROTOCOL.md §8), or an INTERNAL_ERROR after a failed write.
         case decided
     }
 
@@ -38,7 +40,9 @@ struct PendingReply: Sendable, Identifiable {
         self.mark = mark
     }
 
-    /// - Returns: nil when the stored key is none, which no reply of ours has.
+    /// Creates a reply that an earlier run stored.
+    ///
+    /// - Returns: nil if the stored recipient is not a key, which the server never writes.
     init?(id: Int64, stored: Reply) {
         guard let recipient = try? PublicKey(compressed: stored.recipient) else { return nil }
         self.id = id
@@ -47,13 +51,21 @@ struct PendingReply: Sendable, Identifiable {
         self.recipient = recipient
         pubsubTopic = stored.pubsubTopic
         statusMessageID = stored.statusMessageID
-        mark = .replied
+        let response = type == .pushNotificationResponse ? try? PushNotificationResponse.decode(payload) : nil
+        mark = response.map(Mark.init) ?? .replied
     }
 
     var stored: Reply {
         Reply(
             type: type, payload: payload, recipient: recipient.compressed, pubsubTopic: pubsubTopic, statusMessageID: statusMessageID,
             installationID: installationID)
+    }
+}
+
+extension PendingReply.Mark {
+    /// The mark of the response to a push request.
+    init(_ response: PushNotificationResponse) {
+        self = response.reports.contains(where: \.success) ? .replied : .erased
     }
 }
 

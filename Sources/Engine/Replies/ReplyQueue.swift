@@ -264,7 +264,7 @@ struct ReplyQueue: Sendable {
     ///
     /// - Returns: The rows whose replies are not stored.
     private mutating func release(_ replies: [PendingReply]) -> [Int64] {
-        store(replies.filter { $0.mark == .replied }.map(\.id))
+        store(replies.filter { $0.mark != .decided }.map(\.id))
         return replies.filter { $0.mark == .decided }.flatMap { [$0.id] + $0.segments }
     }
 }

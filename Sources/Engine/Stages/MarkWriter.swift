@@ -58,6 +58,7 @@ final class MarkWriter: Sendable {
         } deciding: { mark, batch in
             switch mark.kind {
             case .replied: batch.markReplied(mark.rows)
+            case .erased: batch.eraseReplies(mark.rows)
             case .decided: for row in mark.rows { batch.settle(row, as: .silent) }
             }
         }

@@ -57,7 +57,7 @@ final class OpenStage: Sendable {
                 switch open(message) {
                 case .decide(let envelope):
                     opened.append(CommitStage.Item(work: .message(envelope), permit: permit))
-                    results.append((message.envelope.message.contentTopic, envelope.isJunk))
+                    if !message.addressees.isIdentity { results.append((message.envelope.message.contentTopic, envelope.isJunk)) }
                 case .wait(let topic): context.metrics.laneOverflows.increment(by: admission.wait(message.id, for: topic))
                 case .readAgain: admission.wait([message.id], .undecided)
                 case .waitForSegments: break
@@ -70,21 +70,11 @@ final class OpenStage: Sendable {
 
     private func open(_ message: RecordedMessage) -> Verdict {
         if message.addressees.isIdentity, let frame = opener.frameForIdentity(message) { return assemble(frame, of: message) }
-        var withoutKey: TopicKeyQueue.Topic?
-        for subscriber in message.addressees.subscribers {
-            switch keys[subscriber] {
-            case .known(let key):
-                if let frame = opener.frame(message, topicKey: key) { return assemble(frame, of: message) }
-            case .notDerived(let keyHash):
-                // The next missing key is found when the message is opened again.
-                withoutKey = withoutKey ?? TopicKeyQueue.Topic(subscriber: subscriber, keyHash: keyHash)
-            case .ownerless:
-                break
-            case nil:
-                return .readAgain
-            }
+        guard let candidates = keys.candidates(of: message.addressees.subscribers) else { return .readAgain }
+        for key in candidates.keys {
+            if let frame = opener.frame(message, topicKey: key) { return assemble(frame, of: message) }
         }
-        return withoutKey.map { .wait($0) } ?? .decide(.dropped(message.id))
+        return candidates.missing.map { .wait($0) } ?? .decide(.dropped(message.id))
     }
 
     // MARK: Segments

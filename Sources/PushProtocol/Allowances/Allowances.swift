@@ -10,8 +10,9 @@ package struct Allowances: Sendable {
         case push(Installation)
         /// A registration under a key, with its bytes.
         case registration(Digest64, byteCount: Int)
-        /// A response to a query: the row of its message, its Status message id, and the bytes charged to each queried key.
-        case answer(message: Int64, question: Digest32, byteCounts: [Digest64: Int])
+        /// A response to a query: the row of its message, its Status message id, a hash of the response, and the bytes charged
+        /// to each queried key.
+        case answer(message: Int64, question: Digest32, digest: Int, byteCounts: [Digest64: Int])
     }
 
     /// The monotonic time of the decision.
@@ -22,8 +23,7 @@ package struct Allowances: Sendable {
     private var registrationBytes = CreditBuckets<Digest64>(
         capacity: ProtocolLimits.registrationByteCapacity, interval: ProtocolLimits.registrationByteInterval)
     /// The bytes of large responses, by queried key.
-    private var answerBytes = CreditBuckets<Digest64>(
-        capacity: ProtocolLimits.answerByteCapacity, interval: ProtocolLimits.answerByteInterval)
+    private var answerBytes = FairShares<Digest64>(capacity: ProtocolLimits.answerByteCapacity, decay: ProtocolLimits.answerByteDecay)
     private var answers = RecentQueries()
 
     package init(now: Timestamp = Timestamp(nanoseconds: 0)) {
@@ -36,9 +36,9 @@ package struct Allowances: Sendable {
         case .registration(let keyHash, let byteCount):
             registrations.spend(of: keyHash, at: now)
             registrationBytes.spend(byteCount, of: keyHash, at: now)
-        case .answer(let message, let question, let byteCounts):
-            answers.note(message, asking: question, at: now)
-            for (keyHash, byteCount) in byteCounts { answerBytes.spend(byteCount, of: keyHash, at: now) }
+        case .answer(let message, let question, let digest, let byteCounts):
+            answers.note(message, asking: question, digest: digest, at: now)
+            for (keyHash, byteCount) in byteCounts { answerBytes.use(byteCount, by: keyHash, at: now) }
         }
     }
 
@@ -62,14 +62,14 @@ package struct Allowances: Sendable {
         max(0, registrationBytes.credits(of: keyHash, at: now))
     }
 
-    /// Returns the number of response bytes about a key that are allowed now, including the free ones.
+    /// Returns the number of response bytes about a key that are allowed now: `Int.max` for any number, or the free bytes.
     package func answerByteCount(of keyHash: Digest64) -> Int {
-        ProtocolLimits.freeAnswerByteCount + max(0, answerBytes.credits(of: keyHash, at: now))
+        answerBytes.allows(keyHash, at: now) ? .max : ProtocolLimits.freeAnswerByteCount
     }
 
-    /// Whether a message may get a response to its query.
-    package func mayAnswer(_ message: Int64, to question: Digest32) -> Bool {
-        answers.allow(message, asking: question, at: now)
+    /// Whether a query may get this response.
+    package func mayAnswer(_ message: Int64, to question: Digest32, digest: Int) -> Bool {
+        answers.allow(message, asking: question, digest: digest, at: now)
     }
 
     /// Returns only the credits of the given targets, keys and queries.

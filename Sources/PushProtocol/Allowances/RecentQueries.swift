@@ -1,35 +1,34 @@
 package import Envelope
 package import StatusCrypto
 
-/// The recent queries and their responses: a query may have `ProtocolLimits.maximumAnswerCount` responses in
-/// `ProtocolLimits.answerInterval`. Times are monotonic.
+/// The last response to each recent query, by Status message id. Times are monotonic.
 package struct RecentQueries: Sendable {
     private struct Answer: Sendable {
-        /// The row of the answered message. A retry for the same row does not count as another response.
+        /// The row of the query. The same row again is a retry of a response that was not published.
         var message: Int64
+        var digest: Int
         var time: Timestamp
 
-        func isRecent(at now: Timestamp) -> Bool { time.advanced(by: ProtocolLimits.answerInterval) > now }
+        func isRecent(at now: Timestamp) -> Bool { time.advanced(by: ProtocolLimits.equalAnswerInterval) > now }
     }
 
-    /// The responses by Status message id.
-    private var answers: [Digest32: [Answer]] = [:]
+    private var answers: [Digest32: Answer] = [:]
     private var sweptAt = Timestamp(nanoseconds: .min)
 
     package init() {}
 
-    /// Whether a message may get a response.
-    package func allow(_ message: Int64, asking question: Digest32, at now: Timestamp) -> Bool {
-        guard let answers = answers[question] else { return true }
-        return answers.contains { $0.message == message } || answers.count { $0.isRecent(at: now) } < ProtocolLimits.maximumAnswerCount
+    /// Whether a query may get a response: not the same that it got a moment ago.
+    ///
+    /// - Parameter digest: A hash of the response.
+    package func allow(_ message: Int64, asking question: Digest32, digest: Int, at now: Timestamp) -> Bool {
+        guard let last = answers[question] else { return true }
+        return last.message == message || last.digest != digest || !last.isRecent(at: now)
     }
 
-    /// Records the response to a message.
-    package mutating func note(_ message: Int64, asking question: Digest32, at now: Timestamp) {
+    /// Records the response to a query.
+    package mutating func note(_ message: Int64, asking question: Digest32, digest: Int, at now: Timestamp) {
         sweep(at: now)
-        var answers = self.answers[question, default: []]
-        answers.removeAll { $0.message == message || !$0.isRecent(at: now) }
-        self.answers[question] = answers + [Answer(message: message, time: now)]
+        answers[question] = Answer(message: message, digest: digest, time: now)
     }
 
     /// Returns only the given queries.
@@ -41,8 +40,8 @@ package struct RecentQueries: Sendable {
 
     /// Drops older queries, once in an interval; stored responses are at most two intervals old.
     private mutating func sweep(at now: Timestamp) {
-        guard sweptAt.advanced(by: ProtocolLimits.answerInterval) <= now else { return }
-        answers = answers.filter { $0.value.contains { $0.isRecent(at: now) } }
+        guard sweptAt.advanced(by: ProtocolLimits.equalAnswerInterval) <= now else { return }
+        answers = answers.filter { $0.value.isRecent(at: now) }
         sweptAt = now
     }
 }

@@ -130,6 +130,7 @@ extension WriteTransaction {
         count(.filtered, by: batch.filteredCount)
         try settle(batch.settlements, at: now)
         try markReplied(batch.repliedMessages)
+        try eraseReplies(batch.erasedReplies)
         let supersededReplies = try batch.supersessions.flatMap { try supersede($0.reply, answering: $0.message) }
         return (topicChanges, supersededReplies)
     }

@@ -54,6 +54,12 @@ extension WriteTransaction {
         for range in RowRanges(messages) { try database.run(Self.finishMessages, range.lowerBound, range.upperBound) }
     }
 
+    /// Marks replies as published, and keeps nothing of them.
+    func eraseReplies(_ messages: [Int64]) throws {
+        for range in RowRanges(messages) { try database.run(Self.eraseReplies, range.lowerBound, range.upperBound) }
+        try markReplied(messages)
+    }
+
     private func answer(_ message: Int64, with reply: Reply, at now: Timestamp) throws {
         let changedCount = try database.run(
             Self.answerMessage, now, reply.pubsubTopic, reply.type, reply.payload, reply.recipient, reply.statusMessageID?.prefix,
@@ -103,6 +109,11 @@ extension WriteTransaction {
     private static let finishMessages = """
         DELETE FROM unfinished_message WHERE message BETWEEN ? AND ?
             AND (SELECT state FROM message WHERE id = unfinished_message.message) <> \(MessageState.recorded.rawValue)
+        """
+    private static let eraseReplies = """
+        UPDATE message SET
+            pubsub_topic = NULL, reply_type = NULL, reply = NULL, recipient = NULL, status_prefix = NULL, status_message_id = NULL
+        WHERE id BETWEEN ? AND ? AND state = \(MessageState.answered.rawValue)
         """
     private static let closeMessages = """
         UPDATE message SET state = ?, decided_at = ?, ignore_reason = ?, envelope = NULL, pubsub_topic = NULL

@@ -167,8 +167,9 @@ extension Database {
     func installations(of keyHash: Digest64) throws -> [Installation: StoredShape] {
         let installations = try all(Self.selectShapes, keyHash.prefix, keyHash) { row in
             let installation = Installation(keyHash: keyHash, installationID: try row.next())
-            let (isLive, wasRegistered, byteCount): (Bool, Bool, Int) = (try row.next(), try row.next(), try row.next())
-            let shape: StoredShape = isLive ? .live(listByteCount: byteCount) : wasRegistered ? .left : .neverRegistered
+            let (isLive, wasRegistered): (Bool, Bool) = (try row.next(), try row.next())
+            let live = StoredShape.live(listByteCount: try row.next(), isProven: try row.next())
+            let shape: StoredShape = isLive ? live : wasRegistered ? .left : .neverRegistered
             return (installation, shape)
         }
         return Dictionary(installations) { first, _ in first }
@@ -205,7 +206,8 @@ extension Database {
         "SELECT id, version, plaintext_digest, is_live, was_registered FROM registration WHERE \(isInstallation)"
     // SQLite knows the length of a blob without reading it (https://www.sqlite.org/opcode.html, Column).
     private static let selectShapes = """
-        SELECT installation_id, is_live, was_registered, coalesce(length(allowed_keys), 0) + coalesce(length(chat_lists), 0)
+        SELECT installation_id, is_live, was_registered, coalesce(length(allowed_keys), 0) + coalesce(length(chat_lists), 0),
+            delivered_at IS NOT NULL
         FROM registration LEFT JOIN registration_lists ON registration_lists.registration = registration.id
         WHERE key_prefix = ? AND is_live IN (0, 1) AND key_hash = ?
         """

@@ -176,13 +176,13 @@ struct DecisionTests {
             func installations(spending byteCount: Int) async throws -> [String] {
                 let facts = try await store.facts { questions in
                     questions.queries = [[hash(1)]]
-                    questions.allowances.spend(.answer(message: 1, question: hash(1), byteCounts: [hash(1): byteCount]))
+                    questions.allowances.spend(.answer(message: 1, question: hash(1), digest: 0, byteCounts: [hash(1): byteCount]))
                 }
                 return facts.queryable[hash(1), default: []].map(\.installationID).sorted()
             }
             let all = [1, 2, 3].map { installation($0).installationID }
             #expect(try await installations(spending: 0) == all)
-            #expect(try await installations(spending: ProtocolLimits.answerByteCapacity - 150_000) == Array(all[0...1]))
+            #expect(try await installations(spending: ProtocolLimits.answerByteCapacity / 2) == all)
             #expect(try await installations(spending: ProtocolLimits.answerByteCapacity) == [all[1]])
         }
     }

@@ -57,6 +57,24 @@ struct JournalTests {
         }
     }
 
+    @Test(arguments: StoreUnderTest.all)
+    func `an erased reply leaves a decided message, and no response to the same request`(kind: StoreUnderTest) async throws {
+        try await kind.withCrash { store in
+            for number in 1...3 { _ = try await store.record(number) }
+            try await store.apply(at: start) { batch in
+                for number in 1...2 { batch.settle(Int64(number), as: .answered(reply(number, status: hash(number)))) }
+            }
+            // The last one waits for its decision, and goes on waiting.
+            try await store.apply(at: start) { $0.eraseReplies([2, 3]) }
+        } after: { store in
+            let facts = try await store.facts { $0.requests = [hash(1), hash(2)] }
+            #expect(facts.responses == [hash(1): reply(1).payload])
+            #expect(try await store.unfinishedRows() == (undecided: [3], unreplied: [1]))
+            #expect(try await store.record([(hash(2), envelope(2))], at: start) == [nil])
+            #expect(Audit(try await store.auditFacts()).balances)
+        }
+    }
+
     @Test(arguments: StoreUnderTest.all, [Settlement.ignored(.invalid), .silent, .answered(reply())])
     func `A message is decided once, and what came with a second decision is undone`(
         kind: StoreUnderTest, first: Settlement

@@ -29,6 +29,23 @@ struct RegistrationLimitTests {
         }
     }
 
+    @Test(arguments: StoreUnderTest.all)
+    func `a key is proven once a push was delivered to one of its installations`(kind: StoreUnderTest) async throws {
+        try await kind.withStore { store in
+            try await store.register(registration(installation(1)))
+            try await store.register(registration(installation(2)))
+            func isProven() async throws -> [Bool] {
+                let facts = try await store.facts { $0.registrations = [installation(1), installation(2)] }
+                return [1, 2, 3].map { facts.key(beside: installation($0)).isProven }
+            }
+            #expect(try await isProven() == [false, false, false])
+            var update = OutboxUpdate()
+            update.tokens = [.delivered(TargetRegistration(row: 1, version: 1))]
+            _ = try await store.update(update, at: start)
+            #expect(try await isProven() == [true, true, true])
+        }
+    }
+
     /// 600 unregistrations of what nobody had heard of left 600 rows for ever.
     @Test(arguments: StoreUnderTest.all)
     func `Of tombstones of what was never registered the newest stay, and all of real registrations`(kind: StoreUnderTest) async throws {
