@@ -13,18 +13,18 @@ struct Decider: Sendable {
     /// True when no gorush is configured: accepted pushes are discarded at once, finally.
     let isDryRun: Bool
 
-    /// What is to happen once the decision is durable.
+    /// The consequences of a decision, once it is durable.
     struct Outcome: Sendable {
         var ending: MessageOutcome
         var reply: PendingReply?
         var acceptedPushCount = 0
         /// The part of these that became one with others.
         var coalescedPushCount = 0
-        /// What it takes from the allowances.
+        /// The credits that the decision spends.
         var spendings: [Allowances.Spending] = []
     }
 
-    /// What has to be known, but for the allowances.
+    /// The stored state that the decisions need, without the allowances.
     func questions(about messages: some Sequence<OpenedEnvelope>) -> Questions {
         var questions = Questions()
         questions.maximumStoredByteCount = registrationPolicy.maximumStoredByteCount
@@ -191,7 +191,7 @@ struct Decider: Sendable {
 
     /// The answer to a message that the store could not take for too long; nil where there is none to give.
     ///
-    /// When it is out, the message is settled without effect.
+    /// Once it is published, the message is decided without effect.
     func internalError(for message: OpenedEnvelope) -> PendingReply? {
         var reply = internalErrorReply(to: message)
         reply?.segments = message.segments
@@ -201,7 +201,7 @@ struct Decider: Sendable {
     private func internalErrorReply(to message: OpenedEnvelope) -> PendingReply? {
         switch message.content {
         case .message(.registration(let registration), let origin):
-            // What cannot be decrypted is discarded, whatever the store does.
+            // The server discards a registration that it cannot decrypt, whatever the state of the store.
             if case .undecryptable = registration.facts.content { return nil }
             let response = RegistrationRules.internalErrorResponse(requestID: registration.requestID)
             var reply = PendingReply(

@@ -19,7 +19,7 @@ package final class Engine: Service, EnvelopeReceiver {
     package static let maximumPayloadByteCount = 1 << 20
     /// The interval between deletions of old rows.
     private static let pruneInterval = Duration.seconds(60)
-    /// How long an operator is told that messages were rejected.
+    /// The time for which a warning reports rejected messages.
     private static let overloadMemory = Duration.seconds(60)
 
     private let configuration: Configuration
@@ -205,14 +205,14 @@ package final class Engine: Service, EnvelopeReceiver {
         try await context.storeHealth.timing { try await context.store.probe() }
     }
 
-    /// What keeps the engine from accepting messages; empty when it works.
+    /// The reasons why the engine cannot accept messages; empty while it works.
     package var healthIssues: [String] {
         (context.storeHealth.isFailing ? ["the store could not be written"] : [])
             + (context.storeHealth.isBehind
                 ? ["the store's writer hangs: a write takes more than \(StoreHealth.longestWrite.components.seconds) s"] : [])
     }
 
-    /// What an operator may want to know while it works. To refuse what is too much is to work.
+    /// Conditions that an operator should know of. The engine works all the same: load shedding is no failure.
     package var warnings: [String] {
         guard let (time, reason) = lastOverload.withLock(\.self), context.time.elapsed() - time < Self.overloadMemory else { return [] }
         return ["messages were refused in the last minute: \(reason) (\(reason.rawValue))"]
@@ -220,7 +220,7 @@ package final class Engine: Service, EnvelopeReceiver {
 
     // MARK: Start and end
 
-    /// Finds the rows that the last run left, before anything new is recorded. They are read as capacity becomes free.
+    /// Finds the rows that the last run left, before the engine records new messages. Readers load them as capacity becomes free.
     private func findUnfinished() async throws {
         let unfinished = try await context.store.unfinishedRows()
         admission.wait(unfinished.undecided, .undecided)

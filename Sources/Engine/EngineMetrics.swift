@@ -16,9 +16,9 @@ enum MessageOutcome: String, CaseIterable, Sendable {
     case registrationOverStorage = "registration_over_storage"
     case queryAnswered = "query_answered"
     case queryUnknown = "query_unknown"
-    /// The same question was answered a moment ago, often enough.
+    /// The same query got the same response a moment ago.
     case queryRepeated = "query_repeated"
-    /// So much was told of the keys lately that nothing is left to tell.
+    /// The budget of response bytes is used up for the queried keys.
     case queryLimited = "query_limited"
     case pushRequest = "push_request"
     case pushRequestWithoutID = "push_request_without_id"

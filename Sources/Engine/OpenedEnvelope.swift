@@ -11,7 +11,7 @@ struct RecordedMessage: Sendable, Identifiable {
     var id: Int64
     var receivedAt: Timestamp
     var envelope: WakuEnvelope
-    /// As they were when it came.
+    /// The owners of its topic when the message arrived.
     var addressees: TopicDirectory.Addressees
     /// After a crash nobody knows any more: then it counts as live, which loses nothing.
     var origin = EnvelopeOrigin.live
@@ -20,14 +20,14 @@ struct RecordedMessage: Sendable, Identifiable {
 }
 
 extension RecordedMessage {
-    /// nil for a message that arrived live, or does not say.
+    /// The sender's time of a backfilled message; nil for a live message, or one without a time.
     var backfilledSentAt: Timestamp? {
         guard origin == .backfilled, let nanoseconds = envelope.message.timestamp, nanoseconds != 0 else { return nil }
         return Timestamp(nanoseconds: nanoseconds)
     }
 }
 
-/// What an envelope turned out to be, with every verdict that needs the curve already in it.
+/// The content of an envelope, with the results of all cryptographic checks.
 struct OpenedEnvelope: Sendable {
     enum Body: Sendable {
         case registration(Registration)
@@ -38,7 +38,7 @@ struct OpenedEnvelope: Sendable {
 
     enum Content: Sendable {
         case message(Body, from: Origin)
-        /// Nothing will be answered.
+        /// The message gets no reply.
         case dropped(IgnoreReason)
     }
 
@@ -53,7 +53,7 @@ struct OpenedEnvelope: Sendable {
         var byteCount = 0
     }
 
-    /// Whom to answer, and how the message is called.
+    /// The recipient of the reply, and the id of the message.
     struct Origin: Sendable {
         var sender: PublicKey
         /// Status message id.

@@ -35,7 +35,7 @@ package final class TopicDirectory: Sendable {
         own.contains(topic) || table.withLock { $0.contains(topic.rawValue) }
     }
 
-    /// Whose key a message on a topic may be encrypted with.
+    /// The owners of the keys that a message on a topic may be encrypted with.
     struct Addressees: Sendable {
         /// The server's, on its own topics.
         var isIdentity = false
@@ -43,7 +43,7 @@ package final class TopicDirectory: Sendable {
         var subscribers: [TopicTable.Subscriber] = []
     }
 
-    /// - Returns: nil for a topic that nobody listens on.
+    /// - Returns: The addressees, or nil for a topic without subscribers.
     func addressees(of contentTopic: String) -> Addressees? {
         guard let topic = Topic(contentTopic: contentTopic) else { return nil }
         let isIdentity = own.contains(topic)

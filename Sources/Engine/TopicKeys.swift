@@ -10,12 +10,12 @@ import Synchronization
 /// A derivation costs about 13 ms of a core (PBKDF2 with 65,356 iterations, PROTOCOL.md §2), so anybody could buy a second of ours with
 /// a few messages on topics not used yet. Derivations therefore run one at a time on a thread of low priority, beside the pipeline.
 final class TopicKeys: Sendable {
-    /// What there is of a topic's key.
+    /// The state of a topic's key.
     enum Entry: Sendable {
         case known(SymmetricKey)
         /// Nor has it been for another installation of its owner's key, which has the same topic.
         case notDerived(keyHash: Digest64)
-        /// Nobody has the topic.
+        /// No registration has the topic.
         case ownerless
     }
 
@@ -33,7 +33,7 @@ final class TopicKeys: Sendable {
         compute = derive
     }
 
-    /// What is in memory; nil when it was never loaded, or has had to make room.
+    /// The entry in memory; nil if it was never loaded, or was evicted.
     subscript(subscriber: TopicTable.Subscriber) -> Entry? {
         cache.withLock { $0[subscriber] }
     }

@@ -1,7 +1,7 @@
 import Concurrency
 import Transport
 
-/// The entrance of the engine: admits messages, and gives them to whoever opens them. ``AdmissionTable`` has the rules.
+/// Admits messages, and hands them to the open stage. ``AdmissionTable`` has the rules.
 final class Admission: Sendable {
     private let table: Monitor<AdmissionTable>
 

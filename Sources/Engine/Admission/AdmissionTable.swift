@@ -23,7 +23,7 @@ struct AdmissionTable: Sendable {
         var byteCount: Int
     }
 
-    /// What messages take of the limits.
+    /// The capacity that messages take.
     struct Size: Equatable, Sendable {
         static let zero = Size(count: 0, byteCount: 0)
 
@@ -160,7 +160,7 @@ struct AdmissionTable: Sendable {
 
     // MARK: Waiting for a topic key
 
-    /// - Returns: How many messages lost their place in the queue of topics to this one, itself perhaps.
+    /// - Returns: The number of messages that were displaced from the queue of topics, including this one.
     mutating func wait(_ row: Int64, for topic: TopicKeyQueue.Topic) -> Int { topicKeys.add(row, waitingFor: topic) }
 
     /// The topic whose key is derived next.

@@ -10,11 +10,11 @@ struct PendingReply: Sendable, Identifiable {
     var type: MessageType
     var payload: [UInt8]
     var recipient: PublicKey
-    /// The reply goes out where its request came in (PROTOCOL.md §2).
+    /// The pubsub topic of the request (PROTOCOL.md §2).
     var pubsubTopic: String
     /// Set for push requests: a repeated request finds this reply.
     var statusMessageID: Digest32?
-    /// The installation that is told about its registration; nil where nobody can tell which.
+    /// The installation of a registration response; nil if the registration names none.
     var installationID: String?
     var mark: Mark
     /// Rows that are marked with it.

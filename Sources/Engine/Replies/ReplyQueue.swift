@@ -62,7 +62,7 @@ struct ReplyQueue: Sendable {
     private var echoesInFlightCount = 0
     private var waitingByteCount = 0
     private var budget: ByteBudget
-    /// nil when replies have no echoes.
+    /// The queue of echoes; nil if the engine publishes none.
     private var echoes: EchoQueue?
     /// The number of consecutive failures of the network.
     private var failureCount = 0

@@ -26,13 +26,14 @@ final class CommitStage: Sendable {
         case message(OpenedEnvelope, since: Duration? = nil)
         /// Closes the rows of a message that the store could not take for ``retryDeadline``, and that has no reply.
         case close(rows: [Int64])
-        /// Storing a registration failed for ``retryDeadline``. Its INTERNAL_ERROR supersedes older, unpublished replies to the installation.
+        /// Storing a registration failed for ``retryDeadline``. Its INTERNAL_ERROR supersedes older, unpublished replies to the
+        /// installation.
         case supersede(PendingReply, OpenedEnvelope)
     }
 
     struct Item: Sendable {
         var work: Work
-        /// nil once the sender has been answered.
+        /// The permit of the message; nil once its reply is published.
         var permit: SharedPermit?
     }
 

@@ -1,6 +1,6 @@
 import Store
 
-/// What a durable batch of decisions entails, in the only order that the types allow: ``listen(_:)``, then ``Listening/reply(_:)``.
+/// The consequences of a durable batch of decisions, in the only order that the types allow: ``listen(_:)``, then ``Listening/reply(_:)``.
 ///
 /// A client may write on its query topic as soon as it has its reply, so the server listens first. Permits end last: a waiter for an idle
 /// engine must find the replies.

@@ -13,7 +13,7 @@ final class OpenStage: Sendable {
     /// The number of messages that a worker takes at once: few enough to keep all cores busy to the end of a burst.
     private static let batchCount = 4
 
-    /// What becomes of a message.
+    /// The result of opening a message.
     private enum Verdict {
         case decide(OpenedEnvelope)
         /// It stays in the journal until the key of the topic is derived.
