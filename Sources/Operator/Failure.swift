@@ -2,8 +2,8 @@ package import PushClient
 
 /// The reason why a command failed, in words that say what to try next.
 package struct Failure: Error {
-    /// The class of a failure, which decides the exit code.
-    package enum Kind: Sendable {
+    /// The class of a failure, which decides the exit code; `error.code` in JSON.
+    package enum Kind: String, Sendable {
         /// The server refused or did not respond.
         case failed
         /// The command line is wrong.
@@ -41,13 +41,14 @@ extension Failure {
             switch error {
             case .nodeUnreachable:
                 .unavailable("\(error.description) Is a node running at \(node.url)? Choose another with --node or PUSHCTL_NODE.")
-            // No store at the node, or none that it knows of (WAKU_REST.md §1.5).
-            case .nodeRefused(let status, _) where node.reception == .store && [404, 412].contains(status):
+            // No store at the node, or none that it knows of (WAKU_REST.md §1.5); go-waku answers 500 "no suitable peers found".
+            case .nodeRefused(let status, let text)
+            where node.reception == .store && ([404, 412].contains(status) || status == 500 && text.contains("no suitable")):
                 .unavailable(
                     """
                     \(error.description)
-                    Is \(node.url) a node's REST API? Answers are looked for in its store; if it has none and serves nobody else, try \
-                    --own-node.
+                    Is \(node.url) a node's REST API, with a store of version 3 (--store=true)? pushctl reads answers from the node's store. \
+                    If the node has no store and no other reader, add --own-node: pushctl then reads its relay cache.
                     """)
             // Said to a message; go-waku says no more than that (WAKU_REST.md §1.2).
             case .nodeRefused(500, _): .unavailable("\(error.description)\n\(Self.unpublished)")

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Foundation
 import Operator
 import Settings
 
@@ -14,11 +15,25 @@ enum Main {
                 try command.run()
             }
         } catch let failure as Failure {
-            StandardError.print("pushctl: \(failure.message)")
+            report(failure)
             Pushctl.exit(withError: failure.exitCode)
         } catch {
-            Pushctl.exit(withError: error)
+            // Help and versions are errors with exit code 0.
+            guard wantsJSON, Pushctl.exitCode(for: error) != .success else { Pushctl.exit(withError: error) }
+            report(Failure.usage(Pushctl.message(for: error)))
+            Pushctl.exit(withError: ExitCode(Pushctl.exitCode(for: error).rawValue))
         }
+    }
+
+    private static var wantsJSON: Bool { CommandLine.arguments.contains("--json") }
+
+    /// Prints a failure to standard error: a sentence, or with `--json` one line `{"error":{"code":…,"message":…}}` (JSON.md).
+    private static func report(_ failure: Failure) {
+        guard wantsJSON else { return StandardError.print("pushctl: \(failure.message)") }
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        let body = try? encoder.encode(["error": ["code": failure.kind.rawValue, "message": failure.message]])
+        StandardError.print(String(decoding: body ?? Data(), as: UTF8.self))
     }
 }
 

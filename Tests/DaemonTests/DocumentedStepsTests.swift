@@ -12,7 +12,7 @@ struct DocumentedStepsTests {
     @Test func `the README's steps by hand wake the phone three times`() async throws {
         let folder = try TemporaryFolder()
         // Building, the stub of gorush, the server, the clients.
-        let blocks = try Self.blocks(of: "By hand", in: "README.md")
+        let blocks = try Self.blocks(of: "Step by step", in: "README.md")
         try #require(blocks.count == 4)
         let programs = URL(filePath: ChildProcess.path(of: "pushctl")).deletingLastPathComponent().path()
         var environment = [

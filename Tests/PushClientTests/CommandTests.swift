@@ -51,7 +51,7 @@ struct CommandTests {
 
             let unknown = try await pushctl("query", "--of", receipt.publicKey, "--timeout", "1ms")
             #expect(unknown.exitCode == 1)
-            #expect(unknown.error.contains("nobody is registered by that key"))
+            #expect(unknown.error.contains("The server knows nobody under that key."))
             #expect(unknown.output.isEmpty)
         }
     }
@@ -205,7 +205,7 @@ struct CommandTests {
         try await withNode(subscribedTo: [], hasStore: false) { url, fake in
             let arguments = ["doctor", "--node", url, "--server", server]
             let refused = try await run(arguments)
-            #expect(refused.exitCode == 69 && refused.error.contains("--own-node"))
+            #expect(refused.exitCode == 69 && refused.error.contains("add --own-node"))
             let ended = try await run(arguments + ["--own-node", "--json"])
             #expect(ended.exitCode == 0)
             #expect(try ended.decoded(as: Checkup.self).steps.map(\.name) == ["node", "register", "query", "push", "unregister"])

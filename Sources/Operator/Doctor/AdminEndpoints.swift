@@ -10,28 +10,33 @@ package struct AdminEndpoints {
     enum Delivery {
         case works(warnings: [String])
         case fails(reasons: [String], warnings: [String])
-        /// They cannot be asked, or are another server's.
+        /// The endpoints do not answer, or nobody asked them.
         case unknown(String)
+        /// The endpoints belong to another server.
+        case otherServer(String)
 
         var isKnown: Bool {
-            if case .unknown = self { false } else { true }
+            switch self {
+            case .works, .fails: true
+            case .unknown, .otherServer: false
+            }
         }
 
         var warnings: [String] {
             switch self {
             case .works(let warnings), .fails(_, let warnings): warnings
-            case .unknown: []
+            case .unknown, .otherServer: []
             }
         }
 
         /// What is wrong.
         ///
-        /// - Parameter isAsked: whether somebody wanted it to be known.
+        /// - Parameter isAsked: Whether the operator named the endpoints.
         func problem(isAsked: Bool) -> Checkup.Problem? {
             switch self {
             case .works: nil
             case .fails(let reasons, _): .wrong("The server is not ready: \(reasons.joined(separator: "; "))")
-            case .unknown(let reason): isAsked ? .wrong(reason) : nil
+            case .unknown(let reason), .otherServer(let reason): isAsked ? .wrong(reason) : nil
             }
         }
 
@@ -39,7 +44,7 @@ package struct AdminEndpoints {
         var notes: [String] {
             switch self {
             case .works(let warnings), .fails(_, let warnings): warnings.map { "warning             \($0)" }
-            case .unknown(let reason): ["unknown delivery    accepted, delivery not checked: \(reason)"]
+            case .unknown(let reason), .otherServer(let reason): ["unknown delivery    accepted, delivery not checked: \(reason)"]
             }
         }
     }
@@ -70,7 +75,8 @@ package struct AdminEndpoints {
         guard let identity = await get("/identity", as: Identity.self, http), let health = await get("/health/ready", as: Health.self, http)
         else { return .unknown("No server's admin endpoints answer at \(url). Name them with --admin.") }
         guard identity.publicKey == server.hex else {
-            return .unknown("The admin endpoints at \(url) are another server's. Name this server's with --admin.")
+            return .otherServer(
+                "The admin endpoints at \(url) are another server's, \(identity.publicKey). The server to check is \(server.hex).")
         }
         return health.ready ? .works(warnings: health.warnings) : .fails(reasons: health.reasons, warnings: health.warnings)
     }

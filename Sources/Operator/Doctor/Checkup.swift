@@ -4,6 +4,8 @@ package import PushClient
 /// A test device's life at a server, step by step.
 package struct Checkup {
     enum Kind: String {
+        /// Whether the admin endpoints that the operator named belong to the server.
+        case admin
         case node
         case register
         case query
@@ -117,6 +119,8 @@ extension Checkup.Step {
     /// What to try next.
     var advice: String {
         switch (kind, problem) {
+        case (.admin, _):
+            "Compare the key with `pushserver identity` on the server's machine, and name that server's admin endpoints with --admin."
         case (_, .error(.nodeUnreachable)):
             "nwaku has a REST API with --rest=true; `pushserver serve` has a node inside, unless it is set to use another one."
         case (.node, .error(.nodeRefused)):

@@ -28,11 +28,22 @@ package struct DoctorReport: Report {
     package init(
         of checkup: Checkup, at key: IdentityKey, through access: NodeAccess, admin: String?, reporting report: (String) -> Void
     ) async {
-        var steps = await checkup.run { report($0.line) }
+        let endpoints = AdminEndpoints(url: admin)
+        var steps: [Checkup.Step] = []
+        // First: with a wrong key, the checkup would only find silence, a minute later.
+        let start = ContinuousClock.now
+        let before = await endpoints.delivery(of: key)
+        if admin != nil, !before.isKnown, let problem = before.problem(isAsked: true) {
+            steps.append(.init(kind: .admin, duration: ContinuousClock.now - start, problem: problem))
+            report(steps[0].line)
+        } else {
+            if case .otherServer(let reason) = before { report("warning             \(reason)") }
+            steps = await checkup.run { report($0.line) }
+        }
         var delivery = AdminEndpoints.Delivery.unknown("no push was accepted")
-        if steps.contains(where: { $0.kind == .push && $0.problem == nil }) {
+        if before.isKnown || steps.contains(where: { $0.kind == .push && $0.problem == nil }) {
             let start = ContinuousClock.now
-            delivery = await AdminEndpoints(url: admin).delivery(of: key)
+            delivery = await endpoints.delivery(of: key)
             if let problem = delivery.problem(isAsked: admin != nil) {
                 steps.append(.init(kind: .delivery, duration: ContinuousClock.now - start, problem: problem))
             } else if delivery.isKnown {
@@ -42,7 +53,8 @@ package struct DoctorReport: Report {
             for line in delivery.notes { report(line) }
         }
         isDeliveryChecked = delivery.isKnown
-        warnings = delivery.warnings
+        warnings = delivery.warnings + (access.reception == .relayCache ? [Self.ownNodeWarning] : [])
+        if access.reception == .relayCache { report("warning             \(Self.ownNodeWarning)") }
         isHealthy = steps.allSatisfy { $0.problem == nil }
         self.steps = steps.map { step in
             Step(
@@ -51,6 +63,11 @@ package struct DoctorReport: Report {
         }
         failure = steps.first { $0.problem != nil }.map { $0.failure(through: access) }
     }
+
+    /// What ``NodeAccess/Reception/relayCache`` means to a server that reads the same node.
+    private static let ownNodeWarning = """
+        --own-node empties the node's relay cache: a server that reads this node loses messages, and warns that something else reads from it
+        """
 
     private enum CodingKeys: CodingKey {
         case isHealthy, isDeliveryChecked, warnings, steps

@@ -28,7 +28,7 @@ struct Advertise: AsyncParsableCommand {
         try output.print(devices.map(AdvertisedOutput.init)) {
             ["advertised"]
                 + devices.map { device in
-                    "  \(device.installationID)  at \(device.server.compressedHex)\(device.accessToken == nil ? "  for contacts only" : "")"
+                    "  \(device.installationID)  at \(device.server.hex)\(device.accessToken == nil ? "  for contacts only" : "")"
                 }
         }
     }

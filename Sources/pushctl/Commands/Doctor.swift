@@ -16,7 +16,7 @@ struct Doctor: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "The server's admin endpoints. Default: \(AdminEndpoints.defaultURL), if this server is there.", valueName: "url"))
+            "The server's admin endpoints, asked first. Default: \(AdminEndpoints.defaultURL), if this server is there.", valueName: "url"))
     var admin: String?
 
     @Option(help: ArgumentHelp("Notify this device in earnest.", valueName: "token"))

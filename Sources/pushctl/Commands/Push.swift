@@ -130,9 +130,11 @@ struct Push: AsyncParsableCommand {
         }
         guard !devices.isEmpty else {
             throw .failed(
-                wanted.isEmpty
-                    ? "The server knows no such device of this person. `pushctl query` shows those it knows."
-                    : "The access tokens are for contacts only. Give the one you have with --installation and --access-token.")
+                answer.devices.isEmpty && answer.rejectedCount == 0
+                    ? Query.unknownKey
+                    : wanted.isEmpty
+                        ? "The server knows no such device of this person. `pushctl query` shows those it knows."
+                        : "The access tokens are for contacts only. Give the one you have with --installation and --access-token.")
         }
         if devices.count < wanted.count {
             StandardError.print("pushctl: left out \(wanted.count - devices.count) devices whose access tokens are for contacts only.")

@@ -11,10 +11,10 @@ struct Query: AsyncParsableCommand {
             who asks. With a key of one's own, tokens are decrypted that were encrypted for it as a contact's.
             """)
 
-    /// A server that knows nobody by that key says nothing (PROTOCOL.md §8).
+    /// The first sentence for a key without registrations, whether the server is silent or answers an empty list (PROTOCOL.md §8).
+    static let unknownKey = "The server knows nobody under that key."
     static let silence = """
-        If all is well (`pushctl doctor` tells), nobody is registered by that key: for a key it does not know a server gives no answer, by \
-        design.
+        \(unknownKey) Servers do not answer questions about keys that they do not know; `pushctl doctor` tells whether this one runs.
         """
 
     @OptionGroup var server: ServerOptions
@@ -38,6 +38,7 @@ struct Query: AsyncParsableCommand {
                 try await server.query(of, as: identity)
             }
             Self.warn(ofRejected: answer)
+            guard !answer.devices.isEmpty || answer.rejectedCount > 0 else { throw Failure.failed(Self.unknownKey) }
             return answer.devices
         }
         guard case .key(let person) = of else {
@@ -62,7 +63,7 @@ struct Query: AsyncParsableCommand {
     private static func lines(_ device: DeviceInfo) -> [String] {
         [
             "installation  \(device.installationID)",
-            "server        \(device.server.compressedHex)",
+            "server        \(device.server.hex)",
             "access token  \(device.accessToken ?? "for contacts only (\(device.encryptedTokenCount) encrypted ones)")",
             "version       \(device.version)",
             "grant         \(text(device.authorization))",

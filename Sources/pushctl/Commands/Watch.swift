@@ -33,7 +33,7 @@ struct Watch: AsyncParsableCommand {
         let identity = try of == nil ? key.identity() : nil
         guard let key = of ?? identity?.publicKey else { return }
         let topics = Self.topics(of: key, identity)
-        StandardError.print("Watching \(topics.count) topics of \(key.compressedHex); Ctrl-C ends it.")
+        StandardError.print("Watching \(topics.count) topics of \(key.hex); Ctrl-C ends it.")
         try await node.withNode(silence: "") { node throws(PushClientError) in
             var subscription = Subscription(
                 to: topics.filter { !$0.isOwn }.map(\.name),
@@ -86,7 +86,7 @@ private struct WatchedMessage: Encodable {
     init(_ message: OpenedMessage, on topic: String, sentAt: Timestamp) {
         time = Date(timeIntervalSince1970: Double(sentAt.nanoseconds) / 1e9).formatted(.iso8601.time(includingFractionalSeconds: true))
         self.topic = topic
-        sender = "0x\(message.sender.compressed)"
+        sender = IdentityKey(message.sender).hex
         messageID = message.messageID.description
         (type, content) = (Self.name(message.type), Self.content(of: message) ?? ["not of that type"])
     }

@@ -39,7 +39,7 @@ struct ServerOptions: ParsableArguments {
             do {
                 results.append(try await with(key, silence: silence, body))
             } catch {
-                let message = keys.count == 1 ? error.message : "\(key.compressedHex): \(error.message)"
+                let message = keys.count == 1 ? error.message : "\(key.hex): \(error.message)"
                 failure = failure ?? Failure(message: message, kind: error.kind)
             }
         }

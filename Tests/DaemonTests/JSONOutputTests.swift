@@ -1,0 +1,134 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// The output of commands with `--json` beside the schemas of docs/JSON.md.
+@Suite(.fewAtATime, .safetyNet)
+struct JSONOutputTests {
+    @Test func `each command prints what its schema in JSON.md says`() async throws {
+        let schemas = try JSONSchema.documented()
+        let folder = try TemporaryFolder()
+        let server = try await ServerProcess.start(in: folder)
+        let key = server.addresses.publicKey
+        let environment = [
+            "PUSHCTL_NODE": "http://\(server.addresses.relays[0])", "PUSHCTL_SERVER": key, "PUSHCTL_KEY_FILE": folder.path("alice.key"),
+            "HOME": folder.path(""),
+        ]
+        var checked: Set<String> = []
+        @discardableResult
+        func check(_ name: String, _ arguments: [String], program: String = "pushctl", exitCode: Int32 = 0) async throws -> String {
+            let ended = try await ChildProcess.run(program, arguments, environment: environment)
+            #expect(ended.exitCode == exitCode, "\(name): \(ended.error)")
+            let text = name == "error" ? ended.error.split(separator: "\n").last.map(String.init) ?? "" : ended.output
+            for fault in try #require(schemas[name]).faults(in: text) { Issue.record("\(name): \(fault): \(text)") }
+            checked.insert(name)
+            return text
+        }
+        let database = ["--database", folder.path("push.sqlite"), "--json"]
+        try await check("register", ["register", "--device-token", "token", "--token-type", "firebase", "--json"])
+        let keys = try await check("keys", ["keys", "--json"])
+        let alice = try #require(JSONDecoder().decode([String: JSONValue].self, from: Data(keys.utf8))["publicKey"]?.text)
+        try await check("query", ["query", "--of", alice, "--json"])
+        try await check("push", ["push", "--to", alice, "--message-id", "abcd", "--json"])
+        try await check("advertise", ["advertise", "--json"])
+        try await check("watch", ["watch", "--since", "10m", "--for", "1ms", "--json"])
+        try await check("doctor", ["doctor", "--admin", "http://\(server.addresses.admin)", "--json"])
+        try await check("registrations", ["registrations"] + database)
+        try await check("registrations --of", ["registrations", "--of", alice] + database)
+        try await check("dead-tokens", ["dead-tokens"] + database)
+        try await check("trace", ["trace", "--message", "abcd"] + database)
+        try await check("audit", ["audit"] + database)
+        try await check("unregister", ["unregister", "--json"])
+        try await check("error", ["query", "--of", alice, "--timeout", "10ms", "--json"], exitCode: 1)
+        try await check("error", ["query", "--json"], exitCode: 64)
+        try await check("error", ["query", "--of", alice, "--node", "http://127.0.0.1:1", "--json"], exitCode: 69)
+        try await check("error", ["audit", "--json", "--database", folder.path("none")], exitCode: 78)
+        try await check("identity", ["identity", "--set", "identity.keyFile=\(folder.path("identity.key"))"], program: "pushserver")
+        _ = try await ChildProcess.run("pushctl", ["backup", folder.path("backup"), "--database", folder.path("push.sqlite")])
+        #expect(await server.terminate() == 0)
+        try await check("forget", ["forget", alice] + database)
+        try FileManager.default.removeItem(atPath: folder.path("push.sqlite"))
+        try folder.write("identity: { keyFile: identity.key }\nstorage: { path: push.sqlite }\n", to: "server.yaml")
+        try await check("restore", ["restore", folder.path("backup"), "--config", folder.path("server.yaml"), "--json"])
+        #expect(checked == Set(schemas.keys))
+    }
+}
+
+/// The form of a JSON value, as JSON.md writes it.
+private struct JSONSchema {
+    private let form: JSONValue
+
+    /// Reads the blocks ```` ```json NAME ```` of the page, by name.
+    static func documented() throws -> [String: JSONSchema] {
+        let page = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../docs/JSON.md")
+        let blocks = try String(contentsOf: page, encoding: .utf8).components(separatedBy: "```json ").dropFirst()
+        return try Dictionary(
+            uniqueKeysWithValues: blocks.map { block in
+                let name = String(block.prefix { $0 != "\n" })
+                let text = block.dropFirst(name.count).components(separatedBy: "```")[0]
+                return (name, JSONSchema(form: try JSONDecoder().decode(JSONValue.self, from: Data(text.utf8))))
+            })
+    }
+
+    /// Returns what is wrong with a command's output: one value, or for `watch` one on each line.
+    func faults(in text: String) -> [String] {
+        let texts = text.hasPrefix("{") && text.contains("}\n{") ? text.split(separator: "\n").map(String.init) : [text]
+        return texts.flatMap { text in
+            guard let value = try? JSONDecoder().decode(JSONValue.self, from: Data(text.utf8)) else { return ["no JSON"] }
+            return Self.faults(of: value, form: form, at: "")
+        }
+    }
+
+    private static func faults(of value: JSONValue, form: JSONValue, at path: String) -> [String] {
+        switch (form, value) {
+        case (.array(let forms), .array(let values)):
+            return values.flatMap { value in forms.first.map { faults(of: value, form: $0, at: path + "[]") } ?? [] }
+        case (.object(let forms), .object(let values)):
+            let missing = forms.filter { name, form in !(form.text?.hasSuffix("?") ?? false) && values[name] == nil }
+            let known = values.flatMap { name, value in
+                forms[name].map { faults(of: value, form: $0, at: "\(path).\(name)") } ?? ["\(path).\(name) is not documented"]
+            }
+            return missing.keys.map { "\(path).\($0) is missing" } + known
+        case (.text(let type), let value):
+            return value.isOfType(type.hasSuffix("?") ? String(type.dropLast()) : type) ? [] : ["\(path) is not of type \(type)"]
+        default: return ["\(path) has another form"]
+        }
+    }
+}
+
+/// Any JSON value.
+private enum JSONValue: Decodable {
+    case object([String: JSONValue])
+    case array([JSONValue])
+    case text(String)
+    case number(UInt64)
+    case boolean(Bool)
+
+    init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        if let value = try? container.decode([String: JSONValue].self) {
+            self = .object(value)
+        } else if let value = try? container.decode([JSONValue].self) {
+            self = .array(value)
+        } else if let value = try? container.decode(String.self) {
+            self = .text(value)
+        } else if let value = try? container.decode(Bool.self) {
+            self = .boolean(value)
+        } else {
+            self = .number(try container.decode(UInt64.self))
+        }
+    }
+
+    var text: String? { if case .text(let text) = self { text } else { nil } }
+
+    func isOfType(_ type: String) -> Bool {
+        switch (type, self) {
+        case ("text", .text), ("number", .number), ("boolean", .boolean): true
+        case ("key", .text(let text)): text.wholeMatch(of: /0x04[0-9a-f]{128}/) != nil
+        case ("compressed", .text(let text)): text.wholeMatch(of: /0x0[23][0-9a-f]{64}/) != nil
+        case ("hash", .text(let text)): text.wholeMatch(of: /[0-9a-f]{128}/) != nil
+        case ("hex", .text(let text)): text.wholeMatch(of: /[0-9a-f]*/) != nil
+        default: false
+        }
+    }
+}
