@@ -12,9 +12,9 @@ import Store
 import Transport
 import WakuREST
 
-/// The parts of a server, and how they hang together.
+/// The parts of a server and their connections.
 struct Composition {
-    /// What all parts are made from.
+    /// The values that all parts need.
     private struct Basis {
         let settings: Settings
         let files: ServerFiles
@@ -29,12 +29,12 @@ struct Composition {
     }
 
     private let admin: ListeningService
-    /// nil: a dry run.
+    /// The delivery; nil for a dry run.
     private let delivery: DeliveryLoop?
     private let relays: [ListeningService]
-    /// nil: none.
+    /// The listener of the gateways; nil if none is configured.
     private let gateways: ListeningService?
-    /// nil: no Nextcloud origin.
+    /// The delivery to push proxies; nil without a Nextcloud origin.
     private let proxyDelivery: ProxyDelivery?
     private let writerWatch: WriterWatch
     private let readiness: Readiness
@@ -85,9 +85,9 @@ struct Composition {
 
     /// Everything that runs, with its name for the log, in the order in which it starts.
     ///
-    /// It ends in reverse: the engine stops receiving and drains while the relays still hand out its replies; then the delivery finishes
-    /// what it is posting, and no client of a relay can hold that up; the admin endpoints go last. The gateways end before the delivery,
-    /// whose answers they wait for. A writer that hangs holds up nobody's end but its watch's.
+    /// They stop in reverse order. The engine stops receiving and drains while the relays still serve its replies. The gateways stop before
+    /// the delivery, because they wait for its results. The delivery finishes its attempts before the relays stop, so no client of a relay
+    /// delays it. The admin endpoints stop late, and the watch of the writer last, because a writer that hangs delays only its watch.
     var services: [ProcessLifetime.NamedService] {
         var services: [ProcessLifetime.NamedService] = [("writer watch", writerWatch), ("admin", admin)]
         services += relays.map { ("relay", $0) }

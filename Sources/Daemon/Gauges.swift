@@ -4,7 +4,7 @@ import Envelope
 import Store
 import Transport
 
-/// Metrics that are looked up when somebody asks.
+/// The metrics that the server reads at each scrape.
 struct Gauges: Sendable {
     private let store: any PushStore
     private let engine: Engine

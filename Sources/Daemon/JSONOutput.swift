@@ -5,7 +5,7 @@ import Store
 
 /// The JSON that leaves through commands, files and endpoints.
 extension Encodable {
-    /// One line, keys sorted.
+    /// Encodes the value as one line with sorted keys.
     func json() throws -> String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
@@ -17,7 +17,7 @@ extension Encodable {
 struct ReadinessBody: Encodable {
     var ready: Bool
     var reasons: [String]
-    /// What works and will lose pushes all the same, by what gorush says of its set-up.
+    /// The conditions that do not affect readiness, for example a gorush whose configuration loses pushes.
     var warnings: [String]
 }
 
@@ -48,12 +48,12 @@ struct PushProgressBody: Encodable {
 struct ReadyFileBody: Encodable {
     var admin: String?
     var relays: [String]
-    /// nil: there are none.
+    /// The address of the gateways; nil without gateways.
     var gateways: String?
     var publicKey: String?
 }
 
-/// What `pushserver identity` and `GET /identity` print.
+/// The output of `pushserver identity` and `GET /identity`.
 package struct IdentityBody: Sendable {
     package var publicKey: String
     package var compressedPublicKey: String

@@ -82,7 +82,7 @@ final class Readiness: Service {
         } while (try? await clock.sleep(for: state.interval)) != nil
     }
 
-    /// nil until every address is bound.
+    /// The contents of the ready file; nil until every address is bound.
     private var body: ReadyFileBody? {
         addresses.withLock { addresses in
             guard addresses.relays.count == relayCount, !hasGateways || addresses.gateways != nil,

@@ -1,11 +1,11 @@
 import Foundation
 import Settings
 
-/// Where a server writes the addresses that it has bound, as soon as it is ready (INTERFACE.md, "Files").
+/// The file to which a server writes its bound addresses as soon as it is ready (INTERFACE.md, "Files").
 struct ReadyFile: Sendable {
     private let path: String
 
-    /// Removes an old file, which must not be taken for this run's, and finds out whether a new one can be written.
+    /// Removes the file of an earlier run, and checks that a new one can be written.
     init(path: String) throws(ReadyFileError) {
         self.path = path
         let probe = TemporaryName.next(beside: path)

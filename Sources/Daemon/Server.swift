@@ -2,12 +2,12 @@ import CoreMetrics
 package import Logging
 import Settings
 
-/// The daemon: opens its files, composes its parts, and runs them until the process is told to end.
+/// The daemon: opens its files, composes its parts, and runs them until a signal stops the process.
 package enum Server {
-    /// Runs until SIGTERM or SIGINT, then drains. To be called once in a process: it binds the metrics and the signals.
+    /// Runs until SIGTERM or SIGINT, then drains. Call this function once in a process, because it binds the metrics and the signals.
     ///
-    /// - Throws: `ReadyFileError`, `InstanceLockError`, `KeyFileError`, `MissingKeyError`, `DatabaseError` and `AdminTokenError` before anything started;
-    ///   `ListenError`, or whatever else a service failed with, later.
+    /// - Throws: `ReadyFileError`, `InstanceLockError`, `KeyFileError`, `MissingKeyError`, `DatabaseError` and `AdminTokenError`
+    ///   before anything started; `ListenError`, or whatever else a service failed with, later.
     package static func run(_ settings: Settings, readyFile: String?, logger: Logger) async throws {
         let openFileLimit = OpenFileLimit.raise()
         let serviceManager = ServiceManager()

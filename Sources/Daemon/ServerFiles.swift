@@ -10,7 +10,7 @@ import StatusCrypto
 import Store
 import Transport
 
-/// What a server has on disk.
+/// The files of a server.
 struct ServerFiles: Sendable {
     let identity: PrivateKey
     let store: any PushStore & CheckpointKeeper & ProxyStore & OriginStore

@@ -3,14 +3,14 @@ import SQLiteStore
 import Settings
 import StatusCrypto
 
-/// Finds the identity of a server in its two places: the key in the key file, and the public key that the database belongs to.
+/// Finds the identity of a server: the key in the key file, and the public key that the database belongs to.
 ///
-/// Clients register with the public key. A key that is created beside the database of another one would be an address without clients, so
-/// only a server that has neither creates one.
+/// Clients register with the public key. A new key for the database of another identity would be an address without clients, so only a
+/// server that has neither creates a key.
 enum ServerIdentity {
     /// Reads the key file, or creates it if the database has no identity either.
     ///
-    /// - Parameter logger: Hears of each of the two that is new.
+    /// - Parameter logger: Gets a line for a new key and for a new database; nil for none.
     /// - Throws: ``MissingKeyError`` when the database has an identity and the key file does not exist; `KeyFileError` or `StoreError` when
     ///   one of them cannot be used.
     static func loadOrCreate(_ settings: Settings, logger: Logger?) throws -> PrivateKey {
@@ -33,7 +33,7 @@ enum ServerIdentity {
     }
 }
 
-/// The database belongs to a key that is not in the key file's place.
+/// The key file does not exist, but the database belongs to an identity.
 struct MissingKeyError: Error, CustomStringConvertible {
     let keyFile: String
     let database: String

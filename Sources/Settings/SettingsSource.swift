@@ -120,7 +120,7 @@ package struct SettingsSource: Sendable {
         switch error {
         case YamlError.duplicatedKeysInMapping(let keys, let context):
             let section = context.mark.line > 1 ? " in the section that begins at line \(context.mark.line)" : ""
-            return "\(Set(keys).sorted().joined(separator: ", ")): the key is there twice\(section); leave one of the two out"
+            return "\(Set(keys).sorted().joined(separator: ", ")): the key is there twice\(section); keep one of them"
         case YamlError.scanner(_, let problem, let mark, _), YamlError.parser(_, let problem, let mark, _),
             YamlError.composer(_, let problem, let mark, _):
             return "not YAML: \(problem) (line \(mark.line))"

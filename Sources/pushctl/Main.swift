@@ -3,7 +3,7 @@ import Foundation
 import Operator
 import Settings
 
-/// Runs a command and turns its end into an exit code; `Failure` has the codes.
+/// Runs a command and exits with the code of its `Failure`, if any.
 @main
 enum Main {
     static func main() async {
@@ -40,7 +40,7 @@ enum Main {
 struct Pushctl: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "pushctl",
-        abstract: "Acts as a client of a push notification server, through a Waku node's REST API.",
+        abstract: "Act as a client of a push notification server through a Waku node's REST API, and operate a server.",
         discussion: """
             Exit codes: 0 done; 1 failed, or refused by the server; 64 wrong usage; 69 the node cannot be used; 78 configuration error.
             Data goes to standard output, everything else to standard error.

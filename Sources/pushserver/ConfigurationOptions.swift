@@ -1,9 +1,9 @@
 import ArgumentParser
 import Daemon
 
-/// Where the configuration comes from: shared by all commands that need one.
+/// The options that name the configuration, for all commands that need one.
 struct ConfigurationOptions: ParsableArguments {
-    @Option(help: "Configuration file (YAML); also from PUSHSERVER_CONFIG. Without one the defaults hold.", completion: .file())
+    @Option(help: "Configuration file (YAML); also from PUSHSERVER_CONFIG. Without a file the defaults apply.", completion: .file())
     var config: String?
 
     @Option(

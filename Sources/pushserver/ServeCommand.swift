@@ -28,7 +28,7 @@ struct CheckConfigCommand: AsyncParsableCommand {
 
     @OptionGroup var options: ConfigurationOptions
 
-    @Flag(help: "Ask node and gorush too, and exit with 69 if one of them cannot be used. Nothing is pushed.")
+    @Flag(help: "Check node and gorush, too, and exit with 69 if one of them cannot be used. Sends no push.")
     var probe = false
 
     func run() async throws {
@@ -52,8 +52,8 @@ struct IdentityCommand: AsyncParsableCommand {
         commandName: "identity",
         abstract: "Print the server's public key, which is its address, as JSON.",
         discussion: """
-            Without a key file it exits with 1 and prints the path. `pushserver serve` creates the file at its first start, and prints path and \
-            public key in its log.
+            Without a key file it exits with 1 and prints the path. `pushserver serve` creates the file at its first start, and logs path \
+            and public key.
             """)
 
     @OptionGroup var options: ConfigurationOptions

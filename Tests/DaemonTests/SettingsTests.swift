@@ -28,7 +28,7 @@ struct SettingsTests {
                 "transport.waku.url: expected an http or https URL, with a port up to 65535 if with any, and without query (FILE, line 3)"),
         Case(
             yaml: "transport: { waku: { url: 'http://a', urls: ['http://b', 'http://c'] } }\n",
-            problem: "transport.waku.url: of no use beside transport.waku.urls, which names all nodes; leave one of the two out"),
+            problem: "transport.waku.url: conflicts with transport.waku.urls; set only one of them"),
         Case(
             yaml: "transport: { waku: { urls: ['http://b', 'http://b'] } }\n", problem: "transport.waku.urls: http://b is there twice"),
         Case(
@@ -49,7 +49,7 @@ struct SettingsTests {
                 "admin.listen: expected HOST:PORT, like 127.0.0.1:8645; port 0 means any free port, found 127.0.0.1:99999 (FILE, line 1)"),
         Case(
             yaml: "gorush: { url: 'https://host', certificateAuthorityFile: /nowhere/ca.pem }\n",
-            problem: "gorush.certificateAuthorityFile: /nowhere/ca.pem is not there, or cannot be read"),
+            problem: "gorush.certificateAuthorityFile: /nowhere/ca.pem does not exist or cannot be read"),
         Case(
             yaml: "admin: { listen: 'localhost:8645' }\n",
             problem: "transport.embedded.listen: 127.0.0.1:8645 is where admin.listen listens already, on localhost:8645"),
@@ -70,7 +70,7 @@ struct SettingsTests {
             problem: "gorush.routes.a: expected either apnTopics, or platform with ios or android"),
         Case(
             yaml: "transport: { waku: { history: false, storePeer: /dns4/host/tcp/1/p2p/16U } }\n",
-            problem: "transport.waku.storePeer: of no use, because neither history nor confirmPublishing asks a store"),
+            problem: "transport.waku.storePeer: has no effect, because neither history nor confirmPublishing asks a store"),
         Case(
             yaml: "transport: { waku: { storePeer: host } }\n", problem: "transport.waku.storePeer: expected a multiaddress like "
         ),
@@ -120,8 +120,8 @@ struct SettingsTests {
             ("text", 0o600, "", "gorush.headersFile: expected a list of headers like"),
             ("", 0o600, "", "gorush.headersFile: expected a list of headers like"),
             ("A: b", 0o644, "", "FILE: others than its owner may read or change it"),
-            ("A: b", 0o600, "C: d", "gorush.headersFile: of no use beside gorush.headers; leave one of the two out"),
-            (nil, 0o600, "", "gorush.headersFile: FILE is not there"),
+            ("A: b", 0o600, "C: d", "gorush.headersFile: conflicts with gorush.headers; set only one of them"),
+            (nil, 0o600, "", "gorush.headersFile: FILE does not exist"),
         ] as [(String?, Int, String, String)])
     func `a file of headers that cannot be used is a problem`(content: String?, mode: Int, beside: String, problem: String) async throws {
         let folder = try TemporaryFolder()

@@ -25,7 +25,7 @@ struct CommandTests {
 
             let registered = try await pushctl("register", "--device-token", "token", "--token-type", "firebase")
             #expect(registered.exitCode == 0)
-            #expect(registered.error.contains("A new key is in \(keyFile)"))
+            #expect(registered.error.contains("Created a key in \(keyFile)"))
             let receipt = try registered.decoded(as: Receipt.self)
             let permissions = try FileManager.default.attributesOfItem(atPath: keyFile)[.posixPermissions] as? Int
             #expect(permissions == 0o600)

@@ -10,11 +10,11 @@ import Store
 
 /// The operator's HTTP face: health, metrics, identity (INTERFACE.md, "Admin HTTP"). On loopback by default.
 struct AdminServer: Service {
-    /// What the endpoints show; each is asked for anew at every request.
+    /// The values that the endpoints show. The server reads each value at every request.
     struct Content: Sendable {
-        /// Why the server is not ready; empty when it is.
+        /// The reasons why the server is not ready; empty if it is ready.
         var healthIssues: @Sendable () async -> [String]
-        /// What does not keep it from being ready, and should be known.
+        /// The conditions that an operator should know and that do not affect readiness.
         var warnings: @Sendable () -> [String]
         /// Prometheus text.
         var metrics: @Sendable () async -> String
@@ -22,20 +22,20 @@ struct AdminServer: Service {
         var identityJSON: String
         /// How far the push with a deduplication key has got; nil if the store has none.
         var progress: @Sendable (Digest32) async throws -> PushProgress?
-        /// Puts registrations back whose device tokens were taken for dead, all or those named; how many are live again.
+        /// Restores registrations that were removed for dead device tokens, those with the ids or all. Returns the number of restored ones.
         var restoreDeadTokens: @Sendable ([Int64]?) async throws -> Int
-        /// What tools that change something have to show.
+        /// The token that a request must present to change the server's state.
         var token: AdminToken
-        /// Names under which the endpoints may be asked, beside IP addresses and `localhost`; in lower case.
+        /// The host names under which the endpoints respond, in addition to IP addresses and `localhost`; in lower case.
         var allowedHosts: [String]
     }
 
-    /// Scrapers and health checks are few: so many connections are nobody's intention. Far more than a scraper that leaks some would
-    /// open within ``idleTimeout``, for what finds no room is a health check that fails.
+    /// The limit is far more connections than a scraper that leaks some opens within ``idleTimeout``, because a health check without a
+    /// connection fails.
     static let maximumConnectionCount = 1_024
-    /// A connection on which nothing has come for so long is closed, and leaves its room to others.
+    /// The time after which the server closes a connection without requests.
     private static let idleTimeout = TimeAmount.seconds(30)
-    /// A list of some thousand ids fits.
+    /// The maximum size of a body: a list of some thousand ids.
     private static let maximumBodyByteCount = 64 << 10
 
     private let address: ListenAddress
@@ -112,7 +112,7 @@ struct AdminServer: Service {
             return respond(.badRequest, "expected {\"ids\":[1,2]} or {\"ids\":null} for all", type: "text/plain")
         }
         let count = try await content.restoreDeadTokens(wanted.ids)
-        // Some of those named may have come back by themselves; if nothing was to be done for any of them, somebody is mistaken.
+        // Owners may have registered some of the ids again. A request that restores none of its ids is a mistake of its sender.
         guard count > 0 || wanted.ids == nil else {
             return respond(
                 .notFound, "none of them can be restored: they are unknown, or their owners have registered or unregistered since",

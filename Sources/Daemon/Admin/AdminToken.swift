@@ -1,13 +1,13 @@
 import Settings
 import StatusCrypto
 
-/// What a tool shows to change a running server's state: a random word in a file beside the database that only its owner can read.
+/// The token that a tool presents to change a running server's state: a random text in a file next to the database, mode 0600.
 struct AdminToken: Sendable {
     private let text: String
 
-    /// Makes a new one at each start.
+    /// Creates a new token at each start.
     ///
-    /// - Parameter path: the file to write; mode 0600.
+    /// - Parameter path: The file to write; mode 0600.
     init(writingTo path: String) throws(AdminTokenError) {
         var random = SecureRandom()
         text = Hex.encode(random.bytes(32))
@@ -24,7 +24,7 @@ struct AdminToken: Sendable {
     }
 }
 
-/// Whatever describes something that holds a token shows no token.
+/// A description of a value that holds a token does not contain the token.
 extension AdminToken: CustomStringConvertible, CustomReflectable {
     var description: String { "AdminToken" }
     var customMirror: Mirror { Mirror(self, children: []) }

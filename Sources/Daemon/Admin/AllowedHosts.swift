@@ -1,9 +1,10 @@
 import Hummingbird
 import NIOCore
 
-/// Keeps out a browser that another site's name has led here (DNS rebinding): that name would be in its requests.
+/// The host names under which the admin endpoints respond. A browser that another site's name led here (DNS rebinding) has that name in its
+/// requests, and is rejected.
 ///
-/// IP addresses and `localhost` are nobody's names. Probes and scrapers ask under whatever name they have.
+/// IP addresses and `localhost` belong to no site. Probes and scrapers may use any name for health and metrics.
 struct AllowedHosts: RouterMiddleware {
     private let names: Set<String>
 
@@ -23,7 +24,7 @@ struct AllowedHosts: RouterMiddleware {
         return try await next(request, context)
     }
 
-    /// - Parameter authority: `name`, `name:port` or `[address]:port`; nil: of a client that is no browser.
+    /// - Parameter authority: `name`, `name:port` or `[address]:port`; nil for clients other than browsers.
     private func allows(_ authority: String?) -> Bool {
         guard let authority else { return true }
         let host = Self.host(of: authority)

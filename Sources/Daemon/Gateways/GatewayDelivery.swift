@@ -4,13 +4,13 @@ import NextcloudProxy
 import SoftphonePNM
 import Store
 
-/// The way of the gateways' notifications into the outbox; without a gorush they are accepted and discarded, as all pushes are.
+/// Passes the gateways' notifications to the outbox. In a dry run it accepts and discards them, as all pushes.
 struct GatewayDelivery: Sendable {
-    /// For what is waited for by whoever posted it; less than any proxy's patience.
+    /// The maximum time for which a request waits for its push to finish: less than the time-out of any proxy.
     private static let maximumWait = Duration.seconds(25)
 
     let store: any GatewayOutbox
-    /// nil: a dry run.
+    /// The delivery; nil for a dry run.
     let delivery: DeliveryLoop?
     let clock: any Clock<Duration>
     let wallClock: WallClock

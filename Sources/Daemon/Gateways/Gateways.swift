@@ -9,12 +9,12 @@ import SoftphonePNM
 import StatusCrypto
 import Store
 
-/// What the gateways are made of.
+/// The values that the gateways need.
 struct GatewayParts {
     var store: any GatewayOutbox & ProxyStore & OriginStore
     var identity: PrivateKey
     var delivery: DeliveryLoop?
-    /// The Nextcloud origin's; nil: none.
+    /// The delivery of the Nextcloud origin; nil without one.
     var proxyDelivery: ProxyDelivery?
     var http: HTTPClient
     var clock: ContinuousClock
@@ -24,7 +24,7 @@ struct GatewayParts {
 }
 
 extension GatewaySettings {
-    /// The listener with all that is configured behind it.
+    /// Creates the listener with every configured gateway.
     ///
     /// - Parameter maximumConnectionCount: The maximum number of connections that the listener accepts.
     func server(
@@ -60,7 +60,7 @@ extension GatewaySettings {
 }
 
 extension PrivateKey {
-    /// A key for one purpose that follows from the server's: nothing else has to be kept, and whoever has only the database cannot open it.
+    /// Derives a key for one purpose from the server key. The database alone does not yield the key, and no other file is needed.
     fileprivate func sealingKey(for purpose: String) -> SymmetricKey {
         let key = withExposedBytes { FixedBytes<32>($0) } ?? FixedBytes()
         return SymmetricKey(HMACSHA256.authenticationCode(for: Array(purpose.utf8).span, key: key))

@@ -53,7 +53,7 @@ final class LogOutput: Sendable {
     /// - Returns: Whether the whole line was written.
     private func put(_ line: [UInt8], _ state: inout State) -> Bool {
         let lineFeed = [UInt8(ascii: "\n")]
-        // One write a line: lines of several processes do not mix.
+        // Each line is one write, so lines of several processes do not mix.
         let bytes = (state.endsInsideLine ? lineFeed : []) + line + lineFeed
         let deadline = ContinuousClock.now + (state.isReaderStalled ? .zero : Self.maximumWait)
         var count = 0

@@ -3,7 +3,7 @@ package import Logging
 
 /// Binds swift-log to standard error; data goes to standard output.
 package enum LoggingSetup {
-    /// To be called once, at the start of a program.
+    /// Call this function once, at the start of a program.
     ///
     /// - Returns: The logger for the parts of the program.
     package static func bootstrap(level: Logger.Level = .info, format: Settings.LogFormat = .text) -> Logger {

@@ -98,7 +98,7 @@ package final class PrometheusRegistry: MetricsFactory {
     }
 }
 
-/// One line of a family, or the lines of one histogram.
+/// A line of a family, or the lines of a histogram.
 protocol PrometheusSeries: AnyObject, Sendable {
     func render(name: String, into text: inout String)
 }

@@ -3,8 +3,8 @@ import Foundation
 import Logging
 import Synchronization
 
-/// The system's wall clock, but for jumps ahead: until one has held for ten minutes, time goes on as it did before. Whatever has a lifetime
-/// would end at once on a clock that is wrong by days, and nothing brings it back.
+/// The system's wall clock without short jumps ahead. The guard ignores a jump until it has held for ten minutes: a clock that is wrong by
+/// days would expire pushes and delete rows, and nothing restores those.
 final class GuardedWallClock: Sendable {
     private let wallClock: WallClock
     private let elapsed: @Sendable () -> Duration
@@ -21,7 +21,7 @@ final class GuardedWallClock: Sendable {
     /// The clock to hand out.
     var clock: WallClock { WallClock { self.now() } }
 
-    /// What an operator should know.
+    /// The warning about a jump that the guard ignores.
     var warnings: [String] {
         _ = now()
         guard let jump = judge.withLock(\.jump) else { return [] }
@@ -47,7 +47,7 @@ final class GuardedWallClock: Sendable {
     }
 }
 
-/// Judges a wall clock by a steady one: a value.
+/// A state machine that compares the wall clock with a monotonic clock.
 struct WallClockJudge {
     enum News: Equatable {
         case jumped(Duration)
@@ -55,23 +55,23 @@ struct WallClockJudge {
         case returned
     }
 
-    /// More than the time service ever sets a clock by while it runs, less than what is kept for a day.
+    /// The limit is 1 h: more than the time service corrects a running clock by, less than the shortest lifetime of a day.
     static let tolerance = Duration.seconds(3_600)
-    /// Longer than an operator, or the time service, takes to put a mistake right.
+    /// The limit is 10 min: longer than an operator or the time service needs to correct a mistake.
     static let patience = Duration.seconds(600)
 
-    /// What the wall clock shows beside the steady one, as it is believed.
+    /// The accepted difference between wall clock and monotonic clock; nil before the first reading.
     private var offset: Duration?
     private var doubt: (offset: Duration, since: Duration)?
 
-    /// How far the clock is ahead of what is believed; nil: not at all.
+    /// The size of the jump that is being ignored; nil without one.
     var jump: Duration? {
         guard let doubt, let offset else { return nil }
         return doubt.offset - offset
     }
 
-    /// - Parameter elapsed: by a clock that nobody sets.
-    /// - Returns: what time it is, and what has changed.
+    /// - Parameter elapsed: The monotonic time since the start.
+    /// - Returns: The time to use, and the change to log.
     mutating func judge(_ time: Timestamp, at elapsed: Duration) -> (Timestamp, News?) {
         let current = Duration.nanoseconds(time.nanoseconds) - elapsed
         guard let believed = offset, current - believed > Self.tolerance else {

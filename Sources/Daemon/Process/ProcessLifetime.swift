@@ -5,14 +5,14 @@ import Logging
 import ServiceLifecycle
 import Synchronization
 
-/// Runs services until the process is told to end, and sees to it that it does end (INTERFACE.md, "Signals").
+/// Runs services until a signal or a failure stops them, and guarantees that the process exits (INTERFACE.md, "Signals").
 ///
-/// The first SIGTERM or SIGINT shuts down gracefully. When the grace period is over, what is under way is cancelled; when that takes too
-/// long as well, the process ends all the same: with 0, because what was accepted is in the database. The second signal ends it at once.
+/// The first SIGTERM or SIGINT shuts down gracefully. At the end of the grace period, work in flight is cancelled. If a service still hangs
+/// then, the process exits with 0 anyway, because the database has what was accepted. The second signal ends the process at once.
 final class ProcessLifetime: Sendable {
     typealias NamedService = (name: String, service: any Service)
 
-    /// For the last line of a log that nobody reads.
+    /// The time for writing the last line of a log without a reader.
     private static let lastLineLimit = Duration.seconds(1)
 
     private let limits: ShutdownLimits
@@ -20,11 +20,11 @@ final class ProcessLifetime: Sendable {
     private let logger: Logger
     private let isEnding = Atomic(false)
     private let shutdown = Notify()
-    /// On threads of Dispatch, so that nothing that hangs in the pool of tasks holds them up.
+    /// The timers run on threads of Dispatch: a hanging task pool does not delay them.
     private let queue = DispatchQueue(label: "lifetime")
     private let signals = Mutex<[any DispatchSourceSignal]>([])
 
-    /// From here on signals are caught: one that comes before ``run(_:)`` is not forgotten.
+    /// Catches signals from now on, also before ``run(_:)``.
     init(limits: ShutdownLimits, serviceManager: ServiceManager? = nil, logger: Logger) {
         self.limits = limits
         self.serviceManager = serviceManager
@@ -43,10 +43,10 @@ final class ProcessLifetime: Sendable {
         isCaught.wait()
     }
 
-    /// Returns when all services have ended: because they were told to, or because one of them did.
+    /// Runs the services. Returns when all of them have stopped, after a signal or after one of them stopped.
     ///
-    /// - Parameter services: in the order in which they start; they end in reverse, one after the other.
-    /// - Throws: what a service failed with.
+    /// - Parameter services: The services in the order of their start; they stop in reverse order, one after the other.
+    /// - Throws: The error of the service that failed.
     func run(_ services: [NamedService]) async throws {
         // Named: ServiceLifecycle would describe each with all that it holds, secrets included.
         var configuration = ServiceGroupConfiguration(
@@ -61,7 +61,7 @@ final class ProcessLifetime: Sendable {
         do {
             try await group.run()
         } catch is CancellationError {
-            // The grace period is over, which is no failure.
+            // The end of the grace period is not a failure.
         }
     }
 
@@ -83,7 +83,7 @@ final class ProcessLifetime: Sendable {
         } else {
             serviceManager?.tell(.stopping(atMost: limits.process + Self.lastLineLimit), .status("draining"))
             log(.notice, "draining; a second signal ends the process at once", ["gracePeriod": "\(limits.gracePeriod.settingText)"])
-            after(limits.gracePeriod) { $0.log(.warning, "the grace period is over: what is under way is given up") }
+            after(limits.gracePeriod) { $0.log(.warning, "the grace period is over: cancelling work in flight") }
             after(limits.process) { $0.end() }
             shutdown.notify()
         }
@@ -94,12 +94,12 @@ final class ProcessLifetime: Sendable {
     }
 
     private func end() {
-        let line = log(.error, "something hangs: the process ends all the same; what was accepted is in the database")
+        let line = log(.error, "a service hangs: exiting anyway; the database has what was accepted")
         _ = line.wait(timeout: .now() + Self.lastLineLimit / .seconds(1))
         _exit(0)
     }
 
-    /// As if the signal had not been caught.
+    /// Ends the process by the signal's default action.
     private static func endAtOnce(by number: Int32) {
         var signals = sigset_t()
         unsafe sigemptyset(&signals)
@@ -111,7 +111,7 @@ final class ProcessLifetime: Sendable {
         _exit(128 + number)
     }
 
-    /// On another thread: a standard error that nobody reads must not hold up the rest.
+    /// Logs on another thread: a standard error without a reader must not delay the exit.
     @discardableResult
     private func log(_ level: Logger.Level, _ message: Logger.Message, _ metadata: Logger.Metadata? = nil) -> DispatchGroup {
         let line = DispatchGroup()

@@ -1,6 +1,6 @@
 import Foundation
 
-/// systemd, or whoever speaks its protocol: hears how the server is, in datagrams on the socket that the environment names
+/// systemd, or another service manager with its protocol. The server sends its state in datagrams to the socket that the environment names
 /// (https://www.freedesktop.org/software/systemd/man/latest/sd_notify.html).
 struct ServiceManager: Sendable {
     enum News: Sendable, Equatable {
@@ -8,20 +8,20 @@ struct ServiceManager: Sendable {
         case ready
         /// A line for `systemctl status`.
         case status(String)
-        /// The end has begun, and may take so long.
+        /// The server is stopping, within the limit.
         case stopping(atMost: Duration)
-        /// The watchdog need not bark.
+        /// A sign of life for the watchdog.
         case alive
     }
 
-    /// What a socket's name may have on Linux, with the byte that ends it.
+    /// The maximum length of a socket's name on Linux, without the final zero byte.
     private static let maximumNameByteCount = 107
 
-    /// Without a sign of life for so long the server is ended; nil: none is waited for.
+    /// The time without a sign of life after which the service manager ends the server; nil without a watchdog.
     let watchdogLimit: Duration?
     private let socketName: [UInt8]
 
-    /// - Returns: nil if nobody wants to hear.
+    /// - Returns: nil if the environment names no socket.
     init?(_ environment: [String: String] = ProcessInfo.processInfo.environment, process: Int32 = getpid()) {
         guard let name = environment["NOTIFY_SOCKET"], name.hasPrefix("/") || name.hasPrefix("@"),
             name.utf8.count <= Self.maximumNameByteCount
@@ -33,15 +33,15 @@ struct ServiceManager: Sendable {
         watchdogLimit = isMeant ? environment["WATCHDOG_USEC"].flatMap { Int64($0) }.flatMap { $0 > 0 ? .microseconds($0) : nil } : nil
     }
 
-    /// Does not wait.
+    /// Sends the messages without blocking.
     ///
-    /// - Returns: whether it was taken. A queue that is full takes nothing.
+    /// - Returns: Whether the socket took them; a full queue takes nothing.
     @discardableResult
     func tell(_ news: News...) -> Bool {
         tell(news)
     }
 
-    /// The same for a list.
+    /// Sends a list of messages without blocking.
     @discardableResult
     func tell(_ news: [News]) -> Bool {
         let text = news.map(Self.text).joined(separator: "\n")

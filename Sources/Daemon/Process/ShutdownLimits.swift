@@ -1,18 +1,18 @@
-/// How long the parts of a server may take to end after SIGTERM.
+/// The times that the parts of a server have to stop after SIGTERM.
 struct ShutdownLimits: Sendable {
-    /// For all of them: then what is under way is given up, and pushes at gorush are written as uncertain.
+    /// The limit for all parts: then the server cancels work in flight and records attempts at gorush as uncertain.
     var gracePeriod: Duration
 
     /// 25 s and ``writing`` make 30 s, after which Kubernetes kills a process.
     static let defaultGracePeriod = Duration.seconds(25)
 
-    /// For writing down what was given up, and for closing the database; another process that has it locked is waited for 2 s a time.
+    /// The time for recording cancelled work and closing the database; each wait for another process's lock takes up to 2 s.
     static let writing = Duration.seconds(5)
 
-    /// For the answers that a node owes the transport.
+    /// The time for responses that the transport awaits from a node.
     var transport: Duration { gracePeriod / 5 }
-    /// For the messages that are under way after that. Half of what is left is the delivery's.
+    /// The time for the engine's messages in flight. The other half is for the delivery.
     var engine: Duration { gracePeriod * 2 / 5 }
-    /// For the process, whatever hangs.
+    /// The time after which the process exits even if a service hangs.
     var process: Duration { gracePeriod + Self.writing }
 }

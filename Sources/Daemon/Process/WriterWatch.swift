@@ -1,11 +1,11 @@
 import ServiceLifecycle
 
-/// Sees whether the store's writer moves: each write in turn would wait for one that hangs.
+/// Checks that the store's writer makes progress: a write that hangs would block every later one.
 ///
-/// The service manager hears of each move, and ends a server whose writer hangs. A write that fails is a move too: another start does not
-/// mend a full disk.
+/// The watch reports each completed write to the service manager, which restarts a server whose writer hangs. A failing write counts as
+/// completed, because a restart does not repair a full disk.
 final class WriterWatch: Service {
-    /// Between two writes: three of them fit into the unit's `WatchdogSec`.
+    /// The interval between two writes, 10 s: three of them fit into the unit's `WatchdogSec`.
     private static let longestInterval = Duration.seconds(10)
 
     private let write: @Sendable () async throws -> Void
@@ -13,7 +13,7 @@ final class WriterWatch: Service {
     private let interval: Duration
     private let serviceManager: ServiceManager?
 
-    /// - Parameter write: writes something of no meaning.
+    /// - Parameter write: Writes a row without meaning.
     init(serviceManager: ServiceManager?, clock: any Clock<Duration>, write: @escaping @Sendable () async throws -> Void) {
         self.write = write
         self.clock = clock

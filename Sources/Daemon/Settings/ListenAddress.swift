@@ -1,4 +1,4 @@
-/// Where a server of ours listens: `127.0.0.1:8645`, `[::1]:8646`, `localhost:0`. Port 0 means any free port.
+/// An address on which the process listens: `127.0.0.1:8645`, `[::1]:8646`, `localhost:0`. Port 0 means any free port.
 package struct ListenAddress: Hashable, Sendable, CustomStringConvertible {
     package var host: String
     package var port: Int
@@ -22,7 +22,7 @@ package struct ListenAddress: Hashable, Sendable, CustomStringConvertible {
         self.init(host: String(host), port: Int(port))
     }
 
-    /// Whether two servers cannot listen on both.
+    /// Whether two listeners cannot have both addresses.
     func collides(with other: ListenAddress) -> Bool {
         guard port == other.port, port != 0 else { return false }
         let hosts = [host, other.host].map { $0.lowercased() == "localhost" ? "127.0.0.1" : $0 }

@@ -18,7 +18,7 @@ package struct GatewaySettings: Sendable {
     /// The server of Nextcloud's apps.
     package struct Origin: Sendable {
         package var configuration: NextcloudOrigin.Configuration
-        /// Where the backend says who a client is.
+        /// The endpoint of the backend that identifies a client.
         package var authenticationURL: String
     }
 
@@ -30,7 +30,7 @@ package struct GatewaySettings: Sendable {
 }
 
 extension Settings {
-    /// - Returns: nil without `gateways.listen`.
+    /// - Returns: The gateways' settings; nil without `gateways.listen`.
     static func gateways(_ reader: inout SettingsReader) -> GatewaySettings? {
         let listen = reader.optional("gateways.listen") {
             $0.address("gateways.listen", default: ListenAddress(host: "127.0.0.1", port: 8070))

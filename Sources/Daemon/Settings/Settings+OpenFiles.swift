@@ -1,7 +1,7 @@
 import Delivery
 
 extension Settings {
-    /// The relays that the server serves: none beside a Waku node.
+    /// The relays that the server serves; empty with a Waku node.
     var relayAddresses: [ListenAddress] { transportKind == .embedded ? embeddedListen : [] }
 
     /// The limit of open files under which a server started here would run, as a YAML comment.
@@ -15,7 +15,7 @@ extension Settings {
     }
 
     func connectionBudget(openFileLimit: Int) -> ConnectionBudget {
-        // One connection of a route is for the probe.
+        // Each route has one more connection, for the probe.
         let perRoute = (delivery?.maximumRequestsInFlight ?? 0) + 1
         return ConnectionBudget(
             openFileLimit: openFileLimit, deliveryConnectionCount: (delivery?.routes.count ?? 0) * perRoute,

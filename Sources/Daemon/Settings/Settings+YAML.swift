@@ -26,7 +26,7 @@ extension Settings {
         String(repeating: "  ", count: depth)
     }
 
-    /// Double quotes where a plain scalar could be taken for something else.
+    /// Returns the text in double quotes if YAML could read the plain scalar as another value.
     private static func quoted(_ text: String) -> String {
         let isWord = text.unicodeScalars.allSatisfy {
             $0.isASCII && ($0.properties.isAlphabetic || "0"..."9" ~= $0 || "/._-".unicodeScalars.contains($0))

@@ -27,25 +27,25 @@ package struct Settings: Sendable {
     package var embeddedListen: [ListenAddress]
     /// The URL of each node, at least one.
     package var wakuURLs: [String]
-    /// For a proxy in front of the nodes.
+    /// The headers for a proxy in front of the nodes.
     package var wakuHeaders: [(name: String, value: String)]
-    /// PEM; nil: the certificates that the system trusts.
+    /// The path of a PEM file; nil means the certificates that the system trusts.
     package var wakuCertificateAuthorityFile: String?
     package var waku: WakuTransport.Configuration
-    /// nil: dry run, no push leaves the machine.
+    /// The configuration of the delivery; nil for a dry run, which discards pushes.
     package var delivery: DeliveryConfiguration?
     package var registrationPolicy: RegistrationPolicy
-    /// nil: none.
+    /// The gateways' settings; nil without gateways.
     package var gateways: GatewaySettings?
     package var adminListen: ListenAddress
-    /// Names under which the admin endpoints may be asked, beside IP addresses and `localhost`.
+    /// The host names under which the admin endpoints respond, in addition to IP addresses and `localhost`.
     package var adminAllowedHosts: [String]
-    /// How long what is under way may take to end after SIGTERM.
+    /// The time for work in flight to finish after SIGTERM; 25 s by default.
     package var shutdownGracePeriod: Duration
     package var logLevel: Logger.Level
     package var logFormat: LogFormat
 
-    /// Where the settings come from that are not the defaults: the file, and the names of variables and flags.
+    /// The sources of settings other than the defaults: the file, and the names of variables and flags.
     package private(set) var origins: [String] = []
     /// The effective configuration as YAML, secrets redacted.
     package private(set) var effectiveYAML = ""
@@ -92,7 +92,7 @@ package struct Settings: Sendable {
         delivery = Self.gorush(&reader)
 
         if waku.storePeerAddress != nil, !waku.usesHistory, !waku.confirmsPublishing {
-            reader.note("transport.waku.storePeer: of no use, because neither history nor confirmPublishing asks a store")
+            reader.note("transport.waku.storePeer: has no effect, because neither history nor confirmPublishing asks a store")
         }
 
         registrationPolicy = RegistrationPolicy(
@@ -101,7 +101,7 @@ package struct Settings: Sendable {
             lifetime: reader.duration(
                 "registration.lifetime", default: RegistrationPolicy().lifetime,
                 in: .seconds(30 * 86_400)...Duration.seconds(3_650 * 86_400)))
-        // Apple must take them: one that it refuses is no stranger's invention.
+        // Apple accepts these bundle ids: a rejection of one is a fault of the configuration, not an invented id.
         delivery?.knownTopics = registrationPolicy.apnTopics ?? []
 
         adminListen = reader.address("admin.listen", default: ListenAddress(host: "127.0.0.1", port: 8646))
@@ -128,12 +128,12 @@ package struct Settings: Sendable {
         let urls = reader.urls("transport.waku.urls")
         guard !urls.isEmpty else { return [reader.url("transport.waku.url", default: "http://127.0.0.1:8645")] }
         if reader.url("transport.waku.url") != nil {
-            reader.note("transport.waku.url: of no use beside transport.waku.urls, which names all nodes; leave one of the two out")
+            reader.note("transport.waku.url: conflicts with transport.waku.urls; set only one of them")
         }
         return urls
     }
 
-    /// nil: every app is served.
+    /// Reads the bundle ids of the apps that the server serves; nil means every app.
     private static func apnTopics(_ reader: inout SettingsReader) -> Set<String>? {
         let key = "registration.apnTopics"
         let topics = reader.optional(key) { reader in
@@ -144,10 +144,10 @@ package struct Settings: Sendable {
         return topics.map { Set($0) }
     }
 
-    /// What is allowed, and better set otherwise.
+    /// The recommendations about settings that are valid but unsafe.
     package var recommendations: [String] {
         guard delivery != nil, registrationPolicy.apnTopics == nil else { return [] }
-        return ["registration.apnTopics: name the bundle ids of your apps; without it strangers may have pushes sent to any app of anybody"]
+        return ["registration.apnTopics: list the bundle ids of your apps; without it anyone can send pushes to any app that gorush serves"]
     }
 
     private static func notePortsInUseTwice(_ addresses: [(key: String, address: ListenAddress)], _ reader: inout SettingsReader) {

@@ -3,7 +3,7 @@ import Settings
 
 /// Reads settings by key and type, and notes everything that is wrong instead of stopping at the first problem.
 ///
-/// What was asked for is what exists: the keys asked are the known ones, and their values make the effective configuration.
+/// The keys that the caller reads are the known settings, and their values are the effective configuration.
 struct SettingsReader {
     struct Effective {
         var key: String
@@ -48,7 +48,7 @@ struct SettingsReader {
         }
     }
 
-    /// nil when it is not set.
+    /// Reads an integer; nil if it is not set.
     mutating func optionalInteger(_ key: String, in range: ClosedRange<Int>) -> Int? {
         guard source.find(key) != nil else {
             effective.append(Effective(key: key, value: nil))
@@ -65,7 +65,7 @@ struct SettingsReader {
         }
     }
 
-    /// A path, which is absolute afterwards: a relative one in the configuration file starts from the folder of that file, any other from the
+    /// Reads a path and makes it absolute. A relative path in the configuration file starts from that file's folder, any other from the
     /// working directory.
     mutating func path(_ key: String, default fallback: String) -> String {
         let absolutePath = source.find(key)?.path
@@ -76,12 +76,12 @@ struct SettingsReader {
         }
     }
 
-    /// nil when it is not set.
+    /// Reads a path; nil if it is not set.
     mutating func optionalPath(_ key: String) -> String? {
         optionalText(key) { reader in reader.path(key, default: "") }
     }
 
-    /// nil when it is not set.
+    /// Reads a text; nil if it is not set.
     mutating func optionalString(_ key: String) -> String? {
         optionalText(key) { reader in reader.string(key, default: "") }
     }
@@ -133,25 +133,25 @@ struct SettingsReader {
         return (String(text[..<colon]), text[text.index(after: colon)...].trimmingCharacters(in: .whitespaces))
     }
 
-    /// The lines of the file that holds a secret in the place of a setting: mode 0600, or a credential of systemd.
+    /// Reads the lines of the file that holds a secret instead of the setting: mode 0600, or a credential of systemd.
     ///
-    /// - Returns: nil when there is none, or it cannot be used.
+    /// - Returns: The lines; nil if no file is set or the file cannot be used.
     private mutating func privateLines(insteadOf key: String) -> [String]? {
         let fileKey = key + "File"
         guard let path = optionalPath(fileKey) else { return nil }
-        if isSet(key) { note("\(fileKey): of no use beside \(key); leave one of the two out") }
+        if isSet(key) { note("\(fileKey): conflicts with \(key); set only one of them") }
         do {
             if let bytes = try PrivateFile(path: path).read() {
                 return String(decoding: bytes, as: UTF8.self).split(whereSeparator: \.isNewline).map(String.init)
             }
-            note("\(fileKey): \(path) is not there")
+            note("\(fileKey): \(path) does not exist")
         } catch {
             note("\(fileKey): \(path): \(error)")
         }
         return nil
     }
 
-    /// Where a node of the Waku network is found, like `/dns4/…/tcp/30303/p2p/16Uiu2…`; nil when it is not set.
+    /// Reads the multiaddress of a Waku node, like `/dns4/…/tcp/30303/p2p/16Uiu2…`; nil when it is not set.
     mutating func multiaddress(_ key: String) -> String? {
         optional(key) { reader in
             reader.value(key, "", expected: "a multiaddress like /dns4/store.example.org/tcp/30303/p2p/16Uiu2HAm…") {
@@ -165,7 +165,7 @@ struct SettingsReader {
     /// The path of a file that is there and can be read; nil when none is set.
     mutating func existingFile(_ key: String) -> String? {
         let path = optionalPath(key)
-        if let path, !FileManager.default.isReadableFile(atPath: path) { note("\(key): \(path) is not there, or cannot be read") }
+        if let path, !FileManager.default.isReadableFile(atPath: path) { note("\(key): \(path) does not exist or cannot be read") }
         return path
     }
 
@@ -174,7 +174,7 @@ struct SettingsReader {
         source.names(below: section)
     }
 
-    /// The same where a name may hold dots: it ends before one of these keys.
+    /// Returns the names if they may contain dots: a name ends before one of these keys.
     func names(below section: String, before keys: [String]) -> [String] {
         source.names(below: section, before: keys)
     }
@@ -202,7 +202,7 @@ struct SettingsReader {
         }
     }
 
-    /// nil when it is not set.
+    /// Reads one of the cases; nil if it is not set.
     mutating func optionalChoice<Choice: RawRepresentable & CaseIterable>(_ key: String, of type: Choice.Type) -> Choice?
     where Choice.RawValue == String {
         guard let text = optionalString(key) else { return nil }
@@ -277,12 +277,12 @@ struct SettingsReader {
         note("\(found.name): this setting no longer exists; delete the line" + (found.line.map { " (\($0))" } ?? ""))
     }
 
-    /// To be called when all settings were asked for.
+    /// Reports settings that exist in the source and were not read. Call this function after reading all settings.
     mutating func finish() {
         problems += source.unusable(besides: removedKeys.union(effective.map(\.key)))
     }
 
-    /// nil also when it cannot be used.
+    /// Reads a text; nil if it is not set or invalid.
     private mutating func optionalText(_ key: String, _ read: (inout SettingsReader) -> String) -> String? {
         optional(key, read).flatMap { $0.isEmpty ? nil : $0 }
     }

@@ -4,7 +4,7 @@ import PushClient
 
 struct Advertise: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Tells a key's contacts which servers notify its devices.",
+        abstract: "Publish the servers that notify a key's devices, for its contacts.",
         discussion: """
             Asks all servers for the key's own devices, and advertises what they say on its contact-code topic. Whoever knows the key can \
             read it, and then needs not ask. Nodes forget it after some days; an app repeats it.

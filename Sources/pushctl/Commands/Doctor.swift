@@ -4,7 +4,7 @@ import PushClient
 
 struct Doctor: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Plays a whole test device against a server, times each step, and says in plain words what is wrong.",
+        abstract: "Check a server with a test device, step by step, and explain what is wrong.",
         discussion: """
             Registers a new key, queries it, pushes to it and unregisters it. Without --device-token the device is registered as not \
             wanting to be notified, so that nothing reaches gorush. With one, a real notification is shown on that device. Whether \
@@ -19,10 +19,10 @@ struct Doctor: AsyncParsableCommand {
             "The server's admin endpoints, asked first. Default: \(AdminEndpoints.defaultURL), if this server is there.", valueName: "url"))
     var admin: String?
 
-    @Option(help: ArgumentHelp("Notify this device in earnest.", valueName: "token"))
+    @Option(help: ArgumentHelp("A device to notify; without it, gorush gets no push.", valueName: "token"))
     var deviceToken: String?
 
-    @Option(help: "Who delivers to it: \(Register.TokenType.allCases.map(\.rawValue).joined(separator: " or ")).")
+    @Option(help: "The push service of the device: \(Register.TokenType.allCases.map(\.rawValue).joined(separator: " or ")).")
     var tokenType = Register.TokenType.firebase
 
     @Option(help: ArgumentHelp("The app's bundle id; needed for apn.", valueName: "bundle"))

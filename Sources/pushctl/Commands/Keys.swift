@@ -4,16 +4,16 @@ import PushClient
 
 struct Keys: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Shows a key in all its forms, and the topics on which it is written to; makes a new one.",
-        discussion: "Of a key file only the public key is shown.")
+        abstract: "Show a key in all forms with its topics, or create one.",
+        discussion: "The output contains no private key.")
 
     @OptionGroup var key: KeyOptions
     @OptionGroup var output: OutputOptions
 
-    @Flag(help: "Make the key file; one that is there is left as it is.")
+    @Flag(help: "Create the key file, unless it exists.")
     var new = false
 
-    @Option(help: ArgumentHelp("Show this public key instead.", valueName: "key"), transform: HexArgument.key)
+    @Option(help: ArgumentHelp("A public key to show instead of that of the key file.", valueName: "key"), transform: HexArgument.key)
     var of: IdentityKey?
 
     func run() throws {

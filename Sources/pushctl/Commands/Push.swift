@@ -6,7 +6,7 @@ import StatusCrypto
 
 struct Push: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Has somebody's devices notified.",
+        abstract: "Notify a person's devices.",
         discussion: """
             With --server that server alone is asked: to notify the device of --access-token, or else all that it knows of. Without, the \
             person's advertisement is looked for and all servers are asked, as an app does it: at most three devices, one server each, \
@@ -28,28 +28,28 @@ struct Push: AsyncParsableCommand {
     @Option(help: ArgumentHelp("The person's public key, or its hash.", valueName: "key"), transform: HexArgument.person)
     var to: Person
 
-    @Option(help: ArgumentHelp("One of the person's devices; default: all that the server knows.", valueName: "id"))
+    @Option(help: ArgumentHelp("The installation id of one device. Default: all devices that the server knows.", valueName: "id"))
     var installation: String?
 
     @Option(help: ArgumentHelp("The device's access token; needs --installation.", valueName: "uuid"))
     var accessToken: String?
 
-    @Option(help: "What happened: \(Kind.allCases.map(\.rawValue).joined(separator: ", ")).")
+    @Option(help: "The kind of event: \(Kind.allCases.map(\.rawValue).joined(separator: ", ")).")
     var type = Kind.message
 
-    @Option(help: ArgumentHelp("The chat it happened in.", valueName: "chat"))
+    @Option(help: ArgumentHelp("The chat of the message.", valueName: "chat"))
     var chat: String?
 
-    @Option(help: ArgumentHelp("The public key of who did it.", valueName: "key"), transform: HexArgument.key)
+    @Option(help: ArgumentHelp("The public key of the message's author.", valueName: "key"), transform: HexArgument.key)
     var author: IdentityKey?
 
     @Option(
-        help: ArgumentHelp("Names the message; delivered once in ten minutes. Default: 32 random bytes.", valueName: "hex"),
+        help: ArgumentHelp("The message id, delivered once in ten minutes. Default: 32 random bytes.", valueName: "hex"),
         transform: HexArgument.bytes)
     var messageID = PushMessage.randomMessageID()
 
     @Option(
-        help: ArgumentHelp("The encrypted message, which the device gets to see.", valueName: "hex"), transform: HexArgument.bytes)
+        help: ArgumentHelp("The encrypted message to pass to the device.", valueName: "hex"), transform: HexArgument.bytes)
     var ciphertextHex: [UInt8] = []
 
     func validate() throws {
@@ -87,7 +87,7 @@ struct Push: AsyncParsableCommand {
     private func pushAtServer() async throws {
         let devices = try await devices()
         let reports = try await server.withServer(
-            silence: "Check the server's key and that it listens on this shard. The push may have been accepted all the same."
+            silence: "Check the server's key and that it listens on this shard. The server may have accepted the push anyway."
         ) { server throws(PushClientError) in
             try await server.push(message, to: devices)
         }

@@ -5,7 +5,7 @@ import Settings
 
 struct Query: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Asks for somebody's devices and their access tokens.",
+        abstract: "Query a person's devices and their access tokens.",
         discussion: """
             Asks the server that is named, or else every server that knows the person. Under a new key each time, so that nobody can tell \
             who asks. With a key of one's own, tokens are decrypted that were encrypted for it as a contact's.
@@ -22,7 +22,7 @@ struct Query: AsyncParsableCommand {
     @OptionGroup var output: OutputOptions
 
     @Option(
-        help: ArgumentHelp("The person's public key, or its hash: then grants cannot be checked.", valueName: "key"),
+        help: ArgumentHelp("The person's public key, or its hash, with which grants cannot be checked.", valueName: "key"),
         transform: HexArgument.person)
     var of: Person
 

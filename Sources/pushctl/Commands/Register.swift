@@ -4,11 +4,11 @@ import StatusCrypto
 
 struct Register: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Registers a device with servers, or replaces its registration.",
+        abstract: "Register a device with servers, or replace its registration.",
         discussion: """
-            As an app does it: each time with a higher version, and with the access token of before, unless a contact is missing or the \
-            device is now for contacts only: then with a new one. With --registration-version or --access-token exactly that is sent once, and nothing \
-            remembered.
+            Registers as an app does: each time with a higher version, and with the same access token. The token is new if a contact was \
+            removed or the device is now for contacts only. With --registration-version or --access-token the command sends exactly these \
+            once, and remembers nothing.
             """)
 
     enum TokenType: String, CaseIterable, ExpressibleByArgument {
@@ -21,19 +21,19 @@ struct Register: AsyncParsableCommand {
     @OptionGroup var state: StateOptions
     @OptionGroup var output: OutputOptions
 
-    @Option(help: ArgumentHelp("What Apple or Google know the device by.", valueName: "token"))
+    @Option(help: ArgumentHelp("The device token from Apple or Google.", valueName: "token"))
     var deviceToken: String
 
-    @Option(help: "Who delivers: \(TokenType.allCases.map(\.rawValue).joined(separator: " or ")).")
+    @Option(help: "The push service of the device: \(TokenType.allCases.map(\.rawValue).joined(separator: " or ")).")
     var tokenType: TokenType
 
     @Option(help: ArgumentHelp("The app's bundle id; needed for apn.", valueName: "bundle"))
     var apnTopic: String?
 
-    @Option(help: ArgumentHelp("Tells the devices of one key apart. Default: a UUID made from the key, always the same.", valueName: "id"))
+    @Option(help: ArgumentHelp("The installation id of the device. Default: a UUID derived from the key.", valueName: "id"))
     var installation: String?
 
-    @Option(help: ArgumentHelp("The UUID that senders have to show. Default: the one of before.", valueName: "uuid"))
+    @Option(help: ArgumentHelp("The UUID that senders must present. Default: that of the previous registration.", valueName: "uuid"))
     var accessToken: String?
 
     @Option(
@@ -42,7 +42,7 @@ struct Register: AsyncParsableCommand {
             valueName: "number"))
     var registrationVersion: UInt64?
 
-    @Flag(help: "Register the device without having it notified.")
+    @Flag(help: "Register the device and send it no notifications.")
     var disabled = false
 
     @Option(
@@ -66,7 +66,7 @@ struct Register: AsyncParsableCommand {
     var mentionChat: [String] = []
 
     @Option(
-        help: ArgumentHelp("Only contacts may notify: the public key of one; may be repeated.", valueName: "key"),
+        help: ArgumentHelp("The public key of a contact; only contacts may notify then; may be repeated.", valueName: "key"),
         transform: HexArgument.key)
     var contact: [IdentityKey] = []
 
@@ -84,7 +84,7 @@ struct Register: AsyncParsableCommand {
         let exactToken = accessToken ?? UniversallyUniqueID.random(using: &random)
         let state = accessToken == nil && registrationVersion == nil ? try state.open(beside: key) : nil
         let (registered, failure) = try await server.withServers(
-            silence: "Check the server's key and that it listens on this shard. The registration may have been stored all the same."
+            silence: "Check the server's key and that it listens on this shard. The server may have stored the registration anyway."
         ) { server throws(PushClientError) in
             let receipt =
                 if let state {
@@ -113,7 +113,7 @@ struct Register: AsyncParsableCommand {
     }
 }
 
-/// What `register` and `unregister` print as JSON, for each server.
+/// The JSON output of `register` and `unregister` for each server.
 struct RegistrationOutput: Encodable {
     let publicKey: String
     let server: String

@@ -2,14 +2,14 @@ import ArgumentParser
 import PushClient
 
 struct Unregister: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "Makes servers forget a device.")
+    static let configuration = CommandConfiguration(abstract: "Unregister a device from servers.")
 
     @OptionGroup var server: ServerOptions
     @OptionGroup var key: KeyOptions
     @OptionGroup var state: StateOptions
     @OptionGroup var output: OutputOptions
 
-    @Option(help: ArgumentHelp("Which of the key's devices. Default: the UUID made from the key.", valueName: "id"))
+    @Option(help: ArgumentHelp("The installation id of the device. Default: a UUID derived from the key.", valueName: "id"))
     var installation: String?
 
     @Option(
@@ -22,7 +22,7 @@ struct Unregister: AsyncParsableCommand {
         let installationID = installation ?? identity.derivedInstallationID
         let state = registrationVersion == nil ? try state.open(beside: key) : nil
         let (unregistered, failure) = try await server.withServers(
-            silence: "Check the server's key and that it listens on this shard. The device may have been forgotten all the same."
+            silence: "Check the server's key and that it listens on this shard. The server may have unregistered the device anyway."
         ) { server throws(PushClientError) in
             let receipt =
                 if let state {

@@ -8,7 +8,7 @@ import Wire
 
 struct Watch: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Opens and shows what arrives for a key, live.",
+        abstract: "Show live the messages that arrive for a key, decrypted.",
         discussion: """
             With a key file: what is encrypted to the key (answers of servers; requests, if it is a server's), and what is told and asked \
             about it. With --of, a public key: only what is told (advertisements) and asked (queries) about it. Ends with Ctrl-C or --for.
@@ -20,13 +20,18 @@ struct Watch: AsyncParsableCommand {
     @Flag(help: "Print each message as a line of JSON.")
     var json = false
 
-    @Option(help: ArgumentHelp("Watch what everybody can open about this key.", valueName: "key"), transform: HexArgument.key)
+    @Option(help: ArgumentHelp("A public key whose advertisements and queries to show.", valueName: "key"), transform: HexArgument.key)
     var of: IdentityKey?
 
-    @Option(help: ArgumentHelp("Show what came in since then too, like 10m.", valueName: "time"), transform: TimeArgument.duration)
+    @Option(
+        help: ArgumentHelp("The age of the oldest messages to show, like 10m. Default: only new messages.", valueName: "time"),
+        transform: TimeArgument.duration)
     var since: Duration?
 
-    @Option(name: .customLong("for"), help: ArgumentHelp("End after that time.", valueName: "time"), transform: TimeArgument.duration)
+    @Option(
+        name: .customLong("for"),
+        help: ArgumentHelp("The time after which the command ends, like 10m. Default: Ctrl-C ends it.", valueName: "time"),
+        transform: TimeArgument.duration)
     var duration: Duration?
 
     func run() async throws {
@@ -50,7 +55,7 @@ struct Watch: AsyncParsableCommand {
         }
     }
 
-    /// What is on `isOwn` topics is encrypted to the key.
+    /// Returns the topics of a key. Messages on `isOwn` topics are encrypted to the key.
     private static func topics(of key: IdentityKey, _ identity: Identity?) -> [(label: String, name: TopicName, isOwn: Bool)] {
         let told = [
             ("contact code", TopicName.contactCode(key.publicKey), false), ("query", .query(key.hash.bytes, .plain), false),
@@ -74,7 +79,7 @@ struct Watch: AsyncParsableCommand {
     }
 }
 
-/// A message in words. Access tokens are shown: whoever can open it has them.
+/// A description of a message, with access tokens: a reader that can decrypt the message has them anyway.
 private struct WatchedMessage: Encodable {
     let time: String
     let topic: String
@@ -104,7 +109,7 @@ private struct WatchedMessage: Encodable {
         }
     }
 
-    /// - Returns: nil for bytes that are not what the type says.
+    /// - Returns: The lines; nil if the bytes do not decode as the type.
     private static func content(of message: OpenedMessage) -> [String]? {
         let payload = message.payload
         switch message.type {

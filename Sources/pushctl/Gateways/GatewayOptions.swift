@@ -3,10 +3,10 @@ import HTTPClient
 import Operator
 import StatusCrypto
 
-/// Where the gateway is, and how it is asked.
+/// The address of the gateway, and requests to it.
 struct GatewayOptions: ParsableArguments {
     private static let defaultURL = "http://127.0.0.1:8070"
-    /// A softphone's push is answered after up to 25 s (GATEWAY_PROTOCOLS.md, decision 4).
+    /// The limit is 40 s: the gateway responds to a softphone's push after up to 25 s (GATEWAY_PROTOCOLS.md, decision 4).
     private static let timeout = Duration.seconds(40)
     private static let maximumAnswerByteCount = 4 << 20
 
@@ -16,7 +16,7 @@ struct GatewayOptions: ParsableArguments {
     /// Sends one request.
     ///
     /// - Parameter body: with its media type.
-    /// - Returns: status and body of the answer, whatever the status.
+    /// - Returns: The status and body of the response, also of a failure.
     func send(
         _ method: HTTPRequest.Method, _ path: String, _ body: (type: String, text: String), headers: [(name: String, value: String)] = []
     ) async throws(Failure) -> (status: Int, body: String) {

@@ -8,13 +8,13 @@ import StatusCrypto
 struct NextcloudCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "nextcloud",
-        abstract: "Plays a phone with a Nextcloud app, and its server, against the push proxy.",
+        abstract: "Act as a phone with a Nextcloud app, and as its server, towards the push proxy.",
         subcommands: [NextcloudRegister.self, NextcloudUnregister.self, NextcloudNotify.self, NextcloudListen.self])
 }
 
 /// Which device.
 struct NextcloudDeviceOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("The file with the keys of device and account; `register` makes it.", valueName: "file"))
+    @Option(help: ArgumentHelp("The file with the keys of device and account; `register` creates it.", valueName: "file"))
     var device: String
 
     func load() throws(Failure) -> NextcloudDevice {
@@ -26,7 +26,7 @@ struct NextcloudDeviceOptions: ParsableArguments {
 }
 
 private struct NextcloudRegister: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "register", abstract: "Registers a device with the proxy.")
+    static let configuration = CommandConfiguration(commandName: "register", abstract: "Register a device with the proxy.")
 
     @OptionGroup var device: NextcloudDeviceOptions
     @OptionGroup var gateway: GatewayOptions
@@ -34,11 +34,11 @@ private struct NextcloudRegister: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "What Apple or Google gave the app. Talk for iOS gives two, with a space between; the second one is for calls.",
+            "The push token from Apple or Google. Talk for iOS has two, separated by a space; the second one is for calls.",
             valueName: "token"))
     var pushToken: String
 
-    @Option(help: ArgumentHelp("The account. Default: that of before, or alice@cloud.example.com.", valueName: "user@host"))
+    @Option(help: ArgumentHelp("The account. Default: that of the device's file, or alice@cloud.example.com.", valueName: "user@host"))
     var cloudId: String?
 
     @Option(help: ArgumentHelp("The app's User-Agent, by which the proxy tells apps apart.", valueName: "text"))
@@ -68,7 +68,7 @@ private struct NextcloudRegister: AsyncParsableCommand {
 }
 
 private struct NextcloudUnregister: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "unregister", abstract: "Makes the proxy forget a device.")
+    static let configuration = CommandConfiguration(commandName: "unregister", abstract: "Unregister a device from the proxy.")
 
     @OptionGroup var device: NextcloudDeviceOptions
     @OptionGroup var gateway: GatewayOptions
@@ -89,7 +89,7 @@ private struct NextcloudUnregister: AsyncParsableCommand {
 }
 
 private struct NextcloudNotify: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "notify", abstract: "Wakes a device, as its server does.")
+    static let configuration = CommandConfiguration(commandName: "notify", abstract: "Notify a device as its server does.")
 
     enum Kind: String, CaseIterable, ExpressibleByArgument {
         case alert, voip, background
@@ -103,19 +103,19 @@ private struct NextcloudNotify: AsyncParsableCommand {
     @OptionGroup var gateway: GatewayOptions
     @OptionGroup var output: OutputOptions
 
-    @Option(help: "What is shown, encrypted for the device.")
+    @Option(help: "The text to show, which is encrypted for the device.")
     var subject = "Hello from pushctl"
 
-    @Option(help: ArgumentHelp("Which app at the server it is from.", valueName: "name"))
+    @Option(help: ArgumentHelp("The app of the Nextcloud server that sends the notification.", valueName: "name"))
     var app = "spreed"
 
-    @Option(help: "What the phone does with it.")
+    @Option(help: "The type of the notification.")
     var type = Kind.alert
 
-    @Option(help: "How urgent it is.")
+    @Option(help: "The priority of the notification.")
     var priority = Priority.high
 
-    @Option(help: "How the content is padded: oaep as servers do now, pkcs1 as they did before.")
+    @Option(help: "The padding of the content: oaep, or pkcs1 as of older servers.")
     var padding = RSAPadding.oaep
 
     func run() async throws {
@@ -152,7 +152,7 @@ private struct NextcloudNotify: AsyncParsableCommand {
 
 private struct NextcloudListen: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "listen", abstract: "Shows what a phone would, from what gorush was given.",
+        commandName: "listen", abstract: "Show the notifications that a phone would decrypt, from gorush's input.",
         discussion: """
             Reads notifications, one JSON object a line, as `stubgorush --data` prints them, and decrypts those for this device. Others \
             are passed over.
@@ -160,7 +160,9 @@ private struct NextcloudListen: ParsableCommand {
 
     @OptionGroup var device: NextcloudDeviceOptions
 
-    @Argument(help: ArgumentHelp("Where the lines are. Default: standard input.", valueName: "file"), completion: .file())
+    @Argument(
+        help: ArgumentHelp("The file with gorush's input, one notification a line. Default: standard input.", valueName: "file"),
+        completion: .file())
     var input: String?
 
     func run() throws {

@@ -12,16 +12,16 @@ struct NextcloudDevice {
     let cloudID: String
     let pushToken: String
 
-    /// What the identifier is the digest of: the account, and the number of the app password, which is always 1 here.
+    /// The input of the identifier's digest: the account, and the number of the app password, which is always 1 here.
     private var preimage: [UInt8] { [UInt8](Data((try? JSONEncoder().encode(cloudID)) ?? Data())).wrapped(in: "[", ",1]") }
 
     var identifier: String { Self.base64(SHA512.hash(preimage).bytes) }
     var identifierSignature: String { Self.base64(accountKey.signature(of: preimage)) }
     var pushTokenHash: String { Hex.encode(SHA512.hash(Array(pushToken.utf8)).bytes) }
 
-    /// What a server posts to wake this device.
+    /// Returns the entry that a server posts to notify this device.
     ///
-    /// - Returns: nil if the content does not fit one block.
+    /// - Returns: The entry; nil if the content exceeds one block.
     func entry(_ content: [UInt8], padding: RSAPadding, type: String, priority: String) throws -> String? {
         guard let subject = deviceKey.publicKey.encrypt(content, padding: padding) else { return nil }
         let entry = Entry(
@@ -30,7 +30,7 @@ struct NextcloudDevice {
         return String(decoding: try JSONEncoder().encode(entry), as: UTF8.self)
     }
 
-    /// - Returns: what the server said, if the block was made for this device, and signed by its account.
+    /// - Returns: The decrypted content; nil unless the block is for this device and signed by its account.
     func open(subject: String, signature: String) -> String? {
         guard let block = Data(base64Encoded: subject).map({ [UInt8]($0) }),
             let signature = Data(base64Encoded: signature).map({ [UInt8]($0) }),
@@ -66,12 +66,12 @@ extension NextcloudDevice {
         self.init(deviceKey: .generate(), accountKey: .generate(), cloudID: cloudID, pushToken: pushToken)
     }
 
-    /// The same device with a new token.
+    /// Returns the device with a new token.
     func with(pushToken: String) -> NextcloudDevice {
         NextcloudDevice(deviceKey: deviceKey, accountKey: accountKey, cloudID: cloudID, pushToken: pushToken)
     }
 
-    /// - Returns: nil if there is no such file.
+    /// - Returns: The device; nil if the file does not exist.
     static func load(_ path: String) throws(Failure) -> NextcloudDevice? {
         guard let data = FileManager.default.contents(atPath: path) else {
             guard FileManager.default.fileExists(atPath: path) else { return nil }

@@ -6,11 +6,11 @@ import Operator
 /// Plays a SIP server of Cloud Softphone's kind (GATEWAY_PROTOCOLS.md §5).
 struct SoftphoneCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "softphone", abstract: "Plays a SIP server against the Cloud Softphone gateway.", subcommands: [SoftphoneSend.self])
+        commandName: "softphone", abstract: "Act as a SIP server towards the Cloud Softphone gateway.", subcommands: [SoftphoneSend.self])
 }
 
 private struct SoftphoneSend: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "send", abstract: "Wakes a phone, and says what became of it.")
+    static let configuration = CommandConfiguration(commandName: "send", abstract: "Notify a phone and print the result.")
 
     enum Verb: String, CaseIterable, ExpressibleByArgument {
         case textMessage = "NotifyTextMessage"
@@ -21,16 +21,16 @@ private struct SoftphoneSend: AsyncParsableCommand {
     @OptionGroup var gateway: GatewayOptions
     @OptionGroup var output: OutputOptions
 
-    @Option(help: ArgumentHelp("Which app, as in gateways.softphone.apps.", valueName: "id"))
+    @Option(help: ArgumentHelp("The app, as in gateways.softphone.apps.", valueName: "id"))
     var appId: String
 
-    @Option(help: ArgumentHelp("What Apple or Google gave the app: hex or base64.", valueName: "token"))
+    @Option(help: ArgumentHelp("The device token from Apple or Google: hex or base64.", valueName: "token"))
     var deviceToken: String
 
-    @Option(help: "What the phone is told.")
+    @Option(help: "The kind of event.")
     var verb = Verb.textMessage
 
-    @Option(help: ArgumentHelp("Which account on the phone.", valueName: "text"))
+    @Option(help: ArgumentHelp("The account on the phone.", valueName: "text"))
     var selector = "pushctl"
 
     @Option(help: ArgumentHelp("The text to show.", valueName: "text"))

@@ -4,7 +4,7 @@ import Operator
 struct AuditCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "audit",
-        abstract: "Proves from a server's database that every message and every push is accounted for.",
+        abstract: "Check in a server's database that each message and each push is accounted for.",
         discussion: "Exit code 1 if a line does not balance. The server may be running.")
 
     @OptionGroup var database: DatabaseOptions

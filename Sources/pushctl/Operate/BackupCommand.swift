@@ -4,10 +4,10 @@ import Operator
 struct BackupCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "backup",
-        abstract: "Copies a server's database, consistently, while the server runs.",
-        discussion: "The key file is not in it: keep a copy of that too. Whoever has both can read every device token.")
+        abstract: "Copy a server's database consistently while the server runs.",
+        discussion: "The backup does not contain the key file: keep a copy of it, too. Both together give access to every device token.")
 
-    @Argument(help: "The file to write; it must not be there yet.", completion: .file())
+    @Argument(help: "The file to create.", completion: .file())
     var file: String
 
     @OptionGroup var database: DatabaseOptions

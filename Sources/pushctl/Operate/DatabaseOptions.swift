@@ -5,15 +5,15 @@ import Settings
 
 /// The database of a server on this machine.
 struct DatabaseOptions: ParsableArguments {
-    @Option(help: "The server's configuration file, which says where its database is (else PUSHSERVER_CONFIG).", completion: .file())
+    @Option(help: "The server's configuration file, which names its database (else PUSHSERVER_CONFIG).", completion: .file())
     var config: String?
 
     @Option(
-        help: "The server's database (else as the configuration and PUSHSERVER_STORAGE_PATH say, else where it is by default).",
+        help: "The server's database (else that of PUSHSERVER_STORAGE_PATH or the configuration, else the default one).",
         completion: .file())
     var database: String?
 
-    /// Where the server has its files.
+    /// Returns the paths of the server's files.
     func paths() throws(Failure) -> ServerPaths {
         let environment = ProcessInfo.processInfo.environment
         let source: SettingsSource

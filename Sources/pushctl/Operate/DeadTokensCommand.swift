@@ -4,13 +4,13 @@ import Operator
 struct DeadTokensCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "dead-tokens",
-        abstract: "Shows what a server unregistered because the device token was dead, and brings it back.",
+        abstract: "List and restore registrations that the server removed for dead device tokens.",
         subcommands: [List.self, Restore.self], defaultSubcommand: List.self)
 
     struct List: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Lists them, the newest first; tokens are never shown.")
+        static let configuration = CommandConfiguration(abstract: "List the removed registrations, newest first, without tokens.")
 
-        @Option(help: "How many at the most.")
+        @Option(help: "The maximum number of entries.")
         var limit = 100
 
         @OptionGroup var database: DatabaseOptions
@@ -23,13 +23,13 @@ struct DeadTokensCommand: ParsableCommand {
 
     struct Restore: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Brings registrations back, through the running server.",
-            discussion: "What its owner has registered or unregistered since stays as the owner wants it.")
+            abstract: "Restore registrations through the running server.",
+            discussion: "A later registration or unregistration by the owner stays in force.")
 
-        @Argument(help: "Numbers from the list.")
+        @Argument(help: "The ids of entries in the list.")
         var ids: [Int64] = []
 
-        @Flag(help: "All of them.")
+        @Flag(help: "Restore all entries.")
         var all = false
 
         @Option(help: "The server's admin endpoints.")

@@ -6,7 +6,7 @@ import StatusCrypto
 struct ForgetCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "forget",
-        abstract: "Forgets a key for ever: its registrations, their lists and tokens, and its pushes.",
+        abstract: "Erase the data of a key permanently: registrations, lists, tokens and pushes.",
         discussion: """
             The server must not be running. What stays: a tombstone for each installation, with the hash of the key, the installation's id \
             and its version, so that nobody can register it anew with an old message; for two days the replies to other people that name \

@@ -6,7 +6,7 @@ import StatusCrypto
 struct RegistrationsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "registrations",
-        abstract: "Counts the registrations of a server, or shows those of one key; tokens are never shown.")
+        abstract: "Count the registrations of a server, or show those of one key, without tokens.")
 
     @Option(help: "A public key (0x04… or compressed) or the 128 hex digits of its hash.", transform: HexArgument.person)
     var of: Person?

@@ -4,7 +4,7 @@ import Operator
 struct RestoreCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "restore",
-        abstract: "Puts a backup in the place of a server's database.",
+        abstract: "Restore a server's database from a backup.",
         discussion: """
             The server has to be stopped, its key file has to be there, and no database may be where the backup goes. Pushes that waited \
             when the backup was made may have been sent since: they are tried again, and those older than an hour expire.

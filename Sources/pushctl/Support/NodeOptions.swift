@@ -2,22 +2,22 @@ import ArgumentParser
 import Operator
 import PushClient
 
-/// Which node carries the messages.
+/// The options that name a node.
 struct NodeOptions: ParsableArguments {
     static let defaultURL = "http://127.0.0.1:8645"
 
     @Option(help: ArgumentHelp("The node's REST API (else PUSHCTL_NODE, else \(defaultURL)).", valueName: "url"))
     var node: String?
 
-    @Option(help: ArgumentHelp("The shard on which servers and clients meet.", valueName: "topic"))
+    @Option(help: ArgumentHelp("The pubsub topic of the shard that servers and clients use.", valueName: "topic"))
     var pubsubTopic = NodeAccess.defaultPubsubTopic
 
-    @Flag(help: "Read answers from the node's relay cache, which empties it, and not from its store: for a node that serves nobody else.")
+    @Flag(help: "Read replies from the node's relay cache, which empties it, instead of its store: for a node without other readers.")
     var ownNode = false
 
-    /// Lets a command talk through the node, and explains what goes wrong.
+    /// Runs a command's body with the node, and explains its failure.
     ///
-    /// - Parameter silence: what it may mean if nobody answers.
+    /// - Parameter silence: What a missing reply may mean.
     func withNode<Result>(silence: String, _ body: (Node) async throws(PushClientError) -> Result) async throws(Failure) -> Result {
         let access = try access()
         do {
@@ -27,7 +27,7 @@ struct NodeOptions: ParsableArguments {
         }
     }
 
-    /// How to get at the node.
+    /// Returns the access to the node.
     func access() throws(Failure) -> NodeAccess {
         let setting = Setting(node, option: "--node", variable: "PUSHCTL_NODE")
         let url = setting?.text ?? Self.defaultURL

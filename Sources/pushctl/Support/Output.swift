@@ -32,7 +32,7 @@ struct OutputOptions: ParsableArguments {
 }
 
 extension String {
-    /// Without control characters: what a stranger registered must not steer a terminal.
+    /// The text without control characters, because a text that a client registered must not control a terminal.
     var printable: String {
         String(String.UnicodeScalarView(unicodeScalars.map { $0.properties.generalCategory == .control ? "\u{FFFD}" : $0 }))
     }

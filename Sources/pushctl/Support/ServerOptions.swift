@@ -2,7 +2,7 @@ import ArgumentParser
 import Operator
 import PushClient
 
-/// Which server, through which node.
+/// The options that name servers and a node.
 struct ServerOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -11,22 +11,22 @@ struct ServerOptions: ParsableArguments {
     var server: [String] = []
 
     @Option(
-        help: ArgumentHelp("How long to wait for the answer, like 500ms or 2m; default 10s.", valueName: "time"),
+        help: ArgumentHelp("The time to wait for a reply, like 500ms or 2m; default 10s.", valueName: "time"),
         transform: TimeArgument.duration)
     var timeout = PushServer.defaultTimeout
 
     @OptionGroup var node: NodeOptions
 
-    /// Lets a command talk to the server, and explains what goes wrong.
+    /// Runs a command's body with the server, and explains its failure.
     ///
-    /// - Parameter silence: what it may mean if the server does not answer.
+    /// - Parameter silence: What a missing reply may mean.
     func withServer<Result>(
         silence: String, _ body: (PushServer) async throws(PushClientError) -> Result
     ) async throws(Failure) -> Result {
         try await with(serverKey(), silence: silence, body)
     }
 
-    /// Lets a command talk to each of the servers, also if one fails.
+    /// Runs a command's body with each server, also if one fails.
     ///
     /// - Returns: what came of those that did not fail, and the first failure.
     func withServers<Result>(

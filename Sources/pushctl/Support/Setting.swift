@@ -28,7 +28,7 @@ struct Setting {
         }
     }
 
-    /// The failure of a value that is of no use: wrong usage or wrong configuration, by where it came from.
+    /// Returns the failure for an invalid value: wrong usage for an option, wrong configuration for a variable.
     func failure(_ reason: String) -> Failure {
         switch origin {
         case .option(let name): .usage("\(name): \(reason)")

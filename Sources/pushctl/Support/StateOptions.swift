@@ -2,16 +2,15 @@ import ArgumentParser
 import Operator
 import PushClient
 
-/// Where what servers were told is remembered, from one run to the next.
+/// The option that names the client's state file.
 struct StateOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "Keeps what is known from one run to the next (else PUSHCTL_STATE; to register, else the key file's name with .state).",
+            "The file with versions and access tokens of earlier runs (else PUSHCTL_STATE; to register, else that of the key with .state).",
             valueName: "file"))
     var state: String?
 
-    /// Opens the file that is named, or else the one beside the key file. A key that comes from the environment has none: then nothing is
-    /// kept.
+    /// Opens the named file, or the one next to the key file. With a key from the environment the state is in memory only.
     func open(beside key: KeyOptions) throws(Failure) -> ClientState {
         try open(Setting(state, option: "--state", variable: "PUSHCTL_STATE")?.text ?? key.filePath.map { $0 + ".state" })
     }
