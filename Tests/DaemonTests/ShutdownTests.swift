@@ -66,7 +66,7 @@ struct ShutdownTests {
         #expect(await node.isSilent())
         #expect(await server.terminate() == 0, "\(server.log.all)")
         // Its part of the grace period only: what ends after it has the rest.
-        let line = silence == .whenRead ? "the transport does not end" : "stopped with work under way"
+        let line = silence == .whenRead ? "transport did not stop in time" : "stopped with work in progress"
         #expect(server.log.all.contains { $0.contains(line) })
         let database = ServerDatabase(path: folder.path("push.sqlite"))
         #expect(try database.count("unfinished_message") == (silence == .whenRead ? 0 : 1))
