@@ -1,11 +1,11 @@
-/// Exponential delays with jitter: after an outage nobody comes back in step with the others
+/// Exponential delays with jitter: after an outage the clients do not come back in step
 /// (https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/).
 package struct BackOff: Sendable, Equatable {
-    /// The longest that the first delay can be.
+    /// The upper bound of the first delay.
     package var first: Duration
-    /// The longest that any can be.
+    /// The upper bound of every delay.
     package var longest: Duration
-    /// The least that a delay is of its bound: 0 for full jitter, 1 for none, where nobody else is there to keep out of step with.
+    /// The least fraction of its bound that a delay has: 0 for full jitter, 1 for none, where no other client could be in step.
     package var minimumShare: Double
 
     package init(first: Duration, longest: Duration, minimumShare: Double = 0) {
@@ -14,15 +14,15 @@ package struct BackOff: Sendable, Equatable {
         self.minimumShare = minimumShare
     }
 
-    /// The upper bound of the delay after so many failures in a row, at least one.
+    /// The upper bound of the delay after a number of consecutive failures, at least one.
     package func bound(afterFailures count: Int) -> Duration {
         // 2^16 times the first delay is beyond every `longest`.
         min(first * (1 << min(max(count, 1) - 1, 16)), longest)
     }
 
-    /// The delay after so many failures in a row, at least one.
+    /// The delay after a number of consecutive failures, at least one.
     ///
-    /// - Parameter jitter: by chance, from 0 to 1.
+    /// - Parameter jitter: a random number from 0 to 1.
     package func delay(afterFailures count: Int, jitter: Double) -> Duration {
         bound(afterFailures: count) * (minimumShare + (1 - minimumShare) * jitter)
     }

@@ -2,8 +2,8 @@ public import DequeModule
 
 /// A queue between two stages: any number of senders and takers, first in, first out, taken in batches.
 ///
-/// A batch is what has gathered since the taker last asked, so it grows by itself when the taker is slow.
-/// The queue is unbounded; the stage at the entrance bounds the work in progress.
+/// A batch holds the elements since the taker's last call, and grows by itself when the taker is slow. The queue is unbounded: the
+/// admission bounds the work in progress.
 ///
 /// Public and inlinable, as ``Monitor`` is.
 public final class BatchQueue<Element: Sendable>: Sendable {
@@ -18,7 +18,7 @@ public final class BatchQueue<Element: Sendable>: Sendable {
 
     @inlinable public func send(_ element: Element) { send([element]) }
 
-    /// Adds elements. Ignored once the queue is finished: the sender keeps what matters elsewhere.
+    /// Adds elements. Ignores them once the queue is finished.
     @inlinable public func send(_ elements: [Element]) {
         guard !elements.isEmpty else { return }
         state.update { state in
@@ -42,7 +42,7 @@ public final class BatchQueue<Element: Sendable>: Sendable {
         return batch
     }
 
-    /// Closes the queue; takers get the rest, then nil.
+    /// Finishes the queue: takers get the rest, then nil.
     @inlinable public func finish() {
         state.update { $0.isFinished = true }
     }

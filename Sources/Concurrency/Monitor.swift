@@ -1,13 +1,13 @@
 public import Synchronization
 
-/// State behind a lock, and the tasks that wait for it to let them go on.
+/// State behind a lock, and the tasks that wait for it.
 ///
-/// Every primitive of this target is one of these with a few lines of rules, so all agree about cancellation: a wait ends at once when
-/// its task is cancelled, and has then taken nothing. Waiters are asked in the order in which they came.
+/// The other primitives of this target add a few lines of rules to it, so all treat cancellation alike: a wait ends at once when its task
+/// is cancelled, and has then taken nothing. Waiters get their attempts in the order of their calls.
 ///
-/// Public and inlinable, as what is generic and done for each message has to be: other modules would run it unspecialized.
+/// It is public and inlinable, since other modules would run the generic code of each message unspecialised.
 public final class Monitor<State: Sendable>: Sendable {
-    /// Attempt: tries to go on; what it returns resumes the task, outside the lock.
+    /// A waiting task. The attempt returns the closure that resumes the task outside the lock, or nil.
     @usableFromInline typealias Waiter = (
         number: UInt64, attempt: @Sendable (inout State) -> (@Sendable () -> Void)?, cancel: @Sendable () -> Void
     )
@@ -24,7 +24,7 @@ public final class Monitor<State: Sendable>: Sendable {
         content.withLock { body($0.state) }
     }
 
-    /// Changes the state, and lets whoever can go on do so.
+    /// Changes the state, and resumes the waiting tasks whose attempts now succeed.
     @inlinable public func update<Result: Sendable>(_ change: (inout State) -> Result) -> Result {
         let (result, resumptions) = content.withLock { content in
             let result = change(&content.state)
@@ -44,10 +44,10 @@ public final class Monitor<State: Sendable>: Sendable {
         return result
     }
 
-    /// Waits until an attempt succeeds, which is made now and after each change.
+    /// Waits until an attempt succeeds. The first one takes place now, another one after each change.
     ///
-    /// - Parameter attempt: takes from the state what it wants and returns what it took; nil when that is not there.
-    /// - Returns: nil when the task was cancelled first: nothing was taken then.
+    /// - Parameter attempt: takes a value from the state and returns it, or nil if the state has none.
+    /// - Returns: The value, or nil if the task was cancelled first. The state is unchanged then.
     @inlinable public func wait<Result: Sendable>(for attempt: @escaping @Sendable (inout State) -> Result?) async -> Result? {
         let (taken, number) = content.withLock { content -> (Result?, UInt64) in
             content.lastNumber += 1
@@ -57,7 +57,7 @@ public final class Monitor<State: Sendable>: Sendable {
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let (isOver, taken) = content.withLock { content -> (Bool, Result?) in
-                    // Asked under the lock: a cancellation from here on finds the waiter.
+                    // Under the lock, so that a later cancellation finds the waiter.
                     guard !Task.isCancelled else { return (true, nil) }
                     if let taken = attempt(&content.state) { return (true, taken) }
                     content.waiters.append(

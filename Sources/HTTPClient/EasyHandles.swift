@@ -1,11 +1,11 @@
 import CLibCurl
 
-/// Easy handles of libcurl for the transfers of one thread, each used again and again. With many requests under way, what libcurl allocates
-/// anew for each takes a sixth of the processor time of a bare post (BENCHMARKS.md); alone and on one thread it does not show.
+/// A pool of libcurl's easy handles for the transfers of one thread. With many requests in flight, the allocations of a new handle take a
+/// sixth of the processor time of a bare post (BENCHMARKS.md). With a single request they do not show.
 ///
-/// Not Sendable: it lives and dies on the thread of `TransferLoop`.
+/// The pool is not Sendable: it stays on the thread of `TransferLoop`.
 @safe final class EasyHandles {
-    /// Handles that are kept for later: as many as a route has requests under way at first.
+    /// The maximum number of idle handles: as many as the initial window of a route.
     private static let maximumIdleCount = 32
 
     private var idle: [UnsafeMutableRawPointer] = unsafe []
@@ -14,10 +14,10 @@ import CLibCurl
         unsafe idle.forEach { unsafe curl_easy_cleanup($0) }
     }
 
-    /// - Returns: a handle with no options set; nil when memory is short.
+    /// - Returns: A handle with no options set, or nil if memory is short.
     func take() -> UnsafeMutableRawPointer? { unsafe idle.popLast() ?? curl_easy_init() }
 
-    /// Takes a handle back that is in no multi handle. Nothing of its request stays in it (curl_easy_reset(3)).
+    /// Takes back a handle that is in no multi handle, and removes everything of its request (curl_easy_reset(3)).
     func give(back easy: UnsafeMutableRawPointer) {
         guard unsafe idle.count < Self.maximumIdleCount else { return unsafe curl_easy_cleanup(easy) }
         unsafe curl_easy_reset(easy)

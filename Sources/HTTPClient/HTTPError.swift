@@ -1,35 +1,35 @@
 import CLibCurl
 
-/// No answer could be had.
+/// A request without a response.
 ///
-/// It names neither URL nor headers nor body: all three can hold secrets.
+/// The error names neither URL nor headers nor body, since all three can hold secrets.
 package struct HTTPError: Error, Hashable, Sendable {
     package enum Kind: Hashable, Sendable {
-        /// Not an absolute `http` or `https` URL of printable ASCII.
+        /// The URL is not an absolute `http` or `https` URL of printable ASCII.
         case invalidURL
-        /// A header name or value that cannot be sent, such as one with a line break.
+        /// A header name or value is invalid, for example because of a line break.
         case invalidHeader
-        /// No such host, or nobody listens there.
+        /// The host does not exist, or no process listens there.
         case couldNotConnect
         /// The handshake failed or the certificate is not trusted.
         case tls
         /// `timeout` or `connectTimeout` has passed.
         case timedOut
-        /// The peer closed or reset the connection before the answer was complete.
+        /// The peer closed or reset the connection before the response was complete.
         case connectionLost
-        /// What the peer answered is not HTTP.
+        /// The response is not HTTP.
         case malformedResponse
         /// The body is over the request's limit, or the header over `Transfer.maximumHeaderByteCount`.
         case responseTooLarge
         /// The task was cancelled or the client shut down.
         case cancelled
-        /// Anything else, by libcurl's `CURLcode`.
+        /// Another error, by libcurl's `CURLcode`.
         case other(code: Int)
     }
 
     package var kind: Kind
-    /// False only if not one byte of the request left this machine: then the peer cannot have acted on it. Otherwise the outcome is
-    /// unknown (RELIABILITY.md I2).
+    /// Whether a byte of the request may have left this machine. If not, the peer cannot have acted on it; otherwise the outcome is unknown
+    /// (RELIABILITY.md I2).
     package var requestMayHaveArrived: Bool
 
     package init(_ kind: Kind, requestMayHaveArrived: Bool) {
@@ -43,7 +43,7 @@ package struct HTTPError: Error, Hashable, Sendable {
 }
 
 extension HTTPError.Kind: CustomStringConvertible {
-    /// A phrase for a person, to stand after a colon.
+    /// A phrase for operators, to follow a colon.
     package var description: String {
         switch self {
         case .invalidURL: "its address is no http or https URL"
@@ -64,7 +64,7 @@ extension HTTPError.Kind {
     fileprivate init(_ code: CURLcode, requestMayHaveArrived: Bool) {
         self =
             switch code {
-            // libcurl says "unsupported protocol" also of an answer without a status line, which it takes for HTTP/0.9.
+            // libcurl reports "unsupported protocol" for a response without a status line too, which it takes for HTTP/0.9.
             case CURLE_UNSUPPORTED_PROTOCOL: requestMayHaveArrived ? .malformedResponse : .invalidURL
             case CURLE_URL_MALFORMAT: .invalidURL
             case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_CONNECT: .couldNotConnect
@@ -74,8 +74,8 @@ extension HTTPError.Kind {
             case CURLE_OPERATION_TIMEDOUT: .timedOut
             case CURLE_SEND_ERROR, CURLE_RECV_ERROR, CURLE_GOT_NOTHING, CURLE_PARTIAL_FILE: .connectionLost
             case CURLE_WEIRD_SERVER_REPLY, CURLE_BAD_CONTENT_ENCODING: .malformedResponse
-            case CURLE_WRITE_ERROR: .responseTooLarge  // only `Transfer`'s callbacks refuse data, and only for that
-            case CURLE_ABORTED_BY_CALLBACK: .connectionLost  // `Transfer` forbids libcurl's silent second attempt
+            case CURLE_WRITE_ERROR: .responseTooLarge  // `Transfer`'s callbacks refuse data for this reason only
+            case CURLE_ABORTED_BY_CALLBACK: .connectionLost  // `Transfer` forbids libcurl's silent retry
             default: .other(code: Int(code.rawValue))
             }
     }

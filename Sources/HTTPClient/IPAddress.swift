@@ -1,8 +1,8 @@
 import Foundation
 
-/// An IPv4 or IPv6 address. IPv4 within IPv6 is IPv4.
+/// An IPv4 or IPv6 address. An IPv4-mapped IPv6 address is IPv4.
 package struct IPAddress: Hashable, Sendable {
-    /// 4 or 16 of them, in network order.
+    /// The 4 or 16 bytes, in network order.
     package let bytes: [UInt8]
 
     private init(_ bytes: [UInt8]) {
@@ -10,11 +10,11 @@ package struct IPAddress: Hashable, Sendable {
         self.bytes = bytes.starts(with: mapped) && bytes.count == 16 ? Array(bytes[12...]) : bytes
     }
 
-    /// Reads text as `inet_pton` reads it, in brackets or not; no port, no zone.
+    /// Creates an address from text as `inet_pton` reads it, with or without brackets, without port or zone.
     package init?(_ text: some StringProtocol) {
         var text = String(text)
         if text.hasPrefix("["), text.hasSuffix("]") { text = String(text.dropFirst().dropLast()) }
-        // For C the text would end there.
+        // C would end the text there.
         guard !text.utf8.contains(0) else { return nil }
         var four = in_addr()
         var six = in6_addr()
@@ -27,7 +27,7 @@ package struct IPAddress: Hashable, Sendable {
         }
     }
 
-    /// - Parameter address: valid while this runs.
+    /// - Parameter address: An address that is valid during the call.
     init?(_ address: UnsafePointer<sockaddr>) {
         switch Int32(unsafe address.pointee.sa_family) {
         case AF_INET:
@@ -41,7 +41,7 @@ package struct IPAddress: Hashable, Sendable {
         }
     }
 
-    /// What a limit for each address counts by: of IPv6 the first 64 bits, which one household has all of.
+    /// The part of the address that a limit counts by: the first 64 bits of IPv6, since one household has all addresses under them.
     package var limited: IPAddress {
         bytes.count == 4 ? self : IPAddress(Array(bytes[..<8]) + Array(repeating: 0, count: 8))
     }

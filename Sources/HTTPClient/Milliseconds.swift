@@ -1,5 +1,6 @@
 extension Duration {
-    /// Rounded up, from 1 to Int32.max: to libcurl 0 means its own default, and its arithmetic is 32 bits wide in places.
+    /// The duration in milliseconds, rounded up and clamped from 1 to Int32.max: 0 would mean libcurl's default, and some of its arithmetic
+    /// is 32 bits wide.
     var wholeMilliseconds: Int {
         Int(min(max((self / .milliseconds(1)).rounded(.up), 1), Double(Int32.max)))
     }

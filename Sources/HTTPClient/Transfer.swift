@@ -1,7 +1,7 @@
 import CLibCurl
 import Foundation
 
-/// One request on its way: owns the easy handle, the header list and what has come of the answer.
+/// A request in flight: owns the easy handle, the header list and the received part of the response.
 ///
 /// Not Sendable: it lives and dies on the thread of `TransferLoop`. libcurl's callbacks find it through a pointer that is not retained;
 /// that is sound because `deinit` gives the handle back, the only one to call them, and with it go the callbacks.
@@ -22,7 +22,7 @@ import Foundation
     private var headerByteCount = 0
     private var body: [UInt8] = []
 
-    /// Checks the request and sets up a handle for it. Nothing is sent yet.
+    /// Checks the request and sets up a handle for it, without sending.
     init(
         identifier: UInt64, request: HTTPRequest, configuration: HTTPClient.Configuration, handles: EasyHandles
     ) throws(HTTPError) {
@@ -46,7 +46,7 @@ import Foundation
     /// False only if not one byte of the request was sent.
     var requestMayHaveArrived: Bool { attemptCount > 0 }
 
-    /// What has come of it, once libcurl says that it is over.
+    /// Returns the result after libcurl has reported the end of the transfer.
     func outcome(_ code: CURLcode) -> Result<HTTPResponse, HTTPError> {
         guard code == CURLE_OK else { return .failure(HTTPError(code, requestMayHaveArrived: requestMayHaveArrived)) }
         var status = 0
@@ -67,8 +67,8 @@ import Foundation
 extension Transfer {
     /// The connection stands and the request is about to be sent.
     ///
-    /// libcurl calls it again when a kept connection died before the first byte of an answer and it wants to send the request over
-    /// another one. Only a GET may: whoever sent anything else must hear that the outcome is unknown.
+    /// libcurl calls it again when a kept connection died before the first byte of a response and it wants to send the request over
+    /// another one. Only a GET may: for other methods the caller must learn that the outcome is unknown.
     ///
     /// - Returns: whether to go on.
     fileprivate func requestStarts() -> Bool {
@@ -83,7 +83,7 @@ extension Transfer {
         headerByteCount += line.count
         guard headerByteCount <= Self.maximumHeaderByteCount else { return false }
         if unsafe line.starts(with: "HTTP/".utf8) {
-            headers = HTTPHeaders()  // those of an interim answer (1xx) are not the answer's
+            headers = HTTPHeaders()  // the fields of an interim response (1xx) do not belong to the response
         } else {
             unsafe headers.append(line: line)
         }
@@ -131,7 +131,7 @@ extension Transfer {
     private func set(_ configuration: HTTPClient.Configuration) throws(HTTPError) {
         try set(CURLOPT_USERAGENT, Self.userAgent)
         try set(CURLOPT_PROXY, "")  // not even one that the environment names
-        // What we speak to is gorush and Waku nodes, which speak 1.1; a bounded pool of plain connections is what the limits assume.
+        // gorush and Waku nodes speak HTTP/1.1, and the limits assume a bounded pool of plain connections.
         try set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1))
         try set(CURLOPT_TCP_NODELAY, 1)
         try set(CURLOPT_NOSIGNAL, 1)  // no SIGALRM for name resolution: we are not the only thread

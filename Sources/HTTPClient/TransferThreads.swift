@@ -3,14 +3,14 @@ import Dispatch
 import Foundation
 import Synchronization
 
-/// The threads of all clients. They end before the process does: exit(3) tears down libraries that they may be using.
+/// The threads of all clients. They end before the process, because exit(3) tears down libraries that they may be using.
 enum TransferThreads {
-    /// How long exit(3) waits for them: one may be waiting for a name server.
+    /// The maximum wait of exit(3) for the threads: one may be waiting for a name server.
     private static let patience = DispatchTimeInterval.seconds(1)
 
     private static let mailboxes = Mutex<[ObjectIdentifier: Mailbox]>([:])
     private static let running = DispatchGroup()
-    /// Registered once libcurl is initialised, so that it comes before what the libraries registered for themselves.
+    /// Whether the exit handler is registered: after libcurl's initialisation, so that it runs before the handlers of libcurl's libraries.
     private static let endAtExit = TransferLoop.isInitialized && atexit { TransferThreads.end() } == 0
 
     static func start(mailbox: Mailbox, configuration: HTTPClient.Configuration) {

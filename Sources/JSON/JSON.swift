@@ -1,4 +1,4 @@
-/// A piece of JSON that is put together: notifications, as they are posted and stored.
+/// A JSON value to be written: the notifications that Delivery posts and the outbox stores.
 package enum JSON: Sendable, Hashable {
     case text(String)
     case number(Int64)
@@ -14,9 +14,9 @@ extension JSON: ExpressibleByStringLiteral {
 }
 
 extension JSON {
-    /// Appends the text of it in UTF-8, the members of objects in the order of their names.
+    /// Appends the value in UTF-8, with the members of objects in alphabetical order.
     ///
-    /// By hand: Foundation's encoder takes longer than all else that is done for a push, but for the curve.
+    /// Foundation's encoder would take longer than all other work for a push except the elliptic curve.
     package func write(to bytes: inout [UInt8]) {
         switch self {
         case .text(let text): Self.write(text, to: &bytes)
@@ -41,10 +41,10 @@ extension JSON {
         }
     }
 
-    /// A string literal: nothing is escaped but what must be.
+    /// Appends a string literal with the required escapes only.
     private static func write(_ text: String, to bytes: inout [UInt8]) {
         bytes.append(UInt8(ascii: "\""))
-        // Nearly all that is long is base64.
+        // Long texts are nearly always base64.
         guard needsEscapes(text) else {
             bytes += text.utf8
             return bytes.append(UInt8(ascii: "\""))
@@ -70,7 +70,7 @@ extension JSON {
         return false
     }
 
-    /// The text of it in UTF-8.
+    /// The value in UTF-8.
     package var bytes: [UInt8] {
         var bytes: [UInt8] = []
         write(to: &bytes)
@@ -79,7 +79,7 @@ extension JSON {
 }
 
 extension [String: JSON] {
-    /// Sets a member of an object within objects, which are made where they are missing.
+    /// Sets the member at the end of a path through objects, and creates the missing ones.
     package mutating func set(_ value: JSON, at path: String...) {
         set(value, at: path[...])
     }
@@ -90,7 +90,7 @@ extension [String: JSON] {
             self[name] = value
             return
         }
-        // Taken out: what is held twice would be copied.
+        // Removed first: a second reference would cause a copy.
         var inner: [String: JSON] = if case .object(let members)? = removeValue(forKey: name) { members } else { [:] }
         inner.set(value, at: path.dropFirst())
         self[name] = .object(inner)

@@ -1,8 +1,8 @@
-/// Reads JSON text value by value, as strictly as a node does: Foundation's readers cannot tell a repeated key, and round integers.
+/// A reader of JSON text, value by value and as strict as a node: Foundation's readers do not report a repeated key and round integers.
 ///
-/// What is read must be of the type asked for; nothing is converted. Total: any bytes give values or a `JSONError`.
+/// It converts no types. It is total: any bytes give values or a `JSONError`.
 package struct JSONReader {
-    /// Deeper than any answer of a node (4), shallow enough for any stack.
+    /// The maximum depth: more than the 4 of a node's responses, and little enough for any stack.
     package static let maximumDepth = 32
 
     private let bytes: [UInt8]
@@ -24,7 +24,7 @@ package struct JSONReader {
         return result
     }
 
-    /// An error at the present place, for values of the right type that are wrong all the same.
+    /// Returns an error at the current position, for a wrong value of the right type.
     package func error(_ reason: String) -> JSONError {
         let before = bytes[..<position]
         let lineStart = before.lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0
@@ -34,7 +34,7 @@ package struct JSONReader {
 
     /// Reads an object.
     ///
-    /// - Parameter member: gets each key, and has to read its value.
+    /// - Parameter member: A closure that gets each key and must read its value.
     package mutating func readObject(
         _ member: (inout JSONReader, String) throws(JSONError) -> Void
     ) throws(JSONError) {
@@ -49,7 +49,7 @@ package struct JSONReader {
 
     /// Reads an array.
     ///
-    /// - Parameter element: has to read one element each time.
+    /// - Parameter element: A closure that must read one element at each call.
     package mutating func readArray(_ element: (inout JSONReader) throws(JSONError) -> Void) throws(JSONError) {
         try readSequence(from: "[", to: "]", called: "an array", element)
     }
@@ -73,7 +73,7 @@ package struct JSONReader {
         return string
     }
 
-    /// Reads a string as bytes that need not be UTF-8: for base64, which is long and is often thrown away unread.
+    /// Reads a string as bytes that need not be UTF-8, for long base64 that callers often discard.
     package mutating func readStringBytes() throws(JSONError) -> ArraySlice<UInt8> {
         guard consume("\"") else { throw error("a string expected") }
         let start = position
@@ -124,7 +124,7 @@ package struct JSONReader {
         return Array(text.utf8)
     }
 
-    /// Four digits after the `u` at the position; leaves the position at the last one.
+    /// Reads the four digits after the `u` at the position, and leaves the position at the last one.
     private mutating func readCodeUnit() throws(JSONError) -> UInt16 {
         let digits = bytes[(position + 1)...].prefix(4)
         guard digits.count == 4, digits.allSatisfy({ Unicode.Scalar($0).properties.isASCIIHexDigit }),
@@ -168,12 +168,12 @@ package struct JSONReader {
         bytes[position...].first { !Self.isWhitespace($0) } == UInt8(ascii: "\"")
     }
 
-    /// What a value is, by its first byte.
+    /// The kind of a value by its first byte.
     package enum Kind: Sendable {
         case object, array, string, number, bool, null
     }
 
-    /// What comes next; nil: no value.
+    /// The kind of the next value, or nil if there is none.
     package var next: Kind? {
         guard let first = bytes[position...].first(where: { !Self.isWhitespace($0) }) else { return nil }
         return switch Unicode.Scalar(first) {
@@ -187,16 +187,16 @@ package struct JSONReader {
         }
     }
 
-    /// Reads a number of any kind, as it is written.
+    /// Reads a number of any kind as text.
     package mutating func readNumber() throws(JSONError) -> String {
         guard next == .number else { throw error("a number expected") }
         let token = String(decoding: readToken(), as: UTF8.self)
-        // Swift's grammar has hexadecimal numbers and words beside JSON's.
+        // Swift's grammar accepts hexadecimal numbers and words too.
         guard Double(token) != nil, !token.utf8.contains(where: { "xXnpP".utf8.contains($0) }) else { throw error("a number expected") }
         return token
     }
 
-    /// Reads a value of any type and forgets it.
+    /// Skips a value of any type.
     package mutating func skipValue() throws(JSONError) {
         skipWhitespace()
         guard position < bytes.count else { throw error("a value expected") }
@@ -211,7 +211,7 @@ package struct JSONReader {
         }
     }
 
-    /// The letters, digits and signs that come next: a number or a word.
+    /// Reads the next letters, digits and signs: a number or a word.
     private mutating func readToken() -> ArraySlice<UInt8> {
         skipWhitespace()
         let start = position
@@ -246,11 +246,11 @@ package struct JSONReader {
     }
 }
 
-/// JSON text that cannot be read, or does not say what it should.
+/// Malformed JSON, or JSON without the expected content.
 package struct JSONError: Error, Equatable {
-    /// Both counted from 1; columns count bytes.
+    /// The line, counted from 1. Columns count bytes, also from 1.
     package let line: Int
     package let column: Int
-    /// Never a value of the text: it could be a message body.
+    /// The reason, without values of the text: one could be a message body.
     package let reason: String
 }

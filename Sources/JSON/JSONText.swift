@@ -1,26 +1,26 @@
 import FoundationEssentials
 
-/// Writes the pieces of JSON text; the few objects of ours are put together by hand.
+/// Pieces of JSON text, for the few objects that the code composes as text.
 package enum JSONText {
-    /// A string literal with its quotation marks. Beside what must be escaped, nothing is.
+    /// Returns a string literal with its quotation marks and the required escapes only.
     package static func string(_ string: String) -> String { String(decoding: JSON.text(string).bytes, as: UTF8.self) }
 
-    /// A string literal with bytes in standard base64 with padding (WAKU_REST.md §0).
+    /// Returns a string literal with bytes in standard base64 with padding (WAKU_REST.md §0).
     package static func base64(_ bytes: [UInt8]) -> String {
         "\"\(Data(bytes).base64EncodedString())\""
     }
 
-    /// An array of strings.
+    /// Returns an array of strings.
     package static func array(_ strings: [String]) -> String {
         "[" + strings.map(string).joined(separator: ",") + "]"
     }
 }
 
-/// Base64 as nodes read it.
+/// Base64 in the form that nodes accept.
 package enum Base64 {
-    /// Standard alphabet only; padding may be left out (WAKU_REST.md §0).
+    /// Decodes the standard alphabet with or without padding (WAKU_REST.md §0).
     ///
-    /// - Returns: nil if anything else is in the text.
+    /// - Returns: The bytes, or nil if the text is not base64.
     package static func decode(_ text: ArraySlice<UInt8>) -> [UInt8]? {
         var padded = Data(text)
         if !text.contains(UInt8(ascii: "=")) {
