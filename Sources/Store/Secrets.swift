@@ -1,7 +1,6 @@
 import StatusCrypto
 
 extension DeadToken: HoldsSecret {}
-extension AttemptedPush: HoldsSecret {}
 extension Reply: HoldsSecret {}
 extension GatewayNotification: HoldsSecret {}
 extension AcceptedNotification: HoldsSecret {}

@@ -100,9 +100,6 @@ import Wire
                 Holder(NextcloudOrigin.Configuration(serverURL: "https://cloud", backendToken: secret)),
                 Holder(registration), Holder(notification), Holder(info), Holder(request), Holder(answer), Holder(push), Holder(pushTarget),
                 Holder(QueryableRegistration(registration)), Holder(stored), Holder(gatewayNotification), Holder(queued), Holder(dead),
-                Holder(
-                    AttemptedPush(
-                        tokenType: .apn, apnTopic: "topic", route: "ios", attemptedAt: Timestamp(nanoseconds: 1), deviceToken: secret)),
                 Holder(AcceptedNotification(gatewayNotification, digest: FixedBytes())), Holder(reply), Holder(facts), Holder(update),
                 Holder(endpoint), Holder(DeliveryConfiguration(endpoint: endpoint)), Holder(source),
                 Holder(try Settings(source, environment: [:])), Holder(key), Holder(key.sharedSecret(with: key.publicKey)),

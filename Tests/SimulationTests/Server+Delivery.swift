@@ -53,8 +53,11 @@ extension Server {
             case .expire:
                 _ = try await outbox.expire(route: name, acceptedBefore: now.advanced(by: .zero - configuration.lifetime), at: now)
             case .hasten:
-                let reasons = FailureTaxonomy.reasons(of: .credentials) + [Probation.reason]
-                try await outbox.hasten(route: name, reasons: reasons, at: steadyNow(steadily))
+                let reasons = Set(FailureTaxonomy.reasons(of: .credentials) + [Probation.reason])
+                var row: Int64? = 0
+                while let last = row {
+                    row = try await outbox.hasten(route: name, reasons: reasons, after: last, at: steadyNow(steadily))
+                }
             case .look(let requests, let batch):
                 let due = try await outbox.due(route: name, at: steadyNow(steadily), limit: requests * (batch ?? 1))
                 guard due.isEmpty else {

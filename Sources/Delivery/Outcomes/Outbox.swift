@@ -127,8 +127,10 @@ struct Outbox: Sendable {
     }
 
     /// Makes pushes of a route due that wait after failures for one of these reasons.
-    func hasten(route: String, reasons: [String], at steadyNow: Timestamp) async throws {
-        try await store.hasten(route: route, reasons: reasons, at: steadyNow)
+    ///
+    /// - Returns: The row to go on after, or nil at the end.
+    func hasten(route: String, reasons: Set<String>, after row: Int64, at steadyNow: Timestamp) async throws -> Int64? {
+        try await store.hasten(route: route, reasons: reasons, after: row, at: steadyNow)
     }
 
     /// The bundle ids that a push was ever delivered to, by route.

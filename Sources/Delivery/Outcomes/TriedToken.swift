@@ -13,23 +13,28 @@ struct TriedToken: Sendable {
     let apnTopic: String
     /// nil: not known.
     let registration: TargetRegistration?
+    /// When Apple or Google last accepted a push for it, to the day; nil if never.
+    let provenAt: Timestamp?
 
     /// That a device works is written down so often.
     static let deliveryInterval = Duration.seconds(24 * 3_600)
 
     init(_ push: QueuedPush) {
-        self.init(push.push.deviceToken, push.push.tokenType, apnTopic: push.push.apnTopic, registration: push.registration)
+        self.init(
+            push.push.deviceToken, push.push.tokenType, apnTopic: push.push.apnTopic, registration: push.registration,
+            provenAt: push.provenAt)
     }
 
-    init(_ text: String, _ type: TokenType, apnTopic: String, registration: TargetRegistration? = nil) {
+    init(_ text: String, _ type: TokenType, apnTopic: String, registration: TargetRegistration? = nil, provenAt: Timestamp? = nil) {
         self.text = text
         self.type = type
         self.apnTopic = type == .apn ? apnTopic : ""
         self.registration = registration
+        self.provenAt = provenAt
     }
 
     /// Apple or Google has taken a push for it before.
-    var hasWorked: Bool { registration?.deliveredAt != nil }
+    var hasWorked: Bool { provenAt != nil }
 
     /// Under which it is suspected.
     var digest: Digest32 { SHA256.hash(Array("\(type.rawValue) \(apnTopic) \(text)".utf8)) }
@@ -42,8 +47,8 @@ struct TriedToken: Sendable {
         case .none: return []
         case .suspect: return [.suspect(digest)]
         case .works:
-            guard let registration, isToBeNoted(registration, at: context.rules.now) else { return [.clearSuspicion(digest)] }
-            return [.clearSuspicion(digest), .delivered(registration)]
+            guard isToBeNoted(at: context.rules.now) else { return [.clearSuspicion(digest)] }
+            return [.clearSuspicion(digest), registration.map { .delivered($0) } ?? .deliveredToken(digest)]
         case .unregister:
             return [
                 .clearSuspicion(digest),
@@ -55,8 +60,8 @@ struct TriedToken: Sendable {
         }
     }
 
-    private func isToBeNoted(_ registration: TargetRegistration, at now: Timestamp) -> Bool {
-        guard let deliveredAt = registration.deliveredAt else { return true }
-        return deliveredAt.advanced(by: Self.deliveryInterval) <= now
+    private func isToBeNoted(at now: Timestamp) -> Bool {
+        guard let provenAt else { return true }
+        return provenAt.advanced(by: Self.deliveryInterval) <= now
     }
 }

@@ -132,8 +132,11 @@ final class Route: Sendable {
     }
 
     private func hasten() async throws {
-        let reasons = FailureTaxonomy.reasons(of: .credentials) + [Probation.reason]
-        try await dependencies.outbox.hasten(route: name, reasons: reasons, at: dependencies.time.now)
+        let reasons = Set(FailureTaxonomy.reasons(of: .credentials) + [Probation.reason])
+        var row: Int64? = 0
+        while let last = row {
+            row = try await dependencies.outbox.hasten(route: name, reasons: reasons, after: last, at: dependencies.time.now)
+        }
     }
 
     private func look(for requestCount: Int, batch: Int?, in group: inout DiscardingTaskGroup) async throws {

@@ -38,6 +38,7 @@ struct Schema {
         migrator.registerMigration("deduplication-keys") { try $0.execute(sql: Self.deduplicationKeys) }
         migrator.registerMigration("push-trust") { try $0.execute(sql: Self.pushTrust) }
         migrator.registerMigration("device-use") { try $0.execute(sql: Self.deviceUse) }
+        migrator.registerMigration("device-evidence") { try $0.execute(sql: Self.deviceEvidence) }
         return migrator
     }
 
@@ -191,6 +192,19 @@ struct Schema {
         ) STRICT;
         CREATE INDEX nextcloud_origin_push_by_proxy ON nextcloud_origin_push (proxy);
         CREATE INDEX nextcloud_origin_push_by_device ON nextcloud_origin_push (device);
+        """
+
+    private static let deviceEvidence = """
+        -- Device tokens without registration, such as gateways', that have taken a push: by SHA-256, with the time of the last one to the day.
+        CREATE TABLE proven_token (
+            token_digest BLOB PRIMARY KEY,
+            delivered_at INTEGER NOT NULL
+        ) STRICT, WITHOUT ROWID;
+        CREATE INDEX proven_token_by_time ON proven_token (delivered_at);
+        -- When a push was last posted to a suspected token.
+        ALTER TABLE suspect_token ADD COLUMN tried_at INTEGER NOT NULL DEFAULT 0;
+        -- Nothing looks an attempt up by its notification id any more.
+        DROP INDEX push_by_notification;
         """
 
     private static let deduplicationKeys = """

@@ -12,13 +12,24 @@ extension WriteTransaction {
     func apply(_ change: OutboxUpdate.TokenChange, at now: Timestamp) throws -> [ChangedRegistration] {
         switch change {
         case .suspect(let token):
-            try database.run("INSERT OR IGNORE INTO suspect_token (token_digest, suspected_at) VALUES (?, ?)", token, now)
+            try database.run(
+                """
+                INSERT INTO suspect_token (token_digest, suspected_at, tried_at) VALUES (?1, ?2, ?2)
+                ON CONFLICT (token_digest) DO UPDATE SET tried_at = ?2
+                """,
+                token, now)
+            return []
+        case .tried(let token):
+            try database.run("UPDATE suspect_token SET tried_at = ? WHERE token_digest = ?", now, token)
             return []
         case .clearSuspicion(let token):
             try database.run("DELETE FROM suspect_token WHERE token_digest = ?", token)
             return []
         case .delivered(let target):
             try addDelivery(to: target, at: now)
+            return []
+        case .deliveredToken(let token):
+            try database.run("INSERT OR REPLACE INTO proven_token (token_digest, delivered_at) VALUES (?, ?)", token, now)
             return []
         case .unregister(let token):
             try removeNextcloudDevices(token, at: now)
@@ -85,19 +96,6 @@ extension WriteTransaction {
 
 /// A registration with its row and topics.
 private typealias LiveRegistration = (changed: ChangedRegistration, registration: Registration)
-
-extension Database {
-    /// The token of a registration that is live and was last changed before a time.
-    func deviceToken(of installation: Installation, type: TokenType, registeredBefore time: Timestamp) throws -> String? {
-        try first(
-            """
-            SELECT device_token FROM registration
-            WHERE \(Self.isInstallation) AND is_live = 1 AND token_type = ? AND updated_at < ?
-            """,
-            installation.keyHash.prefix, installation.prefix, installation.installationID, installation.keyHash, type, time
-        ) { try $0.next() }
-    }
-}
 
 extension RowCursor {
     /// From the columns of `selectRegistration`.

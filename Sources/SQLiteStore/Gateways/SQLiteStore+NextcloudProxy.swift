@@ -168,15 +168,4 @@ extension Database {
             "SELECT count(*) FROM nextcloud_device WHERE identifier_prefix = ? AND identifier = ? AND removed_at >= ?",
             identifier.digest.prefix, identifier.digest, since) > 0
     }
-
-    /// The token that a push went to which was accepted at a time, if it is still the device's.
-    func nextcloudToken(of identifier: Digest64, topic: String, registeredBefore time: Timestamp) throws -> String? {
-        try first(
-            """
-            SELECT CASE WHEN voip_topic = ? THEN voip_token ELSE token END FROM nextcloud_device
-            WHERE identifier_prefix = ? AND identifier = ? AND removed_at IS NULL AND updated_at < ?
-            """,
-            topic, identifier.prefix, identifier, time
-        ) { try $0.next(String?.self) } ?? nil
-    }
 }

@@ -7,6 +7,9 @@ extension SQLiteStore {
     /// The 1,000 rows of each table that ``prune(at:)`` deletes at most: some milliseconds of the writer.
     static let maximumPrunedRowCount = 1_000
 
+    /// 180 days, as an unused registration by default.
+    private static let provenTokenLifetime = Duration.seconds(180 * 86_400)
+
     // Never the newest row, which says how many there were.
     package func prune(at now: Timestamp) async throws -> Pruned {
         let limit = Self.maximumPrunedRowCount
@@ -42,11 +45,16 @@ extension SQLiteStore {
                 DELETE FROM suspect_token WHERE token_digest IN (SELECT token_digest FROM suspect_token WHERE suspected_at < ? LIMIT ?)
                 """,
                 oldestDead, limit)
+            let provenCount = try database.run(
+                """
+                DELETE FROM proven_token WHERE token_digest IN (SELECT token_digest FROM proven_token WHERE delivered_at < ? LIMIT ?)
+                """,
+                now.advanced(by: .zero - Self.provenTokenLifetime), limit)
             let deadCount = try database.run(
                 "DELETE FROM dead_registration WHERE id IN (SELECT id FROM dead_registration WHERE died_at < ? LIMIT ?)",
                 oldestDead, limit)
             let removedCount = try transaction.forgetRemovedDevices(before: now, limit: limit)
-            let deadTokenCount = max(suspicionCount, deadCount, removedCount)
+            let deadTokenCount = max(suspicionCount, provenCount, deadCount, removedCount)
             return Pruned(
                 messageCount: messages.count, pushCount: pushes.count, deadTokenCount: deadTokenCount,
                 isBounded: max(messages.count, pushes.count, deadTokenCount) >= limit)

@@ -38,9 +38,10 @@ extension SQLiteStore {
                     return pushes.map { $0.first.map(\.id) + $0.retries } ?? []
                 }
             }
+            let hasSuspects = try database.first("SELECT 1 FROM suspect_token LIMIT 1") { try $0.next(Int.self) } != nil
             return try chosen.compactMap { id in
                 try database.first(Self.selectQueuedPush, id) { try $0.nextQueuedPush() }
-            }
+            }.map { try database.withHistory($0, hasSuspects: hasSuspects) }
         }
     }
 
@@ -63,19 +64,35 @@ extension SQLiteStore {
         return next.flatMap { $0.nanoseconds == .max ? nil : $0 }
     }
 
-    package func hasten(route: String, reasons: [String], at now: Timestamp) async throws {
-        try await queue.perform { transaction in
-            for reason in reasons {
-                try transaction.database.run(
-                    """
-                    UPDATE push SET next_attempt_at = ?
-                    WHERE route = ? AND trust IN (0, 1, 2) AND next_attempt_at > ? AND finished_at IS NULL
-                        AND state <> \(OpenPushState.leased.rawValue) AND reason = ?
-                    """,
-                    now, route, now, reason)
+    package func hasten(route: String, reasons: Set<String>, after row: Int64, at now: Timestamp) async throws -> Int64? {
+        let limit = OutboxLimits.hastenedCount
+        let examined: [(id: Int64, isMeant: Bool)] = try await read { database in
+            try database.all(Self.selectOpen, row, limit) { row in
+                let (id, queue, next): (Int64, String, Int64) = (try row.next(), try row.next(), try row.next())
+                let reason: String? = try row.next()
+                return (id, queue == route && next > now.nanoseconds && next < .max && reason.map(reasons.contains) ?? false)
             }
         }
+        let waiting = examined.filter(\.isMeant).map(\.id)
+        if !waiting.isEmpty {
+            try await queue.perform { transaction in
+                for push in waiting {
+                    try transaction.database.run(
+                        """
+                        UPDATE push SET next_attempt_at = ?
+                        WHERE id = ? AND next_attempt_at > ? AND finished_at IS NULL AND state <> \(OpenPushState.leased.rawValue)
+                        """,
+                        now, push, now)
+                }
+            }
+        }
+        return examined.count < limit ? nil : examined.last?.id
     }
+
+    /// In the order of acceptance.
+    private static let selectOpen = """
+        SELECT id, route, next_attempt_at, reason FROM push INDEXED BY push_open WHERE finished_at IS NULL AND id > ? ORDER BY id LIMIT ?
+        """
 
     package func expirePushes(route: String, acceptedBefore oldest: Timestamp, limit: Int, at now: Timestamp) async throws -> Int {
         let expired = try await read { database in
@@ -98,26 +115,6 @@ extension SQLiteStore {
             for push in update.pushes { try transaction.apply(push, at: now) }
             for (route, topic) in update.deliveredTopics { try transaction.addDeliveredBundleID(topic, in: route) }
             return try update.tokens.flatMap { try transaction.apply($0, at: now) }
-        }
-    }
-
-    package func attemptedPushes(_ notification: NotificationID) async throws -> [AttemptedPush] {
-        try await read { database in
-            try database.all(
-                """
-                SELECT key_hash, installation_id, accepted_at, token_type, apn_topic, route, attempted_at
-                FROM push WHERE notification_id = ?
-                """,
-                notification
-            ) { row in
-                let (target, acceptedAt, type) = (try row.nextInstallation(), try row.next(Timestamp.self), try row.next(TokenType.self))
-                let topic = try row.next(String.self)
-                let token =
-                    try database.deviceToken(of: target, type: type, registeredBefore: acceptedAt)
-                    ?? database.nextcloudToken(of: target.keyHash, topic: topic, registeredBefore: acceptedAt)
-                return AttemptedPush(
-                    tokenType: type, apnTopic: topic, route: try row.next(), attemptedAt: try row.next(), deviceToken: token)
-            }
         }
     }
 
@@ -149,6 +146,26 @@ extension SQLiteStore {
         try await read { database in
             try database.first("SELECT accepted_at FROM push WHERE finished_at IS NULL ORDER BY id LIMIT 1") { try $0.next() }
         }
+    }
+}
+
+extension Database {
+    /// Adds to a push what is stored about its device token.
+    ///
+    /// - Parameter hasSuspects: Whether any token is suspected: most of the time none is.
+    fileprivate func withHistory(_ push: QueuedPush, hasSuspects: Bool) throws -> QueuedPush {
+        guard hasSuspects || push.registration == nil else { return push }
+        var push = push
+        let digest = push.targetDigest
+        if hasSuspects {
+            push.suspicion = try first("SELECT suspected_at, tried_at FROM suspect_token WHERE token_digest = ?", digest) { row in
+                Suspicion(since: try row.next(), triedAt: try row.next())
+            }
+        }
+        if push.registration == nil {
+            push.tokenDeliveredAt = try first("SELECT delivered_at FROM proven_token WHERE token_digest = ?", digest) { try $0.next() }
+        }
+        return push
     }
 }
 

@@ -36,12 +36,16 @@ package struct OutboxUpdate: Sendable {
 
     /// A device token and the bundle id it was tried with are named by their SHA-256.
     package enum TokenChange: Sendable {
-        /// It may be dead; an earlier suspicion keeps its time.
+        /// The token may be dead. An earlier suspicion keeps the time of its first verdict.
         case suspect(Digest32)
+        /// A push is posted to a suspected token.
+        case tried(Digest32)
         /// A push has arrived, or the verdict is in.
         case clearSuspicion(Digest32)
         /// Apple or Google has taken a push for that registration.
         case delivered(TargetRegistration)
+        /// Apple or Google has accepted a push for a token without registration, such as a gateway's.
+        case deliveredToken(Digest32)
         /// All registrations with it end.
         case unregister(DeadToken)
     }

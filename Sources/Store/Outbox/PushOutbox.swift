@@ -22,9 +22,12 @@ package protocol PushOutbox: Sendable {
     /// When the next push of a route is due that is not leased; nil when there is none.
     func nextAttempt(route: String) async throws -> Timestamp?
 
-    /// Makes pushes of a route due that wait after an attempt that failed for one of these reasons (``OutboxUpdate/Push/reason``).
-    /// Those that are leased stay as they are.
-    func hasten(route: String, reasons: [String], at now: Timestamp) async throws
+    /// Makes pushes of a route due that wait after an attempt that failed for one of these reasons (``OutboxUpdate/Push/reason``), the
+    /// oldest first. A call examines up to ``OutboxLimits/hastenedCount`` open pushes; leased ones stay as they are.
+    ///
+    /// - Parameter row: The result of the previous call, or 0 for the first.
+    /// - Returns: The last row that was examined, or nil if there are no more.
+    func hasten(route: String, reasons: Set<String>, after row: Int64, at now: Timestamp) async throws -> Int64?
 
     /// Ends pushes of a route that were accepted before a time and are not leased, the oldest first.
     ///
@@ -42,9 +45,6 @@ package protocol PushOutbox: Sendable {
     /// - Parameter tokens: their SHA-256.
     func suspicions(against tokens: [Digest32]) async throws -> [Digest32: Timestamp]
 
-    /// The pushes that went out under a name, as long as no newer attempt took another.
-    func attemptedPushes(_ notification: NotificationID) async throws -> [AttemptedPush]
-
     /// The bundle ids that a push was ever delivered to, by route; '' for Android.
     func deliveredTopics() async throws -> [String: Set<String>]
 
@@ -59,6 +59,11 @@ package protocol PushOutbox: Sendable {
 
     /// When the push was accepted that has waited longest; nil when none waits.
     func oldestQueuedPush() async throws -> Timestamp?
+}
+
+package enum OutboxLimits {
+    /// 1,000 open pushes that one call of ``PushOutbox/hasten(route:reasons:after:at:)`` examines: some milliseconds of the writer.
+    package static let hastenedCount = 1_000
 }
 
 /// How a push ended: the number is stored.
@@ -126,10 +131,15 @@ package struct QueuedPush: Sendable, Equatable {
     package var registration: TargetRegistration?
     /// The registration it was accepted for has ended, or is of another app now.
     package var isOrphan: Bool
+    /// When Apple or Google last accepted a push for the token of a push without registration, to the day; nil if never.
+    package var tokenDeliveredAt: Timestamp?
+    /// nil if the token is not suspected to be dead.
+    package var suspicion: Suspicion?
 
     package init(
         id: Int64, message: Int64, push: AcceptedPush, acceptedAt: Timestamp, state: OpenPushState = .queued, attempts: Int = 0,
-        notification: GatewayNotification? = nil, registration: TargetRegistration? = nil, isOrphan: Bool = false
+        notification: GatewayNotification? = nil, registration: TargetRegistration? = nil, isOrphan: Bool = false,
+        tokenDeliveredAt: Timestamp? = nil, suspicion: Suspicion? = nil
     ) {
         self.id = id
         self.message = message
@@ -140,24 +150,33 @@ package struct QueuedPush: Sendable, Equatable {
         self.notification = notification
         self.registration = registration
         self.isOrphan = isOrphan
+        self.tokenDeliveredAt = tokenDeliveredAt
+        self.suspicion = suspicion
     }
 }
 
-/// What a verdict that comes later needs of a push that was attempted.
-package struct AttemptedPush: Sendable, Equatable {
-    package var tokenType: TokenType
-    package var apnTopic: String
-    package var route: String
-    package var attemptedAt: Timestamp
-    /// The token that was tried; nil if the registration is gone or was changed since the push was accepted.
-    package var deviceToken: String?
+extension QueuedPush {
+    /// When Apple or Google last accepted a push for its token and bundle id, to the day; nil if never: the target is not proven.
+    package var provenAt: Timestamp? { registration?.deliveredAt ?? tokenDeliveredAt }
 
-    package init(tokenType: TokenType, apnTopic: String, route: String, attemptedAt: Timestamp, deviceToken: String?) {
-        self.tokenType = tokenType
-        self.apnTopic = apnTopic
-        self.route = route
-        self.attemptedAt = attemptedAt
-        self.deviceToken = deviceToken
+    /// The SHA-256 of its device token and bundle id, under which both are suspected and proven. A verdict on a token with one bundle id
+    /// says nothing about the token with another one, which anybody can register.
+    package var targetDigest: Digest32 {
+        let topic = push.tokenType == .apn ? push.apnTopic : ""
+        return SHA256.hash(Array("\(push.tokenType.rawValue) \(topic) \(push.deviceToken)".utf8))
+    }
+}
+
+/// A device token with one ambiguous verdict.
+package struct Suspicion: Sendable, Equatable {
+    /// When the first verdict came.
+    package var since: Timestamp
+    /// When a push was last posted to the token.
+    package var triedAt: Timestamp
+
+    package init(since: Timestamp, triedAt: Timestamp) {
+        self.since = since
+        self.triedAt = triedAt
     }
 }
 

@@ -132,10 +132,52 @@ struct OutboxTests {
             ]
             _ = try await store.update(update, at: start)
             try await store.lease([3])
-            try await store.hasten(route: "other", reasons: ["credentials"], at: start)
+            #expect(try await store.hasten(route: "other", reasons: ["credentials"], after: 0, at: start) == nil)
+            #expect(try await store.hasten(route: "", reasons: ["credentials"], after: 1, at: start) == nil)
             #expect(try await store.duePushes(route: "", at: start, limit: 9) == [])
-            try await store.hasten(route: "", reasons: ["credentials"], at: start)
+            #expect(try await store.hasten(route: "", reasons: ["credentials"], after: 0, at: start) == nil)
             #expect(try await store.duePushes(route: "", at: start, limit: 9).map(\.id) == [1])
+        }
+    }
+
+    @Test(arguments: StoreUnderTest.all)
+    func `Waiting pushes are made due a bounded number at a time, the oldest first`(kind: StoreUnderTest) async throws {
+        try await kind.withStore { store in
+            let count = OutboxLimits.hastenedCount + 1
+            try await store.enqueue((1...count).map { push($0) })
+            var update = OutboxUpdate()
+            let later = start.advanced(by: .seconds(60))
+            update.pushes = (1...count).map { .init(id: Int64($0), .retry(at: later, isUnknown: false), reason: "transient") }
+            _ = try await store.update(update, at: start)
+            let last = try await store.hasten(route: "", reasons: ["transient"], after: 0, at: start)
+            #expect(last == Int64(count) - 1)
+            #expect(try await store.duePushes(route: "", at: start, limit: count).count == count - 1)
+            #expect(try await store.hasten(route: "", reasons: ["transient"], after: last ?? 0, at: start) == nil)
+            #expect(try await store.duePushes(route: "", at: start, limit: count).count == count)
+        }
+    }
+
+    @Test(arguments: StoreUnderTest.all)
+    func `A due push comes with what is stored about its token`(kind: StoreUnderTest) async throws {
+        try await kind.withStore { store in
+            try await store.enqueue([push(1), push(2)])
+            let due = try await store.duePushes(route: "", at: start, limit: 9)
+            #expect(due.map(\.provenAt) == [nil, nil] && due.map(\.suspicion) == [nil, nil])
+            let (first, second) = (start.advanced(by: .seconds(1)), start.advanced(by: .seconds(2)))
+            func change(_ change: OutboxUpdate.TokenChange, at now: Timestamp) async throws -> [QueuedPush] {
+                var update = OutboxUpdate()
+                update.tokens = [change]
+                _ = try await store.update(update, at: now)
+                return try await store.duePushes(route: "", at: start, limit: 9)
+            }
+            #expect(try await change(.deliveredToken(due[0].targetDigest), at: first).map(\.provenAt) == [first, nil])
+            let suspicion = Suspicion(since: first, triedAt: first)
+            #expect(try await change(.suspect(due[1].targetDigest), at: first).map(\.suspicion) == [nil, suspicion])
+            let triedAgain = Suspicion(since: first, triedAt: second)
+            #expect(try await change(.tried(due[1].targetDigest), at: second).map(\.suspicion) == [nil, triedAgain])
+            let suspectedAgain = try await change(.suspect(due[1].targetDigest), at: start.advanced(by: .seconds(3)))
+            #expect(suspectedAgain.map(\.suspicion) == [nil, Suspicion(since: first, triedAt: start.advanced(by: .seconds(3)))])
+            #expect(try await change(.clearSuspicion(due[1].targetDigest), at: second).map(\.suspicion) == [nil, nil])
         }
     }
 
@@ -294,29 +336,6 @@ struct OutboxTests {
             #expect(try await store.expirePushes(route: "", acceptedBefore: oldest, limit: 1, at: oldest) == 1)
             #expect(try await store.expirePushes(route: "", acceptedBefore: oldest, limit: 9, at: oldest) == 1)
             #expect(try await store.duePushes(route: "", at: start, limit: 9).map(\.id) == [4, 5])
-        }
-    }
-
-    @Test(arguments: StoreUnderTest.all)
-    func `The name of an attempt leads to its push, and to the token that was tried as long as that is certain`(
-        kind: StoreUnderTest
-    ) async throws {
-        try await kind.withStore { store in
-            var tried = push(1)
-            tried.deviceToken = "device token 1"
-            try await store.register(registration(tried.target), at: start)
-            try await store.enqueue([tried], at: start.advanced(by: .seconds(1)))
-            try await store.lease([1], at: start.advanced(by: .seconds(2)))
-            try await store.change([1], to: .finish(.sent), at: start.advanced(by: .seconds(3)))
-            #expect(
-                try await store.attemptedPushes(hash(1)) == [
-                    AttemptedPush(
-                        tokenType: .apn, apnTopic: "topic", route: "", attemptedAt: start.advanced(by: .seconds(2)),
-                        deviceToken: "device token 1")
-                ])
-            #expect(try await store.attemptedPushes(hash(6)) == [])
-            try await store.register(registration(tried.target, version: 2), at: start.advanced(by: .seconds(1)))
-            #expect(try await store.attemptedPushes(hash(1)).map(\.deviceToken) == [nil])
         }
     }
 }

@@ -41,7 +41,7 @@ struct QueryPlanTests {
             _ = try await store.restoreDeadRegistrations([1], at: start)
             _ = try await store.suspicions(against: [hash(1)])
             var update = OutboxUpdate()
-            update.tokens = [.suspect(hash(1)), .clearSuspicion(hash(1))]
+            update.tokens = [.suspect(hash(1)), .tried(hash(1)), .clearSuspicion(hash(1)), .deliveredToken(hash(1))]
             update.pushes = [.init(id: 3, .lease(hash(3))), .init(id: 3, .release(.queued), dropsCiphertext: true)]
             _ = try await store.update(update, at: start)
             for number in numbers {
@@ -53,7 +53,7 @@ struct QueryPlanTests {
             try await store.attempt([2], until: start)
             _ = try await store.duePushes(route: "", at: start, limit: 1)
             _ = try await store.nextAttempt(route: "")
-            _ = try await store.attemptedPushes(hash(2))
+            _ = try await store.hasten(route: "", reasons: ["transient"], after: 0, at: start)
             _ = try await store.oldestQueuedPush()
             _ = try await store.expirePushes(route: "", acceptedBefore: start, limit: 1, at: start)
             _ = try await store.undecided(Array(1...9))
