@@ -93,7 +93,7 @@ package struct DeliveryConfiguration: Sendable {
     package var timeout = Duration.seconds(60)
     /// For what gorush says of itself, of which nothing is worth waiting for.
     package var probeTimeout = Duration.seconds(5)
-    /// A route's requests that wait for an answer, at most: how many they are is found out (``RequestWindow``).
+    /// A route's requests that wait for an answer, at most: ``Concurrency`` decides how many of them.
     package var maximumRequestsInFlight = 256
     /// A larger batch is not tried, whatever gorush says of itself; it may name a smaller one.
     package var maximumNotificationsPerRequest = 100
@@ -103,8 +103,6 @@ package struct DeliveryConfiguration: Sendable {
     package var maximumQueuedPushCount = ProtocolLimits.maximumQueuedPushCount
     /// After that time since it was accepted a push ends as expired.
     package var lifetime = ProtocolLimits.pushLifetime
-    /// The share of a route's verdicts within a minute that stops the deletion of dead device tokens, above 0 and up to 1.
-    package var deadTokenWaveShare = 0.3
     /// Bundle ids that Apple must take, beside those of routes and those that it has taken once.
     package var knownTopics: Set<String> = []
     /// How long what is under way may take to end at a shutdown.

@@ -122,7 +122,7 @@ package final class DeliveryLoop: Service {
                 return true
             } catch {
                 logger.error("the outbox cannot be used; pushes wait", metadata: ["error": "\(error)"])
-                guard (try? await clock.sleep(for: RouteState.storeRetryInterval)) != nil else { return false }
+                guard (try? await clock.sleep(for: Schedule.storeRetryInterval)) != nil else { return false }
             }
         }
     }

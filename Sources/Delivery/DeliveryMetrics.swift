@@ -11,7 +11,7 @@ struct RouteMetrics: Sendable {
     private let inFlight: Meter
     private let window: Meter
     private let queued: Meter
-    private let surge: Meter
+    private let failing: Meter
     private let credentials: Meter
 
     init(route: String) {
@@ -26,7 +26,7 @@ struct RouteMetrics: Sendable {
         inFlight = Meter(label: "pushserver_route_notifications_in_flight", dimensions: dimensions)
         window = Meter(label: "pushserver_route_request_window", dimensions: dimensions)
         queued = Meter(label: "pushserver_route_pushes_queued", dimensions: dimensions)
-        surge = Meter(label: "pushserver_route_dead_token_wave", dimensions: dimensions)
+        failing = Meter(label: "pushserver_route_failing", dimensions: dimensions)
         credentials = Meter(label: "pushserver_route_credentials_refused", dimensions: dimensions)
     }
 
@@ -62,7 +62,7 @@ struct RouteMetrics: Sendable {
         inFlight.set(view.notificationsInFlight)
         window.set(view.requestWindow)
         queued.set(queuedCount)
-        surge.set(view.isSurge ? 1 : 0)
+        failing.set(view.failure == nil ? 0 : 1)
         credentials.set(view.refusesCredentials ? 1 : 0)
     }
 

@@ -3,4 +3,4 @@ import StatusCrypto
 extension DeliveryConfiguration.Endpoint: HoldsSecret {}
 extension GorushClient: HoldsSecret {}
 extension GorushNotification: HoldsSecret {}
-extension TriedToken: HoldsSecret {}
+extension Outbox.Attempt: HoldsSecret {}

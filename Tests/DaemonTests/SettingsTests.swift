@@ -132,7 +132,7 @@ struct SettingsTests {
         #expect(result.error.contains(problem.replacing("FILE", with: folder.path("headers"))), "\(result.error)")
     }
 
-    @Test(arguments: ["feedbackSecret", "feedbackSecretFile"])
+    @Test(arguments: ["feedbackSecret", "feedbackSecretFile", "deadTokenWaveShare"])
     func `a setting that an earlier release had is an error that says to delete the line`(name: String) async throws {
         let folder = try TemporaryFolder()
         try folder.write("gorush:\n  url: http://host\n  \(name): hush\n", to: "pushserver.yaml")

@@ -52,14 +52,11 @@ extension Server {
             case .probe: routes[index].handle(.probed(gorush.probe), at: elapsed)
             case .expire:
                 _ = try await outbox.expire(route: name, acceptedBefore: now.advanced(by: .zero - configuration.lifetime), at: now)
-            case .hasten:
-                let reasons = Set(FailureTaxonomy.reasons(of: .credentials) + [Probation.reason])
-                var row: Int64? = 0
-                while let last = row {
-                    row = try await outbox.hasten(route: name, reasons: reasons, after: last, at: steadyNow(steadily))
-                }
+            case .hasten(let row):
+                let last = try await outbox.hasten(route: name, after: row, at: steadyNow(steadily))
+                routes[index].handle(.hastened(upTo: last), at: elapsed)
             case .look(let requests, let batch):
-                let due = try await outbox.due(route: name, at: steadyNow(steadily), limit: requests * (batch ?? 1))
+                let due = try await outbox.due(route: name, at: steadyNow(steadily), limit: max(32, requests * (batch ?? 1)))
                 guard due.isEmpty else {
                     looks[index] = Look(due: due, requestCount: requests, batch: batch)
                     return .due(due)
@@ -89,13 +86,14 @@ extension Server {
         }
         let planner = BatchPlanner(dataFormat: .rfc71, template: NotificationTemplate(), lifetime: configuration.lifetime)
         var state = routes[index]
-        let plan = planner.plan(look.due, batch: look.batch, at: now, using: &random) { state.admitted($0, at: elapsed) }
+        let plan = planner.plan(
+            look.due, batch: look.batch, limit: look.requestCount * (look.batch ?? 1), at: now, using: &random
+        ) { state.admitted($0, at: elapsed) }
         routes[index] = state
         let pushes = plan.batches.joined().flatMap(\.pushes)
         let (settlement, step) = await settle(index, leasing: plan, at: now, steadily)
         guard settlement?.isLeased == true else {
-            routes[index].record(pushes.map { ($0, .notSent(reason: "")) })
-            routes[index].handle(.woken, at: elapsed)
+            routes[index].handle(.notLeased(pushes), at: elapsed)
             return step
         }
         routes[index].handle(.posting(plan.batches.map(\.count)), at: elapsed)
@@ -117,10 +115,8 @@ extension Server {
         let elapsed = steadily - startedSteadily
         let state = routes[index]
         let context = Outbox.Context(
-            route: state.route.name,
-            rules: OutcomeRules(isSurge: state.isSurge(at: elapsed), now: now),
-            deliveredTopics: state.topics.delivered, savedTopics: state.topics.saved,
-            steadyNow: steadyNow(steadily))
+            route: state.route.name, rules: state.rules(at: elapsed), now: now, deliveredTopics: state.evidence.deliveredTopics,
+            savedTopics: state.evidence.savedTopics, steadyNow: steadyNow(steadily))
         do {
             let settlement = try await outbox.settle(state.unsettled, leasing: plan, in: context) { 0.5 }
             routes[index].unsettled = []
@@ -146,17 +142,16 @@ extension Server {
         let (route, batch) = (attempt.route, attempt.batch)
         let pushes = batch.flatMap(\.pushes)
         let answer = try gorush.post(batch)
-        switch AnswerReading(answer, batch: batch, retriesItself: false, timeOuts: routes[route].timeOuts) {
+        // Requests are answered one after another: no other push is delivered in between.
+        let reading = AnswerReading(
+            answer, batch: batch, retriesItself: false, timeOuts: routes[route].timeOuts, routeDelivered: false)
+        switch reading {
         case .outcomes(let outcomes, let news):
-            routes[route].record(zip(pushes, outcomes))
-            let verdicts = Verdicts(zip(pushes, outcomes))
-            routes[route].handle(.answered(news, verdicts, jitter: 0.5, latency: .milliseconds(50)), at: elapsed)
-            routes[route].unsettled += zip(pushes, outcomes).map { Outbox.Attempt(push: $0, outcome: $1, at: attempt.at) }
+            let ended = zip(pushes, outcomes).map { Outbox.Attempt(push: $0, outcome: $1, at: attempt.at) }
+            routes[route].handle(.answered(news, ended, jitter: 0.5), at: elapsed)
         case .limit(let limit):
-            routes[route].handle(.limited(limit), at: elapsed)
-            let outcome = DeliveryOutcome.notSent(reason: "over limit")
-            routes[route].record(pushes.map { ($0, outcome) })
-            routes[route].unsettled += pushes.map { Outbox.Attempt(push: $0, outcome: outcome, at: attempt.at) }
+            let ended = pushes.map { Outbox.Attempt(push: $0, outcome: .notSent(reason: "over limit"), at: attempt.at) }
+            routes[route].handle(.limited(limit, ended), at: elapsed)
         case .divide:
             throw Violation(promise: "what this gorush refuses is never one push's fault: \(answer)")
         }

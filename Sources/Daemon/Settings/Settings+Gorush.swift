@@ -24,8 +24,7 @@ extension Settings {
             "gorush.maximumNotificationsInFlight", default: delivery.maximumNotificationsInFlight, in: 1...100_000)
         delivery.maximumQueuedPushCount = reader.integer(
             "gorush.maximumQueuedPushes", default: delivery.maximumQueuedPushCount, in: 1_000...100_000_000)
-        delivery.deadTokenWaveShare = reader.share("gorush.deadTokenWaveShare", default: delivery.deadTokenWaveShare)
-        for key in ["feedbackSecret", "feedbackSecretFile"] { reader.removed("gorush.\(key)") }
+        for key in ["deadTokenWaveShare", "feedbackSecret", "feedbackSecretFile"] { reader.removed("gorush.\(key)") }
 
         var notifications = NotificationSettings()
         notifications.read(below: "gorush", for: [.ios, .android], &reader)

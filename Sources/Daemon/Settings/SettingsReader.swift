@@ -57,14 +57,6 @@ struct SettingsReader {
         return integer(key, default: range.lowerBound, in: range)
     }
 
-    mutating func share(_ key: String, default fallback: Double) -> Double {
-        value(key, fallback, expected: "a number above 0 and up to 1") { text in
-            Double(text).flatMap { $0 > 0 && $0 <= 1 ? $0 : nil }
-        } show: {
-            "\($0)"
-        }
-    }
-
     /// Reads a path and makes it absolute. A relative path in the configuration file starts from that file's folder, any other from the
     /// working directory.
     mutating func path(_ key: String, default fallback: String) -> String {

@@ -56,6 +56,12 @@ struct GorushInstance: Sendable, Equatable, Decodable {
     /// Whether a failure in its `logs` may have been followed by a success (GORUSH.md §2.4).
     var retriesItself: Bool { max(ios?.max_retry ?? 0, android?.max_retry ?? 0) > 0 }
 
+    /// Whether gorush sends pushes to the other one of Apple's environments. One without iOS sends none.
+    func contradicts(_ environment: DeliveryConfiguration.APNsEnvironment) -> Bool {
+        guard ios?.enabled == true, let isProduction = ios?.production else { return false }
+        return isProduction != (environment == .production)
+    }
+
     /// What a route needs of it.
     struct Use: Sendable {
         var platform: GorushPlatform
@@ -74,12 +80,11 @@ struct GorushInstance: Sendable, Equatable, Decodable {
             if ios?.enabled == false, use.hasPushes {
                 warnings.append("ios.enabled is false: pushes for iOS wait here until they expire")
             }
-            switch (use.environment, ios?.enabled == true ? ios?.production : nil) {
-            case (.production, false?):
-                warnings.append("ios.production is false: pushes go to Apple's sandbox, where the tokens of released apps are invalid")
-            case (.sandbox, true?):
-                warnings.append("ios.production is true: pushes do not go to Apple's sandbox, where gorush.apnsEnvironment wants them")
-            default: break
+            if contradicts(use.environment) {
+                warnings.append(
+                    use.environment == .production
+                        ? "ios.production is false: pushes go to Apple's sandbox, where the tokens of released apps are invalid"
+                        : "ios.production is true: pushes do not go to Apple's sandbox, where gorush.apnsEnvironment wants them")
             }
             if ios?.max_concurrent_pushes == 0 { warnings.append("ios.max_concurrent_pushes is 0: every push for iOS hangs for ever") }
         case .android:

@@ -20,8 +20,9 @@ enum AnswerReading: Sendable, Equatable {
     /// - Parameters:
     ///   - batch: not empty.
     ///   - retriesItself: whether that gorush has `max_retry` above 0, so that a failure it reports may be followed by a success.
-    ///   - timeOuts: before this attempt.
-    init(_ answer: GorushAnswer, batch: [DeliveryItem], retriesItself: Bool, timeOuts: TimeOuts) {
+    ///   - timeOuts: Those before this attempt.
+    ///   - routeDelivered: Whether the route delivered another push during this attempt.
+    init(_ answer: GorushAnswer, batch: [DeliveryItem], retriesItself: Bool, timeOuts: TimeOuts, routeDelivered: Bool) {
         func all(_ outcome: DeliveryOutcome, _ news: RouteNews) -> AnswerReading {
             .outcomes(batch.flatMap { $0.pushes.map { _ in outcome } }, news)
         }
@@ -55,7 +56,7 @@ enum AnswerReading: Sendable, Equatable {
             self = nothingSent("gorush is not available", reason: "unavailable", retryAfter: retryAfter)
         case .timedOut:
             self = .outcomes(
-                batch.flatMap { $0.pushes.map { .timedOut(before: timeOuts[$0]) } },
+                batch.flatMap { $0.pushes.map { .timedOut(count: timeOuts[$0] + (routeDelivered ? 1 : 0)) } },
                 .fails(issue: "gorush gave no answer in time", retryAfter: nil))
         case .unknown:
             self = all(
@@ -70,7 +71,7 @@ enum AnswerReading: Sendable, Equatable {
             let failures = batch.count == 1 ? failures : byIdentifier[item.notification.identifier] ?? []
             return item.pushes.map { push -> DeliveryOutcome in
                 guard let failure = failures.last(where: { concerns($0, push, in: item) }) else { return .sent }
-                let classified = FailureTaxonomy.classify(failure.error)
+                let classified = FailureTaxonomy.classify(failure.error, token: push.push.deviceToken)
                 if retriesItself, classified.kind == .transient { return .unknown(reason: classified.reason) }
                 return .failed(classified)
             }

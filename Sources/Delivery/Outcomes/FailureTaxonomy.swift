@@ -1,32 +1,38 @@
-/// What a failure that gorush reports asks us to do (GORUSH.md §6).
-enum FailureKind: String, Sendable, CaseIterable {
-    /// The device is gone: unregister it.
-    case deadToken = "dead token"
-    /// The device is gone, or the push went to the wrong place (sandbox for production, another Firebase project): ask again.
-    case wrongEnvironment = "wrong environment"
-    /// It will pass.
-    case transient = "transient"
-    /// Apple or Google refuses gorush itself. Nothing is delivered before an operator of gorush puts its credentials right.
-    case credentials = "credentials"
-    /// Apple refuses the bundle id: gorush has no credentials for it, or there is none of that name.
-    case topic = "topic"
-    /// It will not pass before an operator of gorush does something. The device is not to blame.
-    case operatorFault = "operator"
-    /// Too long for Apple or Google: send less.
-    case tooLong = "too long"
-    /// We asked for something that cannot be: never again.
-    case ourFault = "our fault"
+/// What a failure that gorush reports means (GORUSH.md §6).
+enum FailureKind: Sendable, CaseIterable {
+    /// Apple's 410: the device is gone. The one verdict that is believed at once.
+    case deadToken
+    /// The device is gone, or the push went to the wrong place: to the sandbox for production, or to another Firebase project.
+    case ambiguous
+    /// The failure will pass.
+    case transient
+    /// Apple or Google refuses gorush itself, in words that no registration can cause.
+    case credentials
+    /// Apple refuses the bundle id: gorush has no credentials for it, or it does not exist.
+    case topic
+    /// An operator of gorush has to change something, or the token is in the wrong place. The device is not to blame.
+    case operatorFault
+    /// The push is too long for Apple or Google: send less.
+    case tooLong
+    /// The push is invalid permanently.
+    case ourFault
 }
 
-/// A failure as it is counted and stored: never gorush's own words, which can hold a token.
+/// A failure as it is counted and stored.
 struct Failure: Sendable, Equatable {
     var kind: FailureKind
-    /// One of a fixed set.
+    /// One of a fixed set, for metrics and the database.
     var reason: String
-    /// Apple's or Google's own, if the credentials are refused: the one kind that never speaks of a device. One short line.
-    var words: String?
+    /// Apple's or Google's words on one short line without tokens, for an operator.
+    var words: String
 
-    /// What the table does not know. It must not cost a device or a push: it is tried again until it expires.
+    init(kind: FailureKind, reason: String, words: String? = nil) {
+        self.kind = kind
+        self.reason = reason
+        self.words = words ?? reason
+    }
+
+    /// A text that is not in the table. It must not cost a device or a push, so the push is tried again until it expires.
     static let unknownText = Failure(kind: .transient, reason: "unknown text")
 }
 
@@ -57,30 +63,39 @@ enum FailureTaxonomy {
     /// The reasons that can occur in metrics.
     static let reasons = rows.map(\.reason) + [Failure.unknownText.reason]
 
-    static func reasons(of kind: FailureKind) -> [String] { rows.filter { $0.kind == kind }.map(\.reason) }
+    static func reasons(of kinds: FailureKind...) -> [String] { rows.filter { kinds.contains($0.kind) }.map(\.reason) }
 
-    /// - Parameter error: of an entry of `logs` or of a feedback. The first row that applies decides.
-    static func classify(_ error: String) -> Failure {
-        guard let row = rows.first(where: { $0.applies(to: error) }) else { return .unknownText }
-        return Failure(kind: row.kind, reason: row.reason, words: row.kind == .credentials ? words(of: error) : nil)
+    /// Returns the meaning of an error in `logs`. The first row that applies decides.
+    ///
+    /// - Parameter token: The device token, which never gets into the words.
+    static func classify(_ error: String, token: String = "") -> Failure {
+        guard let row = rows.first(where: { $0.applies(to: error) }) else {
+            return Failure(kind: .transient, reason: Failure.unknownText.reason, words: words(of: error, without: token))
+        }
+        if row.match == .whole { return Failure(kind: row.kind, reason: row.reason) }
+        return Failure(kind: row.kind, reason: row.reason, words: words(of: error, without: token))
     }
 
-    /// What stands before the words on OAuth is a request's URL, and what follows is Google's answer.
-    private static func words(of error: String) -> String {
-        let words = error.firstRange(of: "oauth2:").map { error[$0.lowerBound...] } ?? error[...]
-        return String(words.prefix(200).map { $0.isASCII && !$0.isNewline && $0 >= " " ? $0 : " " })
+    /// Returns one short line. The URL of a request precedes Go's words, and a path of it holds the token.
+    private static func words(of error: String, without token: String) -> String {
+        var words = error.firstRange(of: "oauth2:").map { String(error[$0.lowerBound...]) } ?? error
+        if !token.isEmpty { words = words.replacing(token, with: "…") }
+        words = words.replacing(#/Post "[^"]*": /#, with: "").replacing(#/[A-Za-z0-9_:\-]{20,}/#) { match in
+            match.output.contains(where: \.isNumber) ? "…" : String(match.output)
+        }
+        let line = words.prefix(200).map { ($0.isASCII && !$0.isNewline && $0 >= " ") || $0 == "…" ? $0 : " " }
+        return line.allSatisfy { $0 == " " } ? Failure.unknownText.reason : String(line)
     }
 
     static let rows: [Row] =
         // APNs: the `reason`, verbatim.
         rows(.whole, .deadToken, "Unregistered", "ExpiredToken")
-        + rows(.whole, .wrongEnvironment, "BadDeviceToken", "DeviceTokenNotForTopic", "MissingDeviceToken")
+        + rows(.whole, .ambiguous, "BadDeviceToken", "DeviceTokenNotForTopic", "MissingDeviceToken")
         + rows(.whole, .transient, "TooManyRequests", "InternalServerError", "ServiceUnavailable", "Shutdown", "IdleTimeout")
         + rows(
             .whole, .credentials, "InvalidProviderToken", "ExpiredProviderToken", "MissingProviderToken", "BadCertificate",
-            "BadCertificateEnvironment", "Forbidden")
+            "BadCertificateEnvironment", "Forbidden", "TooManyProviderTokenUpdates", "BadEnvironmentKeyIdInToken", "UnrelatedKeyIdInToken")
         + rows(.whole, .topic, "TopicDisallowed", "BadTopic", "MissingTopic")
-        + rows(.whole, .operatorFault, "TooManyProviderTokenUpdates")
         + rows(.whole, .tooLong, "PayloadTooLarge")
         + rows(
             .whole, .ourFault, "PayloadEmpty", "BadCollapseId", "BadExpirationDate", "BadMessageId", "BadPriority", "InvalidPushType",
@@ -89,16 +104,21 @@ enum FailureTaxonomy {
         + rows(.part, .transient, "cannot fetch token: 5", "cannot fetch token: Post")
         + rows(.part, .credentials, "cannot fetch token", "oauth2: ")
         // FCM: Google's message; the code is not passed on. The short forms are those of gorush before 1.18.
-        + rows(.beginning, .deadToken, "Requested entity was not found")
-        + rows(.whole, .deadToken, "NotRegistered", "unregistered device")
-        + rows(.beginning, .wrongEnvironment, "The registration token is not a valid FCM registration token", "SenderId mismatch")
-        + rows(.whole, .wrongEnvironment, "invalid registration token", "InvalidRegistration", "mismatched sender id")
+        + rows(.beginning, .ambiguous, "Requested entity was not found")
+        + rows(.whole, .ambiguous, "NotRegistered", "unregistered device")
+        + rows(.beginning, .ambiguous, "The registration token is not a valid FCM registration token", "SenderId mismatch")
+        + rows(.whole, .ambiguous, "invalid registration token", "InvalidRegistration", "mismatched sender id")
         + rows(
             .beginning, .transient, "The service is currently unavailable", "Internal error encountered", "Resource has been exhausted",
+            "Quota exceeded",
             "unexpected http response with status: 5", "unknown error while making an http call",
             "timed out while making an http call", "failed to establish a connection")
-        + rows(.part, .credentials, "invalid authentication credentials")
+        + rows(
+            .part, .credentials, "invalid authentication credentials", "missing required authentication credential",
+            "has not been used in project", "caller does not have permission")
         + rows(.beginning, .credentials, "Permission")
+        // THIRD_PARTY_AUTH_ERROR, which a token for iOS or the web causes too.
+        + rows(.beginning, .operatorFault, "Auth error from APNS")
         + rows(.beginning, .operatorFault, "FCM server error", "unexpected http response with status: 4")
         + rows(.part, .tooLong, "too big")
         + rows(.beginning, .ourFault, "fcm service send message error", "Request contains an invalid argument")

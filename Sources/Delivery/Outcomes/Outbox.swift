@@ -9,31 +9,31 @@ import Wire
 struct Outbox: Sendable {
     let store: any PushOutbox
 
-    /// Pushes that end in one transaction for being too old: some milliseconds of the writer.
+    /// 1,000 pushes that expire in one transaction: some milliseconds of the writer.
     private static let expiryCount = 1_000
 
-    /// Puts the outbox in order after the process before.
+    /// Puts the outbox in order after the previous process.
     ///
-    /// - Returns: how many attempts were under way when that ended.
+    /// - Returns: The number of attempts that were in flight when that process ended.
     func takeOver(routes: Set<RouteAssignment>, at now: Timestamp) async throws -> Int {
         try await store.takeOverOutbox(routes: routes, latest: now.advanced(by: BackOff.longestOfPush))
     }
 
     // MARK: Before an attempt
 
-    /// Pushes whose next attempt is due.
+    /// Returns pushes whose next attempt is due.
     func due(route: String, at steadyNow: Timestamp, limit: Int) async throws -> [QueuedPush] {
         try await store.duePushes(route: route, at: steadyNow, limit: limit)
     }
 
-    /// When the next attempt is due; nil: the queue is empty.
+    /// Returns when the next attempt is due, or nil if the queue is empty.
     func nextDue(route: String) async throws -> Timestamp? {
         try await store.nextAttempt(route: route)
     }
 
-    /// Ends what was accepted too long ago.
+    /// Finishes pushes that were accepted before a time.
     ///
-    /// - Returns: how many pushes.
+    /// - Returns: The number of pushes.
     func expire(route: String, acceptedBefore oldest: Timestamp, at now: Timestamp) async throws -> Int {
         var total = 0
         while true {
@@ -43,26 +43,33 @@ struct Outbox: Sendable {
         }
     }
 
+    /// Makes pushes due that wait because of the route, the oldest first and a bounded number at a time.
+    ///
+    /// - Returns: The row to go on after, or nil if there are no more.
+    func hasten(route: String, after row: Int64, at steadyNow: Timestamp) async throws -> Int64? {
+        try await store.hasten(route: route, reasons: OutcomeRules.reasonsOfRoute, after: row, at: steadyNow)
+    }
+
     // MARK: After an attempt
 
-    struct Attempt: Sendable {
+    struct Attempt: Sendable, Equatable {
         var push: QueuedPush
         var outcome: DeliveryOutcome
-        /// When it was made.
+        /// When it was made, by the wall clock.
         var at: Timestamp
-
-        fileprivate var token: TriedToken { TriedToken(push) }
     }
 
     /// What attempts have in common.
     struct Context: Sendable {
         var route: String
         var rules: OutcomeRules
-        /// Bundle ids that a push of the route was delivered to.
+        /// The time of the wall clock.
+        var now: Timestamp
+        /// The bundle ids that a push of the route was delivered to.
         var deliveredTopics: Set<String>
-        /// The part of these that is written down.
+        /// The part of these that is stored.
         var savedTopics: Set<String>
-        /// By the steady time, by which delays are kept.
+        /// The monotonic time, by which delays are kept.
         var steadyNow: Timestamp
     }
 
@@ -70,85 +77,112 @@ struct Outbox: Sendable {
     struct Settlement: Sendable {
         /// One for each attempt.
         var decisions: [PushDecision] = []
-        /// Registrations that went with their tokens.
+        /// Registrations that ended with their tokens.
         var unregistered: [ChangedRegistration] = []
-        /// Bundle ids that are written down now.
+        /// Bundle ids that are stored now.
         var savedTopics: [String] = []
-        /// Whether what was planned has begun; false if a push of it has ended since it was read: then nothing of it is done.
+        /// Whether the planned attempts have begun. If a push has finished since it was read, none of them has.
         var isLeased = true
     }
 
-    /// Decides what follows from attempts against what is known of their tokens, and writes it in one transaction with the beginning of
-    /// the next ones: what of these cannot be sent ends, what has to wait is put off, and the rest is marked as under way.
+    /// Decides what follows from attempts and what is stored about their targets, and writes it in one transaction with the plan: pushes
+    /// that cannot be sent finish, pushes that have to wait are postponed, and the rest is leased.
     ///
-    /// - Parameter jitter: a number from 0 to 1, another one for each push.
+    /// - Parameter jitter: Returns a number from 0 to 1, another one for each push.
     func settle(
         _ attempts: [Attempt], leasing plan: DeliveryPlan = DeliveryPlan(), in context: Context, jitter: () -> Double
     ) async throws -> Settlement {
-        let suspicions = try await store.suspicions(against: attempts.filter(\.outcome.isAmbiguous).map(\.token.digest))
+        let suspicions = try await store.suspicions(against: attempts.filter(\.outcome.isAmbiguous).map(\.push.targetDigest))
         var settlement = Settlement()
         var update = OutboxUpdate()
         for attempt in attempts {
-            let (push, token) = (attempt.push, attempt.token)
-            let suspectedAt = attempt.outcome.isAmbiguous ? suspicions[token.digest] : nil
+            let suspectedAt = attempt.outcome.isAmbiguous ? suspicions[attempt.push.targetDigest] : nil
             let decision = decide(attempt, suspectedAt: suspectedAt, in: context, jitter: jitter)
             let change: OutboxUpdate.PushChange =
                 switch decision.ending {
                 case .finish(let outcome): .finish(outcome)
                 case .retry(let delay, let isUnknown): .retry(at: context.steadyNow.advanced(by: delay), isUnknown: isUnknown)
-                case .release: .release(push.state)
+                case .release: .release(attempt.push.state)
                 }
             update.pushes.append(
-                .init(id: push.id, change, reason: decision.reason, dropsCiphertext: decision.dropsCiphertext))
-            update.tokens += token.changes(by: decision, attemptedAt: attempt.at, in: context)
-            if case .finish(.sent) = decision.ending, !context.savedTopics.contains(token.apnTopic) {
-                update.deliveredTopics.append((context.route, token.apnTopic))
+                .init(id: attempt.push.id, change, reason: decision.reason, dropsCiphertext: decision.dropsCiphertext))
+            update.tokens += attempt.tokenChanges(by: decision, in: context)
+            if case .finish(.sent) = decision.ending, !context.savedTopics.contains(attempt.topic) {
+                update.deliveredTopics.append((context.route, attempt.topic))
             }
             settlement.decisions.append(decision)
         }
         settlement.savedTopics = update.deliveredTopics.map(\.apnTopic)
         var whole = update
-        whole.pushes += plan.changes { context.steadyNow.advanced(by: Probation.patience * jitter()) }
+        whole.pushes += plan.changes(at: context.steadyNow, jitter: jitter)
+        whole.tokens += plan.suspectedTargets.map { .tried($0) }
         do {
-            settlement.unregistered = try await store.update(whole, at: context.rules.now)
+            settlement.unregistered = try await store.update(whole, at: context.now)
         } catch StoreError.alreadyEnded {
             settlement.isLeased = false
-            settlement.unregistered = try await store.update(update, at: context.rules.now)
+            settlement.unregistered = try await store.update(update, at: context.now)
         }
         return settlement
     }
 
     private func decide(_ attempt: Attempt, suspectedAt: Timestamp?, in context: Context, jitter: () -> Double) -> PushDecision {
+        let target = TargetHistory(
+            topic: attempt.topic, tokenHasWorked: attempt.push.provenAt != nil,
+            topicHasWorked: context.deliveredTopics.contains(attempt.topic), suspectedAt: suspectedAt)
         let decision = context.rules.decide(
-            attempt.outcome, on: context.history(of: attempt.token), attempts: attempt.push.attempts + 1,
-            hasCiphertext: !attempt.push.push.message.isEmpty, suspectedAt: suspectedAt, jitter: jitter())
-        guard attempt.push.notification?.isTriedOnce ?? false else { return decision }
-        return decision.ofOnlyAttempt(attempt.outcome, isSurge: context.rules.isSurge)
+            attempt.outcome, on: target, attempts: attempt.push.attempts + 1, hasCiphertext: !attempt.push.push.message.isEmpty,
+            at: context.now, jitter: jitter())
+        return attempt.push.notification?.isTriedOnce ?? false ? decision.ofOnlyAttempt : decision
     }
 
-    /// Makes pushes of a route due that wait after failures for one of these reasons.
-    ///
-    /// - Returns: The row to go on after, or nil at the end.
-    func hasten(route: String, reasons: Set<String>, after row: Int64, at steadyNow: Timestamp) async throws -> Int64? {
-        try await store.hasten(route: route, reasons: reasons, after: row, at: steadyNow)
-    }
-
-    /// The bundle ids that a push was ever delivered to, by route.
+    /// Returns the bundle ids that a push was ever delivered to, by route.
     func deliveredTopics() async throws -> [String: Set<String>] {
         try await store.deliveredTopics()
     }
 
-    /// How many pushes found as many waiting as may, by route, since the store was opened.
+    /// The number of pushes that found the queue full, by route, since the store was opened.
     var refusedCounts: [String: Int] { store.refusedPushCounts }
 
-    /// How many pushes wait, by route.
+    /// Returns the number of pushes in the queue, by route.
     func queuedCounts() async throws -> [String: Int] {
         try await store.queuedPushCounts()
     }
 }
 
-extension Outbox.Context {
-    fileprivate func history(of token: TriedToken) -> TargetHistory {
-        TargetHistory(tokenHasWorked: token.hasWorked, topicHasWorked: deliveredTopics.contains(token.apnTopic))
+extension Outbox.Attempt {
+    /// 24 h after which a further delivery to a target is stored.
+    private static let deliveryInterval = Duration.seconds(24 * 3_600)
+
+    /// The bundle id, or "" for Android.
+    var topic: String { push.push.tokenType == .apn ? push.push.apnTopic : "" }
+
+    /// Returns what is written about the device token.
+    fileprivate func tokenChanges(by decision: PushDecision, in context: Outbox.Context) -> [OutboxUpdate.TokenChange] {
+        switch decision.token {
+        case .none: return []
+        case .suspect: return [.suspect(push.targetDigest)]
+        case .works:
+            var changes: [OutboxUpdate.TokenChange] = [.clearSuspicion(push.targetDigest)]
+            if push.provenAt.map({ $0.advanced(by: Self.deliveryInterval) <= context.now }) ?? true {
+                changes.append(push.registration.map { .delivered($0) } ?? .deliveredToken(push.targetDigest))
+            }
+            return changes
+        case .unregister:
+            let dead = DeadToken(
+                text: push.push.deviceToken, type: push.push.tokenType, apnTopic: topic, tried: push.registration, attemptedAt: at,
+                reason: decision.reason ?? "", route: context.route)
+            return [.clearSuspicion(push.targetDigest), .unregister(dead)]
+        }
+    }
+}
+
+extension PushDecision {
+    /// The same for a push that is tried once: its sender hears how the attempt went, so the push finishes in any case.
+    fileprivate var ofOnlyAttempt: PushDecision {
+        if case .finish = ending { return self }
+        var decision = self
+        decision.ending = .finish(.withdrawn)
+        decision.dropsCiphertext = false
+        return decision
     }
 }

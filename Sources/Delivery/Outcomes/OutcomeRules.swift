@@ -11,7 +11,7 @@ struct PushDecision: Sendable, Equatable {
         case release
     }
 
-    /// What is done to its device token.
+    /// What happens to the device token.
     enum TokenAction: Sendable, Equatable {
         case none
         case unregister
@@ -26,35 +26,51 @@ struct PushDecision: Sendable, Equatable {
     var dropsCiphertext = false
 }
 
-/// Decides what follows from an attempt: when to try again, when a device is dead (GORUSH.md §6).
+/// What is stored about the target of a push. Anybody can register a token or a bundle id that never existed.
+struct TargetHistory: Sendable, Equatable {
+    /// "" for Android.
+    var topic: String
+    /// Whether Apple or Google has accepted a push for that token and bundle id before.
+    var tokenHasWorked: Bool
+    /// Whether a push of the route was delivered to that bundle id before.
+    var topicHasWorked: Bool
+    /// When the first ambiguous verdict on the token came; nil if there is none.
+    var suspectedAt: Timestamp?
+}
+
+/// Decides what follows from an attempt: when to try again, and when a device is dead (DELIVERY.md, rules 3 and 4).
 struct OutcomeRules: Sendable {
-    /// An ambiguous verdict needs a second one that comes so much later: a wrong environment is noticed by then, and a gorush that mixes
-    /// environments (GORUSH.md §0 fact 9) has been right in between.
+    /// 10 min between two verdicts on a device, and between two attempts at a suspected one. A gorush that mixes environments
+    /// (GORUSH.md §0 fact 9) has delivered to it in between.
     static let confirmationInterval = Duration.seconds(600)
 
-    /// What never worked is tried so often. An honest device works at its first or second attempt; with the patient delays ten of them take
+    /// 150 s between two attempts of a push while the route fails, or after one that gorush may still be working on.
+    static let outageInterval = Duration.seconds(150)
+
+    /// 10 attempts for targets and bundle ids that never worked. An honest device works at its first or second attempt, and ten take
     /// about an hour, in which an operator has noticed that nothing works.
     static let maximumAttemptsOfUnproven = 10
 
-    /// Verdicts on the route's devices are not to be believed now.
-    var isSurge: Bool
-    /// The wall clock's time.
-    var now: Timestamp
+    /// Whether Apple or Google delivers nothing through the route.
+    var routeFails = false
+    /// Whether ambiguous verdicts may be believed now.
+    var believesVerdicts = true
+    var witnesses = Witnesses()
 
     /// - Parameters:
-    ///   - target: what was known of it before.
-    ///   - attempts: made so far, this one included.
-    ///   - suspectedAt: since when the token is suspected; asked for an outcome that ``DeliveryOutcome/isAmbiguous`` only.
-    ///   - jitter: from 0 to 1, of the delay before the next attempt; asked for if there is one.
+    ///   - attempts: The number of attempts, this one included.
+    ///   - now: The time of the wall clock.
+    ///   - jitter: From 0 to 1, for the delay before the next attempt.
     func decide(
-        _ outcome: DeliveryOutcome, on target: TargetHistory, attempts: Int, hasCiphertext: Bool, suspectedAt: Timestamp?,
+        _ outcome: DeliveryOutcome, on target: TargetHistory, attempts: Int, hasCiphertext: Bool, at now: Timestamp,
         jitter: @autoclosure () -> Double
     ) -> PushDecision {
-        func retry(_ backOff: BackOff, _ reason: String, isUnknown: Bool = false) -> PushDecision {
+        func retry(_ backOff: BackOff, _ reason: String, isUnknown: Bool = false, atLeast minimum: Duration = .zero) -> PushDecision {
             let delay = backOff.delay(afterFailures: attempts, jitter: jitter())
-            return PushDecision(ending: .retry(after: delay, isUnknown: isUnknown), reason: reason)
+            return PushDecision(
+                ending: .retry(after: max(delay, minimum, routeFails ? Self.outageInterval : .zero), isUnknown: isUnknown), reason: reason)
         }
-        /// Waits for somebody to put something right, unless it is likely that nothing was ever right.
+        /// Waits for an operator, unless it is likely that the target never worked.
         func wait(_ reason: String, hasWorked: Bool) -> PushDecision {
             guard hasWorked || attempts < Self.maximumAttemptsOfUnproven else {
                 return PushDecision(ending: .finish(.expired), reason: reason)
@@ -66,15 +82,14 @@ struct OutcomeRules: Sendable {
             return PushDecision(ending: .finish(.sent), token: .works)
         case .unknown(let reason):
             return retry(.push, reason, isUnknown: true)
-        case .timedOut(let count) where count + 1 >= TimeOuts.maximumCount:
-            // Asking again and again has never got an answer, but maybe a notification each time.
-            return PushDecision(ending: .finish(.expired), reason: "no answer in time")
+        case .timedOut(let count) where count >= TimeOuts.maximumCount:
+            return PushDecision(ending: .finish(.expired), reason: Self.timeOutReason)
         case .timedOut:
-            return retry(.push, "no answer in time", isUnknown: true)
+            return retry(.push, Self.timeOutReason, isUnknown: true, atLeast: Self.outageInterval)
         case .notSent(let reason):
             return PushDecision(ending: .release, reason: reason)
         case .refused(let reason):
-            return isSurge ? wait(reason, hasWorked: target.tokenHasWorked) : PushDecision(ending: .finish(.refused), reason: reason)
+            return routeFails ? wait(reason, hasWorked: target.tokenHasWorked) : PushDecision(ending: .finish(.refused), reason: reason)
         case .failed(let failure):
             let reason = failure.reason
             switch failure.kind {
@@ -86,34 +101,44 @@ struct OutcomeRules: Sendable {
                 return wait(reason, hasWorked: target.topicHasWorked)
             case .tooLong where hasCiphertext:
                 return PushDecision(ending: .retry(after: .zero, isUnknown: false), reason: reason, dropsCiphertext: true)
-            case .wrongEnvironment where !target.topicHasWorked:
-                // Nothing tells whether it is the device, or all of that bundle id.
-                return wait(reason, hasWorked: false)
-            case .deadToken where !isSurge, .wrongEnvironment where !isSurge && isConfirmed(suspectedAt):
+            case .deadToken:
                 return PushDecision(ending: .finish(.deadToken), reason: reason, token: .unregister)
-            case .wrongEnvironment where !isSurge:
-                var decision = retry(target.tokenHasWorked ? .push : .patient, reason)
-                decision.token = .suspect
+            case .ambiguous where isConfirmed(target, at: now):
+                return PushDecision(ending: .finish(.deadToken), reason: reason, token: .unregister)
+            case .ambiguous:
+                var decision = wait(reason, hasWorked: target.tokenHasWorked)
+                if believesVerdicts {
+                    decision.token = .suspect
+                    if case .retry = decision.ending { decision.ending = .retry(after: Self.confirmationInterval, isUnknown: false) }
+                }
                 return decision
-            case .tooLong where !isSurge, .ourFault where !isSurge:
-                return PushDecision(ending: .finish(.refused), reason: reason)
-            case .deadToken, .wrongEnvironment, .tooLong, .ourFault:
-                // Whatever is final may be a mistake of ours or gorush's operator.
-                return wait(reason, hasWorked: target.tokenHasWorked)
+            case .tooLong, .ourFault:
+                // A fault of the route can make every push invalid.
+                return routeFails ? wait(reason, hasWorked: target.tokenHasWorked) : PushDecision(ending: .finish(.refused), reason: reason)
             }
         }
     }
 
-    private func isConfirmed(_ suspectedAt: Timestamp?) -> Bool {
-        suspectedAt.map { $0.advanced(by: Self.confirmationInterval) <= now } ?? false
+    private static let timeOutReason = "no answer in time"
+
+    /// The reasons for which a push may wait because of the route. A device that gets too many pushes is no reason to hurry, and a
+    /// suspected one waits all the same (``BatchPlanner``).
+    static let reasonsOfRoute: Set<String> = Set(
+        FailureTaxonomy.reasons(of: .transient, .credentials, .operatorFault, .topic, .ambiguous)
+            + [Failure.unknownText.reason, timeOutReason, "no answer", "wrong count", Probation.reason]
+    ).subtracting(["TooManyRequests"])
+
+    private func isConfirmed(_ target: TargetHistory, at now: Timestamp) -> Bool {
+        guard believesVerdicts, let suspectedAt = target.suspectedAt else { return false }
+        return suspectedAt.advanced(by: Self.confirmationInterval) <= now && witnesses.confirm(topic: target.topic, since: suspectedAt)
     }
 }
 
 extension BackOff {
     /// Delays of a push that failed, or may have.
     static let push = BackOff(first: .seconds(2), longest: .seconds(300))
-    /// Delays of a push that waits for somebody to put something right, or for a device that is told of too often.
+    /// Delays of a push that waits for an operator, or for a device that gets too many.
     static let patient = BackOff(first: .seconds(60), longest: .seconds(600))
-    /// A delay of a push that is longer was not made by these.
+    /// A longer delay of a push was set by a wrong clock.
     static let longestOfPush = patient.longest
 }

@@ -15,19 +15,26 @@ struct DeliveryItem: Sendable {
 struct DeliveryPlan: Sendable {
     var expired: [QueuedPush] = []
     var unsendable: [(push: QueuedPush, obstacle: UnsendablePush)] = []
-    /// Their device has unregistered since, or is another app's.
+    /// Pushes whose device has unregistered, or is another app's now.
     var withdrawn: [QueuedPush] = []
-    /// Not admitted now.
+    /// Pushes with bundle ids that may be invented, and no attempt is free for them.
     var held: [QueuedPush] = []
-    /// Each one is a request.
+    /// Pushes for suspected targets that were tried a short time ago, with the rest of the interval.
+    var suspended: [(push: QueuedPush, rest: Duration)] = []
+    /// The suspected targets that are tried now.
+    var suspectedTargets: Set<Digest32> = []
+    /// One element for each request.
     var batches: [[DeliveryItem]] = []
 
-    /// What is written before anything goes out.
+    /// Returns what is written before anything goes out.
     ///
-    /// - Parameter next: when one that has to wait is looked at again, by the steady time; another time for each.
-    func changes(waitingUntil next: () -> Timestamp) -> [OutboxUpdate.Push] {
+    /// - Parameters:
+    ///   - now: The monotonic time.
+    ///   - jitter: Returns a number from 0 to 1, another one for each push.
+    func changes(at now: Timestamp, jitter: () -> Double) -> [OutboxUpdate.Push] {
         withdrawn.map { .init(id: $0.id, .finish(.withdrawn), reason: "unregistered") }
-            + held.map { .init(id: $0.id, .postpone(until: next()), reason: Probation.reason) }
+            + held.map { .init(id: $0.id, .postpone(until: now.advanced(by: Probation.patience * jitter())), reason: Probation.reason) }
+            + suspended.map { .init(id: $0.push.id, .postpone(until: now.advanced(by: $0.rest)), reason: "suspected token") }
             + expired.map { .init(id: $0.id, .finish(.expired), reason: "lifetime") }
             + unsendable.map { push, obstacle in .init(id: push.id, .finish(.refused), reason: obstacle.rawValue) }
             + batches.joined().flatMap { item in item.pushes.map { .init(id: $0.id, .lease(item.identifier)) } }
@@ -41,22 +48,27 @@ struct BatchPlanner: Sendable {
     var lifetime: Duration
 
     /// - Parameters:
-    ///   - batch: notifications in a request; nil: one, with one token.
-    ///   - now: of the wall clock.
-    ///   - admit: which of those that could be posted are to be; asked once.
+    ///   - batch: The number of notifications in a request; nil for one with one token.
+    ///   - limit: The maximum number of pushes that go out. What is left stays due.
+    ///   - now: The time of the wall clock.
+    ///   - admit: Returns which pushes that could be posted may be; called once.
     func plan(
-        _ due: [QueuedPush], batch: Int?, at now: Timestamp, using random: inout some RandomNumberGenerator,
+        _ due: [QueuedPush], batch: Int?, limit: Int, at now: Timestamp, using random: inout some RandomNumberGenerator,
         admitting admit: ([QueuedPush]) -> Set<Int64>
     ) -> DeliveryPlan {
         var plan = DeliveryPlan()
         var live: [QueuedPush] = []
-        for push in due {
+        for push in due where live.count < limit {
             if push.acceptedAt.advanced(by: lifetime) <= now {
                 plan.expired.append(push)
             } else if push.isOrphan {
                 plan.withdrawn.append(push)
             } else if let obstacle = UnsendablePush(push.push) {
                 plan.unsendable.append((push, obstacle))
+            } else if let suspicion = push.suspicion, let rest = suspicion.rest(at: now) {
+                plan.suspended.append((push, rest))
+            } else if push.suspicion != nil, !plan.suspectedTargets.insert(push.targetDigest).inserted {
+                plan.suspended.append((push, OutcomeRules.confirmationInterval))
             } else {
                 live.append(push)
             }
@@ -83,7 +95,7 @@ struct BatchPlanner: Sendable {
         return plan
     }
 
-    /// Halves a batch of which one element spoils the rest, down to a single push. What was leased under a name keeps it.
+    /// Halves a batch of which one element spoils the rest, down to a single push. Attempts keep their notification ids.
     ///
     /// - Returns: nil for one push, which cannot be divided.
     func divide(_ batch: [DeliveryItem], at now: Timestamp) -> [[DeliveryItem]]? {
@@ -115,5 +127,14 @@ struct BatchPlanner: Sendable {
     /// and every chat: made of the request's row, the moment it was accepted, and the chat.
     static func collapseIdentifier(of push: QueuedPush) -> String {
         ShortDigest.of(Array("\(push.message) \(push.acceptedAt.nanoseconds) ".utf8) + push.push.chatID)
+    }
+}
+
+extension Suspicion {
+    /// Returns how long no push may be posted to the target; nil if one may. A wall clock that was set back holds up nothing.
+    fileprivate func rest(at now: Timestamp) -> Duration? {
+        let end = triedAt.advanced(by: OutcomeRules.confirmationInterval)
+        guard triedAt <= now, now < end else { return nil }
+        return .nanoseconds(end.nanoseconds - now.nanoseconds)
     }
 }

@@ -50,14 +50,15 @@ struct Breaker: Sendable, Equatable {
     /// The route did not take a request. Of many that fail together one counts.
     ///
     /// - Parameters:
-    ///   - retryAfter: what the other side asked for; nothing goes out before.
-    ///   - jitter: from 0 to 1, of the delay.
-    mutating func fail(at now: Duration, retryAfter: Duration?, jitter: Double) {
+    ///   - retryAfter: The delay that gorush asked for.
+    ///   - jitter: From 0 to 1, for the delay; 0 for none.
+    ///   - isCounted: Whether the next delays grow.
+    mutating func fail(at now: Duration, retryAfter: Duration?, jitter: Double, isCounted: Bool = true) {
         let earliest = now + (retryAfter ?? .zero)
         var failures = 1
         switch state {
         case .closed: break
-        case .trial(let earlier): failures = earlier + 1
+        case .trial(let earlier): failures = earlier + (isCounted ? 1 : 0)
         case .open(let until, let earlier):
             state = .open(until: max(until, earliest), failures: earlier)
             return

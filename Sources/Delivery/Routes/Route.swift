@@ -84,7 +84,7 @@ final class Route: Sendable {
                     switch action {
                     case .probe: probes.addTask { await self.probe() }
                     case .expire: await usingStore { try await expire() }
-                    case .hasten: await usingStore { try await hasten() }
+                    case .hasten(let row): await usingStore { try await hasten(after: row) }
                     case .look(let count, let batch): await usingStore { try await look(for: count, batch: batch, in: &requests) }
                     case .settle: await usingStore { try await settle() }
                     case .wait(let until): await dependencies.time.wait(for: changed, until: until)
@@ -131,17 +131,17 @@ final class Route: Sendable {
         metrics.finished(.expired, reason: "lifetime", by: count)
     }
 
-    private func hasten() async throws {
-        let reasons = Set(FailureTaxonomy.reasons(of: .credentials) + [Probation.reason])
-        var row: Int64? = 0
-        while let last = row {
-            row = try await dependencies.outbox.hasten(route: name, reasons: reasons, after: last, at: dependencies.time.now)
-        }
+    private func hasten(after row: Int64) async throws {
+        note(.hastened(upTo: try await dependencies.outbox.hasten(route: name, after: row, at: dependencies.time.now)))
     }
+
+    /// The number of pushes that are read at least, so that a single request finds one whose target may be tried.
+    private static let minimumReadCount = 32
 
     private func look(for requestCount: Int, batch: Int?, in group: inout DiscardingTaskGroup) async throws {
         let (outbox, time) = (dependencies.outbox, dependencies.time)
-        let due = try await outbox.due(route: name, at: time.now, limit: requestCount * (batch ?? 1))
+        let limit = requestCount * (batch ?? 1)
+        let due = try await outbox.due(route: name, at: time.now, limit: max(limit, Self.minimumReadCount))
         guard !due.isEmpty else {
             try await settle()
             let next = try await outbox.nextDue(route: name)
@@ -152,12 +152,11 @@ final class Route: Sendable {
         guard state.withLock({ $0.requestRoom(at: elapsed) >= requestCount }) else { return note(.woken) }
         let now = dependencies.wallClock.now()
         var random = dependencies.random
-        let plan = planner.plan(due, batch: batch, at: now, using: &random) { pushes in
+        let plan = planner.plan(due, batch: batch, limit: limit, at: now, using: &random) { pushes in
             state.withLock { $0.admitted(pushes, at: elapsed) }
         }
         guard try await settle(leasing: plan, at: now) else {
-            state.withLock { $0.record(plan.batches.joined().flatMap(\.pushes).map { ($0, .notSent(reason: "")) }) }
-            return note(.woken)
+            return note(.notLeased(plan.batches.joined().flatMap(\.pushes)))
         }
         metrics.count(plan)
         dependencies.firstAttempts.note(
@@ -172,43 +171,39 @@ final class Route: Sendable {
     private func post(_ batch: [DeliveryItem], at now: Timestamp, ending requestCount: Int?) async {
         let pushes = batch.flatMap(\.pushes)
         let first = dependencies.configuration.timeout
-        let start = dependencies.time.elapsed()
-        let answer = await gorush.post(
-            batch.map(\.notification), timeout: state.withLock { $0.timeOuts.limit(for: pushes, first: first) })
+        let (timeout, deliveryCount) = state.withLock { ($0.timeOuts.limit(for: pushes, first: first), $0.evidence.deliveryCount) }
+        let answer = await gorush.post(batch.map(\.notification), timeout: timeout)
         metrics.answered(answer)
         let reading = state.withLock { state in
-            let retriesItself = state.instance?.retriesItself ?? false
-            let reading = AnswerReading(answer, batch: batch, retriesItself: retriesItself, timeOuts: state.timeOuts)
-            if case .outcomes(let outcomes, _) = reading { state.record(zip(pushes, outcomes)) }
-            return reading
+            AnswerReading(
+                answer, batch: batch, retriesItself: state.profile.instance?.retriesItself ?? false, timeOuts: state.timeOuts,
+                routeDelivered: state.evidence.deliveryCount > deliveryCount)
         }
         switch reading {
         case .outcomes(let outcomes, let news):
-            let verdicts = Verdicts(zip(pushes, outcomes))
-            note(.answered(news, verdicts, jitter: jitter(), latency: dependencies.time.elapsed() - start))
-            end(requestCount, settling: zip(pushes, outcomes).map { Outbox.Attempt(push: $0, outcome: $1, at: now) })
+            let attempts = zip(pushes, outcomes).map { Outbox.Attempt(push: $0, outcome: $1, at: now) }
+            end(requestCount, with: .answered(news, attempts, jitter: jitter()))
         case .divide:
             let parts = planner.divide(batch, at: now) ?? []
             for part in parts.dropLast() { await post(part, at: now, ending: nil) }
             guard let last = parts.last else { return end(requestCount) }
             await post(last, at: now, ending: requestCount)
         case .limit(let limit):
-            note(.limited(limit))
             logger.notice("gorush takes fewer notifications at a time", metadata: ["limit": "\(limit)"])
             let attempts = pushes.map { Outbox.Attempt(push: $0, outcome: .notSent(reason: "over limit"), at: now) }
-            state.withLock { $0.record(attempts.map { ($0.push, $0.outcome) }) }
-            end(requestCount, settling: attempts)
+            end(requestCount, with: .limited(limit, attempts))
         }
     }
 
-    /// The next request may go out, and takes what came of this one along into the database.
-    private func end(_ requestCount: Int?, settling attempts: [Outbox.Attempt] = []) {
+    /// Handles the end of a request. The next one takes the outcomes along into the database.
+    private func end(_ requestCount: Int?, with event: RouteState.Event? = nil) {
         let now = dependencies.time.elapsed()
         let mustWake = state.withLock { state in
-            state.unsettled += attempts
+            if let event { state.handle(event, at: now) }
             if let requestCount { state.handle(.ended(requestCount), at: now) }
             return state.mustWake(at: now)
         }
+        log(at: now)
         if mustWake { changed.notify() }
     }
 
@@ -255,18 +250,17 @@ final class Route: Sendable {
                 return try await write()
             } catch {
                 tell(.storeFailed("\(error)"))
-                guard await dependencies.time.sleep(for: RouteState.storeRetryInterval) else { return }
+                guard await dependencies.time.sleep(for: Schedule.storeRetryInterval) else { return }
             }
         }
     }
 
     private func context(at now: Timestamp?) -> Outbox.Context {
-        let elapsed = dependencies.time.elapsed()
-        let (isSurge, topics) = state.withLock { ($0.isSurge(at: elapsed), $0.topics) }
+        let (elapsed, steadyNow) = (dependencies.time.elapsed(), dependencies.time.now)
+        let (rules, evidence) = state.withLock { ($0.rules(at: elapsed), $0.evidence) }
         return Outbox.Context(
-            route: name,
-            rules: OutcomeRules(isSurge: isSurge, now: now ?? dependencies.wallClock.now()),
-            deliveredTopics: topics.delivered, savedTopics: topics.saved, steadyNow: dependencies.time.now)
+            route: name, rules: rules, now: now ?? dependencies.wallClock.now(), deliveredTopics: evidence.deliveredTopics,
+            savedTopics: evidence.savedTopics, steadyNow: steadyNow)
     }
 
     private func jitter() -> Double {
@@ -305,20 +299,22 @@ final class Route: Sendable {
     }
 
     private func log(_ view: RouteView, before: RouteView) {
-        for issue in view.deliveryIssues where !before.deliveryIssues.contains(issue) {
+        if let failure = view.failure, before.failure == nil {
+            logger.warning("the route fails", metadata: ["reason": "\(failure)"])
+        } else if let failure = before.failure, view.failure == nil {
+            logger.warning("the route no longer fails", metadata: ["reason": "\(failure)"])
+        }
+        // The provider's words change from attempt to attempt.
+        let (issues, earlier) = (view.deliveryIssues.filter { $0 != view.failure }, before.deliveryIssues.filter { $0 != before.failure })
+        for issue in issues where !earlier.contains(issue) {
             logger.warning("pushes are not delivered", metadata: ["reason": "\(issue)"])
         }
-        if view.deliveryIssues.isEmpty, !before.deliveryIssues.isEmpty {
-            logger.warning("pushes are delivered again")
-        }
+        if issues.isEmpty, !earlier.isEmpty { logger.warning("pushes are delivered again") }
         if let error = view.storeIssue, error != before.storeIssue {
             logger.error("the outbox cannot be read or written; pushes wait", metadata: ["error": "\(error)"])
         }
-        if view.isSurge, !before.isSurge {
-            logger.error("so many pushes are turned down that it cannot be the devices: none is unregistered now")
-        }
         for warning in view.warnings where !before.warnings.contains(warning) {
-            logger.warning("gorush is set up so that pushes get lost", metadata: ["reason": "\(warning)"])
+            logger.warning("delivery may lose or delay pushes", metadata: ["reason": "\(warning)"])
         }
     }
 }

@@ -2,33 +2,33 @@
 struct RouteView: Sendable, Equatable {
     /// Why gorush, Apple or Google takes no pushes.
     let deliveryIssues: [String]
+    /// Why Apple or Google delivers nothing; nil if the route works. One of the issues.
+    let failure: String?
     let storeIssue: String?
     /// Whether gorush was asked at all: before that, nobody knows.
     let hasProbed: Bool
     /// Whether gorush was asked, and its configuration allows posting.
     let mayPost: Bool
-    /// Verdicts on devices are not believed.
-    let isSurge: Bool
-    /// What will lose pushes though all seems well.
+    /// What may lose or delay pushes.
     let warnings: [String]
     let isBreakerOpen: Bool
-    /// Apple or Google refuses gorush.
+    /// Whether Apple or Google refuses gorush itself.
     let refusesCredentials: Bool
     let notificationsInFlight: Int
-    /// Requests that may be under way.
+    /// The number of requests that may be in flight.
     let requestWindow: Int
 
     init(_ state: RouteState, at now: Duration) {
         deliveryIssues = state.healthIssues(at: now)
+        failure = state.evidence.issue(at: now)
         storeIssue = state.storeIssue
-        hasProbed = state.hasProbed
-        mayPost = state.hasProbed && state.configurationFault == nil
-        isSurge = state.isSurge(at: now)
+        hasProbed = state.profile.wasAsked
+        mayPost = state.profile.wasAsked && state.profile.configurationFault == nil
         warnings = state.warnings(at: now)
-        refusesCredentials = state.refusesCredentials(at: now)
+        refusesCredentials = state.evidence.refusesGorush(at: now)
         isBreakerOpen = state.breaker.state != .closed
-        notificationsInFlight = state.notificationsInFlight
-        requestWindow = state.window.count
+        notificationsInFlight = state.concurrency.notificationsInFlight
+        requestWindow = state.concurrency.window
     }
 
     /// Why pushes are not delivered; empty when they are.

@@ -1,30 +1,40 @@
 import Store
 
-/// How often pushes were not answered in time. gorush goes on with what its caller has given up, so that each attempt more can be a
-/// notification more (GORUSH.md §0 fact 6).
+/// How often pushes were not answered in time. gorush goes on with a request that its caller has given up, so each further attempt can
+/// be another notification (GORUSH.md §0 fact 6).
 struct TimeOuts: Sendable {
-    /// Attempts that may end so; the last one waits longer than Apple, Google and gorush ever take together.
+    /// 3 attempts without a response while others were delivered: the push is at fault, and not the route.
     static let maximumCount = 3
-    /// Longer than gorush needs for any push (GORUSH.md §2.5).
+    /// 150 s, longer than gorush needs for any push (GORUSH.md §2.5).
     static let longest = Duration.seconds(150)
 
-    /// By the push's row, until it is answered.
-    private var counts: [Int64: Int] = [:]
+    private struct Count {
+        /// All attempts without a response.
+        var all = 0
+        /// Those during which the route delivered another push.
+        var counted = 0
+    }
 
-    subscript(push: QueuedPush) -> Int { counts[push.id] ?? 0 }
+    /// By the push's row, until an attempt is answered.
+    private var counts: [Int64: Count] = [:]
 
-    /// How long an answer about these is waited for: twice as long for each time that one was not answered.
+    /// The number of attempts without a response that count.
+    subscript(push: QueuedPush) -> Int { counts[push.id]?.counted ?? 0 }
+
+    /// Returns the time for a response: twice as long for each one that did not come.
     ///
-    /// - Parameter first: at the first attempt; also the longest, if that is shorter.
+    /// - Parameter first: The time at the first attempt; also the longest, if that is shorter.
     func limit(for pushes: some Sequence<QueuedPush>, first: Duration) -> Duration {
-        let count = pushes.reduce(0) { max($0, self[$1]) }
+        let count = pushes.reduce(0) { max($0, counts[$1.id]?.all ?? 0) }
         return min(first * (1 << min(count, Self.maximumCount)), max(first, Self.longest))
     }
 
-    mutating func record(_ outcomes: some Sequence<(QueuedPush, DeliveryOutcome)>) {
-        for (push, outcome) in outcomes {
-            if case .timedOut = outcome { counts[push.id, default: 0] += 1 } else { counts[push.id] = nil }
-            if self[push] >= Self.maximumCount { counts[push.id] = nil }
+    mutating func record(_ attempt: Outbox.Attempt) {
+        guard case .timedOut(let count) = attempt.outcome, count < Self.maximumCount else {
+            if !counts.isEmpty { counts[attempt.push.id] = nil }
+            return
         }
+        counts[attempt.push.id, default: Count()].all += 1
+        counts[attempt.push.id]?.counted = count
     }
 }

@@ -40,8 +40,8 @@ import Yams
     func `A route that meets such a gorush has nothing to warn of`(platform: GorushPlatform) throws {
         let instance = try #require(GorushInstance(yaml: Array(try text().utf8)))
         #expect(instance.core.sync == true)
-        let inFlight = RequestWindow.initialCount
-        #expect(instance.warnings(for: .init(platform: platform, workerCount: 2 * inFlight * 5 / 4)) == [])
+        let workerCount = GorushProfile.wantedWorkerCount(routes: 2, maximumRequestsInFlight: 256)
+        #expect(instance.warnings(for: .init(platform: platform, workerCount: workerCount)) == [])
         #expect(instance.maximumNotificationCount == DeliveryConfiguration(endpoint: .init(url: "")).maximumNotificationsPerRequest)
     }
 }

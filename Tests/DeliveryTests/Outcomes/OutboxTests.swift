@@ -9,7 +9,7 @@ import Testing
 /// What is written between two attempts, in a real database.
 @Suite(.safetyNet) struct OutboxTests {
     private let context = Outbox.Context(
-        route: "", rules: OutcomeRules(isSurge: false, now: World.start), deliveredTopics: [], savedTopics: [],
+        route: "", rules: OutcomeRules(), now: World.start, deliveredTopics: [], savedTopics: [],
         steadyNow: World.start)
 
     private func plan(_ pushes: [QueuedPush]) -> DeliveryPlan {

@@ -8,22 +8,32 @@ import Testing
 
 /// What follows from an attempt, without a clock, a network or a database.
 @Suite(.safetyNet) struct OutcomeRulesTests {
-    private let now = Timestamp(nanoseconds: 1_800_000_000_000_000_000)
+    private let now = World.start
+
+    /// A device that had worked before the first verdict has been delivered to since.
+    private var witnesses: Witnesses {
+        var witnesses = Witnesses()
+        witnesses.record(topic: "app", provenAt: now.advanced(by: .seconds(-9_000)), deliveredAt: now.advanced(by: .seconds(-1)))
+        return witnesses
+    }
 
     private func decide(
-        _ outcome: DeliveryOutcome, attempts: Int = 1, isSurge: Bool = false, hasCiphertext: Bool = true,
-        suspectedFor: Duration? = nil, tokenHasWorked: Bool = true, topicHasWorked: Bool = true
+        _ outcome: DeliveryOutcome, attempts: Int = 1, fails: Bool = false, believes: Bool = true, isWitnessed: Bool = true,
+        hasCiphertext: Bool = true, suspectedFor: Duration? = nil, tokenHasWorked: Bool = true, topicHasWorked: Bool = true,
+        jitter: Double = 1
     ) -> PushDecision {
-        OutcomeRules(isSurge: isSurge, now: now).decide(
-            outcome, on: TargetHistory(tokenHasWorked: tokenHasWorked, topicHasWorked: topicHasWorked), attempts: attempts,
-            hasCiphertext: hasCiphertext,
-            suspectedAt: suspectedFor.map { now.advanced(by: .zero - $0) }, jitter: 1)
+        OutcomeRules(routeFails: fails, believesVerdicts: believes, witnesses: isWitnessed ? witnesses : Witnesses()).decide(
+            outcome,
+            on: TargetHistory(
+                topic: "app", tokenHasWorked: tokenHasWorked, topicHasWorked: topicHasWorked,
+                suspectedAt: suspectedFor.map { now.advanced(by: .zero - $0) }),
+            attempts: attempts, hasCiphertext: hasCiphertext, at: now, jitter: jitter)
     }
 
     private func failed(_ kind: FailureKind) -> DeliveryOutcome { .failed(Failure(kind: kind, reason: "r")) }
 
     @Test func `Every kind of failure has its consequence`() {
-        #expect(decide(.sent).ending == .finish(.sent))
+        #expect(decide(.sent) == PushDecision(ending: .finish(.sent), token: .works))
         #expect(decide(failed(.deadToken)) == PushDecision(ending: .finish(.deadToken), reason: "r", token: .unregister))
         #expect(decide(failed(.ourFault)) == PushDecision(ending: .finish(.refused), reason: "r"))
         #expect(decide(failed(.transient)).ending == .retry(after: BackOff.push.first, isUnknown: false))
@@ -38,60 +48,60 @@ import Testing
         #expect(decide(failed(kind)) == PushDecision(ending: .retry(after: BackOff.patient.first, isUnknown: false), reason: "r"))
     }
 
-    @Test func `A push that is never answered in time is tried twice more`() {
-        #expect((0...1).allSatisfy { decide(.timedOut(before: $0)).ending == .retry(after: BackOff.push.first, isUnknown: true) })
-        #expect(decide(.timedOut(before: 2)).ending == .finish(.expired))
-    }
+    // MARK: Rule 3
 
-    @Test func `An ambiguous verdict is a suspicion first, and final when it is repeated later`() {
-        let first = decide(failed(.wrongEnvironment))
-        #expect(first.token == .suspect && first.ending == .retry(after: BackOff.push.first, isUnknown: false))
-        let soon = decide(failed(.wrongEnvironment), suspectedFor: OutcomeRules.confirmationInterval - .nanoseconds(1))
-        #expect(soon.token == .suspect && soon.ending == .retry(after: BackOff.push.first, isUnknown: false))
-        let later = decide(failed(.wrongEnvironment), suspectedFor: OutcomeRules.confirmationInterval)
+    @Test
+    func `An ambiguous verdict is a suspicion first, tried again after ten minutes, and believed then if somebody else was delivered to`() {
+        let first = decide(failed(.ambiguous))
+        #expect(first.token == .suspect && first.ending == .retry(after: OutcomeRules.confirmationInterval, isUnknown: false))
+        let soon = decide(failed(.ambiguous), suspectedFor: OutcomeRules.confirmationInterval - .nanoseconds(1))
+        #expect(soon == first)
+        let later = decide(failed(.ambiguous), suspectedFor: OutcomeRules.confirmationInterval)
         #expect(later.token == .unregister && later.ending == .finish(.deadToken))
-        #expect(decide(.sent).token == .works)
+        // A server with one phone: nobody else is delivered to, so it stays registered, however often the verdict comes.
+        #expect(decide(failed(.ambiguous), attempts: 99, isWitnessed: false, suspectedFor: .seconds(80_000)) == first)
     }
 
-    @Test func `With a bundle id that never worked, an ambiguous verdict says nothing of the device`() {
-        let decision = decide(failed(.wrongEnvironment), suspectedFor: .seconds(9_999), topicHasWorked: false)
-        #expect(decision == PushDecision(ending: .retry(after: BackOff.patient.first, isUnknown: false), reason: "r"))
-        // Apple or Google speaks of that device alone.
-        #expect(decide(failed(.deadToken), topicHasWorked: false).token == .unregister)
+    @Test func `While verdicts are not believed nothing is suspected, and a 410 is believed all the same`() {
+        let decision = decide(failed(.ambiguous), fails: true, believes: false, suspectedFor: .seconds(9_999))
+        #expect(decision == PushDecision(ending: .retry(after: OutcomeRules.outageInterval, isUnknown: false), reason: "r"))
+        #expect(decide(failed(.deadToken), fails: true, believes: false).token == .unregister)
     }
 
-    @Test(
-        "What never worked is given up after ten attempts",
-        arguments: [
-            (FailureKind.deadToken, true), (.wrongEnvironment, true), (.ourFault, true), (.topic, false), (.wrongEnvironment, false),
-        ])
-    func givenUp(kind: FailureKind, isSurge: Bool) {
-        for (attempts, ending) in [
-            (9, PushDecision.Ending.retry(after: BackOff.patient.longest, isUnknown: false)), (10, .finish(.expired)),
-        ] {
-            let decision = decide(
-                failed(kind), attempts: attempts, isSurge: isSurge, tokenHasWorked: false, topicHasWorked: isSurge)
-            #expect(decision == PushDecision(ending: ending, reason: "r"))
+    @Test("A target that never worked is given up after ten attempts", arguments: [FailureKind.ambiguous, .topic])
+    func givenUp(kind: FailureKind) {
+        func decision(_ attempts: Int) -> PushDecision {
+            decide(failed(kind), attempts: attempts, isWitnessed: false, tokenHasWorked: false, topicHasWorked: false)
         }
-        // What worked once waits for its operator.
-        #expect(decide(failed(kind), attempts: 10, isSurge: isSurge).ending != .finish(.expired))
+        if case .retry = decision(9).ending {} else { Issue.record() }
+        #expect(decision(10).ending == .finish(.expired))
+        // A target that worked once waits for its operator.
+        #expect(decide(failed(kind), attempts: 10, isWitnessed: false).ending != .finish(.expired))
     }
 
     @Test(arguments: [FailureKind.transient, .credentials, .operatorFault])
     func `What strangers cannot cause ends no push, however new its device`(kind: FailureKind) {
         let decision = decide(failed(kind), attempts: 99, tokenHasWorked: false, topicHasWorked: false)
-        guard case .retry = decision.ending else {
-            Issue.record("\(decision)")
-            return
-        }
+        if case .retry = decision.ending {} else { Issue.record("\(decision)") }
     }
 
-    @Test("In a surge nothing is final but a success", arguments: [FailureKind.deadToken, .wrongEnvironment, .ourFault])
-    func surge(kind: FailureKind) {
-        let decision = decide(failed(kind), isSurge: true, suspectedFor: .seconds(9_999))
-        #expect(decision.token == .none && decision.ending == .retry(after: BackOff.patient.first, isUnknown: false))
-        #expect(decide(.refused(reason: "x"), isSurge: true).ending == .retry(after: BackOff.patient.first, isUnknown: false))
-        #expect(decide(.sent, isSurge: true).ending == .finish(.sent))
+    // MARK: Rule 4
+
+    @Test(arguments: 0...2)
+    func `An attempt without a response is repeated after 150 s as long as fewer than three count`(count: Int) {
+        let decision = decide(.timedOut(count: count), attempts: 1)
+        #expect(decision.ending == .retry(after: OutcomeRules.outageInterval, isUnknown: true))
+        #expect(decide(.timedOut(count: 3)).ending == .finish(.expired))
+    }
+
+    @Test func `While the route fails no push is tried twice within 150 s, and nothing is final but a success and a 410`() {
+        for outcome in [failed(.transient), .unknown(reason: "x"), failed(.ourFault), failed(.credentials), .refused(reason: "x")] {
+            guard case .retry(let delay, _) = decide(outcome, fails: true, believes: false, jitter: 0).ending else {
+                Issue.record("\(outcome)")
+                continue
+            }
+            #expect(delay == OutcomeRules.outageInterval)
+        }
     }
 
     @Test func `What is too long is sent without its ciphertext; without one it is refused`() {
@@ -103,9 +113,6 @@ import Testing
     @Test func `Each attempt that fails makes the delay longer, and chance makes it shorter`() {
         #expect(decide(failed(.transient), attempts: 3).ending == .retry(after: .seconds(8), isUnknown: false))
         #expect(decide(failed(.operatorFault), attempts: 9).ending == .retry(after: .seconds(600), isUnknown: false))
-        let decision = OutcomeRules(isSurge: false, now: now).decide(
-            .unknown(reason: "x"), on: TargetHistory(tokenHasWorked: true, topicHasWorked: true), attempts: 2, hasCiphertext: true,
-            suspectedAt: nil, jitter: 0.25)
-        #expect(decision.ending == .retry(after: .seconds(1), isUnknown: true))
+        #expect(decide(.unknown(reason: "x"), attempts: 2, jitter: 0.25).ending == .retry(after: .seconds(1), isUnknown: true))
     }
 }

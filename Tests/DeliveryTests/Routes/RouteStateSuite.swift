@@ -36,6 +36,10 @@ extension RouteStateSuite {
         route.handle(.posting([1]), at: .zero)
         route.handle(answered(Self.fails), at: .zero)
         route.handle(.ended(1), at: .zero)
+        #expect(route.next(at: .zero) == .probe)
+        route.handle(.probed(.silent), at: .zero)
+        #expect(route.next(at: .seconds(4)) == .probe)
+        route.handle(.probed(.silent), at: .seconds(4))
         #expect(route.next(at: .seconds(4)) == .look(requests: 1, batch: nil))
         return route
     }
@@ -46,24 +50,17 @@ extension RouteStateSuite {
 
     static var fails: RouteNews { .fails(issue: "gone", retryAfter: nil) }
 
-    func answered(_ news: RouteNews) -> RouteState.Event { .answered(news, .init(), jitter: 1) }
+    /// - Parameter attempts: How attempts ended that went with the request.
+    func answered(_ news: RouteNews, _ attempts: [Outbox.Attempt] = []) -> RouteState.Event { .answered(news, attempts, jitter: 1) }
 
-    /// Verdicts on so many devices, numbered.
-    func verdicts(_ devices: Range<Int>, areTurnedDown: Bool, haveWorked: Bool = true) -> Verdicts {
-        var verdicts = Verdicts()
-        verdicts.devices = devices.map { .init(device: $0, isTurnedDown: areTurnedDown, hasWorked: haveWorked) }
-        return verdicts
+    func attempt(_ number: Int, _ outcome: DeliveryOutcome, isProven: Bool = true) -> Outbox.Attempt {
+        var push = queued([iosPush(number)])[0]
+        push.id = Int64(number)
+        if isProven { push.tokenDeliveredAt = World.start }
+        return Outbox.Attempt(push: push, outcome: outcome, at: World.start)
     }
 
-    func refused(_ words: String) -> Verdicts {
-        var verdicts = Verdicts()
-        verdicts.credentialFault = words
-        return verdicts
-    }
-
-    func delivered(_ topic: String = "app") -> Verdicts {
-        var verdicts = Verdicts()
-        verdicts.deliveredTopics = [topic]
-        return verdicts
+    func failed(_ number: Int, _ words: String, isProven: Bool = true) -> Outbox.Attempt {
+        attempt(number, .failed(FailureTaxonomy.classify(words)), isProven: isProven)
     }
 }

@@ -14,7 +14,7 @@ import Testing
         #expect(route.next(at: .zero) == .probe)
         #expect(RouteView(route, at: .zero).healthIssues == ["gorush has not answered yet"])
         route.handle(.woken, at: .zero)
-        #expect(route.next(at: .zero) == .wait(until: RouteState.longestPause))
+        #expect(route.next(at: .zero) == .wait(until: Schedule.longestPause))
         route.handle(.probed(.unreachable), at: .seconds(5))
         #expect(route.next(at: .seconds(5)) == .expire)
         #expect(route.next(at: .seconds(5)) == .look(requests: 32, batch: nil))
@@ -65,9 +65,11 @@ import Testing
         #expect(full.next(at: .seconds(29)) == .wait(until: .seconds(30)))
         #expect(full.next(at: .seconds(30)) == .expire)
         var broken = started()
-        broken.handle(.answered(.fails(issue: "", retryAfter: .seconds(3_600)), .init(), jitter: 1), at: .zero)
+        broken.handle(.answered(.fails(issue: "", retryAfter: .seconds(3_600)), [], jitter: 1), at: .zero)
+        #expect(broken.next(at: .zero) == .probe)
+        broken.handle(.probed(.silent), at: .seconds(27))
         #expect(broken.next(at: .seconds(30)) == .expire)
-        #expect(broken.next(at: .seconds(30)) == .wait(until: .seconds(60)))
+        #expect(broken.next(at: .seconds(30)) == .wait(until: .seconds(31)))
     }
 
     @Test func `A store that fails rests for a second, whatever comes, and then what is too old is looked for first`() {
@@ -101,46 +103,11 @@ import Testing
         #expect(route.next(at: .zero) == .look(requests: 1, batch: nil))
     }
 
-    @Test func `While more is due than may go out, room for a quarter of the requests is gathered, and not for long`() {
-        var route = started()
-        #expect(route.next(at: .zero) == .look(requests: 32, batch: nil))
-        route.handle(.posting([Int](repeating: 1, count: 32)), at: .zero)
-        for _ in 1...7 { route.handle(.ended(1), at: .zero) }
-        #expect(route.next(at: .zero) == .wait(until: RouteState.gatheringTime))
-        var patient = route
-        #expect(patient.next(at: RouteState.gatheringTime) == .look(requests: 7, batch: nil))
-        route.handle(.ended(1), at: .zero)
-        #expect(route.next(at: .zero) == .look(requests: 8, batch: nil))
-        // Fewer are due than may go out: what comes next goes at once.
-        route.handle(.posting([Int](repeating: 1, count: 7)), at: .zero)
-        #expect(route.next(at: .zero) == .look(requests: 1, batch: nil))
-    }
-
-    @Test func `No more notifications are under way than are allowed, nor than half of gorush's queue for all its routes`() {
-        var few = started {
-            $0.batchMode = .batch; $0.maximumNotificationsInFlight = 250
-        }
-        #expect(few.next(at: .zero) == .look(requests: 2, batch: 100))
-        few.handle(.posting([100, 100]), at: .zero)
-        #expect(few.next(at: RouteState.gatheringTime) == .look(requests: 1, batch: 100))
-        few.handle(.posting([50]), at: .zero)
-        #expect(few.next(at: .zero) == .wait(until: .seconds(30)))
-        few.handle(.ended(100), at: .zero)
-        #expect(few.next(at: RouteState.gatheringTime) == .look(requests: 1, batch: 100))
-
-        var small = started(instance("core: {queue_num: 60}"), routesOfEndpoint: 3)
-        #expect(small.next(at: .zero) == .look(requests: 10, batch: nil))
-        small.handle(.posting([Int](repeating: 1, count: 10)), at: .zero)
-        #expect(small.next(at: .zero) == .wait(until: .seconds(30)))
-        var tiny = started(instance("core: {queue_num: 1}"), routesOfEndpoint: 3)
-        #expect(tiny.next(at: .zero) == .look(requests: 1, batch: nil))
-    }
-
     @Test func `A limit that gorush names is kept until it says otherwise`() {
         var route = started(instance("core: {sync: true}")) { $0.batchMode = .batch }
-        route.handle(.limited(7), at: .zero)
+        route.handle(.limited(7, []), at: .zero)
         #expect(route.next(at: .zero) == .look(requests: 32, batch: 7))
-        route.handle(.limited(70), at: .zero)
+        route.handle(.limited(70, []), at: .zero)
         route.handle(.woken, at: .zero)
         #expect(route.next(at: .zero) == .look(requests: 32, batch: 7))
         route.handle(.probed(instance("core: {sync: true}")), at: .zero)
@@ -158,12 +125,14 @@ import Testing
         for _ in 1...2 { route.handle(.ended(1), at: .zero) }
         var now = Duration.zero
         for failures in 1...5 {
+            // gorush may have been restarted with another configuration.
+            #expect(route.next(at: now) == .probe)
+            route.handle(.probed(.silent), at: now)
             let attempt = now + BackOff.route.bound(afterFailures: failures)
-            #expect(route.next(at: now) == .wait(until: attempt))
-            #expect(route.next(at: attempt) == .look(requests: 1, batch: nil))
+            #expect(route.requestRoom(at: attempt - .milliseconds(1)) == 0 && route.requestRoom(at: attempt) == 1)
             route.handle(.posting([1]), at: attempt)
             // This one decides.
-            #expect(route.next(at: attempt) == .wait(until: .seconds(30)))
+            #expect(route.requestRoom(at: attempt + .seconds(20)) == 0)
             route.handle(answered(Self.fails), at: attempt)
             route.handle(.ended(1), at: attempt)
             #expect(RouteView(route, at: attempt).healthIssues == ["gone"])
@@ -171,15 +140,13 @@ import Testing
         }
     }
 
-    @Test func `One request that is taken lets all go again, and gorush is asked whether it is another one`() {
+    @Test func `One request that is taken lets all go again, half as many as before`() {
         var route = retrying()
         route.handle(.posting([1]), at: .seconds(4))
         route.handle(answered(.works), at: .seconds(4))
         route.handle(.ended(1), at: .seconds(4))
         #expect(RouteView(route, at: .seconds(4)).healthIssues == [])
-        #expect(route.next(at: .seconds(4)) == .probe)
-        // Half as many as before.
-        #expect(route.next(at: .seconds(4)) == .look(requests: 16, batch: nil))
+        #expect(route.requestRoom(at: .seconds(4)) == 16)
     }
 
     @Test func `A success of a request that went out before a failure ends no trouble`() {
@@ -193,9 +160,8 @@ import Testing
 
     @Test func `Nothing goes out before the time that gorush named`() {
         var route = started()
-        route.handle(.answered(.fails(issue: "busy", retryAfter: .seconds(20)), .init(), jitter: 0), at: .zero)
-        #expect(route.next(at: .zero) == .wait(until: .seconds(20)))
-        #expect(route.next(at: .seconds(20)) == .look(requests: 1, batch: nil))
+        route.handle(.answered(.fails(issue: "busy", retryAfter: .seconds(20)), [], jitter: 0), at: .zero)
+        #expect(route.requestRoom(at: .seconds(19)) == 0 && route.requestRoom(at: .seconds(20)) == 1)
     }
 
     @Test func `What was read while the route failed does not go out`() {
@@ -204,6 +170,78 @@ import Testing
         #expect(route.requestRoom(at: .zero) == 32)
         route.handle(answered(Self.fails), at: .zero)
         #expect(route.requestRoom(at: .zero) == 0)
+    }
+
+    @Test func `While gorush works and the route fails, one push at a time is tried, and invented tokens delay no other`() {
+        var route = started()
+        for (second, number) in [(0, 1), (60, 2)] {
+            route.handle(.posting([1]), at: .seconds(second))
+            route.handle(answered(.works, [failed(number, "ServiceUnavailable")]), at: .seconds(second))
+            route.handle(.ended(1), at: .seconds(second))
+        }
+        let start = Duration.seconds(60)
+        #expect(RouteView(route, at: start).failure?.hasSuffix("have worked: ServiceUnavailable") == true)
+        #expect(route.requestRoom(at: start) == 0 && route.requestRoom(at: start + .milliseconds(500)) == 1)
+        route.handle(.posting([1]), at: .seconds(61))
+        #expect(route.requestRoom(at: .seconds(99)) == 0)
+        route.handle(answered(.works, [failed(3, "BadDeviceToken", isProven: false)]), at: .seconds(61))
+        route.handle(.ended(1), at: .seconds(61))
+        #expect(route.requestRoom(at: .seconds(61)) == 1)
+        #expect(route.rules(at: .seconds(61)).routeFails && !route.rules(at: .seconds(61)).believesVerdicts)
+        // A delivery ends it, and what waited is due.
+        route.handle(.posting([1]), at: .seconds(61))
+        route.handle(answered(.works, [attempt(4, .sent)]), at: .seconds(62))
+        route.handle(.ended(1), at: .seconds(62))
+        #expect(RouteView(route, at: .seconds(62)).healthIssues == [] && route.requestRoom(at: .seconds(62)) == 32)
+        route.unsettled = []
+        #expect(route.next(at: .seconds(62)) == .hasten(after: 0))
+    }
+
+    @Test func `Verdicts are not believed while gorush sends to the other one of Apple's environments`() {
+        var route = route(.platform(.ios))
+        #expect(route.next(at: .zero) == .probe)
+        route.handle(.probed(instance("core: {sync: true}\nios: {enabled: true, production: false}")), at: .zero)
+        #expect(!route.rules(at: .zero).believesVerdicts)
+    }
+
+    @Test func `After a broken connection gorush is probed before anything goes out`() {
+        var route = started()
+        route.handle(.posting([1]), at: .zero)
+        route.handle(answered(Self.fails), at: .zero)
+        route.handle(.ended(1), at: .zero)
+        #expect(route.next(at: .seconds(1)) == .probe)
+        #expect(route.next(at: .seconds(4)) == .wait(until: .seconds(30)))
+        route.handle(.probed(instance("core: {sync: false}")), at: .seconds(4))
+        #expect(RouteView(route, at: .seconds(4)).healthIssues.contains { $0.contains("set core.sync: true") })
+        #expect(route.next(at: .seconds(4)) == .wait(until: .seconds(8)))
+    }
+
+    // MARK: Bundle ids that may be invented
+
+    @Test func `Attempts with bundle ids that never worked are few, until one works or is known`() {
+        let pushes = queued((0..<200).map { iosPush($0, topic: "invented-\($0)") })
+        var route = started()
+        func admittedCount(at now: Duration) -> Int { route.admitted(pushes, at: now).count }
+        #expect(admittedCount(at: .zero) == Probation.burst)
+        #expect(admittedCount(at: .zero) == 0)
+        // What says nothing of the bundle id costs nothing of the budget.
+        route.handle(.notLeased(Array(pushes.prefix(Probation.burst))), at: .zero)
+        #expect(admittedCount(at: .zero) == Probation.burst)
+        let refused = pushes.prefix(Probation.burst).map {
+            Outbox.Attempt(push: $0, outcome: .failed(FailureTaxonomy.classify("TopicDisallowed")), at: World.start)
+        }
+        route.handle(answered(.works, refused), at: .zero)
+        #expect(admittedCount(at: .seconds(9)) == 0)
+        #expect(admittedCount(at: .seconds(10)) == 1)
+        #expect(admittedCount(at: .seconds(3_600)) == Probation.burst)
+
+        let honest = queued((0..<200).map { iosPush($0) })
+        #expect(route.admitted(honest, at: .seconds(3_600)).isEmpty)
+        route.handle(answered(.works, [attempt(1, .sent)]), at: .seconds(3_600))
+        #expect(route.admitted(honest, at: .seconds(3_600)).count == 200)
+        var configured = started { $0.knownTopics = ["im.status.ethereum"] }
+        #expect(configured.admitted(honest, at: .zero).count == 200)
+        #expect(configured.admitted(queued((0..<200).map { androidPush($0) }), at: .zero).count == 200)
     }
 
     // MARK: Idleness
@@ -252,22 +290,12 @@ import Testing
         route.handle(.posting([Int](repeating: 1, count: 32)), at: .zero)
         #expect(route.next(at: .zero) == .settle)  // nothing can go out
         route.handle(.ended(1), at: .zero)
-        #expect(route.next(at: .zero) == .wait(until: RouteState.gatheringTime))  // there will be room
-        #expect(route.next(at: RouteState.gatheringTime) == .look(requests: 1, batch: nil))
-        route.handle(.nothingDue(until: nil), at: RouteState.gatheringTime)
-        #expect(route.next(at: RouteState.gatheringTime) == .settle)
+        #expect(route.next(at: .zero) == .wait(until: Schedule.gatheringTime))  // there will be room
+        #expect(route.next(at: Schedule.gatheringTime) == .look(requests: 1, batch: nil))
+        route.handle(.nothingDue(until: nil), at: Schedule.gatheringTime)
+        #expect(route.next(at: Schedule.gatheringTime) == .settle)
         route.unsettled = []
-        #expect(route.next(at: RouteState.gatheringTime) == .wait(until: .seconds(30)))
-    }
-
-    @Test func `What became of pushes is written before those are looked for that failed for the same reason`() {
-        var route = started()
-        route.handle(.answered(.works, refused("ExpiredProviderToken"), jitter: 0), at: .zero)
-        route.handle(.answered(.works, delivered(), jitter: 0), at: .zero)
-        route.unsettled = [unknown(1)]
-        #expect(route.next(at: .zero) == .settle)
-        route.unsettled = []
-        #expect(route.next(at: .zero) == .hasten)
+        #expect(route.next(at: Schedule.gatheringTime) == .wait(until: .seconds(30)))
     }
 
     @Test func `A route that stops waits for what is under way, and writes what became of it as it comes`() {
@@ -280,8 +308,8 @@ import Testing
         #expect(route.next(at: .zero) == .settle)
         // It could not.
         route.handle(.storeFailed("full"), at: .zero)
-        #expect(route.next(at: .zero) == .wait(until: RouteState.storeRetryInterval))
-        #expect(route.next(at: RouteState.storeRetryInterval) == .settle)
+        #expect(route.next(at: .zero) == .wait(until: Schedule.storeRetryInterval))
+        #expect(route.next(at: Schedule.storeRetryInterval) == .settle)
         route.unsettled = []
         #expect(route.next(at: .seconds(2)) == .wait(until: .seconds(32)))
         route.handle(.ended(1), at: .seconds(2))
@@ -297,7 +325,7 @@ import Testing
         #expect(!route.mustWake(at: .zero))
         route.handle(.ended(1), at: .zero)
         #expect(route.mustWake(at: .zero))  // to gather for a shorter time
-        #expect(route.next(at: .zero) == .wait(until: RouteState.gatheringTime))
+        #expect(route.next(at: .zero) == .wait(until: Schedule.gatheringTime))
         for _ in 2...7 {
             route.handle(.ended(1), at: .zero)
             #expect(!route.mustWake(at: .zero))

@@ -1,3 +1,4 @@
+import Store
 import TestSupport
 import Testing
 
@@ -6,26 +7,38 @@ import Testing
 @Suite(.safetyNet) struct TimeOutsTests {
     private let pushes = queued([iosPush(1), iosPush(2)])
 
-    @Test func `Each attempt that was not answered doubles the time for the next, up to what gorush ever takes`() {
+    private func attempt(_ outcome: DeliveryOutcome) -> Outbox.Attempt {
+        Outbox.Attempt(push: pushes[0], outcome: outcome, at: World.start)
+    }
+
+    @Test func `Each attempt that was not answered doubles the time for the next, whether it counts or not`() {
         var timeOuts = TimeOuts()
         var limits: [Duration] = []
-        for count in 0...2 {
+        for _ in 0...3 {
             limits.append(timeOuts.limit(for: pushes, first: .seconds(60)))
             #expect(timeOuts.limit(for: [pushes[1]], first: .seconds(60)) == .seconds(60))
-            #expect(timeOuts[pushes[0]] == count)
-            timeOuts.record([(pushes[0], .timedOut(before: count))])
+            timeOuts.record(attempt(.timedOut(count: 0)))
         }
-        #expect(limits == [.seconds(60), .seconds(120), .seconds(150)])
-        // It has ended, and nothing is kept.
+        #expect(limits == [.seconds(60), .seconds(120), .seconds(150), .seconds(150)])
         #expect(timeOuts[pushes[0]] == 0)
+    }
+
+    @Test func `Attempts during which the route delivered are counted, and nothing is kept after the third`() {
+        var timeOuts = TimeOuts()
+        for count in [1, 1, 2] {
+            timeOuts.record(attempt(.timedOut(count: count)))
+            #expect(timeOuts[pushes[0]] == count)
+        }
+        timeOuts.record(attempt(.timedOut(count: 3)))
+        #expect(timeOuts[pushes[0]] == 0 && timeOuts.limit(for: pushes, first: .seconds(60)) == .seconds(60))
     }
 
     @Test func `A setting that is longer stays, and an answer starts anew`() {
         var timeOuts = TimeOuts()
-        timeOuts.record(pushes.map { ($0, .timedOut(before: 0)) })
+        timeOuts.record(attempt(.timedOut(count: 0)))
         #expect(timeOuts.limit(for: pushes, first: .seconds(600)) == .seconds(600))
         #expect(timeOuts.limit(for: pushes, first: .seconds(1)) == .seconds(2))
-        timeOuts.record(pushes.map { ($0, .unknown(reason: "reset")) })
+        timeOuts.record(attempt(.unknown(reason: "reset")))
         #expect(timeOuts.limit(for: pushes, first: .seconds(1)) == .seconds(1))
     }
 }

@@ -24,7 +24,9 @@
                     try expect(status == 200, "only a 200 takes pushes")
                     for failure in failures { try check(failure) }
                 }
-                if case .outcomes(let outcomes, _) = AnswerReading(answer, batch: batch, retriesItself: false, timeOuts: TimeOuts()) {
+                if case .outcomes(let outcomes, _) = AnswerReading(
+                    answer, batch: batch, retriesItself: false, timeOuts: TimeOuts(), routeDelivered: false)
+                {
                     try expect(outcomes.count == batch.count, "each push has an outcome")
                     if status != 200 { try expect(!outcomes.contains(.sent), "only a 200 says that a push was sent") }
                 }
@@ -78,8 +80,9 @@
         private static func check(_ failure: GorushFailure) throws(Violation) {
             let classified = FailureTaxonomy.classify(failure.error)
             try expect(FailureTaxonomy.reasons.contains(classified.reason), "a reason is one of ours")
-            let words = classified.words ?? ""
-            try expect(words.count <= 200 && words.allSatisfy { $0.isASCII && $0 >= " " }, "an operator is told one short line")
+            let words = classified.words
+            try expect(
+                words.count <= 200 && words.allSatisfy { ($0.isASCII && $0 >= " ") || $0 == "…" }, "an operator is told one short line")
             for text in [failure.error, failure.token ?? ""] where text.utf8.count > 16 && failure.identifier?.contains(text) != true {
                 try expect(!"\(failure)".contains(text), "a description has neither the token nor gorush's words")
             }

@@ -160,7 +160,9 @@ struct OutboxTests {
     @Test(arguments: StoreUnderTest.all)
     func `A due push comes with what is stored about its token`(kind: StoreUnderTest) async throws {
         try await kind.withStore { store in
-            try await store.enqueue([push(1), push(2)])
+            var other = push(2)
+            other.deviceToken = "another device token"
+            try await store.enqueue([push(1), other])
             let due = try await store.duePushes(route: "", at: start, limit: 9)
             #expect(due.map(\.provenAt) == [nil, nil] && due.map(\.suspicion) == [nil, nil])
             let (first, second) = (start.advanced(by: .seconds(1)), start.advanced(by: .seconds(2)))

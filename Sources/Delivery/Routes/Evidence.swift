@@ -1,0 +1,196 @@
+import Envelope
+import PushProtocol
+import StatusCrypto
+import Store
+import Wire
+
+/// What attempts say about a route: whether it delivers, and whether a verdict on a device can be believed (DELIVERY.md, rules 2 and 3).
+///
+/// A target is proven if Apple or Google has accepted a push for it before. Anybody can register tokens and bundle ids that never
+/// existed, so only proven targets make a route fail. Times are those of a monotonic clock since the start, but for the witnesses'.
+struct Evidence: Sendable {
+    /// The minimum time between the first and the last failed attempt of a route that fails: shorter faults pass by themselves.
+    static let failureInterval = Duration.seconds(60)
+    /// 5 s in which Apple or Google refuses gorush and accepts nothing. A single refusal between deliveries is no fault.
+    static let refusalInterval = Duration.seconds(5)
+    /// 15 min after the last failed attempt nobody waits for the route, so it no longer fails.
+    static let validity = Duration.seconds(900)
+    /// 1,000 bundle ids. The apps of one route are a handful.
+    private static let maximumTopicCount = 1_000
+
+    /// Failed attempts since the last delivery.
+    private struct Failures {
+        var first: Duration
+        var last: Duration
+        var words: String
+        /// The first target, and whether there was another one. nil for refusals of gorush itself, where the target does not matter.
+        var target: Digest32?
+        var hasSeveralTargets = false
+
+        func isCurrent(at now: Duration) -> Bool { now - last < Evidence.validity }
+    }
+
+    private let provider: String
+    private let configuredTopics: Set<String>
+    /// The bundle ids that a push was ever delivered to; "" for Android.
+    private(set) var deliveredTopics: Set<String> = []
+    /// The part of these that is stored.
+    private(set) var savedTopics: Set<String> = []
+    /// The number of pushes that were delivered since the start.
+    private(set) var deliveryCount = 0
+    private(set) var witnesses = Witnesses()
+
+    /// Attempts to proven targets that failed, whatever the words.
+    private var failures: Failures?
+    /// Attempts at which Apple or Google refused gorush itself.
+    private var refusals: Failures?
+    private var refusedTopics: [String: (words: String, time: Duration)] = [:]
+    /// Why an attempt to an unproven target failed last.
+    private var unprovenWords: String?
+    /// The start of the first failure since the last delivery, gorush's own failures included.
+    private var troubleBegan: Duration?
+
+    init(platform: GorushPlatform, configuredTopics: Set<String>) {
+        provider = platform == .ios ? "Apple" : "Google"
+        self.configuredTopics = configuredTopics
+    }
+
+    // MARK: Events
+
+    /// Records how an attempt ended.
+    ///
+    /// - Returns: Whether pushes that waited because of the route, or for a first delivery to the bundle id, are due now.
+    mutating func record(_ attempt: Outbox.Attempt, at now: Duration) -> Bool {
+        switch attempt.outcome {
+        case .sent: return delivered(attempt, at: now)
+        case .failed(let failure): failed(attempt.push, failure.words, failure.kind, at: now)
+        case .refused(let reason), .unknown(let reason): failed(attempt.push, reason, nil, at: now)
+        case .timedOut: failed(attempt.push, "no answer in time", nil, at: now)
+        case .notSent: break
+        }
+        return false
+    }
+
+    /// gorush did not take a request.
+    mutating func gorushFailed(at now: Duration) { troubleBegan = troubleBegan ?? now }
+
+    /// These bundle ids are stored, by this process or an earlier one.
+    mutating func saved(_ topics: Set<String>) {
+        savedTopics.formUnion(topics)
+        deliveredTopics.formUnion(topics)
+    }
+
+    private mutating func delivered(_ attempt: Outbox.Attempt, at now: Duration) -> Bool {
+        let topic = attempt.topic
+        let hadOutage = fails(at: now) || (troubleBegan.map { now - $0 >= Self.failureInterval } ?? false)
+        deliveryCount += 1
+        (failures, refusals, troubleBegan) = (nil, nil, nil)
+        refusedTopics[topic] = nil
+        if let provenAt = attempt.push.provenAt { witnesses.record(topic: topic, provenAt: provenAt, deliveredAt: attempt.at) }
+        let isFirst = deliveredTopics.count < Self.maximumTopicCount && deliveredTopics.insert(topic).inserted
+        // Pushes for Android wait for no bundle id.
+        return hadOutage || (isFirst && !topic.isEmpty)
+    }
+
+    /// - Parameter kind: nil for attempts without a verdict of Apple or Google.
+    private mutating func failed(_ push: QueuedPush, _ words: String, _ kind: FailureKind?, at now: Duration) {
+        if kind == .credentials { Self.add(words, to: &refusals, target: nil, at: now) }
+        if kind == .topic, isKnown(push.push.apnTopic) { refusedTopics[push.push.apnTopic] = (words, now) }
+        // Apple's 410 is its answer about one device.
+        guard kind != .deadToken else { return }
+        guard push.provenAt != nil else {
+            if kind != nil { unprovenWords = words }
+            return
+        }
+        troubleBegan = troubleBegan ?? now
+        Self.add(words, to: &failures, target: push.targetDigest, at: now)
+    }
+
+    private static func add(_ words: String, to failures: inout Failures?, target: Digest32?, at now: Duration) {
+        var sum = failures.flatMap { $0.isCurrent(at: now) ? $0 : nil } ?? Failures(first: now, last: now, words: words, target: target)
+        sum.last = now
+        sum.words = words
+        if sum.target != target { sum.hasSeveralTargets = true }
+        failures = sum
+    }
+
+    // MARK: Conclusions
+
+    /// Whether Apple has to accept the bundle id: it is configured, or was delivered to.
+    func isKnown(_ topic: String) -> Bool { configuredTopics.contains(topic) || deliveredTopics.contains(topic) }
+
+    /// Whether Apple or Google delivers nothing through the route.
+    func fails(at now: Duration) -> Bool { issue(at: now) != nil }
+
+    /// Whether Apple or Google refuses gorush itself.
+    func refusesGorush(at now: Duration) -> Bool { refusal(at: now) != nil }
+
+    /// Why the route fails, with the provider's last words; nil if it does not.
+    func issue(at now: Duration) -> String? {
+        if let refusal = refusal(at: now) { return "\(provider) refuses gorush's credentials: \(refusal)" }
+        guard let failures, failures.hasSeveralTargets, failures.last - failures.first >= Self.failureInterval, failures.isCurrent(at: now)
+        else { return nil }
+        return "\(provider) delivers nothing, not even to devices that have worked: \(failures.words)"
+    }
+
+    /// Known bundle ids that Apple refuses.
+    func topicIssues(at now: Duration) -> [String] {
+        refusedTopics.filter { now - $0.value.time < Self.validity }.sorted { $0.key < $1.key }
+            .map { "Apple refuses the bundle id \($0.key): \($0.value.words)" }
+    }
+
+    /// What may become an issue: one device that has worked and is not delivered to, or a route that never delivered.
+    func warnings(at now: Duration) -> [String] {
+        var warnings: [String] = []
+        if let failures, !failures.hasSeveralTargets, failures.last - failures.first >= Self.failureInterval, failures.isCurrent(at: now) {
+            warnings.append("the only device that was tried has worked and is not delivered to: \(failures.words)")
+        }
+        if let unprovenWords, deliveredTopics.isEmpty {
+            warnings.append("no push was ever delivered here, and what was tried is turned down: \(unprovenWords)")
+        }
+        return warnings
+    }
+
+    /// When a conclusion changes without another attempt; nil if none does.
+    func nextChange(after now: Duration) -> Duration? {
+        let ends = [
+            refusals.map { $0.first + Self.refusalInterval }, refusals.map { $0.last + Self.validity },
+            failures.map { $0.last + Self.validity },
+        ]
+        return ends.compactMap(\.self).filter { $0 > now }.min()
+    }
+
+    private func refusal(at now: Duration) -> String? {
+        guard let refusals, now - refusals.first >= Self.refusalInterval, refusals.isCurrent(at: now) else { return nil }
+        return refusals.words
+    }
+}
+
+/// Deliveries that prove that a route worked at a time: pushes to devices that had worked before.
+///
+/// They are asked whether a device that had worked before a time was delivered to after it. Of two deliveries to one bundle id the newer
+/// one proves more, unless its device is proven more recently. So few are kept. Times are those of the wall clock, as suspicions are stored.
+struct Witnesses: Sendable, Equatable {
+    /// 64 deliveries a bundle id. Without the oldest a verdict is believed later, never earlier.
+    private static let maximumCount = 64
+
+    private struct Delivery: Sendable, Equatable {
+        var provenAt: Timestamp
+        var deliveredAt: Timestamp
+    }
+
+    private var deliveries: [String: [Delivery]] = [:]
+
+    mutating func record(topic: String, provenAt: Timestamp, deliveredAt: Timestamp) {
+        while let last = deliveries[topic]?.last, last.provenAt >= provenAt, last.deliveredAt <= deliveredAt {
+            deliveries[topic]?.removeLast()
+        }
+        deliveries[topic, default: []].append(Delivery(provenAt: provenAt, deliveredAt: deliveredAt))
+        if let count = deliveries[topic]?.count, count > Self.maximumCount { deliveries[topic]?.removeFirst() }
+    }
+
+    /// Whether a device that had worked before a time was delivered to after it.
+    func confirm(topic: String, since time: Timestamp) -> Bool {
+        deliveries[topic]?.contains { $0.provenAt <= time && time < $0.deliveredAt } ?? false
+    }
+}

@@ -1,0 +1,130 @@
+import Concurrency
+
+/// When a route reads its queue, expires pushes, makes waiting pushes due and asks gorush for its configuration.
+///
+/// Times are those of a monotonic clock since the start of the delivery.
+struct Schedule: Sendable {
+    /// 30 s, the maximum interval between two reads of the queue and between two searches for expired pushes.
+    static let longestPause = Duration.seconds(30)
+    /// 5 ms in which slots for several requests are collected while more is due than may go out: each read costs a commit.
+    static let gatheringTime = Duration.milliseconds(5)
+    /// 1 s between attempts to use a database that fails.
+    static let storeRetryInterval = Duration.seconds(1)
+    /// 250 ms between transactions of up to 1,000 pushes that are made due after an outage, so that they do not crowd out new ones.
+    static let hasteningInterval = Duration.milliseconds(250)
+    /// 5 min between two probes of a gorush that works. A restart shows by a broken connection, but not always.
+    static let probeInterval = Duration.seconds(300)
+    /// 4 s between two probes of a gorush that cannot be used: an idle server has to be ready as soon as its gorush is.
+    static let searchInterval = BackOff.route.longest
+
+    private enum Queue {
+        case mayHaveMore
+        case beingRead
+        case quiet(until: Duration)
+    }
+
+    private(set) var isStopping = false
+    private var queue = Queue.mayHaveMore
+    /// The number of requests that were wanted at the last read.
+    private var wantedCount = 0
+    /// When the queue was last read; nil unless it had everything that was wanted.
+    private var fullRead: Duration?
+    private var nextExpiry = Duration.zero
+    private var storeRetry = Duration.zero
+    /// nil while a probe is in progress.
+    private var nextProbe: Duration? = .zero
+    /// The time and the row at which to go on making pushes due; nil if none has to be.
+    private var hastening: (next: Duration, row: Int64)?
+    /// The end of the wait that was last decided; nil if there was something to do.
+    private(set) var waitEnd: Duration?
+
+    // MARK: Events
+
+    mutating func stop() { isStopping = true }
+
+    /// There may be something new in the queue.
+    mutating func wake() { queue = .mayHaveMore }
+
+    /// The store works, and that number of requests goes out.
+    mutating func posted(_ requestCount: Int, at now: Duration) {
+        queue = .mayHaveMore
+        fullRead = requestCount < wantedCount ? nil : now
+    }
+
+    /// Nothing is due before that time; nil if the queue is empty.
+    mutating func nothingDue(until: Duration?, at now: Duration) {
+        fullRead = nil
+        // A push may have come since the queue was read.
+        if case .beingRead = queue { queue = .quiet(until: min(until ?? .seconds(Int64.max), now + Self.longestPause)) }
+    }
+
+    mutating func storeFailed(at now: Duration) {
+        storeRetry = now + Self.storeRetryInterval
+        nextExpiry = .zero
+        queue = .mayHaveMore
+    }
+
+    /// Probes gorush at that time at the latest.
+    mutating func probe(by time: Duration) { nextProbe = nextProbe.map { min($0, time) } }
+
+    /// gorush responded to a probe, or did not.
+    mutating func probed(isFine: Bool, at now: Duration) { nextProbe = now + (isFine ? Self.probeInterval : Self.searchInterval) }
+
+    /// What waited because of the route is due.
+    mutating func hasten(at now: Duration) { hastening = (now, 0) }
+
+    /// Pushes up to that row were made due; nil if there are no more.
+    mutating func hastened(upTo row: Int64?, at now: Duration) {
+        hastening = row.map { (now + Self.hasteningInterval, $0) }
+        queue = .mayHaveMore
+    }
+
+    // MARK: Decisions
+
+    var isProbing: Bool { nextProbe == nil }
+
+    /// Whether the queue had nothing due when it was last read.
+    var isQuiet: Bool { if case .quiet = queue { true } else { false } }
+
+    mutating func mustProbe(at now: Duration) -> Bool {
+        guard let time = nextProbe, time <= now else { return false }
+        nextProbe = nil
+        return true
+    }
+
+    /// When the store may be used again; nil for now.
+    func storeRest(at now: Duration) -> Duration? { storeRetry > now ? storeRetry : nil }
+
+    /// The row after which to go on making pushes due; nil if it is not time.
+    func hasteningRow(at now: Duration) -> Int64? { hastening.flatMap { $0.next <= now ? $0.row : nil } }
+
+    mutating func mustExpire(at now: Duration) -> Bool {
+        guard nextExpiry <= now else { return false }
+        nextExpiry = now + Self.longestPause
+        return true
+    }
+
+    /// Whether the queue is to be read.
+    func mayRead(at now: Duration) -> Bool { if case .quiet(let until) = queue { until <= now } else { true } }
+
+    /// When enough slots for requests are collected; nil for now.
+    func gathering(for requestCount: Int, of window: Int, at now: Duration) -> Duration? {
+        guard let fullRead, requestCount < window / 4, now < fullRead + Self.gatheringTime else { return nil }
+        return fullRead + Self.gatheringTime
+    }
+
+    mutating func read(_ requestCount: Int) {
+        queue = .beingRead
+        wantedCount = requestCount
+    }
+
+    /// The time at which there is something to do without an event.
+    func pause(at now: Duration) -> Duration {
+        var ends = [now + Self.longestPause, nextProbe, hastening?.next]
+        if nextExpiry > now { ends.append(nextExpiry) }
+        if case .quiet(let until) = queue { ends.append(until) }
+        return ends.compactMap(\.self).filter { $0 > now }.min() ?? now + Self.longestPause
+    }
+
+    mutating func wait(until end: Duration?) { waitEnd = end }
+}

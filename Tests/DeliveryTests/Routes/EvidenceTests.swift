@@ -1,0 +1,194 @@
+import Envelope
+import PushProtocol
+import Store
+import TestSupport
+import Testing
+
+@testable import Delivery
+
+/// When a route fails, and when a verdict can be believed (DELIVERY.md, rules 2 and 3): without HTTP, a database or a clock.
+@Suite(.safetyNet) struct EvidenceTests {
+    private static let refused = "Apple refuses gorush's credentials: "
+    private static let nothing = "Apple delivers nothing, not even to devices that have worked: "
+
+    private func evidence(configured: Set<String> = []) -> Evidence { Evidence(platform: .ios, configuredTopics: configured) }
+
+    private func attempt(_ number: Int, _ outcome: DeliveryOutcome, isProven: Bool = true, topic: String = "app") -> Outbox.Attempt {
+        var push = queued([iosPush(number, topic: topic)])[0]
+        if isProven { push.tokenDeliveredAt = World.start }
+        return Outbox.Attempt(push: push, outcome: outcome, at: World.start)
+    }
+
+    private func failed(_ number: Int, _ words: String, isProven: Bool = true, topic: String = "app") -> Outbox.Attempt {
+        attempt(number, .failed(FailureTaxonomy.classify(words)), isProven: isProven, topic: topic)
+    }
+
+    @Test(
+        "A route fails after a minute in which two devices that had worked got nothing, whatever the words",
+        arguments: [
+            DeliveryOutcome.failed(FailureTaxonomy.classify("BadDeviceToken")), .failed(FailureTaxonomy.classify("ServiceUnavailable")),
+            .failed(FailureTaxonomy.classify("TopicDisallowed")), .failed(FailureTaxonomy.classify("words of tomorrow")),
+            .timedOut(count: 0), .unknown(reason: "no answer"), .refused(reason: "refused by gorush"),
+        ])
+    func failure(outcome: DeliveryOutcome) {
+        var evidence = evidence()
+        do { let result = evidence.record(attempt(1, outcome), at: .zero); #expect(!result) }
+        do { let result = evidence.record(attempt(2, outcome), at: .seconds(59)); #expect(!result) }
+        #expect(!evidence.fails(at: .seconds(59)))
+        do { let result = evidence.record(attempt(1, outcome), at: .seconds(60)); #expect(!result) }
+        #expect(evidence.fails(at: .seconds(60)) && evidence.issue(at: .seconds(60))?.hasPrefix(Self.nothing) == true)
+        // 15 minutes after the last such attempt nobody waits for it.
+        #expect(evidence.fails(at: .seconds(959)) && !evidence.fails(at: .seconds(960)))
+        do { let result = evidence.record(attempt(3, .sent), at: .seconds(61)); #expect(result) }
+        #expect(!evidence.fails(at: .seconds(61)))
+    }
+
+    @Test func `The provider's last words are in the reason, and a delivery to anybody ends it`() {
+        var evidence = evidence()
+        _ = evidence.record(failed(1, "BadDeviceToken"), at: .zero)
+        _ = evidence.record(failed(2, "ServiceUnavailable"), at: .seconds(60))
+        #expect(evidence.issue(at: .seconds(60)) == Self.nothing + "ServiceUnavailable")
+        do { let result = evidence.record(attempt(9, .sent, isProven: false), at: .seconds(61)); #expect(result) }
+        #expect(evidence.issue(at: .seconds(61)) == nil)
+    }
+
+    @Test(arguments: ["Unregistered", "ExpiredToken"])
+    func `Apple's 410 is an answer about a device and counts for nothing`(words: String) {
+        var evidence = evidence()
+        for second in 0..<300 { _ = evidence.record(failed(second % 12, words), at: .seconds(second)) }
+        #expect(evidence.issue(at: .seconds(300)) == nil && evidence.warnings(at: .seconds(300)) == [])
+    }
+
+    @Test func `A delivery between two failures begins the count anew`() {
+        var evidence = evidence()
+        for second in stride(from: 0, to: 600, by: 30) {
+            _ = evidence.record(failed(second % 7, "ServiceUnavailable"), at: .seconds(second))
+            _ = evidence.record(attempt(99, .sent), at: .seconds(second + 1))
+            #expect(!evidence.fails(at: .seconds(second + 2)))
+        }
+    }
+
+    @Test func `One device that has worked is a warning, and so is a route that never delivered`() {
+        var one = evidence()
+        for second in stride(from: 0, through: 600, by: 60) { _ = one.record(failed(1, "BadDeviceToken"), at: .seconds(second)) }
+        #expect(one.issue(at: .seconds(600)) == nil)
+        #expect(one.warnings(at: .seconds(600)) == ["the only device that was tried has worked and is not delivered to: BadDeviceToken"])
+        var fresh = evidence()
+        for number in 0..<60 { _ = fresh.record(failed(number, "SenderId mismatch", isProven: false), at: .seconds(number * 10)) }
+        #expect(fresh.issue(at: .seconds(600)) == nil)
+        #expect(
+            fresh.warnings(at: .seconds(600)) == ["no push was ever delivered here, and what was tried is turned down: SenderId mismatch"])
+    }
+
+    @Test func `An idle route with one push an hour does not fail for two failures an hour apart`() {
+        var evidence = evidence()
+        for hour in 0..<24 {
+            _ = evidence.record(failed(hour, "ServiceUnavailable"), at: .seconds(3_600 * hour))
+            #expect(!evidence.fails(at: .seconds(3_600 * hour)))
+        }
+    }
+
+    @Test func `Invented tokens neither make a route fail nor heal it`() {
+        var evidence = evidence()
+        for second in 0..<120 { _ = evidence.record(failed(second, "BadDeviceToken", isProven: false), at: .seconds(second)) }
+        #expect(!evidence.fails(at: .seconds(120)))
+        _ = evidence.record(failed(1, "BadDeviceToken"), at: .seconds(120))
+        _ = evidence.record(failed(2, "BadDeviceToken"), at: .seconds(180))
+        for second in 181..<240 { _ = evidence.record(failed(second, "BadDeviceToken", isProven: false), at: .seconds(second)) }
+        #expect(evidence.fails(at: .seconds(240)))
+    }
+
+    // MARK: Words that no registration can cause
+
+    @Test(
+        "Words that no registration can cause are reported after 5 s without a delivery, whoever's push it was",
+        arguments: [
+            "InvalidProviderToken", "BadEnvironmentKeyIdInToken", "UnrelatedKeyIdInToken", "TooManyProviderTokenUpdates",
+            "The caller does not have permission", "oauth2: cannot fetch token: 400 Bad Request",
+            "Firebase Cloud Messaging API has not been used in project 123 before or it is disabled.",
+            "Request is missing required authentication credential. Expected OAuth 2 access token",
+        ])
+    func refusal(words: String) {
+        var evidence = evidence()
+        _ = evidence.record(failed(1, words, isProven: false), at: .seconds(1))
+        #expect(evidence.issue(at: .seconds(5)) == nil)
+        #expect(evidence.nextChange(after: .seconds(1)) == .seconds(6))
+        #expect(evidence.issue(at: .seconds(6)) == Self.refused + words && evidence.refusesGorush(at: .seconds(6)))
+        do { let result = evidence.record(attempt(2, .sent, isProven: false), at: .seconds(7)); #expect(result) }
+        #expect(evidence.issue(at: .seconds(7)) == nil)
+    }
+
+    @Test(
+        "Words that a token or a bundle id can cause never do",
+        arguments: [
+            "BadDeviceToken", "DeviceTokenNotForTopic", "SenderId mismatch", "Auth error from APNS or Web Push Service", "TopicDisallowed",
+        ])
+    func never(words: String) {
+        var evidence = evidence()
+        for second in 0..<600 { _ = evidence.record(failed(second, words, isProven: false), at: .seconds(second)) }
+        #expect(evidence.issue(at: .seconds(600)) == nil && evidence.topicIssues(at: .seconds(600)) == [])
+    }
+
+    @Test func `A single refusal between deliveries is nobody's fault, and without news there is none`() {
+        var evidence = evidence()
+        for second in 0..<60 {
+            _ = evidence.record(second.isMultiple(of: 4) ? attempt(1, .sent) : failed(1, "Forbidden"), at: .seconds(second))
+            #expect(evidence.issue(at: .seconds(second)) == nil)
+        }
+        #expect(evidence.issue(at: .seconds(100)) != nil)
+        #expect(evidence.issue(at: .seconds(59) + Evidence.validity) == nil)
+    }
+
+    @Test(
+        "A bundle id that Apple refuses is an issue if it is configured, or was delivered to",
+        arguments: [(["app"], false, true), ([], true, true), ([], false, false)] as [(Set<String>, Bool, Bool)])
+    func topics(configured: Set<String>, hasWorked: Bool, isIssue: Bool) {
+        var evidence = evidence(configured: configured)
+        if hasWorked { do { let result = evidence.record(attempt(1, .sent), at: .zero); #expect(result) } }
+        _ = evidence.record(failed(2, "TopicDisallowed", isProven: false), at: .zero)
+        #expect(evidence.topicIssues(at: .zero) == (isIssue ? ["Apple refuses the bundle id app: TopicDisallowed"] : []))
+        _ = evidence.record(attempt(1, .sent), at: .seconds(1))
+        #expect(evidence.topicIssues(at: .seconds(1)) == [])
+    }
+
+    // MARK: What waits
+
+    @Test func `Waiting pushes become due with the delivery that ends an outage of a minute, and with the first one for a bundle id`() {
+        var evidence = evidence()
+        do { let result = evidence.record(attempt(1, .sent), at: .zero); #expect(result) }
+        do { let result = evidence.record(attempt(1, .sent), at: .seconds(1)); #expect(!result) }
+        // One device is enough, and so is gorush itself.
+        _ = evidence.record(failed(1, "ServiceUnavailable"), at: .seconds(2))
+        do { let result = evidence.record(attempt(1, .sent), at: .seconds(61)); #expect(!result) }
+        _ = evidence.record(failed(1, "ServiceUnavailable"), at: .seconds(62))
+        do { let result = evidence.record(attempt(1, .sent), at: .seconds(122)); #expect(result) }
+        evidence.gorushFailed(at: .seconds(200))
+        do { let result = evidence.record(attempt(1, .sent), at: .seconds(260)); #expect(result) }
+        do { let result = evidence.record(attempt(1, .sent), at: .seconds(400)); #expect(!result) }
+    }
+
+    // MARK: Witnesses
+
+    @Test(
+        "A witness is a device that had worked before the first verdict and was delivered to after it",
+        arguments: [(0, 200, true), (100, 200, true), (101, 200, false), (0, 100, false), (0, 99, false)])
+    func witness(provenAt: Int, deliveredAt: Int, confirms: Bool) {
+        var witnesses = Witnesses()
+        witnesses.record(topic: "app", provenAt: time(provenAt), deliveredAt: time(deliveredAt))
+        #expect(witnesses.confirm(topic: "app", since: time(100)) == confirms)
+        #expect(!witnesses.confirm(topic: "other", since: time(100)))
+    }
+
+    @Test func `Newer devices do not push a witness out`() {
+        var witnesses = Witnesses()
+        witnesses.record(topic: "app", provenAt: time(0), deliveredAt: time(110))
+        for second in 120..<150 { witnesses.record(topic: "app", provenAt: time(second), deliveredAt: time(second + 1)) }
+        #expect(witnesses.confirm(topic: "app", since: time(100)))
+        for second in 150..<400 { witnesses.record(topic: "app", provenAt: time(second), deliveredAt: time(second + 1)) }
+        // So many are not kept: the verdict is believed later.
+        #expect(!witnesses.confirm(topic: "app", since: time(100)))
+        #expect(witnesses.confirm(topic: "app", since: time(399)))
+    }
+
+    private func time(_ seconds: Int) -> Timestamp { World.start.advanced(by: .seconds(seconds)) }
+}

@@ -1,0 +1,74 @@
+import Store
+import TestSupport
+import Testing
+
+@testable import Delivery
+
+/// What a route knows of its gorush.
+@Suite(.safetyNet) struct GorushProfileTests {
+    private func profile(_ pushes: DeliveryConfiguration.Route.Pushes = .platform(.ios), routes: Int = 2) -> GorushProfile {
+        GorushProfile(
+            route: .init(name: "route", pushes: pushes), configuration: .init(endpoint: .init(url: "http://gorush")),
+            routesOfEndpoint: routes)
+    }
+
+    private func instance(_ yaml: String) -> GorushClient.Probe {
+        GorushInstance(yaml: Array(yaml.utf8)).map(GorushClient.Probe.instance) ?? .unreachable
+    }
+
+    @Test func `Before the first probe nothing is known, and after a broken connection no longer`() {
+        var profile = profile()
+        #expect(!profile.wasAsked && !profile.isCurrent)
+        profile.probed(.silent)
+        #expect(profile.wasAsked && profile.isCurrent)
+        profile.connectionBroke()
+        #expect(profile.wasAsked && !profile.isCurrent)
+        profile.probed(.unreachable)
+        #expect(profile.isCurrent && profile.issue == "gorush is not reachable")
+        profile.worked()
+        #expect(profile.issue == nil)
+    }
+
+    @Test func `A gorush that is away is what it last was, and one that hides its configuration counts as sync`() {
+        var profile = profile()
+        profile.probed(instance("core: {sync: false}"))
+        #expect(profile.configurationFault != nil)
+        profile.probed(.unreachable)
+        #expect(profile.configurationFault != nil)
+        profile.probed(.silent)
+        #expect(profile.configurationFault == nil)
+    }
+
+    @Test(arguments: [
+        ("{enabled: true, production: false}", true), ("{enabled: true, production: true}", false), ("{enabled: false}", false),
+    ])
+    func `Another environment of Apple's is a contradiction for a route of iOS alone`(ios: String, contradicts: Bool) {
+        for (pushes, isMeant) in [(DeliveryConfiguration.Route.Pushes.platform(.ios), true), (.platform(.android), false)] {
+            var profile = profile(pushes)
+            profile.probed(instance("core: {sync: true}\nios: \(ios)"))
+            #expect(profile.contradictsEnvironment == (contradicts && isMeant))
+        }
+    }
+
+    @Test func `As many workers are wanted as Config/gorush.yml has`() {
+        for (count, isEnough) in [(95, false), (96, true)] {
+            var profile = profile()
+            profile.probed(instance("core: {sync: true, worker_num: \(count)}"))
+            #expect(profile.warnings.isEmpty == isEnough && profile.warnings.allSatisfy { $0.contains("96 are wanted") })
+        }
+    }
+
+    @Test(
+        "A disabled platform is a warning once somebody uses it",
+        arguments: [
+            (DeliveryConfiguration.Route.Pushes.platform(.ios), "ios.enabled"), (.apnTopics(["a"]), "ios.enabled"),
+            (.platform(.android), "android.enabled"),
+        ])
+    func disabled(pushes: DeliveryConfiguration.Route.Pushes, word: String) {
+        var profile = profile(pushes)
+        profile.probed(instance("core: {sync: true}\nios: {enabled: false}\nandroid: {enabled: false}"))
+        #expect(profile.warnings == [] && profile.isDisabled)
+        profile.used()
+        #expect(profile.warnings.count == 1 && profile.warnings[0].contains(word))
+    }
+}
