@@ -1,47 +1,43 @@
-/// Bounds how much is under way, and tells when nothing is.
+/// Bounds the work in progress. With a limit of 1 it is a mutex for sections that suspend.
 package final class ConcurrencyLimiter: Sendable {
     private let limit: Int
-    private let inUse = Monitor(0)
+    private let freeSlots: Monitor<Int>
 
     package init(limit: Int) {
         self.limit = limit
+        freeSlots = Monitor(limit)
     }
 
-    /// How much is under way.
-    package var count: Int { inUse.read { $0 } }
-
-    /// Waits until less than the limit is under way, then enters with all of it: a batch larger than the limit must get in too.
+    /// Waits for a free slot and takes it, in the order of the calls.
     ///
-    /// - Throws: `CancellationError` when the task is cancelled while it waits; nothing has entered then.
-    package func acquire(_ count: Int = 1) async throws {
-        let entry: Void? = await inUse.wait { [limit] inUse in
-            guard inUse < limit else { return nil }
-            inUse += count
+    /// - Throws: `CancellationError` if the task is cancelled first. It holds no slot then.
+    package func acquire() async throws {
+        let slot: Void? = await freeSlots.wait { freeSlots in
+            guard freeSlots > 0 else { return nil }
+            freeSlots -= 1
             return ()
         }
-        if entry == nil { throw CancellationError() }
+        if slot == nil { throw CancellationError() }
     }
 
-    /// Enters if there is room.
-    package func tryAcquire(_ count: Int = 1) -> Bool {
-        inUse.update { [limit] inUse in
-            guard inUse < limit else { return false }
-            inUse += count
+    /// Takes a slot if one is free.
+    ///
+    /// - Returns: Whether one was free.
+    package func tryAcquire() -> Bool {
+        freeSlots.update { freeSlots in
+            guard freeSlots > 0 else { return false }
+            freeSlots -= 1
             return true
         }
     }
 
-    /// Enters beyond the limit too: for what follows from something that has been let in.
-    package func acquireAlways(_ count: Int = 1) {
-        inUse.update { $0 += count }
+    /// Frees a slot that was taken.
+    package func release() {
+        freeSlots.update { $0 += 1 }
     }
 
-    package func release(_ count: Int = 1) {
-        inUse.update { $0 -= count }
-    }
-
-    /// Returns when nothing is under way, or when the task is cancelled.
+    /// Returns when all slots are free, or when the task is cancelled.
     package func waitUntilIdle() async {
-        await inUse.wait { $0 == 0 ? () : nil }
+        await freeSlots.wait { [limit] in $0 == limit ? () : nil }
     }
 }

@@ -1,4 +1,4 @@
-/// Wakes a task that waits. A notification that finds nobody waiting is kept for the next wait, once, however many there were.
+/// Wakes a waiting task. The next wait returns at once after any number of notifications that no task was waiting for.
 package final class Notify: Sendable {
     private let isPending = Monitor(false)
 
@@ -13,16 +13,6 @@ package final class Notify: Sendable {
         await isPending.wait { isPending in
             defer { isPending = false }
             return isPending ? () : nil
-        }
-    }
-
-    /// Returns when notified, when the time is over, or when the task is cancelled.
-    package func wait(atMost duration: Duration, clock: any Clock<Duration>) async {
-        await withTaskGroup(of: Void.self) { group in
-            group.addTask { await self.wait() }
-            group.addTask { try? await clock.sleep(for: duration) }
-            await group.next()
-            group.cancelAll()
         }
     }
 }

@@ -75,7 +75,7 @@ package final class Engine: Service, EnvelopeReceiver {
     package func run() async throws {
         try await findUnfinished()
         try await withTaskGroup(of: Void.self) { stages in
-            stages.addTask(executorPreference: ComputingThreads.shared) {
+            stages.addTask(executorPreference: WorkerPool.computing) {
                 await self.openStage.run(workerCount: self.configuration.workerCount)
             }
             stages.addTask { await self.commitStage.run() }
@@ -267,15 +267,10 @@ package final class Engine: Service, EnvelopeReceiver {
     /// Waits for the work in progress, within a limit; then stops the stages.
     private func drain() async {
         replyStage.drain()
-        await withTaskGroup(of: Void.self) { group in
-            group.addTask {
-                await self.admission.wait(until: \.isIdle)
-                await self.replyStage.wait(until: \.isIdle)
-                await self.markWriter.waitUntilIdle()
-            }
-            group.addTask { try? await self.context.clock.sleep(for: self.configuration.drainLimit) }
-            await group.next()
-            group.cancelAll()
+        _ = await withTimeout(configuration.drainLimit, clock: context.clock) {
+            await self.admission.wait(until: \.isIdle)
+            await self.replyStage.wait(until: \.isIdle)
+            await self.markWriter.waitUntilIdle()
         }
         admission.finish()
         replyStage.finish()

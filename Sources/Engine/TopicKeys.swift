@@ -25,7 +25,7 @@ final class TopicKeys: Sendable {
     private let store: any PushStore
     /// By registration, not by key hash: to learn that takes a read of the store, 60 µs a message. A row is one installation's for ever.
     private let cache = Mutex<[TopicTable.Subscriber: Entry]>([:])
-    private let thread = BackgroundThread(name: "topic-keys")
+    private let thread = WorkerPool(name: "topic-keys")
     private let compute: @Sendable (TopicName) -> SymmetricKey
 
     init(store: any PushStore, derive: @escaping @Sendable (TopicName) -> SymmetricKey) {

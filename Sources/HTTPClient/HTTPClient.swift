@@ -60,13 +60,3 @@ package final class HTTPClient: Sendable {
         mailbox.post(.stop)
     }
 }
-
-/// Runs tasks that prefer it on the thread of the transfers. Those that send one request after another need no other: nobody has to be
-/// woken between an answer and the next request. Meant for tasks that wait nearly always: no transfer goes on while they compute.
-extension HTTPClient: TaskExecutor {
-    package func enqueue(_ job: consuming ExecutorJob) {
-        startThread()
-        let job = UnownedJob(job)
-        mailbox.post(.run { unsafe job.runSynchronously(on: self.asUnownedTaskExecutor()) })
-    }
-}

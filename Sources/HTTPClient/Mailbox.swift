@@ -1,5 +1,4 @@
 import CLibCurl
-import Dispatch
 import Synchronization
 
 /// What the tasks want of the transfer thread, in order.
@@ -9,8 +8,6 @@ final class Mailbox: Sendable {
     enum Command: Sendable {
         case start(UInt64, HTTPRequest, Continuation)
         case cancel(UInt64)
-        /// A part of a task.
-        case run(@Sendable () -> Void)
         case stop
     }
 
@@ -23,7 +20,7 @@ final class Mailbox: Sendable {
 
     private let state = Mutex(State())
 
-    /// Hands over a command. A request that comes after the end fails at once, and tasks go on elsewhere.
+    /// Hands over a command. A request after ``close()`` fails at once.
     func post(_ command: Command) {
         let wasClosed = state.withLock { state in
             guard !state.isClosed else { return true }
@@ -67,7 +64,6 @@ final class Mailbox: Sendable {
     private static func refuse(_ command: Command) {
         switch command {
         case .start(_, _, let continuation): continuation.resume(returning: .failure(HTTPError(.cancelled, requestMayHaveArrived: false)))
-        case .run(let part): DispatchQueue.global().async(execute: part)
         case .cancel, .stop: break
         }
     }

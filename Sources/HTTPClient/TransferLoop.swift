@@ -77,8 +77,6 @@ import Foundation
             start(identifier, request, continuation)
         case .cancel(let identifier):
             if let transfer = underway.removeValue(forKey: identifier) { fail(transfer, .cancelled) }
-        case .run(let part):
-            part()
         case .stop:
             isStopped = true
         }

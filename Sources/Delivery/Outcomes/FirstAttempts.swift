@@ -50,13 +50,8 @@ package final class FirstAttempts: Sendable {
             }
         }
         try await start()
-        await withTaskGroup(of: Void.self) { group in
-            group.addTask {
-                await self.waiting.wait { waiting in digests.allSatisfy { (waiting.results[$0] ?? nil) != nil } ? () : nil }
-            }
-            group.addTask { try? await clock.sleep(for: duration) }
-            await group.next()
-            group.cancelAll()
+        _ = await withTimeout(duration, clock: clock) {
+            await self.waiting.wait { waiting in digests.allSatisfy { (waiting.results[$0] ?? nil) != nil } ? () : nil }
         }
         return waiting.read { waiting in digests.map { waiting.results[$0] ?? nil } }
     }

@@ -121,11 +121,8 @@ final class ReplyStage: Sendable {
     /// Wakes the workers for publications that only need time to pass.
     private func runTimer() async {
         while let due = await queue.wait(for: { $0.nextTime }), !Task.isCancelled {
-            await withTaskGroup(of: Void.self) { group in
-                group.addTask { try? await self.context.time.sleep(until: due) }
-                group.addTask { await self.queue.wait { $0.nextTime == due ? nil : () } }
-                await group.next()
-                group.cancelAll()
+            _ = await withTimeout(after: { try await self.context.time.sleep(until: due) }) {
+                await self.queue.wait { $0.nextTime == due ? nil : () }
             }
             guard context.time.elapsed() >= due else { continue }
             update { _ in }

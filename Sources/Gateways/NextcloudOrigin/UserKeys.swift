@@ -10,7 +10,7 @@ final class UserKeys: Sendable {
 
     private let store: any OriginStore
     private let sealingKey: SymmetricKey
-    private let thread = BackgroundThread(name: "user keys")
+    private let thread = WorkerPool(name: "user keys")
 
     init(store: any OriginStore, sealingKey: SymmetricKey) {
         self.store = store

@@ -20,7 +20,7 @@ final class IdentifierSearch: Sendable {
     private static let checkInterval = 1_000
 
     private let maximumTokenNumber: Int
-    private let thread = BackgroundThread(name: "identifiers")
+    private let thread = WorkerPool(name: "identifiers")
     /// The searches in progress and waiting.
     private let admitted = ConcurrencyLimiter(limit: maximumCount)
 

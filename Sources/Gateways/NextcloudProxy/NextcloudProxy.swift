@@ -243,7 +243,7 @@ package final class NextcloudProxy: Gateway {
                 for action in actions {
                     switch action {
                     case .judge(let part):
-                        group.addTask(executorPreference: ComputingThreads.shared) {
+                        group.addTask(executorPreference: WorkerPool.computing) {
                             .judged(part, try await self.judge(texts[part], at: now))
                         }
                     case .count(let judgements):

@@ -177,7 +177,7 @@ public actor RegisteringClient {
         let longest = BackOff.registering.longest
         let next = [plan.nextAttempt(after: now, except: underWay), nextAdvertisement(after: now)].compactMap { $0 }.min()
         let pause = max(minimum, next.map { min(now.duration(to: $0), longest) } ?? longest)
-        await changes.wait(atMost: pause, clock: node.exchange.clock)
+        _ = await withTimeout(pause, clock: node.exchange.clock) { [changes] in await changes.wait() }
     }
 
     /// Writes to all due servers concurrently, and to each as often as is possible without waiting.

@@ -1,3 +1,4 @@
+import Concurrency
 import CoreMetrics
 import Envelope
 import Logging
@@ -64,11 +65,10 @@ extension WakuNodeLink {
     private func pause(_ duration: Duration?, orSignals signals: TopicSignals) async -> Bool {
         if duration == .zero { return await base.pause(.zero) }
         await cancelWhenGracefulShutdown { [clock = base.clock] in
-            await withTaskGroup { group in
-                if let duration { group.addTask { try? await clock.sleep(for: duration) } }
-                group.addTask { await signals.waitForHistory() }
-                await group.next()
-                group.cancelAll()
+            if let duration {
+                _ = await withTimeout(duration, clock: clock) { await signals.waitForHistory() }
+            } else {
+                await signals.waitForHistory()
             }
         }
         return await base.pause(.zero)

@@ -83,14 +83,16 @@ package struct TestNode: Sendable {
 /// Runs the test against the node at `WAKU_NODE_URL` if there is one, else against a relay of its own.
 package func withNode(_ test: (TestNode) async throws -> Void) async throws {
     if let url = ProcessInfo.processInfo.environment["WAKU_NODE_URL"] {
-        try await oneAtATime.withLock { try await test(realNode(url)) }
+        try await realNodeUse.acquire()
+        defer { realNodeUse.release() }
+        try await test(realNode(url))
     } else {
         try await withRelay { node in try await test(node) }
     }
 }
 
-/// The tests of a real node share its cache.
-private let oneAtATime = AsyncMutex()
+/// Admits one test at a time: tests of a real node share its cache.
+private let realNodeUse = ConcurrencyLimiter(limit: 1)
 
 private func realNode(_ url: String) async throws -> TestNode {
     let node = TestNode(url: url, clock: WallClock { Timestamp(nanoseconds: Int64(Date().timeIntervalSince1970 * 1e6) * 1000) })

@@ -1,3 +1,4 @@
+import Concurrency
 import Foundation
 import Synchronization
 
@@ -50,15 +51,7 @@ package final class FolderWatch: Sendable {
     }
 
     private func hasChanged(since seen: Int, within time: Duration) async -> Bool {
-        await withTaskGroup { group in
-            group.addTask { await self.changes.wait { $0 > seen } }
-            group.addTask {
-                try? await Task.sleep(for: time)
-                return false
-            }
-            defer { group.cancelAll() }
-            return await group.next() ?? false
-        }
+        await withTimeout(time, clock: ContinuousClock()) { await self.changes.wait { $0 > seen } } ?? false
     }
 
     /// On a thread of its own, as all that blocks: the pool must not.

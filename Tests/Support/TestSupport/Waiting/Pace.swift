@@ -1,3 +1,5 @@
+import Concurrency
+
 // pushbench and stubgorush use this module too, and a release has them without the shared libraries, of which Testing is one.
 #if canImport(Testing)
     import Concurrency
@@ -27,15 +29,10 @@
             try await places.acquire()
             defer { places.release() }
             try await withoutActuallyEscaping(function) { function in
-                try await withThrowingTaskGroup(of: Void.self) { group in
-                    group.addTask { try await function() }
-                    group.addTask {
-                        try await Task.sleep(for: limit)
-                        Issue.record("hangs: cancelled after \(limit)")
-                    }
-                    defer { group.cancelAll() }
-                    try await group.next()
-                }
+                let end: Void? = try await withTimeout(limit, clock: ContinuousClock()) { try await function() }
+                guard end == nil else { return }
+                try Task.checkCancellation()
+                Issue.record("hangs: cancelled after \(limit)")
             }
         }
     }
