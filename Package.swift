@@ -149,7 +149,7 @@ let package = Package(
             "Bench", in: "Benchmarks",
             [
                 "Engine", "Delivery", "Transport", "SQLiteStore", "Store", "HTTPClient", "PushProtocol", "Envelope", "StatusCrypto", "Wire",
-                "NextcloudProxy", "GatewayHTTP", "WakuREST", "Relay", "TestSupport", "CSecp256k1", "CLibCrypto", logging,
+                "NextcloudProxy", "NextcloudOrigin", "GatewayHTTP", "WakuREST", "Relay", "TestSupport", "CSecp256k1", "CLibCrypto", logging,
             ]),
 
         // Clock, stub gorush, vectors, keys: shared by all tests and the demo.

@@ -38,6 +38,7 @@ package enum AbuseBenchmark {
                 latencyMark: .atMost(max(2 * aloneLatency, 50)))
         }
         try await addMadeUpTargets(seed, options, to: &report)
+        try await addSilentProxies(to: &report, options)
         return report
     }
 
@@ -53,6 +54,16 @@ package enum AbuseBenchmark {
         report.add(
             "\(MadeUpTargets.targetCount) made-up targets: until gorush, p99", attacked.map { $0.quantile(0.99) }, unit: "ms",
             mark: .atMost(max(50, 2 * Sample(idle).median)))
+    }
+
+    private static func addSilentProxies(to report: inout Report, _ options: Options) async throws {
+        let alone = try await SilentProxyBenchmark.measure(silentCount: 0, options).map { $0.quantile(0.99) }
+        report.add("Nextcloud origin alone: call p99", alone, unit: "ms")
+        let count = SilentProxyBenchmark.proxyCount
+        let beside = try await SilentProxyBenchmark.measure(silentCount: count, options).map { $0.quantile(0.99) }
+        report.add(
+            "\(count) silent push proxies of \(SilentProxyBenchmark.userCount) users: call p99", beside, unit: "ms",
+            mark: .atMost(max(2 * Sample(alone).median, 50)))
     }
 
     private static func measure(_ workload: Workload, _ attack: Attack?, _ seed: SeededStore, _ options: Options) async throws -> [Result] {

@@ -113,11 +113,11 @@ struct NextcloudOriginTests {
 
     /// A push proxy that is away until it is told otherwise.
     private final class StubProxy: Gateway {
-        let answer = Condition(GatewayAnswer.unavailable)
+        let answer = Condition(GatewayResponse.unavailable)
         let asked = Condition(0)
         let subjects = Recorder<String?>()
 
-        func answer(_ request: GatewayRequest) async -> GatewayAnswer? {
+        func answer(_ request: GatewayRequest) async -> GatewayResponse? {
             guard let body = try? await request.body(upTo: 1 << 20) else { return nil }
             asked.change { $0 += 1 }
             let answer = answer.value

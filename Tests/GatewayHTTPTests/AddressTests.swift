@@ -3,7 +3,7 @@ import HTTPClient
 import TestSupport
 import Testing
 
-/// Which addresses a stranger may have us connect to, and by which one limits go.
+/// The addresses that an untrusted client may make the server connect to, and the one that limits count for.
 @Suite(.safetyNet)
 struct AddressTests {
     @Test(arguments: [

@@ -8,7 +8,7 @@ import Testing
 @Suite(.safetyNet) struct BodyTests {
     /// Rejects every request without a look at its body.
     private struct Rejecting: Gateway {
-        func answer(_ request: GatewayRequest) async -> GatewayAnswer? { .tooManyRequests(.seconds(1)) }
+        func answer(_ request: GatewayRequest) async -> GatewayResponse? { .tooManyRequests(.seconds(1)) }
     }
 
     @Test func `a response to a body that nobody reads ends the connection at once`() async throws {
@@ -30,7 +30,7 @@ import Testing
 
     @Test func `a connection serves the next request after a body that was read`() async throws {
         struct Reading: Gateway {
-            func answer(_ request: GatewayRequest) async -> GatewayAnswer? {
+            func answer(_ request: GatewayRequest) async -> GatewayResponse? {
                 .text(200, String(decoding: (try? await request.body(upTo: 100)) ?? [], as: UTF8.self))
             }
         }
@@ -61,7 +61,7 @@ import Testing
         #expect(pace.deadline == .seconds(110))
         let first = pace.isTooSlow(at: .seconds(110))
         #expect(first == isTooSlow)
-        // What arrived earlier does not count in the next window.
+        // Earlier bytes do not count in the next window.
         let second = pace.isTooSlow(at: .seconds(120))
         #expect(second)
     }

@@ -3,7 +3,7 @@ import HTTPClient
 import TestSupport
 import Testing
 
-/// Forms and JSON of strangers.
+/// Forms and JSON of untrusted clients.
 @Suite(.safetyNet)
 struct FieldsTests {
     @Test func `a form is decoded field by field`() throws {
@@ -13,7 +13,7 @@ struct FieldsTests {
     }
 
     @Test(arguments: ["a=%", "a=%4", "a=%G0", "%=1", "a=%FF", String(repeating: "a&", count: 101)])
-    func `a broken one is none`(form: String) {
+    func `a broken one is rejected`(form: String) {
         #expect(FormFields.read(Array(form.utf8)) == nil)
     }
 
@@ -27,7 +27,7 @@ struct FieldsTests {
         "", "[]", "7", "null", "{", #"{"a":1}x"#, #"{"a":01x}"#, #"{"a":nan}"#, #"{"a":0x1}"#, #"{"a":1,"a":2}"#,
         #"{"a":\#(String(repeating: "[", count: 100_000))"#,
     ])
-    func `anything else is none`(text: String) {
+    func `any other JSON is rejected`(text: String) {
         #expect(JSONFields(Array(text.utf8)) == nil)
     }
 

@@ -23,9 +23,9 @@ struct NoticesTests {
             #expect(try await world.client.send(.get, "/notify").status == 405)
             #expect(try await world.notify(#"{"uid":"alice","delete":[1.5],"app":"x"}"#) == 400)
             #expect(try await world.notify(String(repeating: " ", count: (64 << 10) + 1)) == 413)
-            // Nobody knows such a user.
+            // There is no such user.
             #expect(try await world.notify(#"{"uid":"alice","delete":"all"}"#) == 202)
-            #expect(try await world.store.originProxies().isEmpty)
+            #expect(try await world.store.waitingProxies().isEmpty)
         }
     }
 
@@ -121,7 +121,7 @@ struct NoticesTests {
         }
     }
 
-    @Test func `an app password that is no longer takes its device and what waits for it`() async throws {
+    @Test func `a revoked app password removes its device and its waiting pushes`() async throws {
         try await withOrigin { world async throws in
             for session in ["alice_talk_ios", "alice_files_ios"] { _ = try await world.register(session) }
             #expect(try await world.notify(#"{"uid":"alice","revoked":[42,1]}"#) == 202)
@@ -137,7 +137,7 @@ struct NoticesTests {
             let notice = #"{"uid":"alice","notification":{"nid":1,"app":"spreed","subject":"Hello","type":"chat","id":"\#(id)"}}"#
             #expect(try await world.notify(notice) == 202)
             #expect(log.all.contains { $0.hasPrefix("warning") && $0.contains("too long") })
-            #expect(try await world.store.originProxies().isEmpty)
+            #expect(try await world.store.waitingProxies().isEmpty)
             #expect(try await world.store.originDevices(of: "alice").count == 1)
         }
     }
@@ -147,6 +147,6 @@ extension OriginWorld {
     /// The proxy has answered for all there was, and the store knows.
     func waitUntilNothingWaits() async throws {
         // Each write of the store's is a change of its files.
-        try await FolderWatch(folder.url.path()).wait { try await store.originProxies().isEmpty }
+        try await FolderWatch(folder.url.path()).wait { try await store.waitingProxies().isEmpty }
     }
 }

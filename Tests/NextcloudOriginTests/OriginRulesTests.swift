@@ -12,7 +12,7 @@ import Testing
 /// The origin's rules as values, against what PHP and the reference's own code made (GATEWAY_PROTOCOLS.md §1, §4.5).
 @Suite(.safetyNet)
 struct OriginRulesTests {
-    // MARK: What is signed
+    // MARK: Signatures
 
     @Test(arguments: GatewayVectors.all.sessions.keys.sorted())
     func `identifier and signature are the reference's`(name: String) throws {
@@ -75,7 +75,7 @@ struct OriginRulesTests {
         #expect(push.priority.rawValue == vector.entry.priority && push.kind.rawValue == vector.entry.type)
     }
 
-    /// What a backend reports for a vector.
+    /// The backend's report for a vector.
     private static func notice(_ vector: GatewayVectors.Notification, _ appType: AppType) throws -> Notice {
         let fields = try #require(JSONFields(Array(vector.plaintext_json.utf8)))
         let app = appType == .talk ? "spreed" : "files"
@@ -120,7 +120,7 @@ struct OriginRulesTests {
         #expect(try lifetime(.alert) == TestNode.start.advanced(by: .seconds(86_400)))
     }
 
-    // MARK: Who hears of it
+    // MARK: Choice of devices
 
     @Test func `eleven are taken from Talk in two pushes, from others one by one`() {
         let notice = Notice.delete(Array(1...11), app: "spreed")
@@ -168,7 +168,7 @@ struct OriginRulesTests {
         #expect(AppType(userAgent: userAgent) == appType)
     }
 
-    // MARK: What others say
+    // MARK: Responses of others
 
     @Test(
         arguments: [
@@ -210,10 +210,10 @@ struct OriginRulesTests {
             (200, "", .refused(status: 200)),
             (200, #"{"unknown":[1],"failed":0}"#, .refused(status: 200)), (403, "x", .refused(status: 403)),
             (429, "Too Many Requests", .refused(status: 429)), (500, #"{"unknown":["a"],"failed":1}"#, .away), (503, "", .away),
-        ] as [(Int, String, ProxyAnswer)])
-    func `what a proxy answers is final but for no answer and 5xx`(status: Int, body: String, answer: ProxyAnswer) {
-        #expect(ProxyAnswer(HTTPResponse(status: status, body: Array(body.utf8))) == answer)
-        #expect(ProxyAnswer(nil) == .away)
+        ] as [(Int, String, ProxyResponse)])
+    func `what a proxy answers is final but for no answer and 5xx`(status: Int, body: String, answer: ProxyResponse) {
+        #expect(ProxyResponse(HTTPResponse(status: status, body: Array(body.utf8))) == answer)
+        #expect(ProxyResponse(nil) == .away)
     }
 
     @Test(

@@ -10,9 +10,9 @@ import Testing
 
 @testable import NextcloudOrigin
 
-/// An origin behind HTTP, its database, a proxy that answers as it is told, and clocks that are set by hand.
+/// An origin behind HTTP, its database, a proxy with configurable responses, and clocks that are set by hand.
 struct OriginWorld: Sendable {
-    /// Vouches for whoever shows a name and the number of an app password: `alice 42`.
+    /// A backend that accepts a user name and the number of an app password: `alice 42`.
     struct StubBackend: Backend {
         func session(authorization: String) async throws(BackendError) -> Session? {
             let parts = authorization.split(separator: " ")
@@ -23,12 +23,12 @@ struct OriginWorld: Sendable {
 
     /// A push proxy: its requests, and what it answers.
     final class StubProxy: Gateway {
-        static let taken = GatewayAnswer.json(200, #"{"unknown":[],"failed":0}"#)
+        static let taken = GatewayResponse.json(200, #"{"unknown":[],"failed":0}"#)
 
         let requests = Recorder<[JSONValue]>()
         let answer = Condition(taken)
 
-        func answer(_ request: GatewayRequest) async -> GatewayAnswer? {
+        func answer(_ request: GatewayRequest) async -> GatewayResponse? {
             guard request.path == "/proxy/notifications", let body = try? await request.body(upTo: 1 << 20) else { return nil }
             requests.append((FormFields.read(body) ?? []).compactMap { JSONValue(text: $0.value) })
             return answer.value
@@ -50,7 +50,7 @@ struct OriginWorld: Sendable {
     let wallClock: ManualWallClock
     let delivery: ProxyDelivery
 
-    /// As an app does; JSON is asked for unless headers say otherwise.
+    /// Sends an app's request. It asks for JSON unless `headers` replaces that.
     func ocs(
         _ method: HTTPRequest.Method, _ path: String, _ body: String? = nil, type: String? = "application/json", as user: String? = nil,
         userAgent: String = "", headers: [(name: String, value: String)] = [("Accept", "application/json")]
@@ -87,13 +87,13 @@ struct OriginWorld: Sendable {
             #"{"uid":"alice","notification":{"nid":\#(nid),"app":"\#(app)","subject":"Hello","type":"\#(type)","id":"t0k3n"}}"#)
     }
 
-    /// What is in an entry, as the device reads it.
+    /// Returns an entry's content, as the device decrypts it.
     static func read(_ entry: JSONValue, key: String = "device_ios") -> String? {
         guard let block = try? bytes(entry["subject"]) else { return nil }
         return GatewayVectors.privateKey(key).decrypt(block, padding: .oaep).map { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// What base64 stands for.
+    /// Returns the bytes of a base64 text.
     static func bytes(_ value: JSONValue?) throws -> [UInt8] {
         let data = value?.string.flatMap { Data(base64Encoded: $0) }
         return [UInt8](try #require(data))
@@ -115,7 +115,8 @@ func withOrigin(
     let store = try SQLiteStore(path: folder.path("push.sqlite"), identity: FixedBytes(repeating: 2), logger: logger)
     let (clock, wallClock) = (ManualClock(), ManualWallClock(TestNode.start))
     let delivery = ProxyDelivery(
-        store: store, http: HTTPClient(), allowsLocalProxies: true, clock: clock, wallClock: wallClock.clock, logger: logger)
+        store: store, http: HTTPClient(), allowsLocalProxies: true, timeout: TestNode.patience, clock: clock, wallClock: wallClock.clock,
+        logger: logger)
     let origin = NextcloudOrigin(
         configuration: .init(
             serverURL: OriginWorld.serverURL, backendToken: OriginWorld.backendToken, allowsLocalProxies: allowsLocalProxies,

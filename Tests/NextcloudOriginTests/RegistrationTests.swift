@@ -8,7 +8,7 @@ import Testing
 
 @testable import NextcloudOrigin
 
-/// What apps ask of an origin: capabilities, `…/push`, and an account's key (GATEWAY_PROTOCOLS.md §4, §4.1 to 4.4).
+/// Requests of apps to an origin: capabilities, `…/push`, and an account's key (GATEWAY_PROTOCOLS.md §4, §4.1 to 4.4).
 @Suite(.safetyNet)
 struct RegistrationTests {
     /// Alice has the vectors' key.
@@ -76,16 +76,16 @@ struct RegistrationTests {
     }
 
     @Test func `text is escaped in XML`() {
-        let answer = OCSAnswer(404, .texts(["a<b>&\u{1}"])).answer(asJSON: false)
+        let answer = OCSResponse(404, .texts(["a<b>&\u{1}"])).answer(asJSON: false)
         #expect(answer.body.contains("<element>a&lt;b&gt;&amp;</element>") && answer.body.contains("<status>failure</status>"))
-        #expect(OCSAnswer(200).answer(asJSON: false).body.contains("<data/>"))
-        #expect(OCSAnswer(200).answer(asJSON: true).body.hasSuffix(#""data":[]}}"#))
+        #expect(OCSResponse(200).answer(asJSON: false).body.contains("<data/>"))
+        #expect(OCSResponse(200).answer(asJSON: true).body.hasSuffix(#""data":[]}}"#))
     }
 
     // MARK: Registering
 
     @Test(arguments: ["alice_talk_ios", "alice_files_android", "alice_files_ios"])
-    func `a device hears what the reference would have said`(name: String) async throws {
+    func `a device gets the reference's response`(name: String) async throws {
         try await withOrigin { world async throws in
             try await giveKey(world)
             let answer = try await world.register(name)
@@ -157,7 +157,7 @@ struct RegistrationTests {
         }
     }
 
-    @Test func `created, unchanged, changed, removed, gone`() async throws {
+    @Test func `the status tells created, unchanged, changed, removed and unknown`() async throws {
         try await withOrigin { world async throws in
             #expect(try await world.register("alice_talk_ios").status == 201)
             #expect(try await world.register("alice_talk_ios").status == 200)
@@ -219,7 +219,7 @@ struct RegistrationTests {
 
     // MARK: Keys and backend
 
-    @Test func `an account's key is shown to anybody, once there is one`() async throws {
+    @Test func `an account's key is public, once there is one`() async throws {
         try await withOrigin { world async throws in
             let path = "/ocs/v2.php/identityproof/key/zo%C3%AB%20m?format=json"
             let vectors = GatewayVectors.all.identity_proof
@@ -231,7 +231,7 @@ struct RegistrationTests {
         }
     }
 
-    @Test func `a user has one key for ever, and no file shows it`() async throws {
+    @Test func `a user's key never changes, and no file reveals it`() async throws {
         let folder = try TemporaryFolder()
         var answers: Set<String> = []
         for _ in 1...2 {

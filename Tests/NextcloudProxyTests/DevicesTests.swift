@@ -26,7 +26,7 @@ struct DevicesTests {
         }
     }
 
-    @Test func `talk for iOS has a token for calls beside the other`() async throws {
+    @Test func `Talk for iOS has a second token for calls`() async throws {
         try await withProxy { world async throws in
             _ = try await world.post("alice_talk_ios")
             let device = try #require(world.store.devices.first)
@@ -71,7 +71,7 @@ struct DevicesTests {
         }
     }
 
-    @Test func `a plus that was not encoded is one all the same`() async throws {
+    @Test func `a plus that was not encoded counts as a plus`() async throws {
         try await withProxy { world async throws in
             let form = GatewayVectors.request("alice_talk_ios", "post_devices_form").split(separator: "&")
                 .map { $0.hasPrefix("userPublicKey") ? String($0) : String($0.replacing("%2B", with: "+")) }.joined(separator: "&")
@@ -80,7 +80,7 @@ struct DevicesTests {
         }
     }
 
-    /// Each check of §2.2, and that those before it have passed is told by the ones that follow.
+    /// Each check of §2.2. The later arguments show that the earlier checks have passed.
     @Test(
         arguments: [
             ("pushToken", nil), ("deviceIdentifier", nil), ("deviceIdentifierSignature", nil), ("userPublicKey", nil), ("pushToken", ""),
@@ -132,7 +132,7 @@ struct DevicesTests {
         }
     }
 
-    @Test func `the first rule that fits names the app; without one there is none`() async throws {
+    @Test func `the first rule that fits names the app, and a device without a rule is rejected`() async throws {
         let apps = [
             AppRule(userAgent: "^Special/[0-9]+$", token: .any, platform: .ios, topic: "special"),
             AppRule(userAgent: "Talk", token: .apns, platform: .ios, topic: "talk"),
@@ -209,7 +209,7 @@ struct DevicesTests {
         }
     }
 
-    @Test func `a cloud id that says nothing is refused without asking anybody`() async throws {
+    @Test func `an invalid cloud id is rejected without a request to any server`() async throws {
         try await withProxy { world async throws in
             _ = try await world.post("alice_talk_ios")
             let form = GatewayVectors.request("alice_talk_ios_rotated_key", "post_devices_form") + "&cloudId=nobody"
@@ -251,7 +251,7 @@ struct DevicesTests {
         }
     }
 
-    @Test func `a device that is not there may be as good as removed`() async throws {
+    @Test func `removing an unknown device can be configured to succeed`() async throws {
         try await withProxy(.init(apps: ProxyWorld.apps, deleteUnknownStatus: 200)) { world async throws in
             #expect(try await world.client.send(.delete, "/devices?" + Self.deletion("alice_talk_ios")).status == 200)
         }
@@ -261,14 +261,14 @@ struct DevicesTests {
 
     // MARK: Limits
 
-    @Test func `one address registers so often a minute`() async throws {
+    @Test func `registrations of an address are limited per minute`() async throws {
         try await withProxy(.init(apps: ProxyWorld.apps, registrationsPerMinute: 2)) { world async throws in
             #expect(try await world.post("alice_talk_ios").status == 200)
             #expect(try await world.client.send(.delete, "/devices").status == 400)
             let answer = try await world.post("alice_talk_ios")
             #expect(answer.status == 429)
             #expect(answer.retryAfter == "30")
-            // Whatever its header says.
+            // The header of an untrusted peer changes nothing.
             let forwarded = [(name: "X-Forwarded-For", value: "192.0.2.1")]
             #expect(try await world.client.send(.post, "/devices", "", headers: forwarded).status == 429)
             await world.advance(by: .seconds(30))
@@ -296,7 +296,7 @@ struct DevicesTests {
         }
     }
 
-    @Test func `a stranger's forwarding is warned of once`() async throws {
+    @Test func `forwarding by an untrusted proxy is logged once`() async throws {
         let lines = LogLines()
         try await withProxy(logger: lines.logger) { world async throws in
             for _ in 0..<3 { _ = try await world.client.send(.post, "/devices", "", headers: [("X-Forwarded-For", "192.0.2.1")]) }

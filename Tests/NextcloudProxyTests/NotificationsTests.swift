@@ -122,7 +122,7 @@ struct NotificationsTests {
         }
     }
 
-    // MARK: What phones get
+    // MARK: Notifications for phones
 
     @Test func `what older servers leave out means the usual`() async throws {
         try await withProxy { world async throws in
@@ -190,9 +190,31 @@ struct NotificationsTests {
             #expect(try await world.notify([Self.entry("talk_chat_oaep")]).body == #"{"unknown":[],"failed":1}"#)
             await world.advance(by: .seconds(1))
             #expect(try await world.notify([Self.entry("talk_chat_oaep")]).body == Self.unknown("alice_talk_ios", failed: 1))
-            // Once it was there, its grace begins anew.
+            // A registration ends the grace.
             _ = try await world.post("alice_talk_ios")
             #expect(try await world.notify([Self.entry("talk_chat_oaep")]).body == #"{"unknown":[],"failed":0}"#)
+        }
+    }
+
+    @Test func `a wall clock that jumps ahead does not end the grace`() async throws {
+        try await withProxy(.init(apps: ProxyWorld.apps, registrationsPerMinute: 0)) { world async throws in
+            #expect(try await world.notify([Self.entry("talk_chat_oaep")]).body == #"{"unknown":[],"failed":1}"#)
+            world.wallClock.advance(by: .seconds(1_800))
+            #expect(try await world.notify([Self.entry("talk_chat_oaep")]).body == #"{"unknown":[],"failed":1}"#)
+        }
+    }
+
+    @Test func `a wrong token hash does not tell at once whether the device is registered`() async throws {
+        try await withProxy(.init(apps: ProxyWorld.apps, registrationsPerMinute: 0)) { world async throws in
+            _ = try await world.post("alice_talk_ios")
+            let entry = Self.negative("wrong_push_token_hash_entry")
+            // The same entry for an identifier that is not registered.
+            let other = entry.replacing(Self.identifier("alice_talk_ios").replacing("/", with: "\\/"), with: Self.identifier("bob_subpath"))
+            #expect(try await world.notify([entry]).body == #"{"unknown":[],"failed":1}"#)
+            #expect(try await world.notify([other]).body == #"{"unknown":[],"failed":1}"#)
+            await world.advance(by: .seconds(60))
+            #expect(try await world.notify([entry]).body == Self.unknown("alice_talk_ios", failed: 1))
+            #expect(try await world.notify([other]).body == Self.unknown("bob_subpath", failed: 1))
         }
     }
 
@@ -208,16 +230,16 @@ struct NotificationsTests {
     }
 
     @Test func `first misses are bounded, and the newest are kept`() {
-        var misses = FirstMisses(grace: .seconds(60))
+        var misses = UnknownDeviceGrace(grace: .seconds(60))
         func identifier(_ number: Int) -> DeviceIdentifier {
             DeviceIdentifier(Digest64(hex: String(repeating: "0", count: 128 - "\(number)".count) + "\(number)") ?? .init())
         }
-        for number in 0...FirstMisses.maximumCount {
-            let isKnown = misses.miss(identifier(number), at: TestNode.start.advanced(by: .milliseconds(number)))
+        for number in 0...UnknownDeviceGrace.maximumCount {
+            let isKnown = misses.miss(identifier(number), at: .milliseconds(number))
             #expect(!isKnown)
         }
-        let later = TestNode.start.advanced(by: .seconds(3_600))
-        let (newest, oldest) = (misses.miss(identifier(FirstMisses.maximumCount), at: later), misses.miss(identifier(0), at: later))
+        let later = Duration.seconds(3_600)
+        let (newest, oldest) = (misses.miss(identifier(UnknownDeviceGrace.maximumCount), at: later), misses.miss(identifier(0), at: later))
         #expect(newest && !oldest)
     }
 
@@ -289,7 +311,7 @@ struct NotificationsTests {
         }
     }
 
-    @Test func `however many long batches come, only so many of their parts are worked at`() async throws {
+    @Test func `the parts of long batches in progress are bounded over all batches`() async throws {
         try await withProxy(.init(apps: ProxyWorld.apps, workerCount: 2)) { world async throws in
             world.store.finds.change { $0 = { _ in false } }
             let batch = Array(repeating: "{", count: 1_000)

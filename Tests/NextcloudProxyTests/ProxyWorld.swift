@@ -12,7 +12,7 @@ import TestSupport
 
 /// A proxy behind HTTP, its store in memory, and clocks that are set by hand.
 struct ProxyWorld: Sendable {
-    /// As strict as a database: one transaction at a time, and nothing of one that fails.
+    /// A store as strict as a database: one transaction at a time, and a failed one changes nothing.
     final class MemoryStore: ProxyStore, ProxyOutbox {
         struct Full: Error {}
 
@@ -31,13 +31,13 @@ struct ProxyWorld: Sendable {
 
         private let content = Mutex(Content())
         let acceptedBatches = Condition(0)
-        /// Whether anything is written; until then whoever wants to write waits.
+        /// Whether writes proceed. While false, they wait.
         let takes = Condition(true)
         /// The most notifications that were written together.
         let longestWrite = Condition(0)
-        /// Whether these devices are found; until then whoever looks for them waits.
+        /// Whether lookups of these devices proceed. While false, they wait.
         let finds = Condition<@Sendable (Set<DeviceIdentifier>) -> Bool> { _ in true }
-        /// Who looks for devices, how many did at most at a time, and how many have been answered.
+        /// The number of lookups in progress, its maximum so far, and the number of finished ones.
         let lookups = Condition((count: 0, highest: 0, answered: 0))
 
         var devices: [ProxyDevice] { content.withLock { Array($0.devices.values) } }
@@ -145,7 +145,7 @@ struct ProxyWorld: Sendable {
         entries.enumerated().map { index, entry in "notifications%5B\(index)%5D=" + encode(entry) }.joined(separator: "&")
     }
 
-    /// As `http_build_query` does.
+    /// Encodes like `http_build_query`.
     static func encode(_ text: String) -> String {
         text.utf8.map { byte in
             switch Unicode.Scalar(byte) {

@@ -12,7 +12,7 @@ import Testing
         let clock: ManualClock
         private(set) var connections: [RawConnection] = []
 
-        /// Begins a batch of 16 MiB, sends so many bytes of it and no more.
+        /// Begins a batch of 16 MiB, and stops after `byteCount` bytes of it.
         mutating func begin(from address: String, sending byteCount: Int) throws {
             let connection = try world.client.connect()
             connection.write(

@@ -26,7 +26,7 @@ struct TakeoverTests {
         world.proof.show(GatewayVectors.publicKey("attacker"), at: Self.malloryKeyURL)
     }
 
-    @Test func `a proven key of another account does not take over a device, and its server never hears unknown`() async throws {
+    @Test func `a proven key of another account does not take over a device, which stays known to its server`() async throws {
         let configuration = NextcloudProxy.Configuration(
             apps: ProxyWorld.apps, firstMissGrace: .zero, registrationsPerMinute: 0, maximumTokenNumber: 1_000)
         try await withProxy(configuration) { world async throws in

@@ -11,7 +11,7 @@ import Testing
 /// PNM as its document and its clients have it (GATEWAY_PROTOCOLS.md §5).
 @Suite(.safetyNet)
 struct SoftphoneTests {
-    /// Delivers at once, as it was told.
+    /// Delivers at once, with configured outcomes.
     final class StubOutbox: SoftphoneOutbox {
         struct Full: Error {}
 
@@ -150,7 +150,7 @@ struct SoftphoneTests {
         #expect(taken.isEmpty)
     }
 
-    @Test func `a token that is none is no dead one`() async throws {
+    @Test func `an invalid token is not reported as dead`() async throws {
         let (code, _) = try await code(#""verb":"NotifyReprovision","Selector":"s""#, token: "abc")
         #expect(code == .number(400))
     }
@@ -215,7 +215,7 @@ struct SoftphoneTests {
         }
     }
 
-    @Test func `whoever asks twice gets two`() async throws {
+    @Test func `two equal requests are two pushes`() async throws {
         try await withSoftphone { client, outbox async throws in
             let body = #"{"AppId":"com.example.softphone.ios","DeviceToken":"\#(Self.token)","verb":"NotifyReprovision","Selector":"s"}"#
             for _ in 0..<2 { _ = try await client.send(.post, "/pnm2/send", body, type: "application/json") }
@@ -223,7 +223,7 @@ struct SoftphoneTests {
         }
     }
 
-    @Test func `other paths are somebody else's`() async throws {
+    @Test func `other paths are left to other gateways`() async throws {
         try await withSoftphone { client, _ async throws in
             #expect(try await client.send(.post, "/pnm2", "{}", type: "application/json").status == 404)
             #expect(try await client.send(.post, "//pnm2//send", "{}", type: "application/json").json?["code"] == .number(400))
@@ -232,7 +232,7 @@ struct SoftphoneTests {
 }
 
 extension GatewayNotification {
-    /// In the vectors' form. What is posted to gorush is Delivery's, and tested there.
+    /// Returns a notification in the vectors' form. The tests of Delivery cover the post to gorush.
     fileprivate var gorush: [String: JSONValue] {
         var fields: [String: JSONValue] = [
             "tokens": .array([.string(token)]), "platform": .number(platform == .ios ? 1 : 2), "priority": .string(priority.rawValue),

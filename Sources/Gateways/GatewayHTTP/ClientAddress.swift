@@ -1,6 +1,6 @@
 package import HTTPClient
 
-/// Who a request comes from: the peer, unless that is a proxy of the operator's (GATEWAY_PROTOCOLS.md §2.6).
+/// Resolves a request's client: the peer, or the client that a trusted reverse proxy names (GATEWAY_PROTOCOLS.md §2.6).
 package struct ClientAddress: Sendable {
     package var trustedProxies: Set<IPAddress>
 
@@ -9,9 +9,9 @@ package struct ClientAddress: Sendable {
     }
 
     /// - Parameters:
-    ///   - forwarded: the values of all `X-Forwarded-For` fields, in their order. Of a trusted proxy's the last entry is the one that it
-    ///     added itself.
-    ///   - Returns: the client, and whether somebody else forwards for others, who then share one limit.
+    ///   - peer: The address of the connection.
+    ///   - forwarded: The values of all `X-Forwarded-For` fields, in their order. A trusted proxy adds the last entry itself.
+    /// - Returns: The client, and whether an untrusted proxy forwards the request, whose clients then share one limit.
     package func resolve(peer: IPAddress, forwarded: [String]) -> (client: IPAddress, isUntrustedProxy: Bool) {
         guard let last = forwarded.last?.split(separator: ",").last?.trimmed, !last.isEmpty else { return (peer, false) }
         guard trustedProxies.contains(peer) else { return (peer, true) }

@@ -2,12 +2,12 @@ import StatusCrypto
 
 /// `application/x-www-form-urlencoded`, of a query or a body.
 package enum FormFields {
-    /// More than any client of ours sends; a batch of notifications has its own bound.
+    /// The maximum number of fields, more than any app sends. A batch of notifications has its own maximum.
     package static let maximumCount = 100
 
-    /// The fields in their order. A name without `=` has an empty value, and `+` is a space.
+    /// Reads the fields in their order. A name without `=` has an empty value, and `+` is a space.
     ///
-    /// - Returns: nil for a broken escape, text that is no UTF-8, or too many fields.
+    /// - Returns: The fields, or nil for a broken escape, invalid UTF-8 or too many fields.
     package static func read(_ bytes: [UInt8], maximumCount: Int = Self.maximumCount) -> [(name: String, value: String)]? {
         var fields: [(name: String, value: String)] = []
         let text = bytes.span
@@ -31,7 +31,7 @@ package enum FormFields {
         return fields
     }
 
-    /// One name or value, as PHP's `http_build_query` writes it: a space is `+`.
+    /// Encodes a name or value like PHP's `http_build_query`: a space is `+`.
     package static func encode(_ text: String) -> String {
         var encoded: [UInt8] = []
         for byte in text.utf8 {
@@ -44,7 +44,7 @@ package enum FormFields {
         return String(decoding: encoded, as: UTF8.self)
     }
 
-    /// - Returns: nil for a broken escape, or text that is no UTF-8.
+    /// - Returns: The text, or nil for a broken escape or invalid UTF-8.
     private static func decode(_ encoded: Span<UInt8>) -> String? {
         var isBroken = false
         let decoded = [UInt8](capacity: encoded.count) { decoded in

@@ -36,13 +36,13 @@ package struct GatewayRequest: Sendable {
     /// Still encoded; without `?`.
     package var query: String
     package var headers: HTTPHeaders
-    /// Who asks: the peer, or whom a trusted proxy names.
+    /// The client: the peer, or the address that a trusted proxy names.
     package var client: IPAddress
     private let readBody: @Sendable (BodyLimit) async throws(BodyError) -> [UInt8]
     private let connectionEnd: @Sendable () async -> Void
 
     /// - Parameters:
-    ///   - connectionEnd: Returns when the client has ended its connection or when the task is cancelled. By default only the latter.
+    ///   - connectionEnd: Returns when the client has ended its connection or when the task is cancelled. The default knows only the latter.
     ///   - readBody: Returns the whole body within a limit.
     package init(
         method: String, target: String, headers: HTTPHeaders, client: IPAddress,

@@ -4,7 +4,7 @@ package import JSON
 package struct JSONFields: Sendable {
     package enum Value: Sendable, Equatable {
         case string(String)
-        /// As it is written.
+        /// The number's text, unparsed.
         case number(String)
         case bool(Bool)
         case null
@@ -18,14 +18,14 @@ package struct JSONFields: Sendable {
         self.values = values
     }
 
-    /// - Throws: for what is no object, and for any text that is not JSON.
+    /// - Throws: `JSONError` for invalid JSON and for a value other than an object.
     package init(reading reader: inout JSONReader) throws(JSONError) {
         var values: [String: Value] = [:]
         try reader.readObject { reader, key throws(JSONError) in values[key] = try Self.readValue(&reader) }
         self.values = values
     }
 
-    /// - Returns: nil unless the text is one object.
+    /// - Returns: The fields, or nil unless the text is one object.
     package init?(_ bytes: [UInt8]) {
         let fields = try? JSONReader.read(bytes) { reader throws(JSONError) in try JSONFields(reading: &reader) }
         guard let fields else { return nil }
@@ -34,7 +34,7 @@ package struct JSONFields: Sendable {
 
     package subscript(name: String) -> Value? { values[name] }
 
-    /// nil if it is missing or no string.
+    /// Returns a field's text, or nil if the field is missing or has another type.
     package func string(_ name: String) -> String? {
         if case .string(let text) = values[name] { text } else { nil }
     }

@@ -1,6 +1,6 @@
 /// JSON as PHP's `json_encode` writes it: the signed bytes depend on it (GATEWAY_PROTOCOLS.md §1).
 package enum PHPJSON {
-    /// A string literal with its quotation marks: `/` is `\/`, and whatever is not ASCII `\uXXXX` in lower case.
+    /// A string literal with its quotation marks: `/` is `\/`, and other characters than ASCII are `\uXXXX` in lower case.
     package static func string(_ text: String) -> String {
         var literal = "\""
         for scalar in text.unicodeScalars {

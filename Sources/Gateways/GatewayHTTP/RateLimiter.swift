@@ -1,31 +1,31 @@
 package import HTTPClient
 
-/// So many requests for each address: a bucket that fills at a steady rate. Times are those of a monotonic clock, from its start.
+/// A rate limit for each address: a bucket of credits that refills at a steady rate. Times are those of a monotonic clock, from its start.
 package struct RateLimiter: Sendable {
-    /// Addresses kept at a time. Beyond, those whose buckets are full are forgotten, and then all: a stranger with so many addresses is not
-    /// held by a limit for each.
+    /// The maximum number of addresses kept. Beyond it, the limiter forgets full buckets, and then all: a client with so many addresses
+    /// is not held by a limit for each.
     static let maximumAddressCount = 50_000
 
     private struct Bucket {
-        /// What was taken and has not come back at `updatedAt`.
+        /// The credits that were missing from the full bucket at `updatedAt`.
         var taken: Double
         var updatedAt: Duration
     }
 
-    /// nil: no limit.
+    /// The refill rate. nil means no limit.
     private let perSecond: Double?
     private let capacity: Double
     private var buckets: [IPAddress: Bucket] = [:]
 
-    /// - Parameter count: in `interval`, and at once; 0: no limit.
+    /// - Parameter count: The capacity, and the number of credits that return in `interval`. 0 means no limit.
     package init(_ count: Int, every interval: Duration) {
         perSecond = count == 0 ? nil : Double(count) / (interval / .seconds(1))
         capacity = Double(count)
     }
 
-    /// Takes one for an address.
+    /// Takes credits of an address.
     ///
-    /// - Returns: nil if it may, else when it may again.
+    /// - Returns: nil if there were enough, or the delay after which there are.
     package mutating func take(_ count: Int = 1, for client: IPAddress, at now: Duration) -> Duration? {
         guard let perSecond else { return nil }
         let taken = taken(client, at: now)
@@ -37,11 +37,11 @@ package struct RateLimiter: Sendable {
         return nil
     }
 
-    /// Takes what was used, however much.
+    /// Takes credits that have been used already, even if the bucket has fewer.
     package mutating func charge(_ count: Int, to client: IPAddress, at now: Duration) {
         guard perSecond != nil, count > 0 else { return }
         if buckets.count >= Self.maximumAddressCount { forget(at: now) }
-        // Not deeper than one whole interval: a debt ends.
+        // The debt is at most one capacity, so it ends after an interval.
         buckets[client.limited] = Bucket(taken: min(taken(client, at: now) + Double(count), 2 * capacity), updatedAt: now)
     }
 

@@ -2,10 +2,10 @@ package import Envelope
 import GatewayHTTP
 package import HTTPClient
 
-/// Who a request comes from, as the operator's backend says.
+/// The user and app password of a request, as the operator's backend reports them.
 package struct Session: Sendable, Equatable {
     package var user: String
-    /// The app password; nil: the account's own password was used.
+    /// The number of the app password, or nil for the account's own password.
     package var tokenID: Int64?
     package var lastSeen: Timestamp?
 
@@ -16,24 +16,26 @@ package struct Session: Sendable, Equatable {
     }
 }
 
-/// Vouches for users.
+/// The operator's backend, which authenticates users.
 package protocol Backend: Sendable {
-    /// - Parameter authorization: the client's header.
-    /// - Returns: nil: nobody.
+    /// Authenticates a client.
+    ///
+    /// - Parameter authorization: The client's `Authorization` header.
+    /// - Returns: The session, or nil if the backend rejects the header.
     /// - Throws: `BackendError`.
     func session(authorization: String) async throws(BackendError) -> Session?
 }
 
-/// The backend did not answer, or not as it should.
+/// The backend did not respond, or its response has another form.
 package struct BackendError: Error, Sendable {
     package init() {}
 }
 
-/// The same over HTTP (Decisions 9, 17): `GET` with the client's header; 200 `{"uid":"alice","tokenId":7,"lastSeen":1700000000}`, else 401.
+/// A backend over HTTP (Decisions 9, 17): `GET` with the client's header; 200 `{"uid":"alice","tokenId":7,"lastSeen":1700000000}`, else 401.
 package struct HTTPBackend: Backend {
     private static let timeout = Duration.seconds(10)
     private static let maximumAnswerByteCount = 64 << 10
-    /// Nextcloud's own bound is 64 characters.
+    /// The maximum length of a user id. Nextcloud's own maximum is 64 characters.
     private static let maximumUserByteCount = 255
 
     private let http: HTTPClient

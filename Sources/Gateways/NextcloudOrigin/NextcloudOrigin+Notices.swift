@@ -7,7 +7,7 @@ import Store
 
 /// `POST /notify` of the operator's backend (GATEWAY_PROTOCOLS.md §4.5, §4.6).
 extension NextcloudOrigin {
-    func notify(_ request: GatewayRequest) async throws -> GatewayAnswer {
+    func notify(_ request: GatewayRequest) async throws -> GatewayResponse {
         guard request.method == "POST" else { return .text(405, "Method Not Allowed") }
         let shown = request.headers["Authorization"] ?? ""
         guard ConstantTime.equal(Array(shown.utf8), Array("Bearer \(configuration.backendToken)".utf8)) else {
@@ -30,7 +30,7 @@ extension NextcloudOrigin {
         var pushes: [OriginPush] = []
         for device in devices {
             for payload in notice.payloads(for: device.appType) {
-                // A signature takes a millisecond, and there may be thousands.
+                // A signature takes a millisecond, and a request may need thousands: other tasks run in between.
                 await Task.yield()
                 if let push = OriginPush(payload, to: device, signedBy: key, padding: configuration.padding, at: now) {
                     pushes.append(push)
@@ -41,6 +41,7 @@ extension NextcloudOrigin {
             }
         }
         try await store.acceptOriginPushes(pushes, of: user)
-        onWaiting(Set(devices.map(\.proxy)))
+        let hasCall = pushes.contains { $0.kind == .voip }
+        onWaiting(Set(devices.map(\.proxy)).map { WaitingProxy(proxy: $0, user: user, hasCall: hasCall) })
     }
 }

@@ -7,17 +7,17 @@ package import StatusCrypto
 package import Store
 import Synchronization
 
-/// What a Nextcloud server is to its apps, as far as pushes go: devices are registered here, and what the operator's backend reports is
-/// sent to their proxies (GATEWAY_PROTOCOLS.md §4). The backend vouches for users.
+/// The push API of a Nextcloud server. Apps register their devices, and the server sends notifications of the operator's backend to their
+/// push proxies (GATEWAY_PROTOCOLS.md §4). The backend authenticates users.
 package final class NextcloudOrigin: Gateway {
     package struct Configuration: Sendable {
-        /// Cloud ids are `uid@host`.
+        /// The URL that users see; cloud ids are `uid@host`.
         package var serverURL: String
-        /// What the backend shows at `/notify`.
+        /// The bearer token of the backend at `/notify`.
         package var backendToken: String
         package var allowsLocalProxies: Bool
         package var padding: RSAPadding
-        /// Where registrations of the v3 draft are pushed to; nil: there is no v3.
+        /// The push proxy of devices that register by the v3 draft. nil means that v3 is not served.
         package var pushServer: ProxyURL?
 
         package init(
@@ -32,7 +32,7 @@ package final class NextcloudOrigin: Gateway {
         }
     }
 
-    /// Each request of a client costs one at the backend, which may be guessing a password.
+    /// The authenticated requests of an address per minute. Each costs a request to the backend, and may try a password.
     static let sessionsPerMinute = 60
 
     let configuration: Configuration
@@ -40,18 +40,18 @@ package final class NextcloudOrigin: Gateway {
     let keys: UserKeys
     let wallClock: WallClock
     let logger: Logger
-    let onWaiting: @Sendable (Set<String>) -> Void
+    let onWaiting: @Sendable ([WaitingProxy]) -> Void
     private let backend: any Backend
     private let elapsed: @Sendable () -> Duration
     private let sessions = Mutex(RateLimiter(sessionsPerMinute, every: .seconds(60)))
 
     /// - Parameters:
-    ///   - sealingKey: of the users' keys in the store.
-    ///   - clock: for limits.
-    ///   - onWaiting: something may wait for these proxies.
+    ///   - sealingKey: The key that seals the users' keys in the store.
+    ///   - clock: The clock of rate limits.
+    ///   - onWaiting: Called when pushes may wait for proxies.
     package init(
         configuration: Configuration, store: any OriginStore, backend: any Backend, sealingKey: SymmetricKey, clock: some Clock<Duration>,
-        wallClock: WallClock, logger: Logger, onWaiting: @escaping @Sendable (Set<String>) -> Void
+        wallClock: WallClock, logger: Logger, onWaiting: @escaping @Sendable ([WaitingProxy]) -> Void
     ) {
         self.configuration = configuration
         self.store = store
@@ -64,17 +64,17 @@ package final class NextcloudOrigin: Gateway {
         self.onWaiting = onWaiting
     }
 
-    package func answer(_ request: GatewayRequest) async -> GatewayAnswer? {
+    package func answer(_ request: GatewayRequest) async -> GatewayResponse? {
         do {
             if request.path == "/notify" { return try await notify(request) }
             guard request.path.hasPrefix(Self.prefix) else { return nil }
             return try await ocs(request).answer(asJSON: Self.wantsJSON(request))
         } catch let error as GatewayRequest.BodyError {
-            return GatewayAnswer(error)
+            return GatewayResponse(error)
         } catch let error as TooManyRequests {
             return .tooManyRequests(error.retryAfter)
         } catch is BackendError {
-            logger.error("the backend of the Nextcloud origin does not say who a request comes from")
+            logger.error("the backend of the Nextcloud origin failed to authenticate a client")
             return .text(502, "Bad Gateway")
         } catch {
             logger.error("the Nextcloud origin cannot answer", metadata: ["error": "\(error)"])
@@ -92,8 +92,8 @@ package final class NextcloudOrigin: Gateway {
         return format.map { $0 == "json" } ?? request.headers["Accept"]?.lowercased().contains("application/json") ?? false
     }
 
-    private func ocs(_ request: GatewayRequest) async throws -> OCSAnswer {
-        // Browsers cannot be made to send it, so nobody acts in a user's name by a link.
+    private func ocs(_ request: GatewayRequest) async throws -> OCSResponse {
+        // A link cannot make a browser send this header, so no page acts in a user's name.
         guard request.headers["OCS-APIRequest"] == "true" || request.headers["Authorization"]?.hasPrefix("Bearer ") == true else {
             return .csrf
         }
@@ -113,26 +113,26 @@ package final class NextcloudOrigin: Gateway {
         }
     }
 
-    private var capabilities: OCSAnswer {
+    private var capabilities: OCSResponse {
         let endpoints = configuration.pushServer == nil ? [] : ["push"]
-        let notifications = OCSAnswer.Value.object([
+        let notifications = OCSResponse.Value.object([
             ("ocs-endpoints", .texts(endpoints)), ("push", .texts(["devices", "object-data", "delete"])),
         ])
-        return OCSAnswer(200, .object([("capabilities", .object([("notifications", notifications)]))]))
+        return OCSResponse(200, .object([("capabilities", .object([("notifications", notifications)]))]))
     }
 
-    private func identityProof(of encoded: Substring) async throws -> OCSAnswer {
+    private func identityProof(of encoded: Substring) async throws -> OCSResponse {
         guard let user = String(encoded).removingPercentEncoding, let key = try await keys.find(user) else {
-            return OCSAnswer(404, .texts(["User not found"]))
+            return OCSResponse(404, .texts(["User not found"]))
         }
-        return OCSAnswer(200, .object([("public", .text(key.publicKey.pem))]))
+        return OCSResponse(200, .object([("public", .text(key.publicKey.pem))]))
     }
 
     private struct TooManyRequests: Error {
         let retryAfter: Duration
     }
 
-    /// - Returns: nil: nobody vouches for the client.
+    /// - Returns: The client's session, or nil if the backend rejects the client.
     func session(_ request: GatewayRequest) async throws -> Session? {
         guard let authorization = request.headers["Authorization"] else { return nil }
         let now = elapsed()

@@ -1,9 +1,9 @@
 import Store
 
-/// What happened at the operator's backend, for one user's devices (GATEWAY_PROTOCOLS.md §4.5).
+/// An event at the operator's backend for one user's devices (GATEWAY_PROTOCOLS.md §4.5).
 package enum Notice: Sendable, Equatable {
     case content(NoticeContent)
-    /// These notifications are no longer to be shown.
+    /// The apps remove these notifications.
     case delete([Int64], app: String)
     case deleteAll
 }
@@ -12,7 +12,7 @@ package enum Notice: Sendable, Equatable {
 package struct NoticeContent: Sendable, Equatable {
     package var nid: Int64
     package var app: String
-    /// What is shown; title and text are apart by a line break.
+    /// The text to show. A line break separates title and text.
     package var subject: String
     package var type: String
     package var id: String
@@ -27,10 +27,10 @@ package struct NoticeContent: Sendable, Equatable {
 }
 
 extension Notice {
-    /// Notifications that one push to Talk takes away.
+    /// The maximum number of notifications that one push to Talk removes.
     private static let deletesAtATime = 10
 
-    /// The app that it belongs to; nil: all.
+    /// The app of the event, or nil for all apps.
     private var app: String? {
         switch self {
         case .content(let content): content.app
@@ -42,14 +42,15 @@ extension Notice {
     private static func isTalk(_ app: String) -> Bool { ["spreed", "talk", "admin_notification_talk"].contains(app) }
     private static func isUrgent(_ app: String) -> Bool { isTalk(app) || ["twofactor_nextcloud_notification", "phonetrack"].contains(app) }
 
-    /// Which devices hear of it: those of Talk, or else the others, of what is Talk's; never those of Talk of anything else.
+    /// Returns the devices for the event. Events of Talk go to devices with Talk, or to the others if the user has none. Other events never
+    /// go to devices with Talk.
     func choose(from devices: [OriginDevice]) -> [OriginDevice] {
         guard let app else { return devices }
         let talk = devices.filter { $0.appType == .talk }
         return Self.isTalk(app) && !talk.isEmpty ? talk : devices.filter { $0.appType != .talk }
     }
 
-    /// What a device gets, in this order.
+    /// Returns the payloads for a device, in the order in which they are sent.
     func payloads(for appType: AppType) -> [Payload] {
         switch self {
         case .content(let content):
@@ -58,7 +59,7 @@ extension Notice {
         case .deleteAll:
             return [.silent(#"{"delete-all":true}"#)]
         case .delete(let ids, _):
-            // Only Talk's apps know of several at a time.
+            // Only Talk's apps can remove several with one push.
             let count = appType == .talk ? Self.deletesAtATime : 1
             return stride(from: 0, to: ids.count, by: count).map { start in
                 let part = ids[start..<min(start + count, ids.count)].map(String.init)

@@ -1,22 +1,22 @@
 import GatewayHTTP
 import JSON
 
-/// What the operator's backend posts to `/notify` (GATEWAY_PROTOCOLS.md §4.6).
+/// A request of the operator's backend to `/notify` (GATEWAY_PROTOCOLS.md §4.6).
 struct NoticeRequest: Sendable, Equatable {
     enum Event: Sendable, Equatable {
         case notice(Notice)
-        /// App passwords that are no longer.
+        /// The numbers of revoked app passwords.
         case revoked(Set<Int64>)
     }
 
     static let maximumByteCount = 64 << 10
-    /// Each costs a signature for each device; a backend with more asks again.
+    /// The maximum number of deletes in a request. Each costs a signature for each device; a backend splits longer lists.
     private static let maximumDeleteCount = 200
 
     var user: String
     var event: Event
 
-    /// - Returns: nil unless it says one thing, in the right form.
+    /// - Returns: nil unless the body is an object with exactly one event in the right form.
     init?(_ body: [UInt8]) {
         var (user, app): (String?, String?)
         var events: [Event] = []

@@ -1,13 +1,13 @@
 import GatewayHTTP
 import StatusCrypto
 
-/// What names a device to its proxy: the account and the app password, hashed and signed (GATEWAY_PROTOCOLS.md §1).
+/// The identifier of a device at its proxy: the account and the app password, hashed and signed (GATEWAY_PROTOCOLS.md §1).
 struct OriginIdentifier: Sendable, Equatable {
     private let preimage: [UInt8]
 
-    /// - Parameter server: the origin's URL.
+    /// - Parameter server: The origin's URL.
     init(user: String, server: String, tokenID: Int64) {
-        // Only this scheme goes; others stay part of the cloud id.
+        // Nextcloud cuts off only this scheme; others stay part of the cloud id.
         var host = server.hasPrefix("https://") ? server.dropFirst("https://".count) : server[...]
         while host.hasSuffix("/") { host.removeLast() }
         if host.hasSuffix("/index.php") { host.removeLast("/index.php".count) }

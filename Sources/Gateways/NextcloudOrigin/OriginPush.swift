@@ -4,11 +4,13 @@ import StatusCrypto
 import Store
 
 extension OriginPush {
-    /// Nobody answers a call after a minute; everything else is worth a day, as to a phone that was off.
+    /// 60 s: a call rings no longer. Other pushes wait a day, for phones that were switched off.
     private static let callLifetime = Duration.seconds(60)
     private static let lifetime = Duration.seconds(24 * 3_600)
 
-    /// - Parameter key: the user's.
+    /// Encrypts and signs a payload.
+    ///
+    /// - Parameter key: The user's key.
     /// - Returns: nil for a payload that is longer than a block of the device's key.
     init?(_ payload: Payload, to device: OriginDevice, signedBy key: RSAPrivateKey, padding: RSAPadding, at now: Timestamp) {
         guard let block = device.publicKey.encrypt(Array(payload.json.utf8), padding: padding) else { return nil }
@@ -19,7 +21,7 @@ extension OriginPush {
 }
 
 extension WaitingOriginPush {
-    /// One entry of `POST /notifications`, as PHP writes it.
+    /// An entry of `POST /notifications`, as PHP writes it.
     var entry: String {
         """
         {"deviceIdentifier":\(PHPJSON.string(deviceIdentifier)),"pushTokenHash":"\(pushTokenHash)",\

@@ -53,7 +53,7 @@ struct OriginRegistration: Sendable {
 }
 
 extension OriginDevice {
-    /// What becomes of a registration.
+    /// The effect of a registration.
     enum Registered: Sendable, Equatable {
         /// The device has to go to its proxy again.
         case changed

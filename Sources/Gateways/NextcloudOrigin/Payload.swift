@@ -1,7 +1,7 @@
 import GatewayHTTP
 import Store
 
-/// What one push to one device says, before it is encrypted.
+/// The content of a push to one device, before encryption.
 struct Payload: Sendable, Equatable {
     typealias Kind = GatewayNotification.Kind
 
@@ -9,21 +9,21 @@ struct Payload: Sendable, Equatable {
     var priority: GatewayNotification.Priority
     var kind: Kind
 
-    /// What no phone shows.
+    /// A payload that the app processes without showing anything.
     static func silent(_ json: String) -> Payload { Payload(json: json, priority: .normal, kind: .background) }
 }
 
 extension NoticeContent {
-    /// Bytes of JSON with all names; the `…` of a subject that was shortened comes on top: 204 bytes, and OAEP has room for 214.
+    /// The maximum length of the JSON, names included. The `…` of a shortened subject is added to it: 204 bytes, and OAEP fits 214.
     static let maximumByteCount = 200
-    /// A long subject is shortened by so many characters at a time, as the reference does.
+    /// The number of characters dropped at a time from a long subject, as in the reference.
     private static let shorteningStep = 5
 
     var json: String { json(upTo: Self.maximumByteCount) }
 
-    /// The reference's own algorithm, step by step. Only the subject is shortened: a long app, type or id makes it longer than the bound.
+    /// Returns the JSON by the reference's own algorithm. It shortens only the subject, so a long app, type or id exceeds the maximum.
     func json(upTo maximumByteCount: Int) -> String {
-        // A negative one, which those leave, would let the reference shorten for ever.
+        // A long app, type or id leaves a negative budget, with which the reference never stops shortening.
         let budget = max(0, maximumByteCount - json(subject: "").utf8.count - 2)
         let scalars = Array(subject.unicodeScalars)
         var count = min(budget, scalars.count)

@@ -8,32 +8,17 @@ import ServiceLifecycle
 package import Store
 import Synchronization
 
-/// Posts the pushes that wait to their proxies, one request at a time to each. Unlike Nextcloud's own server it loses nothing while a proxy
-/// is away (GATEWAY_PROTOCOLS.md §4.6).
+/// Posts waiting pushes to their proxies, one request at a time to each (GATEWAY_PROTOCOLS.md §4.6). Unlike Nextcloud's own server, it keeps
+/// pushes while a proxy is unreachable.
 package final class ProxyDelivery: Service {
-    /// 600 KB a request.
+    /// The maximum number of pushes in a request: 600 KB.
     private static let batchCount = 500
-    /// Requests under way: clients name the proxies.
-    private static let maximumRequestCount = 32
-    private static let timeout = Duration.seconds(30)
-    /// All of a batch unknown is 50 KB.
+    package static let defaultTimeout = Duration.seconds(30)
+    /// 1 MiB: a response in which all of a batch is unknown takes 50 KB.
     private static let maximumAnswerByteCount = 1 << 20
     private static let backOff = BackOff(first: .seconds(2), longest: .seconds(60))
-    /// How long it is shown that a proxy has sent us away.
+    /// The time for which a proxy's 429 is shown.
     package static let warningTime = Duration.seconds(3_600)
-
-    /// Each proxy for which something waits has a task that posts it.
-    private struct Lanes {
-        var wanted: Set<String> = []
-        var running: Set<String> = []
-
-        mutating func start() -> String? {
-            guard let proxy = wanted.first(where: { !running.contains($0) }) else { return nil }
-            wanted.remove(proxy)
-            running.insert(proxy)
-            return proxy
-        }
-    }
 
     private let store: any OriginStore
     private let http: HTTPClient
@@ -41,27 +26,30 @@ package final class ProxyDelivery: Service {
     private let clock: any Clock<Duration>
     private let wallClock: WallClock
     private let logger: Logger
-    private let lanes = Monitor(Lanes())
-    private let requests = ConcurrencyLimiter(limit: maximumRequestCount)
+    private let timeout: Duration
+    private let schedule = Monitor(ProxySchedule())
     private let limitedAt = Mutex<[String: Timestamp]>([:])
 
+    /// - Parameter timeout: The maximum duration of a request.
     package init(
-        store: any OriginStore, http: HTTPClient, allowsLocalProxies: Bool, clock: any Clock<Duration>, wallClock: WallClock, logger: Logger
+        store: any OriginStore, http: HTTPClient, allowsLocalProxies: Bool, timeout: Duration = defaultTimeout,
+        clock: any Clock<Duration>, wallClock: WallClock, logger: Logger
     ) {
         self.store = store
         self.http = http
         self.allowsLocalProxies = allowsLocalProxies
+        self.timeout = timeout
         self.clock = clock
         self.wallClock = wallClock
         self.logger = logger
     }
 
-    /// Something waits for these proxies.
-    package func wake(_ proxies: Set<String>) {
-        lanes.update { $0.wanted.formUnion(proxies) }
+    /// Tells that pushes wait.
+    package func wake(_ waiting: [WaitingProxy]) {
+        schedule.update { $0.add(waiting) }
     }
 
-    /// What an operator should know.
+    /// The conditions that an operator should look at.
     package var warnings: [String] {
         let now = wallClock.now()
         return limitedAt.withLock { limited in
@@ -73,47 +61,59 @@ package final class ProxyDelivery: Service {
     package func run() async {
         await cancelWhenGracefulShutdown {
             await withDiscardingTaskGroup { group in
-                group.addTask { await self.retrying { self.wake(try await self.store.originProxies()) } }
-                while let proxy = await self.lanes.wait(for: { $0.start() }) {
-                    group.addTask {
-                        await self.retrying { try await self.postAll(to: proxy) }
-                        self.lanes.update { _ = $0.running.remove(proxy) }
-                    }
+                group.addTask { await self.loadWaitingProxies() }
+                while let proxy = await self.schedule.wait(for: { $0.start() }) {
+                    group.addTask { await self.serve(proxy) }
                 }
             }
         }
     }
 
-    // MARK: One proxy
-
-    private struct IsAway: Error {}
-
-    /// Runs `body` until it succeeds, or the task is cancelled.
-    private func retrying(_ body: () async throws -> Void) async {
+    /// Finds the pushes that waited at the last stop.
+    private func loadWaitingProxies() async {
         var failureCount = 0
         while !Task.isCancelled {
             do {
-                return try await body()
-            } catch is IsAway {
-            } catch is CancellationError {
-                return
+                return wake(try await store.waitingProxies())
             } catch {
                 logger.error("the queue of the Nextcloud origin cannot be used", metadata: ["error": "\(error)"])
+                failureCount += 1
+                await rest(afterFailures: failureCount)
             }
-            failureCount += 1
-            try? await clock.sleep(for: Self.backOff.delay(afterFailures: failureCount, jitter: .random(in: 0...1)))
         }
     }
 
-    /// - Throws: `IsAway`, or what the store throws; what was posted and not settled is posted again.
-    private func postAll(to proxy: String) async throws {
-        while try await postBatch(to: proxy) {}
+    private func rest(afterFailures failureCount: Int) async {
+        try? await clock.sleep(for: Self.backOff.delay(afterFailures: failureCount, jitter: .random(in: 0...1)))
     }
 
-    /// - Returns: false: nothing waits.
+    // MARK: Requests
+
+    private enum Failure: Error {
+        case unreachable
+        case timedOut
+    }
+
+    /// Posts one batch to a proxy, then lets it rest if that failed. The batch is posted again if its outcome could not be recorded.
+    private func serve(_ proxy: String) async {
+        let outcome: ProxySchedule.Outcome
+        do {
+            outcome = .responded(isMoreWaiting: try await postBatch(to: proxy))
+        } catch Failure.timedOut {
+            outcome = .timedOut
+        } catch Failure.unreachable {
+            outcome = .failed
+        } catch {
+            if !Task.isCancelled { logger.error("the queue of the Nextcloud origin cannot be used", metadata: ["error": "\(error)"]) }
+            outcome = .failed
+        }
+        guard let failureCount = schedule.update({ $0.finish(proxy, outcome) }) else { return }
+        await rest(afterFailures: failureCount)
+        schedule.update { $0.endRest(of: proxy) }
+    }
+
+    /// - Returns: Whether more pushes may wait for the proxy.
     private func postBatch(to proxy: String) async throws -> Bool {
-        try await requests.acquire()
-        defer { requests.release() }
         let waiting = try await store.waitingOriginPushes(to: proxy, limit: Self.batchCount)
         if waiting.isEmpty { return false }
         let now = wallClock.now()
@@ -121,16 +121,26 @@ package final class ProxyDelivery: Service {
         let unknown = live.isEmpty ? [] : try await post(live, to: proxy)
         try await store.settleOriginPushes(waiting, unknown: unknown)
         Self.count("expired", waiting.count - live.count)
-        return true
+        return waiting.count == Self.batchCount
     }
 
-    /// - Returns: devices that the proxy does not know.
-    private func post(_ pushes: [WaitingOriginPush], to proxy: String) async throws(IsAway) -> Set<String> {
+    /// - Returns: The identifiers of devices that the proxy does not know.
+    private func post(_ pushes: [WaitingOriginPush], to proxy: String) async throws(Failure) -> Set<String> {
         var request = HTTPRequest(
             method: .post, url: proxy + "/notifications", headers: [("Content-Type", "application/x-www-form-urlencoded")],
-            body: Self.body(pushes), timeout: Self.timeout, maximumResponseBodyByteCount: Self.maximumAnswerByteCount)
+            body: Self.body(pushes), timeout: timeout, maximumResponseBodyByteCount: Self.maximumAnswerByteCount)
         request.onlyPublicAddresses = !allowsLocalProxies
-        switch ProxyAnswer(try? await http.send(request)) {
+        let response: HTTPResponse?
+        do {
+            response = try await http.send(request)
+        } catch {
+            if error.kind == .timedOut {
+                logger.notice("a push proxy timed out; its pushes wait", metadata: ["proxy": "\(proxy)"])
+                throw .timedOut
+            }
+            response = nil
+        }
+        switch ProxyResponse(response) {
         case .taken(let unknown):
             Self.count("taken", pushes.count)
             return unknown
@@ -140,12 +150,12 @@ package final class ProxyDelivery: Service {
             Self.count("refused", pushes.count)
             return []
         case .away:
-            logger.notice("a push proxy does not answer; pushes wait", metadata: ["proxy": "\(proxy)"])
-            throw IsAway()
+            logger.notice("a push proxy is unavailable; its pushes wait", metadata: ["proxy": "\(proxy)"])
+            throw .unreachable
         }
     }
 
-    /// As PHP's `http_build_query` writes it.
+    /// Returns the form of PHP's `http_build_query`.
     private static func body(_ pushes: [WaitingOriginPush]) -> [UInt8] {
         Array(
             pushes.enumerated().map { index, push in "notifications%5B\(index)%5D=" + FormFields.encode(push.entry) }

@@ -1,15 +1,15 @@
 import Foundation
 import HTTPClient
 
-/// The address of a push proxy, which a client names. It is judged by name, without DNS; when it is connected to, by address (Decisions
+/// The address of a push proxy, chosen by a client. The origin checks the name without DNS, and the IP address when it connects (Decisions
 /// 11).
 package struct ProxyURL: Sendable, Equatable {
     private static let maximumByteCount = 256
 
-    /// Without `/` at the end: two that differ only there are the same (Decisions 12).
+    /// The URL without `/` at the end: URLs that differ only there are equal (Decisions 12).
     package let text: String
 
-    /// - Returns: nil unless it is `https://` anywhere, or plain `http://` within the operator's own network.
+    /// - Returns: nil unless the URL is `https://`, or plain `http://` within the operator's own network.
     package init?(_ text: String, allowsLocal: Bool) {
         guard text.utf8.count <= Self.maximumByteCount, let url = URLComponents(string: text, encodingInvalidCharacters: false),
             let host = url.encodedHost, url.user == nil, url.query == nil, url.fragment == nil, (1...65_535).contains(url.port ?? 443),
@@ -23,7 +23,7 @@ package struct ProxyURL: Sendable, Equatable {
         self.init(trusted: text)
     }
 
-    /// The operator's own.
+    /// Creates a URL that the operator has configured, without checks.
     package init(trusted text: String) {
         self.text = String(text.reversed().drop { $0 == "/" }.reversed())
     }
@@ -35,7 +35,7 @@ package struct ProxyURL: Sendable, Equatable {
     private static func isPublic(_ host: String) -> Bool {
         if let address = IPAddress(host) { return address.isPublic }
         let name = (host.hasSuffix(".") ? String(host.dropLast()) : host).lowercased()
-        // Numbers that are no address in full mean one all the same to some resolvers: no name ends in one.
+        // Some resolvers read an incomplete number as an address. No real name ends in a number.
         guard name.contains("."), !isLocal(name), !name.hasSuffix(".localhost") else { return false }
         return name.wholeMatch(of: /.*\.(0x.*|[0-9]+)/) == nil
     }

@@ -2,10 +2,10 @@ import Concurrency
 import StatusCrypto
 import Store
 
-/// The key that signs for a user: made when it is first needed, and sealed in the store.
+/// The keys that sign for users. Each is generated when it is first needed, and stored sealed.
 final class UserKeys: Sendable {
-    /// A key cannot be opened: the server's own key is not the one that sealed it. A new one in its place would make every proxy refuse
-    /// the user's devices, so nothing is done.
+    /// A stored key cannot be opened, because another server key sealed it. A replacement would make every proxy reject the user's devices,
+    /// so the request fails.
     struct Unreadable: Error {}
 
     private let store: any OriginStore
@@ -17,7 +17,7 @@ final class UserKeys: Sendable {
         self.sealingKey = sealingKey
     }
 
-    /// - Returns: nil if there is none.
+    /// - Returns: The user's key, or nil if none is stored.
     func find(_ user: String) async throws -> RSAPrivateKey? {
         try await store.originUserKey(of: user).map(open)
     }
@@ -28,7 +28,7 @@ final class UserKeys: Sendable {
             var random = SecureRandom()
             return AESGCM.sealCombined(RSAPrivateKey.generate().der.span, key: sealingKey, nonce: random.fixedBytes())
         }
-        // Somebody else may have been faster: all use the one that is stored.
+        // A concurrent request may have stored a key first: all use the stored one.
         return try open(await store.addOriginUserKey(sealed, of: user))
     }
 

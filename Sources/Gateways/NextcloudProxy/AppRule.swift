@@ -1,6 +1,7 @@
 package import Store
 
-/// Which app a device runs: the protocol has no bundle id, so the operator says it (GATEWAY_PROTOCOLS.md §2.2, Decisions 2).
+/// A rule that tells the app of a device. The protocol has no bundle id, so the operator configures it (GATEWAY_PROTOCOLS.md §2.2,
+/// Decisions 2).
 package struct AppRule: Sendable {
     package enum TokenKind: String, Sendable, CaseIterable {
         case apns
@@ -8,13 +9,13 @@ package struct AppRule: Sendable {
         case any
     }
 
-    /// Searched in the header `User-Agent`, or in the empty text without one; nil: any.
+    /// The regular expression searched in the header `User-Agent`, or in the empty text without one. nil means any.
     package var userAgent: String?
     package var token: TokenKind
     package var platform: GatewayNotification.Platform
-    /// Bundle id; nil for Android.
+    /// The bundle id; nil for Android.
     package var topic: String?
-    /// Where a token for calls goes; nil: such a device is of another rule.
+    /// The bundle id of tokens for calls. nil means that the rule does not fit a device with such a token.
     package var voipTopic: String?
 
     package init(
@@ -34,13 +35,13 @@ package struct AppRule: Sendable {
         switch (pushToken, token) {
         case (.apns, .fcm), (.fcm, .apns): return false
         case (.apns(_, .some), _) where voipTopic == nil: return false
-        // Apple takes no token of Google's, nor Google one of Apple's.
+        // A token of Apple's is of no use at Google, and the reverse.
         case (.apns, _) where platform != .ios, (.fcm, _) where platform != .android: return false
         default: break
         }
         guard let pattern = self.userAgent else { return true }
         guard let expression = try? Regex(pattern) else { return false }
-        // A stranger chooses its length.
+        // An untrusted client chooses the length.
         return (try? expression.firstMatch(in: userAgent.prefix(Self.maximumUserAgentCount))) != nil
     }
 }

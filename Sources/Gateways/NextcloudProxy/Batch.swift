@@ -2,17 +2,17 @@ import GatewayHTTP
 import StatusCrypto
 import Store
 
-/// Judges entries of a request, each on its own (GATEWAY_PROTOCOLS.md §2.4).
+/// Judges entries of a request, each independently (GATEWAY_PROTOCOLS.md §2.4).
 struct Batch: Sendable {
-    /// What became of an entry.
+    /// The verdict on an entry.
     enum Judgement: Sendable, Equatable {
-        /// No notification at all, or none that this user signed.
+        /// The entry is no notification, or its user has not signed it.
         case malformed
-        /// Its device is not registered here, or not with that token.
+        /// The device is not registered, or not with that token.
         ///
         /// - Parameters:
-        ///   - text: the identifier as its server wrote it.
-        ///   - isCertain: it was registered here, so it is no new one that its server has heard of first.
+        ///   - text: The identifier as the server wrote it.
+        ///   - isCertain: Whether the device was removed, so it is not a new one whose registration is yet to arrive.
         case unknown(DeviceIdentifier, text: String, isCertain: Bool)
         case accepted(AcceptedNotification)
 
@@ -21,14 +21,14 @@ struct Batch: Sendable {
         }
     }
 
-    /// nil where an entry cannot be read.
+    /// The entries, with nil for those that cannot be read.
     let entries: [BatchEntry?]
 
     init(_ texts: some Sequence<String>) { entries = texts.map { BatchEntry($0) } }
 
     var identifiers: Set<DeviceIdentifier> { Set(entries.compactMap { $0?.identifier }) }
 
-    /// In the order of the entries.
+    /// Judges the entries in their order.
     func judge(known: [DeviceIdentifier: ProxyDevice], removed: Set<DeviceIdentifier>) -> [Judgement] {
         entries.map { entry in
             guard let entry else { return .malformed }
@@ -37,8 +37,8 @@ struct Batch: Sendable {
                 return .unknown(identifier, text: entry.identifierText, isCertain: removed.contains(identifier))
             }
             guard entry.pushTokenHash == device.pushTokenHash.description else {
-                // Its server has the wrong token.
-                return .unknown(identifier, text: entry.identifierText, isCertain: true)
+                // The grace of unregistered devices applies: otherwise the response would reveal at once that this one is registered.
+                return .unknown(identifier, text: entry.identifierText, isCertain: false)
             }
             guard entry.isSigned(by: device.userKey) else { return .malformed }
             return .accepted(
@@ -47,19 +47,19 @@ struct Batch: Sendable {
     }
 }
 
-/// What a server is told: it deletes what is unknown, so nothing is listed that may not be.
+/// The response to a batch. A server deletes the devices that are listed as unknown.
 struct BatchResult: Sendable {
-    /// As the server wrote them, each once, in the order of the entries.
+    /// The unknown identifiers as the server wrote them, each once, in the order of the entries.
     var unknown: [String] = []
-    /// Entries of devices that are not here, whether or not they are listed.
+    /// The number of entries of unregistered devices, listed or not.
     var unknownCount = 0
     var failedCount = 0
 
     private var listed: Set<DeviceIdentifier> = []
 
     /// - Parameters:
-    ///   - judgements: of the next entries.
-    ///   - reports: whether a device that was never seen may be called unknown.
+    ///   - judgements: The verdicts on the next entries.
+    ///   - reports: Returns whether a device that was never seen is listed as unknown.
     mutating func add(_ judgements: [Batch.Judgement], reports: (DeviceIdentifier) -> Bool) {
         for judgement in judgements {
             switch judgement {

@@ -1,6 +1,6 @@
 import GatewayHTTP
 
-/// The entries of `POST /notifications`, not looked at: `notifications[N]=…` and `notifications[]=…` in a form
+/// The entries of `POST /notifications`, unparsed: `notifications[N]=…` and `notifications[]=…` in a form
 /// (GATEWAY_PROTOCOLS.md §2.4).
 enum BatchBody {
     static let maximumByteCount = 16 << 20
@@ -9,13 +9,13 @@ enum BatchBody {
     enum Failure: Error, Equatable {
         case unreadable
         case tooManyEntries
-        /// Not one entry.
+        /// The body has no entry.
         case noNotifications
     }
 
-    /// In the order of their numbers; those without one come last, as PHP numbers them on.
+    /// Returns the entries in the order of their numbers. Entries without a number continue the numbering, as in PHP.
     static func read(_ body: [UInt8]) throws(Failure) -> [String] {
-        // One field each. What else there is, is counted with them.
+        // Each entry is a field, and other fields count too.
         guard let fields = FormFields.read(body, maximumCount: maximumEntryCount + FormFields.maximumCount) else { throw .unreadable }
         var numbered: [(number: Int, value: String)] = []
         var next = 0
@@ -27,11 +27,11 @@ enum BatchBody {
         }
         guard !numbered.isEmpty else { throw .noNotifications }
         guard numbered.count <= maximumEntryCount else { throw .tooManyEntries }
-        // Stable: of two with one number the first stays first.
+        // The sort is stable: entries with the same number stay in their order.
         return numbered.enumerated().sorted { ($0.element.number, $0.offset) < ($1.element.number, $1.offset) }.map(\.element.value)
     }
 
-    /// - Returns: nil for another field; `.some(nil)` for one without a number.
+    /// - Returns: The entry's number, `.some(nil)` for an entry without a number, or nil for another field.
     private static func number(of name: String) -> Int?? {
         guard name.hasPrefix("notifications["), name.hasSuffix("]") else { return nil }
         let digits = name.dropFirst("notifications[".count).dropLast()

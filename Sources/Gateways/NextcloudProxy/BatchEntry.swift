@@ -2,10 +2,10 @@ import GatewayHTTP
 import StatusCrypto
 import Store
 
-/// One notification as its server describes it. What is in it only the phone can read.
+/// A notification as its server describes it. Only the phone can read the content.
 struct BatchEntry: Sendable, Equatable {
     var identifier: DeviceIdentifier
-    /// As it was sent: what is listed as unknown has to be found again.
+    /// The identifier as it was sent, for the list of unknown devices: the server searches for it.
     var identifierText: String
     var pushTokenHash: String
     /// Base64.
@@ -14,10 +14,10 @@ struct BatchEntry: Sendable, Equatable {
     var priority: GatewayNotification.Priority
     var kind: GatewayNotification.Kind
 
-    /// What the subject of a phone with a key of 2,048 to 8,192 bits decodes to.
+    /// The lengths of a decoded subject: one block of a device key of 2,048 to 8,192 bits.
     private static let subjectByteCounts = 256...1_024
 
-    /// - Returns: nil unless the text is an object with all that is needed, as strings (GATEWAY_PROTOCOLS.md §2.4, 1).
+    /// - Returns: nil unless the text is an object with all required fields as strings (GATEWAY_PROTOCOLS.md §2.4, 1).
     init?(_ json: String) {
         guard let fields = JSONFields(Array(json.utf8)), let identifierText = fields.string("deviceIdentifier"),
             let identifier = DeviceIdentifier(identifierText), let pushTokenHash = fields.string("pushTokenHash"),
@@ -28,7 +28,7 @@ struct BatchEntry: Sendable, Equatable {
         self.pushTokenHash = pushTokenHash
         self.subject = subject
         self.signature = signature
-        // Servers before Nextcloud 17 do not send the type; values of a later one mean the usual.
+        // Servers before Nextcloud 17 send no type. Unknown values mean the default.
         priority = fields.string("priority").flatMap(GatewayNotification.Priority.init) ?? .normal
         kind = fields.string("type").flatMap(GatewayNotification.Kind.init) ?? .alert
     }
@@ -41,14 +41,14 @@ struct BatchEntry: Sendable, Equatable {
         return key.isValidSignature(signature, of: subject)
     }
 
-    /// The same notification again has the same: there is no nonce in the protocol.
+    /// The digest that identifies a repeated notification. The protocol has no nonce.
     var digest: Digest32 {
         SHA256.hash(identifier.digest.bytes + Array(signature.utf8))
     }
 
-    /// What the phone gets (GATEWAY_PROTOCOLS.md §3).
+    /// Returns the notification for a device (GATEWAY_PROTOCOLS.md §3).
     func notification(for device: ProxyDevice) -> GatewayNotification {
-        // Always these two and nothing else: apps rely on both.
+        // Apps rely on exactly these two fields.
         let data = ["subject": subject, "signature": signature]
         switch device.platform {
         case .android:
@@ -75,6 +75,6 @@ struct BatchEntry: Sendable, Equatable {
         }
     }
 
-    /// The text that the apps replace by what they decrypt, or show in the user's language if they cannot.
+    /// The text that apps replace by the decrypted one, or show in the user's language if they cannot decrypt.
     private static let key = "NEW_NOTIFICATION"
 }

@@ -1,34 +1,34 @@
 import Store
 
-/// The course of a batch: its parts are judged beside each other, counted in the order of the entries, and what is accepted is written in
-/// that order, one write at a time.
+/// The progress of a batch. Its parts are judged in parallel and counted in the order of the entries. Accepted entries are written in that
+/// order, one write at a time.
 struct BatchProgress: Sendable {
     enum Event: Sendable {
-        /// The entries of a part, named by its range, are judged.
+        /// A part, identified by the range of its entries, is judged.
         case judged(Range<Int>, [Batch.Judgement])
-        /// The last `write` is done.
+        /// The last `write` is complete.
         case written
     }
 
     enum Action: Sendable, Equatable {
         case judge(Range<Int>)
-        /// The next entries, in order.
+        /// Count the next entries, in order.
         case count([Batch.Judgement])
         case write([AcceptedNotification])
     }
 
-    /// Entries that are judged in one go: some milliseconds of a processor, for as long as which others wait for it.
+    /// The number of entries judged per task: a few milliseconds during which other work on the core waits.
     static let partCount = 64
-    /// Entries that are written together: some tens of milliseconds, for as long as which others wait for the writer.
+    /// The number of entries written together: some tens of milliseconds during which other writes wait.
     static let writtenCount = 1_024
 
     private let entryCount: Int
-    /// Parts that are begun and not counted.
+    /// The maximum number of parts that are begun and not counted.
     private let maximumPartCount: Int
-    /// Entries whose part is begun, and those that are counted.
+    /// The number of entries whose part is begun, and of those that are counted.
     private var begunCount = 0
     private var countedCount = 0
-    /// Parts whose turn to be counted has not come, by their first entry.
+    /// The judged parts that wait for earlier ones, by their first entry.
     private var waiting: [Int: [Batch.Judgement]] = [:]
     private var accepted: [AcceptedNotification] = []
     private var isWriting = false
@@ -38,10 +38,10 @@ struct BatchProgress: Sendable {
         self.maximumPartCount = maximumPartCount
     }
 
-    /// What is done first: nothing for a batch without entries.
+    /// Returns the first actions; none for a batch without entries.
     mutating func begin() -> [Action] { judge() }
 
-    /// What follows from an event. No action and none under way: the batch is done.
+    /// Returns the actions that follow from an event. The batch is complete when there are none and none is in progress.
     mutating func handle(_ event: Event) -> [Action] {
         var actions: [Action] = []
         switch event {

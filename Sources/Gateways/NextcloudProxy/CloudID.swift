@@ -3,25 +3,25 @@ import HTTPClient
 /// An account and its server: `uid@host/path`, with or without a scheme (GATEWAY_PROTOCOLS.md §2.5).
 package struct CloudID: Sendable, Equatable {
     package var user: String
-    /// Lower case, without brackets.
+    /// The host in lower case, without brackets.
     package var host: String
     /// The host as the client wrote it, without brackets.
     package var hostAsSent: String
     package var port: Int?
-    /// Without a `/` at its ends.
+    /// The path without `/` at its ends.
     package var path: String
     package var isPlainHTTP: Bool
 
-    /// More than any user name and host together.
+    /// The maximum length, more than any user name and host together.
     private static let maximumByteCount = 512
 
-    /// - Returns: nil for what Nextcloud would not make.
+    /// - Returns: nil for a text that Nextcloud does not generate.
     package init?(_ text: String) {
         guard text.utf8.count <= Self.maximumByteCount else { return nil }
         var text = text[...]
         if let range = text.firstRange(of: "/index.php") { text = text[..<range.lowerBound] }
         while text.hasSuffix("/") { text = text.dropLast() }
-        // A user id may hold an @, so the last one that still belongs to it: before a `:` or `/` of the server.
+        // A user id may contain an @. The last one before the first `:` or `/` separates user and server.
         let head = text.prefix { $0 != "/" && $0 != ":" }
         // `uid@http://host`: the scheme's colon ends the head behind the @.
         guard let at = head.lastIndex(of: "@") else { return nil }

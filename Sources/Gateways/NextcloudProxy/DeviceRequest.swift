@@ -2,9 +2,9 @@ import GatewayHTTP
 import StatusCrypto
 import Store
 
-/// What `POST /devices` and `DELETE /devices` have in common (GATEWAY_PROTOCOLS.md §2.1).
+/// The common fields of `POST /devices` and `DELETE /devices` (GATEWAY_PROTOCOLS.md §2.1).
 struct DeviceRequest: Sendable {
-    /// Why a request is answered 400: for tests and the log, nobody else is told.
+    /// The reason for a 400, for tests and the log. The response does not tell it.
     enum Fault: Error, Sendable, Equatable {
         case unreadable
         case missingField
@@ -12,7 +12,7 @@ struct DeviceRequest: Sendable {
         case userPublicKey
         case pushToken
         case signature
-        /// No rule of the operator's fits.
+        /// The operator has no rule for the app.
         case app
     }
 
@@ -31,11 +31,11 @@ struct DeviceRequest: Sendable {
         signature = base64(texts["deviceIdentifierSignature"] ?? "") ?? []
     }
 
-    /// Whether the user's key has signed the identifier. The identifier is itself a digest: it is not hashed again
+    /// Whether the user's key has signed the identifier, which is a digest and not hashed again
     /// (GATEWAY_PROTOCOLS.md §1).
     var isSigned: Bool { userKey.isValidSignature(signature, ofDigest: identifier.digest) }
 
-    /// Old clients send `(null)` for what they do not have.
+    /// Returns the values of required fields. Old clients send `(null)` for missing ones.
     static func values(_ fields: RequestFields, _ names: Set<String>) throws(Fault) -> [String: String] {
         var values: [String: String] = [:]
         for name in names {

@@ -14,7 +14,7 @@ final class IdentifierSearch: Sendable {
         case busy
     }
 
-    /// The maximum number of searches: one in progress and three that wait. One takes up to some seconds, and an app waits half a minute.
+    /// The maximum number of searches: one in progress and three that wait. A search takes up to some seconds, and an app waits half a minute.
     static let maximumCount = 4
     /// The number of app passwords between two looks at whether the client is still connected: less than a millisecond.
     private static let checkInterval = 1_000
@@ -53,7 +53,7 @@ final class IdentifierSearch: Sendable {
         let isSet = Atomic(false)
     }
 
-    /// Returns the number of the app password that `identifier` was made of, or nil if it is none from 1 to `maximum`.
+    /// Returns the number of the app password that `identifier` was made of, or nil without such a number from 1 to `maximum`.
     ///
     /// - Parameter isStopped: Asked now and then; the search ends with nil once it returns true.
     static func tokenNumber(

@@ -3,23 +3,23 @@ package import HTTPClient
 import JSON
 package import StatusCrypto
 
-/// Asks an account's own server for the account's key (GATEWAY_PROTOCOLS.md §2.5).
+/// Requests an account's key from the account's own server (GATEWAY_PROTOCOLS.md §2.5).
 package protocol IdentityProof: Sendable {
-    /// - Returns: nil if it gives none, for whatever reason.
+    /// - Returns: The key, or nil if the server gave none.
     func key(of account: CloudID) async -> RSAPublicKey?
 }
 
-/// The same over HTTPS. A stranger chooses the server, so the answer is bounded, no redirect is followed, and only public addresses are
-/// connected to: each is looked at when libcurl opens the connection, so that a name cannot mean another one by then.
+/// Identity proof over HTTPS. An untrusted client chooses the server. The response is therefore bounded, redirects are rejected, and libcurl
+/// connects only to public addresses: it checks the address of each socket, so a second DNS lookup cannot change it.
 package struct HTTPIdentityProof: IdentityProof {
     private static let timeout = Duration.seconds(5)
-    /// A key of 8,192 bits takes 2 KB.
+    /// 64 KiB. A key of 8,192 bits takes 2 KB.
     private static let maximumAnswerByteCount = 64 << 10
 
     private let http: HTTPClient
     private let trustedHosts: Set<String>
 
-    /// - Parameter trustedHosts: hosts without port that may have private addresses and plain HTTP (Decisions 1).
+    /// - Parameter trustedHosts: The hosts, without port, that may have private addresses and plain HTTP (Decisions 1).
     package init(http: HTTPClient, trustedHosts: Set<String>) {
         self.http = http
         self.trustedHosts = Set(trustedHosts.map { $0.lowercased() })

@@ -13,17 +13,17 @@ import Synchronization
 package final class NextcloudProxy: Gateway {
     package struct Configuration: Sendable {
         package var apps: [AppRule]
-        /// How long a device that was never seen is only failed, not unknown.
+        /// The time for which a device that was never seen is reported as failed, not as unknown.
         package var firstMissGrace: Duration
-        /// What `DELETE /devices` answers for a device that is not there. Nextcloud's Android app forgets its own state only at 200.
+        /// The status of `DELETE /devices` for an unregistered device. Nextcloud's Android app forgets its own state only at 200.
         package var deleteUnknownStatus: Int
-        /// Those that servers may show; empty: none is asked for.
+        /// The subscription keys that servers may show. An empty list means that no key is required.
         package var subscriptionKeys: [String]
-        /// Each address, all of `/devices` together; 0: no limit.
+        /// The requests of an address to `/devices` per minute. 0 means no limit.
         package var registrationsPerMinute: Int
         /// The highest number of an app password that is tried to prove that a device identifier belongs to an account.
         package var maximumTokenNumber: Int
-        /// Processors.
+        /// The number of processors.
         package var workerCount: Int
 
         package init(
@@ -39,21 +39,22 @@ package final class NextcloudProxy: Gateway {
             self.workerCount = workerCount
         }
 
-        /// Parts of batches at a time: for each processor one and another that waits for the store.
+        /// The maximum number of batch parts in progress: one for each processor, and another that waits for the store.
         fileprivate var maximumPartCount: Int { 2 * workerCount }
     }
 
-    /// A request takes 1.2 KB; a key of 8,192 bits makes it 4.
+    /// 32 KiB. A request takes 1.2 KB, or 4 KB with a key of 8,192 bits.
     private static let maximumDeviceBodyByteCount = 32 << 10
     /// The searches for an identifier that an address may begin. An app needs one only after its server has lost the user's key.
     private static let searchesPerHour = 10
     /// The delay after which a client may ask again when too many searches wait: about as long as they take.
     private static let busySearchDelay = Duration.seconds(30)
-    /// A server sends one batch when it has something to say.
+    /// The batches of an address per minute. A server sends one batch per flush of its queue.
     private static let batchesPerMinute = 600
-    /// Entries for devices that are not here, for each address: a server forgets them when it is told, so more are spam.
+    /// The entries of an address for unregistered devices per hour. A server deletes devices that are reported as unknown, so more entries
+    /// are spam.
     private static let unknownEntriesPerHour = 1_000
-    /// The same entry within it is the same notification.
+    /// The interval within which an equal entry is the same notification.
     package static let repeatInterval = Duration.seconds(5 * 60)
 
     private struct Limits {
@@ -61,7 +62,7 @@ package final class NextcloudProxy: Gateway {
         var searches = RateLimiter(searchesPerHour, every: .seconds(3_600))
         var batches = RateLimiter(batchesPerMinute, every: .seconds(60))
         var unknownEntries = RateLimiter(unknownEntriesPerHour, every: .seconds(3_600))
-        var misses: FirstMisses
+        var misses: UnknownDeviceGrace
     }
 
     private let configuration: Configuration
@@ -74,10 +75,10 @@ package final class NextcloudProxy: Gateway {
     private let logger: Logger
     private let limits: Mutex<Limits>
     private let slots = Monitor(BatchSlots())
-    /// Parts of batches, whosesoever. The messages of 71 are opened by the same threads, and wait for no more than these.
+    /// Bounds the batch parts in progress of all requests. Messages of 71 are opened by the same threads, and wait for no more than these.
     private let judging: ConcurrencyLimiter
 
-    /// - Parameter clock: for limits.
+    /// - Parameter clock: The clock of rate limits.
     package init(
         configuration: Configuration, store: any ProxyStore, outbox: any ProxyOutbox, proof: any IdentityProof, clock: some Clock<Duration>,
         wallClock: WallClock, logger: Logger
@@ -95,10 +96,10 @@ package final class NextcloudProxy: Gateway {
         limits = Mutex(
             Limits(
                 registrations: RateLimiter(configuration.registrationsPerMinute, every: .seconds(60)),
-                misses: FirstMisses(grace: configuration.firstMissGrace)))
+                misses: UnknownDeviceGrace(grace: configuration.firstMissGrace)))
     }
 
-    package func answer(_ request: GatewayRequest) async -> GatewayAnswer? {
+    package func answer(_ request: GatewayRequest) async -> GatewayResponse? {
         do {
             switch (request.method, request.path) {
             case ("POST", "/devices"): return try await register(request)
@@ -108,9 +109,9 @@ package final class NextcloudProxy: Gateway {
             default: return nil
             }
         } catch let error as GatewayRequest.BodyError {
-            return GatewayAnswer(error)
+            return GatewayResponse(error)
         } catch is CancellationError {
-            // The client or the server has gone: nobody reads this.
+            // The client has disconnected or the server stops, so the response is not read.
             return .unavailable
         } catch {
             logger.error("the store takes nothing from the Nextcloud proxy", metadata: ["error": "\(error)"])
@@ -120,13 +121,13 @@ package final class NextcloudProxy: Gateway {
 
     // MARK: Devices
 
-    private func register(_ request: GatewayRequest) async throws -> GatewayAnswer {
+    private func register(_ request: GatewayRequest) async throws -> GatewayResponse {
         if let refusal = limitRegistrations(of: request.client) { return refusal }
         let body = try await request.body(upTo: Self.maximumDeviceBodyByteCount)
         let now = wallClock.now()
-        let registration: Registration
+        let registration: DeviceRegistration
         do throws(DeviceRequest.Fault) {
-            registration = try Registration(request, body: body, apps: configuration.apps, at: now)
+            registration = try DeviceRegistration(request, body: body, apps: configuration.apps, at: now)
         } catch {
             logger.debug("a registration is refused", metadata: ["fault": "\(error)"])
             return .badRequest
@@ -140,7 +141,7 @@ package final class NextcloudProxy: Gateway {
 
     /// Returns the response to a registration whose key or identifier is not proven to be the account's, or nil for one that is
     /// (GATEWAY_PROTOCOLS.md §2.5).
-    private func refuse(_ registration: Registration, _ cloudID: String, _ request: GatewayRequest) async throws -> GatewayAnswer? {
+    private func refuse(_ registration: DeviceRegistration, _ cloudID: String, _ request: GatewayRequest) async throws -> GatewayResponse? {
         let device = registration.device
         guard let account = CloudID(cloudID), await proof.key(of: account) == device.userKey else { return Self.forbidden }
         // Anybody can prove a key of an account of their own: the identifier has to be of the same account.
@@ -156,8 +157,8 @@ package final class NextcloudProxy: Gateway {
         }
     }
 
-    /// - Returns: whether it was stored.
-    private func store(_ registration: Registration, isProven: Bool, at now: Timestamp) async throws -> Bool {
+    /// - Returns: Whether the registration was stored.
+    private func store(_ registration: DeviceRegistration, isProven: Bool, at now: Timestamp) async throws -> Bool {
         let isStored = try await store.changeDevice(registration.device.identifier, at: now) { known in
             switch registration.decide(known: known, isProven: isProven) {
             case .store(let device): (.put(device), true)
@@ -168,7 +169,7 @@ package final class NextcloudProxy: Gateway {
         return isStored
     }
 
-    private func unregister(_ request: GatewayRequest) async throws -> GatewayAnswer {
+    private func unregister(_ request: GatewayRequest) async throws -> GatewayResponse {
         if let refusal = limitRegistrations(of: request.client) { return refusal }
         let body = try await request.body(upTo: Self.maximumDeviceBodyByteCount)
         let device: DeviceRequest
@@ -181,7 +182,7 @@ package final class NextcloudProxy: Gateway {
         enum Outcome: Sendable { case removed, unknown, forbidden }
         let outcome = try await store.changeDevice(device.identifier, at: wallClock.now()) { known -> (DeviceChange, Outcome) in
             guard let known else { return (.none, .unknown) }
-            // Under the key that is stored, which is then the one that was shown.
+            // The signature is checked under the stored key, which equals the one in the request.
             guard known.userKey == device.userKey, device.isSigned else { return (.none, .forbidden) }
             return (.remove, .removed)
         }
@@ -192,18 +193,18 @@ package final class NextcloudProxy: Gateway {
         }
     }
 
-    private func limitRegistrations(of client: IPAddress) -> GatewayAnswer? {
+    private func limitRegistrations(of client: IPAddress) -> GatewayResponse? {
         let now = elapsed()
         return limits.withLock { $0.registrations.take(for: client, at: now) }.map { .tooManyRequests($0) }
     }
 
-    // iOS apps want a body that is not empty.
-    private static let done = GatewayAnswer.json(200, "{}")
-    private static let forbidden = GatewayAnswer.text(403, "Forbidden")
+    // iOS apps require a body that is not empty.
+    private static let done = GatewayResponse.json(200, "{}")
+    private static let forbidden = GatewayResponse.text(403, "Forbidden")
 
     // MARK: Notifications
 
-    private func notify(_ request: GatewayRequest) async throws -> GatewayAnswer {
+    private func notify(_ request: GatewayRequest) async throws -> GatewayResponse {
         let now = elapsed()
         let wait = limits.withLock {
             $0.batches.take(for: request.client, at: now) ?? $0.unknownEntries.take(0, for: request.client, at: now)
@@ -226,7 +227,7 @@ package final class NextcloudProxy: Gateway {
         }
     }
 
-    private func take(_ texts: [String], from client: IPAddress) async throws -> GatewayAnswer {
+    private func take(_ texts: [String], from client: IPAddress) async throws -> GatewayResponse {
         let now = wallClock.now()
         let result = try await judgeAndWrite(texts, at: now)
         let elapsed = elapsed()
@@ -234,7 +235,8 @@ package final class NextcloudProxy: Gateway {
         return .json(200, #"{"unknown":\#(JSONText.array(result.unknown)),"failed":\#(result.failedCount)}"#)
     }
 
-    /// If a write fails, the server is told so and sends the whole batch again; what was written of it is merged then.
+    /// Judges and writes a batch. If a write fails, the response is 503; the entries already written are deduplicated if the batch is sent
+    /// again.
     private func judgeAndWrite(_ texts: [String], at now: Timestamp) async throws -> BatchResult {
         var progress = BatchProgress(entryCount: texts.count, maximumPartCount: configuration.maximumPartCount)
         var result = BatchResult()
@@ -247,7 +249,8 @@ package final class NextcloudProxy: Gateway {
                             .judged(part, try await self.judge(texts[part], at: now))
                         }
                     case .count(let judgements):
-                        limits.withLock { limits in result.add(judgements) { limits.misses.miss($0, at: now) } }
+                        let elapsed = elapsed()
+                        limits.withLock { limits in result.add(judgements) { limits.misses.miss($0, at: elapsed) } }
                     case .write(let accepted):
                         group.addTask {
                             try await self.outbox.accept(
@@ -274,7 +277,7 @@ package final class NextcloudProxy: Gateway {
     private func isSubscribed(_ request: GatewayRequest) -> Bool {
         guard !configuration.subscriptionKeys.isEmpty else { return true }
         let shown = request.headers["X-Nextcloud-Subscription-Key"] ?? ""
-        // All are looked at, so that the time tells nothing.
+        // Every key is compared, so that the time reveals nothing.
         return configuration.subscriptionKeys.count { ConstantTime.equal(Array($0.utf8), Array(shown.utf8)) } > 0
     }
 }

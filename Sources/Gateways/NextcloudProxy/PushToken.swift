@@ -1,17 +1,17 @@
 import StatusCrypto
 
-/// What a device gives as its `pushToken` (GATEWAY_PROTOCOLS.md §2.2).
+/// The `pushToken` of a device (GATEWAY_PROTOCOLS.md §2.2).
 package enum PushToken: Sendable, Equatable {
-    /// Lower-case hex. Talk for iOS sends a second one, for calls, behind a space.
+    /// A token in lower-case hex. Talk for iOS sends a second one, for calls, after a space.
     case apns(normal: String, voip: String?)
     case fcm(String)
 
-    /// Hexadecimal digits; Apple fixes no length.
+    /// The number of hexadecimal digits. Apple specifies no length.
     private static let apnsDigitCounts = 64...200
-    /// Google fixes no grammar: what tokens look like.
+    /// The length of a token. Google specifies no grammar; these are the lengths of real tokens, with a margin.
     private static let fcmByteCounts = 32...4_096
 
-    /// - Returns: nil for what is a token of neither Apple nor Google.
+    /// - Returns: nil unless the text has the form of a token of Apple or Google.
     package init?(_ text: String) {
         let parts = text.split(separator: " ", omittingEmptySubsequences: false)
         if parts.count <= 2, parts.allSatisfy(Self.isAPNs) {

@@ -8,9 +8,9 @@ enum DeviceToken {
     private static let apnsByteCounts = 32...100
     private static let fcmByteCounts = 32...4_096
 
-    /// As Apple or Google take it.
+    /// Decodes a token into the form of Apple or Google.
     ///
-    /// - Returns: nil for what is no token.
+    /// - Returns: The token, or nil for a text in another form.
     static func decode(_ text: String, for platform: GatewayNotification.Platform) -> String? {
         switch platform {
         case .ios:

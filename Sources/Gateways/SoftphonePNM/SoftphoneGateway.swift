@@ -4,20 +4,20 @@ package import Logging
 import StatusCrypto
 package import Store
 
-/// What became of a push by its first attempt.
+/// The outcome of a push's first attempt.
 package enum FirstAttempt: Sendable, Equatable {
     case sent
-    /// Apple or Google call the token dead.
+    /// Apple or Google report the token as dead.
     case deadToken
-    /// Anything else: it is withdrawn, and never delivered later.
+    /// Any other outcome. The push is withdrawn and never delivered later.
     case failed
 }
 
-/// Where a softphone's pushes go.
+/// The outbox for softphones' pushes.
 package protocol SoftphoneOutbox: Sendable {
-    /// Delivers each, once: what is not out when the time is over never will be.
+    /// Delivers each push in one attempt. Pushes without an outcome at the end of the wait are withdrawn.
     ///
-    /// - Returns: in their order.
+    /// - Returns: The outcomes in the order of the notifications.
     func deliver(_ notifications: [AcceptedNotification]) async throws -> [FirstAttempt]
 }
 
@@ -30,14 +30,14 @@ package final class SoftphoneGateway: Gateway {
     private let outbox: any SoftphoneOutbox
     private let logger: Logger
 
-    /// - Parameter apps: by their `AppId`.
+    /// - Parameter apps: The apps by their `AppId`.
     package init(apps: [String: SoftphoneApp], outbox: any SoftphoneOutbox, logger: Logger) {
         self.apps = apps
         self.outbox = outbox
         self.logger = logger
     }
 
-    package func answer(_ request: GatewayRequest) async -> GatewayAnswer? {
+    package func answer(_ request: GatewayRequest) async -> GatewayResponse? {
         let takesMany = request.path == "/pnm2/multisend"
         guard takesMany || request.path == "/pnm2/send" else { return nil }
         guard request.method == "POST", request.contentType == "application/json" else { return .badRequest }
@@ -45,7 +45,7 @@ package final class SoftphoneGateway: Gateway {
         do {
             body = try await request.body(upTo: Self.maximumBodyByteCount)
         } catch {
-            return GatewayAnswer(error)
+            return GatewayResponse(error)
         }
         guard let elements = Self.read(body, takesMany: takesMany) else { return .badRequest }
         guard elements.count <= Self.maximumPushCount else { return .tooLarge }
@@ -54,7 +54,7 @@ package final class SoftphoneGateway: Gateway {
         return .json(200, takesMany ? "[\(texts.joined(separator: ","))]" : texts.first ?? "")
     }
 
-    /// What is pushed, in its order; nil where it is no object. Nil for what cannot be read at all.
+    /// Returns the elements of a request in their order, with nil for those that are no objects, or nil if the body cannot be read.
     private static func read(_ body: [UInt8], takesMany: Bool) -> [JSONFields?]? {
         try? JSONReader.read(body) { reader throws(JSONError) -> [JSONFields?]? in
             switch reader.next {
@@ -88,7 +88,7 @@ package final class SoftphoneGateway: Gateway {
                 continue
             }
             do throws(SoftphonePush.Fault) {
-                // Whoever asks twice wants two pushes.
+                // Two equal requests are two pushes.
                 var notification = try SoftphonePush(element, apps: apps).notification
                 notification.isTriedOnce = true
                 notifications.append(AcceptedNotification(notification, digest: random.fixedBytes()))
@@ -112,7 +112,7 @@ package final class SoftphoneGateway: Gateway {
     }
 }
 
-/// The answer to one push (GATEWAY_PROTOCOLS.md §5.1).
+/// The response to one push (GATEWAY_PROTOCOLS.md §5.1).
 enum SoftphoneAnswer: Sendable, Equatable {
     case sent
     case deadToken
@@ -129,7 +129,7 @@ enum SoftphoneAnswer: Sendable, Equatable {
             }
     }
 
-    /// The document calls the number `status` and writes `code` in its examples, which is what clients read: both are there.
+    /// Returns the response's JSON. The document names the number `status`, but its examples and clients use `code`: it has both.
     func json(isOneOfMany: Bool) -> String {
         let (code, response): (Int, String) =
             switch self {

@@ -1,18 +1,18 @@
 import GatewayHTTP
 import Store
 
-/// One push as it is asked for (GATEWAY_PROTOCOLS.md §5, 5.2).
+/// A requested push (GATEWAY_PROTOCOLS.md §5, 5.2).
 struct SoftphonePush: Sendable {
     enum Verb: String, Sendable {
-        /// A message that the app will fetch.
+        /// A message that the app fetches.
         case textMessage = "NotifyTextMessage"
-        /// A text to show, and no more.
+        /// A text to show.
         case genericTextMessage = "NotifyGenericTextMessage"
-        /// The app is to load its settings anew.
+        /// An order to the app to reload its settings.
         case reprovision = "NotifyReprovision"
     }
 
-    /// Why it is answered with code 400, in words for whoever wrote the request.
+    /// The reason for code 400, in words for the author of the request.
     struct Fault: Error, Equatable {
         var response: String
 
@@ -20,12 +20,12 @@ struct SoftphonePush: Sendable {
         static func invalid(_ name: String) -> Fault { Fault(response: "Invalid attribute: \(name)") }
     }
 
-    /// What the phone gets.
+    /// The notification for the phone.
     let notification: GatewayNotification
 
-    /// What is passed on to the app's code, beside the verb and the selector.
+    /// The attributes that the app's code gets in addition to verb and selector.
     private static let passedOn = ["UserName", "UserDisplayName", "Message", "ContentType", "Id", "ThreadId"]
-    /// Characters of what a stranger sent that are said back.
+    /// The maximum number of characters of an untrusted text in a response.
     private static let maximumEchoCount = 100
 
     init(_ fields: JSONFields, apps: [String: SoftphoneApp]) throws(Fault) {
@@ -80,7 +80,7 @@ struct SoftphonePush: Sendable {
         }
     }
 
-    /// What reaches the app's code and shows nothing.
+    /// Returns a notification that reaches the app's code and shows nothing.
     private static func order(_ data: [String: String], to token: String, of app: SoftphoneApp) -> GatewayNotification {
         switch app.platform {
         case .android:
@@ -107,7 +107,7 @@ struct SoftphonePush: Sendable {
         return text
     }
 
-    /// A text; an `Id` may be a number.
+    /// Returns the text of an attribute. An `Id` may be a number.
     private static func optional(_ name: String, _ fields: JSONFields) throws(Fault) -> String? {
         switch fields[name] {
         case nil, .null: return nil
@@ -121,7 +121,7 @@ struct SoftphonePush: Sendable {
         try optional("Sound", fields).flatMap { $0.isEmpty ? nil : $0 }
     }
 
-    /// A number, or a text that is one. 0 takes the badge away.
+    /// Returns the badge, which may be a number or its text. 0 removes the badge.
     private static func badge(_ fields: JSONFields) throws(Fault) -> Int? {
         switch fields["Badge"] {
         case nil, .null: return nil
@@ -135,13 +135,13 @@ struct SoftphonePush: Sendable {
 
     // MARK: Size
 
-    /// The notification with as much of the message as Apple and Google take.
+    /// Returns the notification with the longest beginning of the message that Apple and Google accept.
     private static func fitted(
         _ message: String, _ make: (String) throws(Fault) -> GatewayNotification
     ) throws(Fault) -> GatewayNotification {
         let whole = try make(message)
         guard PayloadSize.byteCount(whole) > PayloadSize.maximumByteCount else { return whole }
-        // The longest beginning that fits, in characters as people see them.
+        // A binary search for the longest beginning that fits, in grapheme clusters.
         let characters = Array(message)
         var (fits, tooMany) = (-1, characters.count)
         while tooMany - fits > 1 {

@@ -39,6 +39,9 @@ struct Schema {
         migrator.registerMigration("push-trust") { try $0.execute(sql: Self.pushTrust) }
         migrator.registerMigration("device-use") { try $0.execute(sql: Self.deviceUse) }
         migrator.registerMigration("device-evidence") { try $0.execute(sql: Self.deviceEvidence) }
+        migrator.registerMigration("nextcloud-origin-calls") {
+            try $0.execute(sql: "CREATE INDEX nextcloud_origin_push_calls ON nextcloud_origin_push (proxy) WHERE kind = 'voip'")
+        }
         return migrator
     }
 

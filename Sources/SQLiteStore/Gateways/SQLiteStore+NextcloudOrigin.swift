@@ -54,23 +54,40 @@ extension SQLiteStore: OriginStore {
         }
     }
 
-    package func originProxies() async throws -> Set<String> {
-        Set(try await read { try $0.all("SELECT DISTINCT proxy FROM nextcloud_origin_push") { try $0.next(String.self) } })
+    package func waitingProxies() async throws -> [WaitingProxy] {
+        try await read { database in
+            try database.all(
+                """
+                SELECT push.proxy, device.user, max(push.kind = ?)
+                FROM nextcloud_origin_push AS push JOIN nextcloud_origin_device AS device ON device.id = push.device
+                GROUP BY push.proxy, device.user
+                """,
+                GatewayNotification.Kind.voip.rawValue
+            ) { row in
+                let (proxy, user, calls): (String, String, Int64) = (try row.next(), try row.next(), try row.next())
+                return WaitingProxy(proxy: proxy, user: user, hasCall: calls > 0)
+            }
+        }
     }
 
     package func waitingOriginPushes(to proxy: String, limit: Int) async throws -> [WaitingOriginPush] {
         try await read { database in
-            try database.all(
-                """
-                SELECT push.id, device.id, identifier, push_token_hash, token_id, subject, signature, priority, kind, expires_at
-                FROM nextcloud_origin_push AS push JOIN nextcloud_origin_device AS device ON device.id = push.device
-                WHERE push.proxy = ? ORDER BY push.id LIMIT ?
-                """,
-                proxy, limit
-            ) { row in
-                try WaitingOriginPush(
-                    id: row.next(), device: row.next(), deviceIdentifier: row.next(), pushTokenHash: row.next(), push: OriginPush(&row))
+            // Two queries: each finds its rows in their order by an index.
+            func waiting(_ condition: String, limit: Int) throws -> [WaitingOriginPush] {
+                try database.all(
+                    """
+                    SELECT push.id, device.id, identifier, push_token_hash, token_id, subject, signature, priority, kind, expires_at
+                    FROM nextcloud_origin_push AS push JOIN nextcloud_origin_device AS device ON device.id = push.device
+                    WHERE push.proxy = ? AND \(condition) ORDER BY push.id LIMIT ?
+                    """,
+                    proxy, limit
+                ) { row in
+                    try WaitingOriginPush(
+                        id: row.next(), device: row.next(), deviceIdentifier: row.next(), pushTokenHash: row.next(), push: OriginPush(&row))
+                }
             }
+            let calls = try waiting("kind = 'voip'", limit: limit)
+            return try calls + waiting("kind <> 'voip'", limit: limit - calls.count)
         }
     }
 

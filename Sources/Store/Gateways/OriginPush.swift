@@ -27,6 +27,20 @@ package struct OriginPush: Sendable, Equatable {
     }
 }
 
+/// A proxy for which pushes to a user's devices wait.
+package struct WaitingProxy: Hashable, Sendable {
+    package var proxy: String
+    package var user: String
+    /// Whether one of the pushes is a call.
+    package var hasCall: Bool
+
+    package init(proxy: String, user: String, hasCall: Bool) {
+        self.proxy = proxy
+        self.user = user
+        self.hasCall = hasCall
+    }
+}
+
 /// A push that waits, and its device as it is registered now.
 package struct WaitingOriginPush: Sendable, Equatable {
     package var id: Int64

@@ -27,10 +27,10 @@ package protocol OriginStore: Sendable {
     /// - Throws: `StoreError.queueFull` when ``OriginPush/maximumWaitingCount`` pushes wait.
     func acceptOriginPushes(_ pushes: [OriginPush], of user: String) async throws
 
-    /// Returns the proxies for which pushes wait.
-    func originProxies() async throws -> Set<String>
+    /// Returns the proxies and users for which pushes wait, each pair once.
+    func waitingProxies() async throws -> [WaitingProxy]
 
-    /// Returns the pushes that have waited longest for a proxy.
+    /// Returns pushes that wait for a proxy: calls, then those that have waited longest.
     func waitingOriginPushes(to proxy: String, limit: Int) async throws -> [WaitingOriginPush]
 
     /// Deletes pushes, and the devices that their proxy does not know, unless these have registered another token since.

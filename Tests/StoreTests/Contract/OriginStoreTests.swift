@@ -14,8 +14,8 @@ struct OriginStoreTests {
             pushTokenHash: hash, proxy: proxy, appType: .talk, lastSeen: tokenID == 1 ? nil : start, createdAt: start)
     }
 
-    private static func push(_ tokenID: Int64, _ subject: String = "s") -> OriginPush {
-        OriginPush(tokenID: tokenID, subject: subject, signature: "x", priority: .high, kind: .voip, expiresAt: start)
+    private static func push(_ tokenID: Int64, _ subject: String = "s", kind: GatewayNotification.Kind = .voip) -> OriginPush {
+        OriginPush(tokenID: tokenID, subject: subject, signature: "x", priority: .high, kind: kind, expiresAt: start)
     }
 
     private func put(_ device: OriginDevice, in store: any OriginStore) async throws {
@@ -48,13 +48,29 @@ struct OriginStoreTests {
         try await withSQLiteStore { store async throws in
             for device in [Self.device(1), Self.device(2, proxy: "https://b")] { try await put(device, in: store) }
             try await store.acceptOriginPushes([Self.push(2, "1"), Self.push(1, "2"), Self.push(2, "3"), Self.push(9)], of: "alice")
-            #expect(try await store.originProxies() == ["https://a", "https://b"])
+            #expect(
+                try await Set(store.waitingProxies()) == [
+                    WaitingProxy(proxy: "https://a", user: "alice", hasCall: true),
+                    WaitingProxy(proxy: "https://b", user: "alice", hasCall: true),
+                ])
             #expect(try await store.waitingOriginPushes(to: "https://b", limit: 1).map(\.push) == [Self.push(2, "1")])
             try await put(Self.device(2, proxy: "https://c", hash: "h2"), in: store)
             #expect(try await store.waitingOriginPushes(to: "https://b", limit: 9).isEmpty)
             let waiting = try await store.waitingOriginPushes(to: "https://c", limit: 9)
             #expect(waiting.map(\.push) == [Self.push(2, "1"), Self.push(2, "3")])
             #expect(waiting.allSatisfy { $0.pushTokenHash == "h2" && $0.deviceIdentifier == "alice 2" })
+        }
+    }
+
+    @Test func `calls come before pushes that have waited longer`() async throws {
+        try await withSQLiteStore { store async throws in
+            try await put(Self.device(1), in: store)
+            let alerts = [Self.push(1, "1", kind: .alert), Self.push(1, "2", kind: .alert)]
+            try await store.acceptOriginPushes(alerts, of: "alice")
+            #expect(try await store.waitingProxies() == [WaitingProxy(proxy: "https://a", user: "alice", hasCall: false)])
+            try await store.acceptOriginPushes([Self.push(1, "3")], of: "alice")
+            #expect(try await store.waitingProxies() == [WaitingProxy(proxy: "https://a", user: "alice", hasCall: true)])
+            #expect(try await store.waitingOriginPushes(to: "https://a", limit: 2).map(\.push.subject) == ["3", "1"])
         }
     }
 
@@ -88,7 +104,7 @@ struct OriginStoreTests {
             let sent = try await store.waitingOriginPushes(to: "https://a", limit: 9)
             // Removed, and there again: neither number may be given twice.
             try await store.changeOriginDevices(of: "alice") { _ in (OriginChange(removed: [1]), ()) }
-            #expect(try await store.originProxies().isEmpty)
+            #expect(try await store.waitingProxies().isEmpty)
             try await put(Self.device(1), in: store)
             try await store.acceptOriginPushes([Self.push(1, "2")], of: "alice")
             try await store.settleOriginPushes(sent, unknown: ["alice 1"])

@@ -11,7 +11,7 @@ import Synchronization
 package struct GatewayServer: Service {
     package struct Configuration: Sendable {
         package var host: String
-        /// 0: any free port.
+        /// The port. 0 means any free port.
         package var port: Int
         package var clientAddress: ClientAddress
         /// The maximum number of connections. Further ones wait to be accepted.
@@ -31,7 +31,7 @@ package struct GatewayServer: Service {
         }
     }
 
-    /// Connections that say nothing are closed after it. Phones and servers send their request at once.
+    /// The time after which an idle connection is closed. Phones and servers send their request at once.
     private static let idleTimeout = TimeAmount.seconds(30)
     /// The time for which the server discards what a client sends after its last response.
     private static let lingerTime = TimeAmount.seconds(2)
@@ -43,9 +43,9 @@ package struct GatewayServer: Service {
     private let onListening: @Sendable (String) async -> Void
 
     /// - Parameters:
-    ///   - gateways: asked in this order.
+    ///   - gateways: The gateways, tried in this order.
     ///   - clock: Times request bodies.
-    ///   - onListening: gets the address that was bound, `host:port`.
+    ///   - onListening: Receives the bound address, `host:port`.
     package init(
         configuration: Configuration, gateways: [any Gateway], clock: any Clock<Duration> = ContinuousClock(), logger: Logger,
         onListening: @escaping @Sendable (_ address: String) async -> Void = { _ in }
@@ -59,7 +59,7 @@ package struct GatewayServer: Service {
 
     /// Serves until the task is cancelled or shut down gracefully.
     ///
-    /// - Throws: if the address cannot be bound.
+    /// - Throws: An error if the address cannot be bound.
     package func run() async throws {
         let front = Front(configuration.clientAddress, gateways, clock, logger)
         let application = Application(
@@ -78,7 +78,7 @@ package struct GatewayServer: Service {
         try await application.run()
     }
 
-    /// From HTTP to a gateway and back.
+    /// Passes requests to the gateways.
     private final class Front: Sendable {
         private let clientAddress: ClientAddress
         private let gateways: [any Gateway]
@@ -94,7 +94,7 @@ package struct GatewayServer: Service {
         }
 
         func respond(to request: Request, on channel: any Channel) async -> Response {
-            // Only a socket of another family has no address.
+            // A socket of another family than IP has no address.
             guard let peer = channel.remoteAddress?.ipAddress.flatMap({ IPAddress($0) }),
                 let forwardedFor = HTTPField.Name("X-Forwarded-For")
             else { return Self.response(.badRequest) }
@@ -126,14 +126,14 @@ package struct GatewayServer: Service {
             request.headers[.transferEncoding] != nil || request.headers[.contentLength].map { $0 != "0" } ?? false
         }
 
-        private func answer(_ request: GatewayRequest) async -> GatewayAnswer {
+        private func answer(_ request: GatewayRequest) async -> GatewayResponse {
             for gateway in gateways {
                 if let answer = await gateway.answer(request) { return answer }
             }
             return .text(404, "Not Found")
         }
 
-        private static func response(_ answer: GatewayAnswer) -> Response {
+        private static func response(_ answer: GatewayResponse) -> Response {
             Response(
                 status: .init(code: answer.status), headers: headers(answer),
                 body: ResponseBody(byteBuffer: ByteBuffer(string: answer.body)))
@@ -141,7 +141,7 @@ package struct GatewayServer: Service {
 
         /// A response after which the server closes its side of the connection at once, and the rest of it soon: a client that still sends
         /// would find its response destroyed by a reset otherwise.
-        private static func lastResponse(_ answer: GatewayAnswer, on channel: any Channel) -> Response {
+        private static func lastResponse(_ answer: GatewayResponse, on channel: any Channel) -> Response {
             var headers = headers(answer)
             headers[.connection] = "close"
             return Response(
@@ -154,7 +154,7 @@ package struct GatewayServer: Service {
                 })
         }
 
-        private static func headers(_ answer: GatewayAnswer) -> HTTPFields {
+        private static func headers(_ answer: GatewayResponse) -> HTTPFields {
             var headers: HTTPFields = [.contentType: answer.contentType]
             if let seconds = answer.retryAfter?.components.seconds { headers[.retryAfter] = String(max(1, seconds)) }
             return headers

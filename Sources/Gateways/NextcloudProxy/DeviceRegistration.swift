@@ -5,15 +5,15 @@ import StatusCrypto
 import Store
 
 /// A valid `POST /devices` (GATEWAY_PROTOCOLS.md §2.2).
-struct Registration: Sendable {
-    /// As it is stored, if it is.
+struct DeviceRegistration: Sendable {
+    /// The device to store.
     var device: ProxyDevice
-    /// Where the account is at home: for a device that is known under another key.
+    /// The account, which proves the key of a device that is known under another key.
     var cloudID: String?
 
     private static let names = DeviceRequest.names.union(["pushToken", "cloudId"])
 
-    /// Checks in the order of GATEWAY_PROTOCOLS.md §2.2, 3 to 7.
+    /// Checks a request in the order of GATEWAY_PROTOCOLS.md §2.2, 3 to 7.
     init(_ request: GatewayRequest, body: [UInt8], apps: [AppRule], at now: Timestamp) throws(DeviceRequest.Fault) {
         let fields = try DeviceRequest.read(request, body: body, names: Self.names)
         let pushToken = try DeviceRequest.values(fields, DeviceRequest.names.union(["pushToken"]))["pushToken"] ?? ""
@@ -36,16 +36,16 @@ struct Registration: Sendable {
         cloudID = fields["cloudId"].flatMap { $0.isEmpty ? nil : $0 }
     }
 
-    /// What becomes of a registration (GATEWAY_PROTOCOLS.md §2.2, 8).
+    /// The effect of a registration (GATEWAY_PROTOCOLS.md §2.2, 8).
     enum Decision: Sendable, Equatable {
         case store(ProxyDevice)
-        /// Known under another key.
+        /// The device is known under another key.
         case conflict
     }
 
     /// - Parameters:
-    ///   - known: the device that has this identifier.
-    ///   - isProven: the account's own server has shown this key.
+    ///   - known: The registered device with this identifier.
+    ///   - isProven: Whether key and identifier are proven to be the account's.
     func decide(known: ProxyDevice?, isProven: Bool) -> Decision {
         guard let known else { return .store(device) }
         guard isProven || known.userKey == device.userKey else { return .conflict }

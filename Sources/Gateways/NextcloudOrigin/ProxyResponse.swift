@@ -1,16 +1,16 @@
 import HTTPClient
 import JSON
 
-/// What a proxy says to a batch, and what follows (GATEWAY_PROTOCOLS.md §2.4, Decisions 13).
-enum ProxyAnswer: Sendable, Equatable {
-    /// It has taken the batch, and does not know these devices.
+/// The meaning of a proxy's response to a batch (GATEWAY_PROTOCOLS.md §2.4, Decisions 13).
+enum ProxyResponse: Sendable, Equatable {
+    /// The proxy has accepted the batch, and does not know these devices.
     case taken(unknown: Set<String>)
-    /// It will not take it, whenever.
+    /// The proxy rejects the batch permanently.
     case refused(status: Int)
-    /// To be tried again.
+    /// The batch is posted again later.
     case away
 
-    /// - Parameter response: nil: there was none.
+    /// - Parameter response: The response, or nil without one.
     init(_ response: HTTPResponse?) {
         guard let response, response.status < 500 else {
             self = .away
@@ -19,7 +19,7 @@ enum ProxyAnswer: Sendable, Equatable {
         self = Self.unknown(in: response.body).map { .taken(unknown: $0) } ?? .refused(status: response.status)
     }
 
-    /// - Returns: nil unless both `unknown` and `failed` are there.
+    /// - Returns: The unknown identifiers, or nil unless the body has both `unknown` and `failed`.
     private static func unknown(in body: [UInt8]) -> Set<String>? {
         var unknown: Set<String>?
         var hasFailed = false

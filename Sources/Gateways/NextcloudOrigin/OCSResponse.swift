@@ -1,7 +1,7 @@
 import GatewayHTTP
 
-/// An answer of Nextcloud's OCS API, version 2: the status of HTTP is the status of the answer (GATEWAY_PROTOCOLS.md §4).
-struct OCSAnswer: Sendable {
+/// A response of Nextcloud's OCS API, version 2, in which HTTP's status is that of the response (GATEWAY_PROTOCOLS.md §4).
+struct OCSResponse: Sendable {
     indirect enum Value: Sendable {
         case text(String)
         case list([Value])
@@ -11,7 +11,7 @@ struct OCSAnswer: Sendable {
     }
 
     var status: Int
-    /// In the answer's body; not always that of HTTP.
+    /// The status code in the response body. It can differ from HTTP's.
     var statusCode: Int
     var message: String
     var data: Value
@@ -23,34 +23,34 @@ struct OCSAnswer: Sendable {
         self.data = data
     }
 
-    static func fault(_ fault: OriginRegistration.Fault) -> OCSAnswer {
-        OCSAnswer(400, .object([("message", .text(fault.rawValue))]))
+    static func fault(_ fault: OriginRegistration.Fault) -> OCSResponse {
+        OCSResponse(400, .object([("message", .text(fault.rawValue))]))
     }
 
-    static let notLoggedIn = OCSAnswer(401, statusCode: 997, message: "Current user is not logged in")
-    static let csrf = OCSAnswer(412, message: "CSRF check failed")
-    static let notFound = OCSAnswer(
+    static let notLoggedIn = OCSResponse(401, statusCode: 997, message: "Current user is not logged in")
+    static let csrf = OCSResponse(412, message: "CSRF check failed")
+    static let notFound = OCSResponse(
         404,
         message: """
             Invalid query, please check the syntax. API specifications are here: \
             http://www.freedesktop.org/wiki/Specifications/open-collaboration-services.
             """)
 
-    func answer(asJSON: Bool) -> GatewayAnswer {
+    func answer(asJSON: Bool) -> GatewayResponse {
         let result = status < 400 ? "ok" : "failure"
         if asJSON {
             let meta = #"{"status":"\#(result)","statuscode":\#(statusCode),"message":\#(PHPJSON.string(message))}"#
-            return GatewayAnswer(
+            return GatewayResponse(
                 status, contentType: "application/json; charset=utf-8", body: #"{"ocs":{"meta":\#(meta),"data":\#(data.json)}}"#)
         }
         let meta = Value.object([("status", .text(result)), ("statuscode", .text("\(statusCode)")), ("message", .text(message))])
         let content = Value.object([("meta", meta), ("data", data)])
-        return GatewayAnswer(
+        return GatewayResponse(
             status, contentType: "application/xml; charset=utf-8", body: "<?xml version=\"1.0\"?>\n" + content.xml(named: "ocs"))
     }
 }
 
-extension OCSAnswer.Value {
+extension OCSResponse.Value {
     fileprivate var json: String {
         switch self {
         case .text(let text): PHPJSON.string(text)
