@@ -324,6 +324,25 @@ struct OperatorToolTests {
         }
     }
 
+    @Test func `the doctor waits for the outcome of its push and prints the words of Apple and a remedy`() async throws {
+        try await withServerWorld { world async throws in
+            let token = String(repeating: "ab", count: 32)
+            let arguments = [
+                "doctor", "--server", world.server.addresses.publicKey, "--node", "http://\(world.server.addresses.relays[0])",
+                "--timeout", "5m", "--admin", "http://\(world.server.addresses.admin)", "--device-token", token, "--token-type", "apn",
+                "--apn-topic", "im.status.ethereum",
+            ]
+            let healthy = try await ChildProcess.run("pushctl", arguments, environment: [:])
+            #expect(healthy.exitCode == 0 && healthy.output.contains("ok      outcome"), "\(healthy.output)\(healthy.error)")
+            for (words, remedy) in [("Unregistered", "removed from the device"), ("BadDeviceToken", "ios.production")] {
+                world.gorush.fail(token: token, with: words)
+                let refused = try await ChildProcess.run("pushctl", arguments, environment: [:])
+                #expect(refused.exitCode == 1 && refused.output.contains(words) && refused.error.contains(remedy), "\(refused.error)")
+                #expect(!refused.output.contains(token) && !refused.error.contains(token))
+            }
+        }
+    }
+
     @Test(arguments: [
         ["audit"], ["registrations"], ["dead-tokens"], ["backup", "copy"],
         ["forget", "0279be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798"],

@@ -1,6 +1,7 @@
 import Foundation
 import HTTPClient
 import PushClient
+import StatusCrypto
 
 /// A server's admin endpoints, asked whether what the server accepts is delivered.
 package struct AdminEndpoints {
@@ -79,6 +80,38 @@ package struct AdminEndpoints {
                 "The admin endpoints at \(url) are another server's, \(identity.publicKey). The server to check is \(server.hex).")
         }
         return health.ready ? .works(warnings: health.warnings) : .fails(reasons: health.reasons, warnings: health.warnings)
+    }
+
+    /// Body of `GET /pushes/KEY`.
+    private struct Push: Decodable {
+        var state: String
+        var attempts: Int
+        var reason: String?
+    }
+
+    /// 2 min: gorush waits up to 60 s for Apple or Google, and a push may wait for its turn.
+    private static let outcomeTimeout = Duration.seconds(120)
+
+    /// Waits until Apple or Google has judged the first attempt of a push.
+    ///
+    /// - Returns: What went wrong; nil if the push was delivered.
+    func outcome(of push: Digest32) async -> Checkup.Problem? {
+        let http = HTTPClient(configuration: .init())
+        defer { http.shutdown() }
+        let end = ContinuousClock.now + Self.outcomeTimeout
+        while ContinuousClock.now < end {
+            guard let progress = await get("/pushes/\(Hex.encode(push.bytes))", as: Push.self, http) else {
+                return .wrong("The admin endpoints at \(url) do not know the push. Name this server's with --admin.")
+            }
+            switch (progress.state, progress.reason) {
+            case ("sent", _): return nil
+            case ("waiting", let reason?): return .wrong("The push is not delivered, and waits: \(reason)")
+            case ("waiting", nil): break
+            case (let state, let reason): return .wrong("The push was not delivered (\(state)): \(reason ?? "dry run")")
+            }
+            guard (try? await Task.sleep(for: .milliseconds(200))) != nil else { break }
+        }
+        return .wrong("gorush has not answered for \(Self.outcomeTimeout).")
     }
 
     private func get<Answer: Decodable>(_ path: String, as type: Answer.Type, _ http: HTTPClient) async -> Answer? {

@@ -1,5 +1,7 @@
 import Envelope
 package import PushClient
+import PushProtocol
+import StatusCrypto
 
 /// A test device's life at a server, step by step.
 package struct Checkup {
@@ -10,6 +12,8 @@ package struct Checkup {
         case register
         case query
         case push
+        /// The end of the push on a device, by what the server's admin endpoints say.
+        case outcome
         case unregister
         /// From the outbox through gorush to Apple and Google, by what the server's admin endpoints say.
         case delivery
@@ -56,7 +60,10 @@ package struct Checkup {
     }
 
     /// Goes on as long as it makes sense; whatever was registered is unregistered in any case.
-    func run(_ report: (Step) -> Void) async -> [Step] {
+    ///
+    /// - Parameter outcome: Waits for the end of the push with a deduplication key and returns what went wrong. It is asked only for a
+    ///   device that wants to be notified.
+    func run(outcome: (Digest32) async -> Problem?, _ report: (Step) -> Void) async -> [Step] {
         var steps: [Step] = []
         func step(_ kind: Kind, _ body: () async throws(PushClientError) -> Problem?) async -> Bool {
             let start = ContinuousClock.now
@@ -80,7 +87,14 @@ package struct Checkup {
         }
         if isRegistered, let receipt {
             _ = await step(.query) { () async throws(PushClientError) in try await query(receipt) }
-            _ = await step(.push) { () async throws(PushClientError) in try await push(receipt) }
+            var pushed: Digest32?
+            let isAccepted = await step(.push) { () async throws(PushClientError) in
+                let message = PushMessage(kind: .message, messageID: PushMessage.randomMessageID())
+                pushed = deduplicationKey(of: message)
+                return try await push(message, receipt)
+            }
+            // Unregistering withdraws a push that waits.
+            if isAccepted, device.isEnabled, let pushed { _ = await step(.outcome) { () async in await outcome(pushed) } }
         }
         // A registration that went unanswered may have been stored.
         _ = await step(.unregister) { () async throws(PushClientError) in
@@ -104,9 +118,13 @@ package struct Checkup {
         return nil
     }
 
-    private func push(_ receipt: RegistrationReceipt) async throws(PushClientError) -> Problem? {
+    private func deduplicationKey(of message: PushMessage) -> Digest32 {
+        let target = Installation(keyHash: identity.publicKey.hash.bytes, installationID: installationID)
+        return DeduplicationKey.digest(messageID: message.messageID, installation: target)
+    }
+
+    private func push(_ message: PushMessage, _ receipt: RegistrationReceipt) async throws(PushClientError) -> Problem? {
         let target = PushDevice(person: .key(identity.publicKey), installationID: installationID, accessToken: receipt.accessToken ?? "")
-        let message = PushMessage(kind: .message, messageID: PushMessage.randomMessageID())
         let reports = try await server.push(message, to: [target])
         guard reports.map(\.outcome) == [.accepted] else {
             return .wrong("The push was not accepted: \(reports.map(\.outcome.description).joined(separator: ", "))")
@@ -143,6 +161,8 @@ extension Checkup.Step {
             "The server cannot write to its database: look at its /health/ready, its log and its disk."
         case (.delivery, _):
             "What is accepted waits in the server until this is put right; docs/OPERATE.md tells what each of these means."
+        case (.outcome, .wrong(let words)):
+            Self.remedy(for: words)
         case (.push, .wrong):
             "The server contradicts what it said before. Look at its log."
         case (.query, .wrong):
@@ -150,5 +170,39 @@ extension Checkup.Step {
         default:
             "Look at the server's log."
         }
+    }
+
+    /// What an operator or the owner of the device does about the words of Apple and Google (docs/DELIVERY.md).
+    private static let remedies: [(words: [String], remedy: String)] = [
+        (
+            ["Unregistered", "ExpiredToken"],
+            "The app was removed from the device, or has a newer token: read the token from the app again."
+        ),
+        (
+            ["BadDeviceToken"],
+            "The token is of the other one of Apple's environments, or of another app: compare ios.production of gorush with how the app was built."
+        ),
+        (
+            ["DeviceTokenNotForTopic", "TopicDisallowed", "BadTopic"],
+            "--apn-topic has to be the app's bundle id, and of the team of gorush's key."
+        ),
+        (
+            ["SenderId mismatch", "Requested entity was not found", "The registration token is not"],
+            "The token is of another Firebase project than gorush's service account, or no longer valid."
+        ),
+        (
+            [
+                "ProviderToken", "KeyId", "Forbidden", "oauth2", "cannot fetch token", "credential", "ermission",
+                "has not been used in project",
+            ],
+            "Apple or Google refuses gorush itself: correct its key, key id and team, or its service account."
+        ),
+        (["suspected token"], "The device was refused less than 10 minutes ago, and is tried every 10 minutes: try again later."),
+        (["queue full"], "As many pushes wait as may: look at the server's /health/ready."),
+    ]
+
+    private static func remedy(for words: String) -> String {
+        remedies.first { $0.words.contains { words.contains($0) } }?.remedy
+            ?? "docs/DELIVERY.md tells what each of the words means, and the server's /health/ready whether it concerns all pushes."
     }
 }

@@ -7,8 +7,9 @@ struct Doctor: AsyncParsableCommand {
         abstract: "Check a server with a test device, step by step, and explain what is wrong.",
         discussion: """
             Registers a new key, queries it, pushes to it and unregisters it. Without --device-token the device is registered as not \
-            wanting to be notified, so that nothing reaches gorush. With one, a real notification is shown on that device. Whether \
-            what is accepted gets through gorush, the server's admin endpoints tell. Exit code 0 if all is well.
+            wanting to be notified, so that nothing reaches gorush. With one, the device shows a real notification, and the doctor \
+            waits for the outcome of its push and prints it with the words of Apple or Google and a remedy. That, and whether the \
+            server is ready to deliver, it asks the server's admin endpoints. Exit code 0 if all is well.
             """)
 
     @OptionGroup var server: ServerOptions
