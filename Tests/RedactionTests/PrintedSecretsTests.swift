@@ -105,7 +105,8 @@ import Wire
                 Holder(try Settings(source, environment: [:])), Holder(key), Holder(key.sharedSecret(with: key.publicKey)),
                 Holder(Identity(key)), Holder(http), Holder(HTTPResponse(status: 200, headers: http.headersAsAnswered, body: bytes)),
                 Holder(opened), Holder(Settlement.answered(reply)), Holder(PushToken.fcm(secret)),
-                Holder(Outbox.Attempt(push: queued, outcome: .sent, at: Timestamp(nanoseconds: 1))), Holder(GorushClient(http: client, endpoint: endpoint, probeTimeout: .seconds(1))),
+                Holder(Outbox.Attempt(push: queued, outcome: .sent, at: Timestamp(nanoseconds: 1))),
+                Holder(GorushClient(http: client, endpoint: endpoint, probeTimeout: .seconds(1))),
                 Holder(WakuNode(url: "http://user:\(secret)@node", client: client, headers: [("Authorization", secret)])),
                 Holder(ListFingerprints(key: key32)),
                 Holder(

@@ -61,9 +61,9 @@ package struct Checkup {
 
     /// Goes on as long as it makes sense; whatever was registered is unregistered in any case.
     ///
-    /// - Parameter outcome: Waits for the end of the push with a deduplication key and returns what went wrong. It is asked only for a
-    ///   device that wants to be notified.
-    func run(outcome: (Digest32) async -> Problem?, _ report: (Step) -> Void) async -> [Step] {
+    /// - Parameter outcome: Waits for the outcome of the push with a deduplication key and returns what went wrong; nil if no admin
+    ///   endpoints can be asked. It is called only for a device that wants to be notified.
+    func run(outcome: ((Digest32) async -> Problem?)?, _ report: (Step) -> Void) async -> [Step] {
         var steps: [Step] = []
         func step(_ kind: Kind, _ body: () async throws(PushClientError) -> Problem?) async -> Bool {
             let start = ContinuousClock.now
@@ -94,7 +94,7 @@ package struct Checkup {
                 return try await push(message, receipt)
             }
             // Unregistering withdraws a push that waits.
-            if isAccepted, device.isEnabled, let pushed { _ = await step(.outcome) { () async in await outcome(pushed) } }
+            if isAccepted, device.isEnabled, let pushed, let outcome { _ = await step(.outcome) { () async in await outcome(pushed) } }
         }
         // A registration that went unanswered may have been stored.
         _ = await step(.unregister) { () async throws(PushClientError) in
