@@ -133,9 +133,9 @@ package struct SettingsSource: Sendable {
         return slash == file.startIndex ? "/" : absolute(String(file[..<slash]), from: workingDirectory)
     }
 
-    private static var workingDirectory: String { FileManager.default.currentDirectoryPath }
+    static var workingDirectory: String { FileManager.default.currentDirectoryPath }
 
-    private static func absolute(_ path: String, from folder: String) -> String {
+    static func absolute(_ path: String, from folder: String) -> String {
         if path.isEmpty || path.hasPrefix("/") { return path }
         return folder.hasSuffix("/") ? folder + path : "\(folder)/\(path)"
     }

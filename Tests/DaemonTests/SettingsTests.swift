@@ -1,6 +1,9 @@
 import Foundation
+import Settings
 import TestSupport
 import Testing
+
+@testable import Daemon
 
 /// What `check-config` says of a configuration that cannot be meant so: where it stands, what was found, and what to do.
 @Suite(.fewAtATime)
@@ -130,6 +133,12 @@ struct SettingsTests {
         let result = try await ChildProcess.run("pushserver", ["check-config"] + settings.flatMap { ["--set", $0] })
         #expect(result.exitCode == 78)
         #expect(result.error.contains(problem.replacing("FILE", with: folder.path("headers"))), "\(result.error)")
+    }
+
+    @Test(arguments: [[:], ["HOME": "home"], ["STATE_DIRECTORY": "state"]] as [[String: String]])
+    func `default paths are absolute, whatever the environment has`(environment: [String: String]) throws {
+        let settings = try Settings(SettingsSource(yaml: nil, environment: environment, flags: [:]), environment: environment)
+        #expect(settings.identityKeyFile.hasPrefix("/") && settings.storagePath.hasPrefix("/"))
     }
 
     @Test(arguments: ["feedbackSecret", "feedbackSecretFile", "deadTokenWaveShare"])
