@@ -46,7 +46,7 @@ enum MadeUpTargets {
         for number in 0..<honestCount {
             let push = honest(number, "second")
             try await enqueue([push])
-            committed[push.deviceToken] = .now
+            committed[push.deviceToken.text] = .now
             try await Task.sleep(for: honestInterval)
         }
         let arrivals = await gorush.arrivals(attackCount + honestCount, afterNotifications: earlierCount)
@@ -69,7 +69,8 @@ enum MadeUpTargets {
         return AcceptedPush(
             target: Installation(
                 keyHash: Keccak.shake256(Array("made up \(target % 50)".utf8)), installationID: Cast.universallyUniqueID("made up", target)),
-            deduplicationKey: Cast.digest("made-up push", number), tokenType: .apn, deviceToken: Cast.digest("made up", target).description,
+            deduplicationKey: Cast.digest("made-up push", number), tokenType: .apn,
+            deviceToken: DeviceToken(Cast.digest("made up", target).description),
             apnTopic: topic, type: .message, chatID: [], message: [])
     }
 }

@@ -62,7 +62,8 @@ package enum NextcloudBenchmark {
         return Entry(
             device: ProxyDevice(
                 identifier: DeviceIdentifier(SHA512.hash(Array("device \(number)".utf8))), userKey: key.publicKey,
-                pushTokenHash: SHA512.hash(Array(token.utf8)), platform: .ios, token: token, topic: app, createdAt: time, updatedAt: time),
+                pushTokenHash: SHA512.hash(Array(token.utf8)), platform: .ios, token: DeviceToken(token), topic: app, createdAt: time,
+                updatedAt: time),
             subject: subject, signature: key.signature(of: subject))
     }
 

@@ -94,7 +94,7 @@ final class PacedTransport: MessageTransport {
         let start = start.withLock { $0 }
         var numbers: [String: [Int]] = [:]
         for number in workload.envelopes.indices.reversed() where workload.kind(of: number) == .push {
-            numbers[Owner(number: number % owners).deviceToken, default: []].append(number)
+            numbers[Owner(number: number % owners).deviceToken.text, default: []].append(number)
         }
         return Sample(
             arrivals.compactMap { arrival in

@@ -1,4 +1,5 @@
 import PushProtocol
+import StatusCrypto
 import Store
 import Wire
 
@@ -11,7 +12,7 @@ package struct DeliveryConfiguration: Sendable {
     }
 
     /// Where a gorush is, and how to speak to it.
-    package struct Endpoint: Sendable {
+    package struct Endpoint: HoldsSecret, Sendable {
         /// `http` or `https`, with a path if gorush is behind a proxy.
         package var url: String
         /// Such as `Authorization`, for a proxy: gorush itself has no authentication (GORUSH.md §9).

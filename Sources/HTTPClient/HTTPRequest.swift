@@ -1,5 +1,7 @@
+import StatusCrypto
+
 /// One HTTP request and the bounds within which its answer must come.
-package struct HTTPRequest: Sendable {
+package struct HTTPRequest: HoldsSecret, Sendable {
     package enum Method: String, Sendable {
         case get = "GET"
         case post = "POST"

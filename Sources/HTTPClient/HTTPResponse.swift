@@ -1,5 +1,7 @@
+import StatusCrypto
+
 /// An answer, whatever its status: a 404 or a 500 is a response, not an error. Redirects are not followed.
-package struct HTTPResponse: Sendable {
+package struct HTTPResponse: HoldsSecret, Sendable {
     package var status: Int
     package var headers: HTTPHeaders
     package var body: [UInt8]
@@ -12,7 +14,7 @@ package struct HTTPResponse: Sendable {
 }
 
 /// Header fields in the order in which they came.
-package struct HTTPHeaders: Sendable {
+package struct HTTPHeaders: HoldsSecret, Sendable {
     package private(set) var fields: [(name: String, value: String)] = []
 
     package init(_ fields: [(name: String, value: String)] = []) {

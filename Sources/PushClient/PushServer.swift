@@ -114,7 +114,7 @@ public struct PushServer: Sendable {
         guard response.success else { throw .registrationRefused(RegistrationRefusal(response.error)) }
         return RegistrationReceipt(
             installationID: registration.installationID, version: registration.version,
-            accessToken: registration.unregister ? nil : registration.accessToken, requestID: request.requestID.description)
+            accessToken: registration.unregister ? nil : registration.accessToken.text, requestID: request.requestID.description)
     }
 
     /// The current version: it rises with the clock, so a client without state needs no counter.

@@ -1,10 +1,9 @@
 import StatusCrypto
 
-/// The UUID that a sender presents to have a push delivered.
-enum AccessToken {
-    /// Whether the text is a UUID in one of the four forms that clients use, in any case: `8-4-4-4-12` hex digits, the 32 digits alone, or
+extension AccessToken {
+    /// Whether the token is a UUID in one of the four forms that clients use, in any case: `8-4-4-4-12` hex digits, the 32 digits alone, or
     /// the first form after `urn:uuid:` or in braces (PROTOCOL.md §7 row 7).
-    static func isWellFormed(_ text: String) -> Bool {
+    var isWellFormed: Bool {
         let characters = text.utf8
         switch characters.count {
         case 32: return characters.allSatisfy(Hex.isDigit)
@@ -15,10 +14,5 @@ enum AccessToken {
         case 45: return text.prefix(9).lowercased() == "urn:uuid:" && UniversallyUniqueID.isText(characters.dropFirst(9))
         default: return false
         }
-    }
-
-    /// Compares in constant time, byte by byte. Swift's `==` also equates texts that differ in their bytes.
-    static func equal(_ left: String, _ right: String) -> Bool {
-        ConstantTime.equal(left.utf8, right.utf8)
     }
 }

@@ -1,3 +1,4 @@
+import StatusCrypto
 package import Wire
 
 package enum PushVerdict: Sendable, Equatable {
@@ -17,7 +18,7 @@ package enum PushRules {
         guard notification.type != .unknown else { return .failure(.unknown) }
         // A registration whose dead device token was removed counts as none.
         guard let target, !target.deviceToken.isEmpty else { return .failure(.notRegistered) }
-        guard AccessToken.equal(notification.accessToken, target.accessToken) else { return .failure(.wrongToken) }
+        guard notification.accessToken == target.accessToken else { return .failure(.wrongToken) }
         return isFiltered(notification, by: target) ? .filtered : .push
     }
 

@@ -2,11 +2,11 @@ package import StatusCrypto
 package import Wire
 
 /// The parts of a registration that a push request needs, without its lists.
-package struct PushTarget: Sendable, Equatable {
-    package var accessToken = ""
+package struct PushTarget: HoldsSecret, Sendable, Equatable {
+    package var accessToken: AccessToken = ""
     package var enabled = false
     package var tokenType = TokenType.unknown
-    package var deviceToken = ""
+    package var deviceToken: DeviceToken = ""
     package var apnTopic = ""
     package var blockMentions = false
 
@@ -33,12 +33,12 @@ package struct PushTarget: Sendable, Equatable {
 }
 
 /// A push reported as "success, not filtered": the server must not lose it (RELIABILITY.md I1).
-package struct AcceptedPush: Sendable, Equatable {
+package struct AcceptedPush: HoldsSecret, Sendable, Equatable {
     package var target: Installation
     /// The digest of (message_id, public_key, installation_id): see `DeduplicationKey`.
     package var deduplicationKey: Digest32
     package var tokenType: TokenType
-    package var deviceToken: String
+    package var deviceToken: DeviceToken
     package var apnTopic: String
     package var type: PushNotificationType
     package var chatID: [UInt8]
@@ -46,7 +46,7 @@ package struct AcceptedPush: Sendable, Equatable {
     package var message: [UInt8]
 
     package init(
-        target: Installation, deduplicationKey: Digest32, tokenType: TokenType, deviceToken: String, apnTopic: String,
+        target: Installation, deduplicationKey: Digest32, tokenType: TokenType, deviceToken: DeviceToken, apnTopic: String,
         type: PushNotificationType, chatID: [UInt8], message: [UInt8]
     ) {
         self.target = target
@@ -61,9 +61,9 @@ package struct AcceptedPush: Sendable, Equatable {
 }
 
 /// The parts of a registration that a query needs.
-package struct QueryableRegistration: Sendable, Equatable {
+package struct QueryableRegistration: HoldsSecret, Sendable, Equatable {
     package var installationID = ""
-    package var accessToken = ""
+    package var accessToken: AccessToken = ""
     package var grant: [UInt8] = []
     package var version: UInt64 = 0
     package var allowFromContactsOnly = false

@@ -157,7 +157,7 @@ package enum RegistrationRules {
         if message.unregister { return stored != nil || key.mayUnregister ? .unregister : .limit(.storage) }
 
         // Row 7.
-        guard AccessToken.isWellFormed(message.accessToken) else { return .refuse(.malformedMessage) }
+        guard message.accessToken.isWellFormed else { return .refuse(.malformedMessage) }
 
         // Row 8: 65 bytes with V 0 or 1, signed by this client for this server and token.
         guard Signature(message.grant) != nil, facts.grantIsValid else { return .refuse(.malformedMessage) }
@@ -218,7 +218,7 @@ package enum RegistrationRules {
     }
 
     private static func hasUsableDeviceToken(_ message: PushNotificationRegistration) -> Bool {
-        let token = message.deviceToken.utf8
+        let token = message.deviceToken.text.utf8
         // gorush puts an APNs token unescaped into a URL path.
         if message.tokenType == .apn {
             return ProtocolLimits.apnDeviceTokenDigitCounts.contains(token.count) && token.allSatisfy(Hex.isDigit)

@@ -1,4 +1,5 @@
 import Foundation
+import StatusCrypto
 import Yams
 
 /// One value of a setting as it was written, before anybody asked for its type.
@@ -15,7 +16,7 @@ package enum SettingValue: Equatable, Sendable {
 }
 
 /// The three places a setting can come from; the later wins: file, environment, flags (INTERFACE.md, "Settings").
-package struct SettingsSource: Sendable {
+package struct SettingsSource: HoldsSecret, Sendable {
     /// A value, and where it comes from, in words for an error message.
     package struct Found {
         package var value: SettingValue

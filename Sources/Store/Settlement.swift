@@ -30,7 +30,7 @@ extension Settlement {
 }
 
 /// The answer to a message before it is signed and encrypted, so that it can be made again after a crash.
-package struct Reply: Sendable, Equatable {
+package struct Reply: HoldsSecret, Sendable, Equatable {
     package var type: MessageType
     /// The protobuf message of that type.
     package var payload: [UInt8]

@@ -1,12 +1,13 @@
 package import Envelope
 package import HTTPClient
 import JSON
+import StatusCrypto
 import Wire
 
 /// The REST API of a Waku node (WAKU_REST.md §1): nwaku, its successors, or go-waku.
 ///
 /// A node closes each connection after its response, and its relay cache has one reader: do not use one node from two programs.
-package struct WakuNode: Sendable {
+package struct WakuNode: HoldsSecret, Sendable {
     /// The timeout of a command: twice the node's own timeout of publishing (WAKU_REST.md §1.2).
     package static let commandTimeout = Duration.seconds(10)
     /// The timeout of a read: a full cache of large messages takes long, and messages that are not read to the end are lost.

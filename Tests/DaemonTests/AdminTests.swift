@@ -1,5 +1,6 @@
 import Foundation
 import HTTPClient
+import StatusCrypto
 import TestSupport
 import Testing
 import Wire
@@ -24,7 +25,7 @@ struct AdminTests {
         // The log says what happens, and no secret.
         let log = server.log.all.joined(separator: "\n")
         #expect(log.contains("DRY RUN"))
-        #expect(!log.contains(alice.registration().deviceToken) && !log.contains(alice.registration().accessToken))
+        #expect(!log.contains(alice.registration().deviceToken.text) && !log.contains(alice.registration().accessToken.text))
     }
 
     @Test(arguments: ["debug", "trace"]) func `no secret of the server is in its log, however talkative`(level: String) async throws {

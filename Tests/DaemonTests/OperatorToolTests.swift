@@ -155,7 +155,7 @@ struct OperatorToolTests {
             let readable = try await ChildProcess.run("pushctl", device + ["--database", world.database.path])
             #expect(readable.output.contains("  attempts  1, the newest at ") && readable.output.contains("  state     sent at "))
             let registration = world.alice.registration()
-            for secret in [registration.deviceToken, registration.accessToken] {
+            for secret in [registration.deviceToken.text, registration.accessToken.text] {
                 #expect(!secret.isEmpty && !byDevice.output.contains(secret) && !readable.output.contains(secret))
             }
 

@@ -41,7 +41,7 @@ struct RestartTests {
             let second = try await ServerProcess.start(in: folder, settings: settings)
             #expect(second.addresses.publicKey == first.addresses.publicKey)
             let later = Network(second)
-            #expect(await gorush.waitForNotifications(count: 1).map(\.tokens) == [[alice.registration().deviceToken]])
+            #expect(await gorush.waitForNotifications(count: 1).map(\.tokens) == [[alice.registration().deviceToken.text]])
             try await later.publish(alice.envelope(alice.registration(version: 5, deviceToken: String(repeating: "cd", count: 32))))
             #expect(try await registrationResponse(to: alice, from: later).error == .versionMismatch)
             #expect(await second.terminate() == 0)

@@ -183,7 +183,7 @@ import Wire
                 try await running.accept([iosPush(1)])
                 try await running.settle()
                 var renewed = registration(of: iosPush(1), version: 2)
-                renewed.content.deviceToken = iosToken(7)
+                renewed.content.deviceToken = DeviceToken(iosToken(7))
                 try await running.store.apply(at: World.start) { [renewed] in $0.register(renewed, topics: Self.topics) }
                 try await running.pass { try await running.isAllDone() }
                 #expect(stub.notifications.all.last?.tokens == [iosToken(7)])
@@ -212,7 +212,7 @@ import Wire
                 #expect(try await running.outcomes() == [.sent: 6])
                 // gorush is restarted within a second.
                 stub.configuration.isProduction = !isSandbox
-                for push in pushes { stub.fail(token: push.deviceToken, with: words) }
+                for push in pushes { stub.fail(token: push.deviceToken.text, with: words) }
                 stub.next(.reset)
                 var passed = Duration.zero
                 for message in 2..<50 {
@@ -232,7 +232,7 @@ import Wire
 
                 // The operator puts gorush right: nothing was lost.
                 stub.configuration.isProduction = true
-                for push in pushes { stub.fail(token: push.deviceToken, with: nil) }
+                for push in pushes { stub.fail(token: push.deviceToken.text, with: nil) }
                 try await running.pass { try await running.isAllDone() }
                 #expect(try await running.outcomes() == [.sent: 54])
                 #expect(running.loop.healthIssues == [] && world.unregistered.all == [])
@@ -246,7 +246,7 @@ import Wire
             try await world.withDelivery(to: await stub.url) { running in
                 let pushes = (0..<60).map { androidPush($0) }
                 try await register(pushes, at: before, in: running.store)
-                for push in pushes { stub.fail(token: push.deviceToken, with: "Requested entity was not found.") }
+                for push in pushes { stub.fail(token: push.deviceToken.text, with: "Requested entity was not found.") }
                 try await running.accept(pushes)
                 try await running.pass { try await running.isAllDone() }
                 #expect(try await running.store.registrationCount() == 60)
@@ -309,7 +309,7 @@ import Wire
             let url = await stub.url
             @Sendable func notify(_ number: Int, _ round: UInt8, in store: any PushStore) async throws {
                 let notification = GatewayNotification(
-                    platform: .android, token: androidToken(number), kind: .alert, priority: .high, data: ["subject": "x"])
+                    platform: .android, token: DeviceToken(androidToken(number)), kind: .alert, priority: .high, data: ["subject": "x"])
                 let accepted = AcceptedNotification(notification, digest: FixedBytes(repeating: round * 16 + UInt8(number)))
                 _ = try await store.enqueue([accepted], repeatsSince: nil, isDiscarded: false, at: world.wallClock.now)
             }

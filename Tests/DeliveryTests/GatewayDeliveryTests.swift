@@ -18,7 +18,8 @@ struct GatewayDeliveryTests {
                 let outbox = GatewayDelivery(
                     store: running.store, delivery: running.loop, clock: world.clock, wallClock: world.wallClock.clock)
                 var notification = GatewayNotification(
-                    platform: .android, token: androidToken(1), kind: .alert, priority: .high, data: ["verb": "NotifyReprovision"])
+                    platform: .android, token: DeviceToken(androidToken(1)), kind: .alert, priority: .high,
+                    data: ["verb": "NotifyReprovision"])
                 notification.isTriedOnce = true
                 async let results = outbox.deliver([AcceptedNotification(notification, digest: FixedBytes(repeating: 1))])
                 await stub.posts.wait(for: 1)

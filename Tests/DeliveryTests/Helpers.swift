@@ -1,5 +1,6 @@
 import HTTPClient
 import PushProtocol
+import StatusCrypto
 import TestSupport
 
 @testable import Delivery
@@ -9,13 +10,13 @@ extension GorushNotification {
         _ identifier: String = "n-1", tokens: [String] = [String(repeating: "a1", count: 32)], topic: String? = "im.status.ethereum"
     ) -> GorushNotification {
         GorushNotification(
-            identifier: identifier, tokens: tokens, platform: .ios, topic: topic, text: "You have a new message",
+            identifier: identifier, tokens: tokens.map(DeviceToken.init), platform: .ios, topic: topic, text: "You have a new message",
             data: .rfc71(chatID: "0x01", message: "0x", installationIDs: ["i"]))
     }
 
     static func android(_ identifier: String = "n-2", tokens: [String] = ["fcm-token-of-a-device"]) -> GorushNotification {
         GorushNotification(
-            identifier: identifier, tokens: tokens, platform: .android, topic: nil, text: "Someone mentioned you",
+            identifier: identifier, tokens: tokens.map(DeviceToken.init), platform: .android, topic: nil, text: "Someone mentioned you",
             data: .statusGo(encryptedMessage: "0x", chatID: "0x01", publicKey: "0x02"))
     }
 }

@@ -172,7 +172,7 @@ private final class CityServer: Sendable {
             var registration = owner(of: device).registration(installationID: "device \(device)")
             let isApple = device.isMultiple(of: 2)
             registration.tokenType = isApple ? .apn : .firebase
-            registration.deviceToken = isApple ? iosToken(device) : androidToken(device)
+            registration.deviceToken = DeviceToken(isApple ? iosToken(device) : androidToken(device))
             registration.apnTopic = isApple ? registration.apnTopic : ""
             try await network.send(owner(of: device).envelope(registration))
         }

@@ -94,14 +94,14 @@ import Testing
             try await world.withDelivery(to: await stub.url) { running in
                 func push(_ number: Int) -> AcceptedPush { platform == 1 ? iosPush(number) : androidPush(number) }
                 let error = words.hasPrefix("oauth2") ? "unknown error while making an http call: Post \"https://fcm\": \(words)" : words
-                for number in 0..<20 { stub.fail(token: push(number).deviceToken, with: error) }
+                for number in 0..<20 { stub.fail(token: push(number).deviceToken.text, with: error) }
                 try await running.accept((0..<20).map(push))
                 #expect(try await running.pass { !running.loop.healthIssues.isEmpty } <= .seconds(10))
                 #expect(running.loop.healthIssues.count == 1 && running.loop.healthIssues[0].contains(words))
                 // Each once, and some again already.
                 #expect((20..<40).contains(stub.notifications.all.count))
 
-                for number in 0..<20 { stub.fail(token: push(number).deviceToken, with: nil) }
+                for number in 0..<20 { stub.fail(token: push(number).deviceToken.text, with: nil) }
                 try await running.accept([push(20)], message: 2)
                 #expect(try await running.pass { try await running.isAllDone() } <= .seconds(5))
                 #expect(try await running.outcomes() == [.sent: 21])
@@ -125,7 +125,7 @@ import Testing
                 let pushes = (0..<20).map(push)
                 try await running.accept(pushes)
                 try await running.settle()
-                for push in pushes { stub.fail(token: push.deviceToken, with: words) }
+                for push in pushes { stub.fail(token: push.deviceToken.text, with: words) }
                 try await running.accept(pushes, message: 2)
                 try await running.settle()
                 #expect(running.loop.healthIssues == [])
@@ -141,7 +141,7 @@ import Testing
                 // None is tried twice within 150 s.
                 #expect(stub.notifications.all.count - count <= 20)
                 #expect(running.loop.healthIssues.count == 1)
-                for push in pushes { stub.fail(token: push.deviceToken, with: nil) }
+                for push in pushes { stub.fail(token: push.deviceToken.text, with: nil) }
                 try await running.accept([push(20)], message: 3)
                 #expect(try await running.pass { try await running.isAllDone() } <= .seconds(5))
                 #expect(try await running.outcomes() == [.sent: 41])

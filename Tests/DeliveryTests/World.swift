@@ -182,7 +182,8 @@ private func push(_ number: Int, type: TokenType, token: String, topic: String, 
     AcceptedPush(
         target: Installation(
             keyHash: Digest64(repeating: UInt8(truncatingIfNeeded: owner ?? number)), installationID: "installation-\(number)"),
-        deduplicationKey: SHA256.hash(Array("\(type.rawValue) \(number)".utf8)), tokenType: type, deviceToken: token, apnTopic: topic,
+        deduplicationKey: SHA256.hash(Array("\(type.rawValue) \(number)".utf8)), tokenType: type, deviceToken: DeviceToken(token),
+        apnTopic: topic,
         type: .message, chatID: [1, 2], message: [3, 4, 5])
 }
 

@@ -99,7 +99,7 @@ import Wire
             await harness.whileTimePasses { await server.engine.waitUntilIdle() }
             let replies = harness.replies.all.compactMap { bob.open($0) }.filter { $0.type == .pushNotificationQueryResponse }
             let responses = try replies.map { try PushNotificationQueryResponse.decode($0.payload) }
-            #expect(responses.map { $0.info.map(\.accessToken) } == [[accessToken]])
+            #expect(responses.map { $0.info.map(\.accessToken) } == [[AccessToken(accessToken)]])
             #expect(try await server.store.unfinishedRows().undecided.count == 0)
         }
     }

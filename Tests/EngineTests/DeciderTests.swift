@@ -80,7 +80,7 @@ struct DeciderTests {
         return target
     }
 
-    private static let accessToken = "00000000-0000-4000-8000-000000000000"
+    private static let accessToken: AccessToken = "00000000-0000-4000-8000-000000000000"
 
     private func decide(
         _ messages: [OpenedEnvelope], by decider: Decider? = nil, knowing learn: (inout Facts) -> Void = { _ in },

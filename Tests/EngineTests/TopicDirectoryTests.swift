@@ -23,7 +23,8 @@ import Wire
             var update = OutboxUpdate()
             update.tokens = [
                 .unregister(
-                    DeadToken(text: content.deviceToken, type: .apn, apnTopic: content.apnTopic, attemptedAt: later, reason: "", route: ""))
+                    DeadToken(token: content.deviceToken, type: .apn, apnTopic: content.apnTopic, attemptedAt: later, reason: "", route: "")
+                )
             ]
             let gone = try await store.update(update, at: later)
             #expect(gone.count == 1)

@@ -69,7 +69,7 @@ struct F7cloudTests {
             }
             let pushes = await outbox.accepted.wait(for: 3)
             #expect(pushes[0].alert?.titleLocalizationKey == "NEW_NOTIFICATION" && pushes[0].alert?.body == "NEW_NOTIFICATION")
-            #expect(pushes.allSatisfy { $0.token == token.pushToken && Set($0.data.keys) == ["subject", "signature"] })
+            #expect(pushes.allSatisfy { $0.token.text == token.pushToken && Set($0.data.keys) == ["subject", "signature"] })
             let contents = pushes.map { OriginWorld.read(["subject": .string($0.data["subject"] ?? "")]).flatMap { JSONValue(text: $0) } }
             #expect(
                 contents == [

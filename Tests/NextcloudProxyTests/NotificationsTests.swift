@@ -147,11 +147,11 @@ struct NotificationsTests {
             let text = "NEW_NOTIFICATION"
             #expect(chat.kind == .alert && chat.priority == .high && chat.isMutable && chat.sound == "default" && !chat.isContentAvailable)
             #expect(chat.alert == .init(title: text, body: text, titleLocalizationKey: text, bodyLocalizationKey: text))
-            #expect(chat.token == GatewayVectors.token("apns_normal").pushToken && chat.topic == "com.example.talk")
+            #expect(chat.token.text == GatewayVectors.token("apns_normal").pushToken && chat.topic == "com.example.talk")
             #expect(call.kind == .voip && call.priority == .high && call.alert == nil && call.sound == nil && !call.isMutable)
-            #expect(call.token == GatewayVectors.token("apns_voip").pushToken && call.topic == "com.example.talk.voip")
+            #expect(call.token.text == GatewayVectors.token("apns_voip").pushToken && call.topic == "com.example.talk.voip")
             #expect(silent.kind == .background && silent.priority == .normal && silent.isContentAvailable && silent.alert == nil)
-            #expect(silent.token == GatewayVectors.token("apns_normal").pushToken)
+            #expect(silent.token.text == GatewayVectors.token("apns_normal").pushToken)
             #expect(file.topic == "com.example.files" && file.priority == .normal)
             #expect(chat.data.keys.sorted() == ["signature", "subject"])
             #expect(GatewayVectors.all.gorush_expected["talk_chat_oaep"]?["data"]?["subject"]?.string == chat.data["subject"])
@@ -177,7 +177,7 @@ struct NotificationsTests {
             #expect(
                 notification.platform == .android && notification.alert == nil && notification.sound == nil && notification.topic == nil)
             #expect(notification.priority == priority)
-            #expect(notification.token == GatewayVectors.token("fcm").pushToken)
+            #expect(notification.token.text == GatewayVectors.token("fcm").pushToken)
         }
     }
 

@@ -31,10 +31,10 @@ struct GoldenClientTests {
         let state = try ClientState.inMemory()
         let identity = Identity(alice)
         try await state.save(
-            RegistrationPlan(installationID: sent.installationID, accessToken: sent.accessToken), of: identity.publicKey)
+            RegistrationPlan(installationID: sent.installationID, accessToken: sent.accessToken.text), of: identity.publicKey)
         let client = try await RegisteringClient(
             identity: identity, node: node.node(version: sent.version), state: state, advertisingInterval: nil)
-        let device = Device(deviceToken: sent.deviceToken, service: sent.apnTopic.isEmpty ? .firebase : .apn(topic: sent.apnTopic))
+        let device = Device(deviceToken: sent.deviceToken.text, service: sent.apnTopic.isEmpty ? .firebase : .apn(topic: sent.apnTopic))
         return (client, device, node, sent.version)
     }
 

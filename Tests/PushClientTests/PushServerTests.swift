@@ -35,7 +35,7 @@ struct PushServerTests {
 
         let stored = try #require(server.registrations.first)
         #expect(stored.tokenType == .apn)
-        #expect(stored.deviceToken == device.deviceToken)
+        #expect(stored.deviceToken.text == device.deviceToken)
         #expect(stored.apnTopic == "im.status.ethereum")
         #expect(stored.installationID == "phone")
         #expect(!stored.enabled && stored.blockMentions && !stored.unregister && !stored.allowFromContactsOnly)
@@ -49,7 +49,7 @@ struct PushServerTests {
         #expect(stored.allowedMentionsChatList == [Keccak.shake256(Array("c".utf8)).bytes])
 
         #expect(receipt.installationID == "phone")
-        #expect(receipt.accessToken == stored.accessToken)
+        #expect(receipt.accessToken == stored.accessToken.text)
         #expect(receipt.version == 1_700_000_000_123 && stored.version == receipt.version)
         #expect(receipt.requestID == Keccak.shake256(try #require(server.requests.first).payload).description)
     }
@@ -80,7 +80,7 @@ struct PushServerTests {
             device, installationID: "tablet", accessToken: accessToken, version: .max, as: identity)
         let stored = try #require(server.registrations.first)
         #expect(stored.tokenType == .firebase && stored.apnTopic.isEmpty && stored.deviceToken == "token" && stored.enabled)
-        #expect(stored.accessToken == accessToken && receipt.accessToken == accessToken)
+        #expect(stored.accessToken.text == accessToken && receipt.accessToken == accessToken)
         #expect(receipt.version == .max)
     }
 
@@ -150,7 +150,7 @@ struct PushServerTests {
     @Test("a device whose grant is not the owner's for this server and token is not believed")
     func disbelief() async throws {
         let server = FakeServer()
-        func plant(_ installation: String, grantBy signer: PrivateKey, for granted: PrivateKey, _ token: String) {
+        func plant(_ installation: String, grantBy signer: PrivateKey, for granted: PrivateKey, _ token: AccessToken) {
             var registration = PushNotificationRegistration()
             registration.installationID = installation
             registration.accessToken = "token"

@@ -4,7 +4,7 @@ import Wire
 
 /// Values that every test starts from and changes in one place.
 enum Fixture {
-    static let accessToken = "b6ae4fde-bb65-11ea-b3de-0242ac130004"
+    static let accessToken: AccessToken = "b6ae4fde-bb65-11ea-b3de-0242ac130004"
     static let keyHash = Digest64(repeating: 0x77)
     static let installationID = "c6ae4fde-bb65-11ea-b3de-0242ac130004"
     static let chat: [UInt8] = Array(repeating: 0xC4, count: 64)
@@ -15,7 +15,7 @@ enum Fixture {
     static func registration(_ change: (inout PushNotificationRegistration) -> Void = { _ in }) -> PushNotificationRegistration {
         var registration = PushNotificationRegistration()
         registration.tokenType = .apn
-        registration.deviceToken = String(repeating: "ab", count: 32)
+        registration.deviceToken = DeviceToken(String(repeating: "ab", count: 32))
         registration.installationID = installationID
         registration.accessToken = accessToken
         registration.enabled = true
@@ -32,7 +32,7 @@ enum Fixture {
         target.accessToken = accessToken
         target.enabled = true
         target.tokenType = .apn
-        target.deviceToken = String(repeating: "ab", count: 32)
+        target.deviceToken = DeviceToken(String(repeating: "ab", count: 32))
         target.apnTopic = "im.status.ethereum"
         target.allowedMentionsChatList = [chat]
         change(&target)

@@ -123,7 +123,7 @@ private struct Push: Equatable {
 
     init(_ push: AcceptedPush) {
         tokenType = push.tokenType.rawValue
-        deviceToken = push.deviceToken
+        deviceToken = push.deviceToken.text
         apnTopic = push.apnTopic
         chatID = Hex.encode(push.chatID, prefix: "0x")
         message = Hex.encode(push.message, prefix: "0x")

@@ -1,4 +1,5 @@
 import PushProtocol
+import StatusCrypto
 import TestSupport
 import Testing
 import Wire
@@ -25,9 +26,9 @@ import Wire
         #expect(PushRules.verdict(on: Fixture.notification(), target: disabled) == .filtered)
     }
 
-    @Test(arguments: ["", "B6AE4FDE-BB65-11EA-B3DE-0242AC130004", "b6ae4fdebb6511eab3de0242ac130004", Fixture.accessToken + "0"])
+    @Test(arguments: ["", "B6AE4FDE-BB65-11EA-B3DE-0242AC130004", "b6ae4fdebb6511eab3de0242ac130004", Fixture.accessToken.text + "0"])
     func `an access token counts as it was sent, byte for byte`(shown: String) {
-        let notification = Fixture.notification { $0.accessToken = shown }
+        let notification = Fixture.notification { $0.accessToken = AccessToken(shown) }
         #expect(PushRules.verdict(on: notification, target: Fixture.target()) == .failure(.wrongToken))
     }
 

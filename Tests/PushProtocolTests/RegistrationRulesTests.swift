@@ -120,7 +120,7 @@ import Wire
         "{b6ae4fde-bb65-11ea-b3de-0242ac130004}", "00000000-0000-0000-0000-000000000000",
     ])
     func `row 7: an access token is a UUID in any of four forms`(accessToken: String) {
-        #expect(decide(Fixture.registration { $0.accessToken = accessToken }) == .register)
+        #expect(decide(Fixture.registration { $0.accessToken = AccessToken(accessToken) }) == .register)
     }
 
     @Test(arguments: [
@@ -132,7 +132,7 @@ import Wire
         " b6ae4fde-bb65-11ea-b3de-0242ac130004", "ｂ6ae4fde-bb65-11ea-b3de-0242ac1300",
     ])
     func `row 7: anything else is malformed`(accessToken: String) {
-        #expect(decide(Fixture.registration { $0.accessToken = accessToken }) == .refuse(.malformedMessage))
+        #expect(decide(Fixture.registration { $0.accessToken = AccessToken(accessToken) }) == .refuse(.malformedMessage))
     }
 
     @Test(
@@ -155,7 +155,7 @@ import Wire
         (String(repeating: "0", count: 63) + "g", false), (String(repeating: "0", count: 62) + "/..", false),
     ])
     func `row 9: an APNs token is 64 to 200 hex digits`(token: String, isUsable: Bool) {
-        #expect(decide(Fixture.registration { $0.deviceToken = token }) == (isUsable ? .register : .refuse(.malformedMessage)))
+        #expect(decide(Fixture.registration { $0.deviceToken = DeviceToken(token) }) == (isUsable ? .register : .refuse(.malformedMessage)))
     }
 
     @Test(arguments: [
@@ -165,7 +165,7 @@ import Wire
     func `row 9: a Firebase token is 1 to 4,096 bytes`(token: String, isUsable: Bool) {
         let message = Fixture.registration {
             $0.tokenType = .firebase
-            $0.deviceToken = token
+            $0.deviceToken = DeviceToken(token)
         }
         #expect(decide(message) == (isUsable ? .register : .refuse(.malformedMessage)))
     }

@@ -25,10 +25,7 @@ import Wire
     private static let secret = "5ec1e7-that-nobody-may-read"
     private static let bytes = Array(secret.utf8)
 
-    /// In hex and in the decimal numbers of an array too.
-    private static let forms = [
-        secret, Hex.encode(bytes), bytes.prefix(8).map { "\($0)" }.joined(separator: ", "), Data(bytes.prefix(24)).base64EncodedString(),
-    ]
+    private static let forms = readableForms(of: secret)
 
     private struct Holder: CustomTestStringConvertible, Sendable {
         var testDescription: String
@@ -43,31 +40,39 @@ import Wire
     private static var holders: [Holder] {
         get throws {
             var registration = PushNotificationRegistration()
-            registration.deviceToken = secret
-            registration.accessToken = secret
+            registration.deviceToken = DeviceToken(secret)
+            registration.accessToken = AccessToken(secret)
             registration.grant = bytes
             registration.blockedChatList = [bytes]
             var notification = PushNotification()
-            notification.accessToken = secret
+            notification.accessToken = AccessToken(secret)
             notification.message = bytes
             var info = PushNotificationQueryInfo()
-            info.accessToken = secret
+            info.accessToken = AccessToken(secret)
             var request = PushNotificationRequest()
             request.requests = [notification]
             var answer = PushNotificationQueryResponse()
             answer.info = [info]
+            var advertisement = ContactCodeAdvertisement()
+            advertisement.pushNotificationInfo = [info]
+            var metadata = ApplicationMetadataMessage()
+            metadata.payload = registration.encoded()
+            let decoded = try PushNotificationRegistration.decode(registration.encoded())
+            #expect(decoded == registration)
             let target = Installation(keyHash: FixedBytes(), installationID: "phone")
             let push = AcceptedPush(
-                target: target, deduplicationKey: FixedBytes(), tokenType: .apn, deviceToken: secret, apnTopic: "topic", type: .message,
+                target: target, deduplicationKey: FixedBytes(), tokenType: .apn, deviceToken: DeviceToken(secret), apnTopic: "topic",
+                type: .message,
                 chatID: bytes, message: bytes)
             let pushTarget = PushTarget(registration, asking: [bytes])
             let stored = Registration(keyHash: FixedBytes(), content: registration, plaintextDigest: FixedBytes())
             let gatewayNotification = GatewayNotification(
-                platform: .ios, token: secret, kind: .alert, priority: .high, data: ["subject": secret])
+                platform: .ios, token: DeviceToken(secret), kind: .alert, priority: .high, data: ["subject": secret])
             var queued = QueuedPush(id: 1, message: 1, push: push, acceptedAt: Timestamp(nanoseconds: 1))
             queued.notification = gatewayNotification
             let dead = DeadToken(
-                text: secret, type: .apn, apnTopic: "topic", attemptedAt: Timestamp(nanoseconds: 1), reason: "Unregistered", route: "ios")
+                token: DeviceToken(secret), type: .apn, apnTopic: "topic", attemptedAt: Timestamp(nanoseconds: 1), reason: "Unregistered",
+                route: "ios")
             let reply = Reply(
                 type: .pushNotificationQueryResponse, payload: bytes, recipient: FixedBytes(), pubsubTopic: "topic")
             let facts = RegistrationInput(content: .message(registration), grantIsValid: true, plaintextDigest: FixedBytes())
@@ -98,13 +103,15 @@ import Wire
                 Holder(content), Holder(Notice.content(content)), Holder(try #require(NoticeRequest(noticeBody))),
                 Holder(Payload.silent(secret)), Holder(HTTPBackend(http: client, url: "http://user:\(secret)@backend")),
                 Holder(NextcloudOrigin.Configuration(serverURL: "https://cloud", backendToken: secret)),
-                Holder(registration), Holder(notification), Holder(info), Holder(request), Holder(answer), Holder(push), Holder(pushTarget),
+                Holder(registration), Holder(decoded), Holder(advertisement), Holder(metadata), Holder(notification), Holder(info),
+                Holder(request), Holder(answer), Holder(push), Holder(pushTarget),
                 Holder(QueryableRegistration(registration)), Holder(stored), Holder(gatewayNotification), Holder(queued), Holder(dead),
                 Holder(AcceptedNotification(gatewayNotification, digest: FixedBytes())), Holder(reply), Holder(facts), Holder(update),
                 Holder(endpoint), Holder(DeliveryConfiguration(endpoint: endpoint)), Holder(source),
                 Holder(try Settings(source, environment: [:])), Holder(key), Holder(key.sharedSecret(with: key.publicKey)),
                 Holder(Identity(key)), Holder(http), Holder(HTTPResponse(status: 200, headers: http.headersAsAnswered, body: bytes)),
-                Holder(opened), Holder(Settlement.answered(reply)), Holder(PushToken.fcm(secret)),
+                Holder(opened), Holder(Settlement.answered(reply)), Holder(DeviceToken(secret)), Holder(AccessToken(secret)),
+                Holder(PushToken.fcm(DeviceToken(secret))),
                 Holder(Outbox.Attempt(push: queued, outcome: .sent, at: Timestamp(nanoseconds: 1))),
                 Holder(GorushClient(http: client, endpoint: endpoint, probeTimeout: .seconds(1))),
                 Holder(WakuNode(url: "http://user:\(secret)@node", client: client, headers: [("Authorization", secret)])),
@@ -115,20 +122,14 @@ import Wire
                         readBody: { _ in bytes })),
                 Holder(
                     GorushNotification(
-                        tokens: [secret], platform: .ios, data: .rfc71(chatID: secret, message: secret, installationIDs: []))),
+                        tokens: [DeviceToken(secret)], platform: .ios, data: .rfc71(chatID: secret, message: secret, installationIDs: []))),
             ]
         }
     }
 
     @Test func `No value shows its secret, however it is printed and whatever it is part of`() throws {
         for holder in try Self.holders {
-            var dumped = ""
-            dump(holder.value, to: &dumped)
-            dump([holder.value] as [Any], to: &dumped)
-            var texts = [
-                "\(holder.value)", String(describing: holder.value), String(reflecting: holder.value), "\([holder.value] as [Any])",
-                "\(Optional(holder.value) as Any)", "\((holder.value, 1))", String(reflecting: ["key": holder.value]), dumped,
-            ]
+            var texts = printedForms(of: holder.value)
             let lines = LogLines()
             for level in Logger.Level.allCases {
                 lines.logger.log(level: level, "\(holder.value)", metadata: ["value": "\(holder.value)"])

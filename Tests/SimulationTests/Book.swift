@@ -15,7 +15,7 @@ struct Book {
         var mutes = false
 
         /// What it is woken by.
-        func deviceToken(of installation: Installation) -> String {
+        func deviceToken(of installation: Installation) -> DeviceToken {
             Correspondence.deviceToken(of: installation, version: version)
         }
     }

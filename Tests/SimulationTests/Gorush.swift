@@ -26,10 +26,10 @@ struct Gorush {
     /// Under which identifier phones show them as one, by push.
     private var collapseIdentifiers: [Int64: String] = [:]
     /// Apps that were deleted.
-    private var deadTokens: Set<String> = []
+    private var deadTokens: Set<DeviceToken> = []
 
-    mutating func kill(token: String) { deadTokens.insert(token) }
-    func isDead(_ token: String) -> Bool { deadTokens.contains(token) }
+    mutating func kill(token: DeviceToken) { deadTokens.insert(token) }
+    func isDead(_ token: DeviceToken) -> Bool { deadTokens.contains(token) }
 
     /// What it says of itself.
     var probe: GorushClient.Probe {
@@ -72,9 +72,9 @@ struct Gorush {
         return answer(200, #"{"counts":\#(count),"logs":[\#(logs.joined(separator: ","))],"success":"ok"}"#, expecting: count)
     }
 
-    private static func failure(of item: DeliveryItem, _ token: String) -> String {
+    private static func failure(of item: DeliveryItem, _ token: DeviceToken) -> String {
         let error = item.notification.platform == .ios ? "Unregistered" : "Requested entity was not found."
-        return #"{"notif_id":"\#(item.notification.identifier ?? "")","type":"failed-push","token":"\#(token)","error":"\#(error)"}"#
+        return #"{"notif_id":"\#(item.notification.identifier ?? "")","type":"failed-push","token":"\#(token.text)","error":"\#(error)"}"#
     }
 
     private func answer(_ status: Int, _ body: String, expecting count: Int = 0) -> GorushAnswer {

@@ -55,13 +55,14 @@ struct Correspondence {
     static let chats: [[UInt8]] = [[1], [2]]
     static let mutedChat = chats[1]
 
-    static func accessToken(of installation: Installation) -> String {
-        UniversallyUniqueID.text(
-            FixedBytes(installation.keyHash.bytes.prefix(15) + installation.installationID.utf8.suffix(1)) ?? FixedBytes(), version: 4)
+    static func accessToken(of installation: Installation) -> AccessToken {
+        AccessToken(
+            UniversallyUniqueID.text(
+                FixedBytes(installation.keyHash.bytes.prefix(15) + installation.installationID.utf8.suffix(1)) ?? FixedBytes(), version: 4))
     }
-    static func deviceToken(of installation: Installation, version: UInt64) -> String {
+    static func deviceToken(of installation: Installation, version: UInt64) -> DeviceToken {
         // Of a person, for two phones of one never share theirs; a new one now and then.
-        String(installation.keyHash.description.prefix(60)) + String(installation.installationID.suffix(1)) + "\(version / 4 % 10)00"
+        "\(installation.keyHash.description.prefix(60))\(installation.installationID.suffix(1))\(version / 4 % 10)00"
     }
 
     private mutating func add(_ body: OpenedEnvelope.Body, from sender: Person, isHonest: Bool = true) -> Int {
@@ -152,7 +153,8 @@ struct Correspondence {
             var notification = PushNotification()
             notification.publicKey = owner.keyHash.bytes
             notification.installationID = installation.installationID
-            notification.accessToken = guesses ? UniversallyUniqueID.text(FixedBytes(), version: 4) : Self.accessToken(of: installation)
+            notification.accessToken =
+                guesses ? AccessToken(UniversallyUniqueID.text(FixedBytes(), version: 4)) : Self.accessToken(of: installation)
             notification.type = .message
             notification.chatID = chat
             notification.message = [1, 2, 3]

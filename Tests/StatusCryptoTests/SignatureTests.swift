@@ -40,7 +40,7 @@ import Testing
     func signing(_ vector: Made) throws {
         let client = try vector.client_private_key.privateKey()
         let server = try vector.server_private_key.privateKey().publicKey
-        let digest = Grant.digest(client: client.publicKey, server: server, accessToken: vector.access_token)
+        let digest = Grant.digest(client: client.publicKey, server: server, accessToken: AccessToken(vector.access_token))
         #expect(digest.bytes == vector.material_keccak256.bytes)
         #expect(digest == Keccak.keccak256(vector.material.bytes))
 
@@ -55,7 +55,7 @@ import Testing
         let file = try File.load()
         let client = try PublicKey(uncompressed: file.client_public_key.bytes)
         let server = try PublicKey(uncompressed: file.server_public_key.bytes)
-        let digest = Grant.digest(client: client, server: server, accessToken: vector.access_token)
+        let digest = Grant.digest(client: client, server: server, accessToken: AccessToken(vector.access_token))
         #expect(digest.bytes == vector.material_keccak256.bytes)
 
         let signature = Signature(vector.grant.bytes)

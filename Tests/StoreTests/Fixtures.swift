@@ -169,14 +169,14 @@ extension PushStore {
 
     /// Ends all registrations with a device token.
     func unregister(
-        token: String, type: TokenType = .apn, apnTopic: String = "im.status.ethereum", tried: TargetRegistration? = nil,
+        token: DeviceToken, type: TokenType = .apn, apnTopic: String = "im.status.ethereum", tried: TargetRegistration? = nil,
         attemptedAt: Timestamp, at now: Timestamp
     ) async throws -> [ChangedRegistration] {
         var update = OutboxUpdate()
         update.tokens = [
             .unregister(
                 DeadToken(
-                    text: token, type: type, apnTopic: apnTopic, tried: tried, attemptedAt: attemptedAt, reason: "Unregistered",
+                    token: token, type: type, apnTopic: apnTopic, tried: tried, attemptedAt: attemptedAt, reason: "Unregistered",
                     route: "ios"))
         ]
         return try await self.update(update, at: now)

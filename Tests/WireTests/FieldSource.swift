@@ -1,3 +1,4 @@
+import StatusCrypto
 import Wire
 
 /// The source of a message's field values: protobuf's JSON, or random numbers.
@@ -22,9 +23,9 @@ extension PushNotificationRegistration: FilledFromFields {
     init(fields: inout some FieldSource) throws {
         self.init()
         tokenType = TokenType(rawValue: try fields.int32("token_type"))
-        deviceToken = try fields.string("device_token")
+        deviceToken = DeviceToken(try fields.string("device_token"))
         installationID = try fields.string("installation_id")
-        accessToken = try fields.string("access_token")
+        accessToken = AccessToken(try fields.string("access_token"))
         enabled = try fields.bool("enabled")
         version = try fields.uint64("version")
         allowedKeyList = try fields.list("allowed_key_list")
@@ -58,7 +59,7 @@ extension PushNotificationQuery: FilledFromFields {
 extension PushNotificationQueryInfo: FilledFromFields {
     init(fields: inout some FieldSource) throws {
         self.init()
-        accessToken = try fields.string("access_token")
+        accessToken = AccessToken(try fields.string("access_token"))
         installationID = try fields.string("installation_id")
         publicKey = try fields.bytes("public_key")
         allowedKeyList = try fields.list("allowed_key_list")
@@ -95,7 +96,7 @@ extension ProtocolMessage: FilledFromFields {
 extension PushNotification: FilledFromFields {
     init(fields: inout some FieldSource) throws {
         self.init()
-        accessToken = try fields.string("access_token")
+        accessToken = AccessToken(try fields.string("access_token"))
         chatID = try fields.bytes("chat_id")
         publicKey = try fields.bytes("public_key")
         installationID = try fields.string("installation_id")

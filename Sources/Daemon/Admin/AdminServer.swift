@@ -11,7 +11,7 @@ import Store
 /// The operator's HTTP face: health, metrics, identity (INTERFACE.md, "Admin HTTP"). On loopback by default.
 struct AdminServer: Service {
     /// The values that the endpoints show. The server reads each value at every request.
-    struct Content: Sendable {
+    struct Content: HoldsSecret, Sendable {
         /// The reasons why the server is not ready; empty if it is ready.
         var healthIssues: @Sendable () async -> [String]
         /// The conditions that an operator should know and that do not affect readiness.

@@ -3,10 +3,11 @@ import Foundation
 package import Logging
 package import PushProtocol
 package import Settings
+import StatusCrypto
 package import Transport
 
 /// The validated configuration. `Config/pushserver.yaml` documents every key.
-package struct Settings: Sendable {
+package struct Settings: HoldsSecret, Sendable {
     package enum TransportKind: String, CaseIterable, Sendable {
         case embedded
         case waku

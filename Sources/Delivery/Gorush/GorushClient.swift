@@ -1,8 +1,9 @@
 import FoundationEssentials
 import HTTPClient
+import StatusCrypto
 
 /// Hands batches to one gorush (GORUSH.md).
-struct GorushClient: Sendable {
+struct GorushClient: HoldsSecret, Sendable {
     /// A hundred failures, a full batch of one token each, are about 50 KB. A longer answer is `GorushAnswer.unknown`.
     private static let maximumAnswerByteCount = 1 << 20
 

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import StatusCrypto
 
 /// An entry of `logs`: a push that failed (GORUSH.md §2.4).
 struct GorushFailure: Sendable, Equatable, Decodable {
@@ -7,7 +8,7 @@ struct GorushFailure: Sendable, Equatable, Decodable {
     /// Apple's or Google's reason, or the text of a network error, which contains the token: not for logs (GORUSH.md §2.4, §6).
     var error: String
     /// The device token, usually with stars in it (GORUSH.md §2.4); nil or empty if gorush did not say.
-    var token: String?
+    var token: DeviceToken?
 
     private enum CodingKeys: String, CodingKey {
         case identifier = "notif_id"
@@ -15,16 +16,17 @@ struct GorushFailure: Sendable, Equatable, Decodable {
     }
 
     /// Whether the entry is about that token, as far as the stars tell: only then is it told apart from the others of a notification.
-    func names(_ deviceToken: String) -> Bool {
+    func names(_ deviceToken: DeviceToken) -> Bool {
         guard let token, !token.isEmpty else { return false }
         return token == deviceToken || token == Self.masked(deviceToken)
     }
 
     /// What `log.hide_token` makes of a token: the first and the last 10 characters, wherever they occur, become stars.
-    private static func masked(_ token: String) -> String {
-        guard token.utf8.count >= 20 else { return String(repeating: "*", count: token.utf8.count) }
+    private static func masked(_ token: DeviceToken) -> DeviceToken {
+        let token = token.text
+        guard token.utf8.count >= 20 else { return DeviceToken(String(repeating: "*", count: token.utf8.count)) }
         let stars = String(repeating: "*", count: 10)
-        return token.replacing(token.suffix(10), with: stars).replacing(token.prefix(10), with: stars)
+        return DeviceToken(token.replacing(token.suffix(10), with: stars).replacing(token.prefix(10), with: stars))
     }
 }
 

@@ -1,4 +1,5 @@
 import JSON
+import StatusCrypto
 
 /// A platform as gorush numbers it.
 package enum GorushPlatform: Int, Sendable {
@@ -7,7 +8,7 @@ package enum GorushPlatform: Int, Sendable {
 }
 
 /// One element of `notifications` in a POST to gorush's `/api/push`, as it is posted (PROTOCOL.md §10, GORUSH.md §3).
-struct GorushNotification: Sendable, Equatable {
+struct GorushNotification: HoldsSecret, Sendable, Equatable {
     /// The shapes of `data`: two of 71, and that of a gateway. All values are strings; hex is lower case with 0x, `"0x"` when empty.
     enum Content: Sendable, Equatable {
         case rfc71(chatID: String, message: String, installationIDs: [String])
@@ -24,7 +25,7 @@ struct GorushNotification: Sendable, Equatable {
     /// The `notif_id`, by which gorush's `logs` and its feedback speak of it. Unique and not to be guessed, for the feedback hook is not
     /// authenticated (GORUSH.md §8); never a token or a user's data.
     var identifier: String?
-    var tokens: [String]
+    var tokens: [DeviceToken]
     var platform: GorushPlatform
     /// The bundle id, for iOS only: for Android gorush would broadcast to an FCM topic (GORUSH.md §0 fact 8).
     var topic: String?
@@ -54,7 +55,7 @@ struct GorushNotification: Sendable, Equatable {
     var members: [String: JSON] {
         var members = template.fields
         if let identifier { members["notif_id"] = .text(identifier) }
-        members["tokens"] = .list(tokens.map(JSON.text))
+        members["tokens"] = .list(tokens.map { .text($0.text) })
         members["platform"] = .number(Int64(platform.rawValue))
         if let topic { members["topic"] = .text(topic) }
         let data = template.data.merging(data.members) { $1 }

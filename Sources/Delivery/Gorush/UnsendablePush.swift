@@ -10,7 +10,7 @@ enum UnsendablePush: String, Sendable {
 
     /// Nil: it can be posted. Registrations are checked more loosely (PROTOCOL.md §7 rows 9 and 11).
     init?(_ push: AcceptedPush) {
-        let token = push.deviceToken
+        let token = push.deviceToken.text
         switch push.tokenType {
         case .apn where !ProtocolLimits.apnDeviceTokenDigitCounts.contains(token.utf8.count) || Hex.decode(token) == nil:
             // It goes unescaped into a URL path.

@@ -1,3 +1,5 @@
+import StatusCrypto
+
 /// What a failure that gorush reports means (GORUSH.md §6).
 enum FailureKind: Sendable, CaseIterable {
     /// Apple's 410: the device is gone. The one verdict that is believed at once.
@@ -68,7 +70,7 @@ enum FailureTaxonomy {
     /// Returns the meaning of an error in `logs`. The first row that applies decides.
     ///
     /// - Parameter token: The device token, which never gets into the words.
-    static func classify(_ error: String, token: String = "") -> Failure {
+    static func classify(_ error: String, token: DeviceToken = "") -> Failure {
         guard let row = rows.first(where: { $0.applies(to: error) }) else {
             return Failure(kind: .transient, reason: Failure.unknownText.reason, words: words(of: error, without: token))
         }
@@ -77,9 +79,9 @@ enum FailureTaxonomy {
     }
 
     /// Returns one short line. The URL of a request precedes Go's words, and a path of it holds the token.
-    private static func words(of error: String, without token: String) -> String {
+    private static func words(of error: String, without token: DeviceToken) -> String {
         var words = error.firstRange(of: "oauth2:").map { String(error[$0.lowerBound...]) } ?? error
-        if !token.isEmpty { words = words.replacing(token, with: "…") }
+        if !token.isEmpty { words = words.replacing(token.text, with: "…") }
         words = words.replacing(#/Post "[^"]*": /#, with: "").replacing(#/[A-Za-z0-9_:\-]{20,}/#) { match in
             match.output.contains(where: \.isNumber) ? "…" : String(match.output)
         }

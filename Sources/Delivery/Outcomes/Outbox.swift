@@ -169,7 +169,7 @@ extension Outbox.Attempt {
             return changes
         case .unregister:
             let dead = DeadToken(
-                text: push.push.deviceToken, type: push.push.tokenType, apnTopic: topic, tried: push.registration, attemptedAt: at,
+                token: push.push.deviceToken, type: push.push.tokenType, apnTopic: topic, tried: push.registration, attemptedAt: at,
                 reason: decision.reason ?? "", route: context.route)
             return [.clearSuspicion(push.targetDigest), .unregister(dead)]
         }

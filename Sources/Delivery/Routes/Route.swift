@@ -3,6 +3,7 @@ import Envelope
 import HTTPClient
 import Logging
 import PushProtocol
+import StatusCrypto
 import Store
 import Synchronization
 

@@ -4,7 +4,7 @@ import Store
 import Wire
 
 /// A reply that is decided and not yet published.
-struct PendingReply: Sendable, Identifiable {
+struct PendingReply: HoldsSecret, Sendable, Identifiable {
     /// Row of the message it answers.
     var id: Int64
     var type: MessageType

@@ -1,9 +1,10 @@
 import Concurrency
 package import HTTPClient
 import JSON
+import StatusCrypto
 
 /// A request as a gateway sees it, before its body was read.
-package struct GatewayRequest: Sendable {
+package struct GatewayRequest: HoldsSecret, Sendable {
     package enum BodyError: Error {
         case tooLarge
         /// The connection broke, or the body was shorter than announced or too slow.

@@ -1,6 +1,7 @@
 package import Envelope
 import GatewayHTTP
 package import HTTPClient
+import StatusCrypto
 
 /// The user and app password of a request, as the operator's backend reports them.
 package struct Session: Sendable, Equatable {
@@ -32,7 +33,7 @@ package struct BackendError: Error, Sendable {
 }
 
 /// A backend over HTTP (Decisions 9, 17): `GET` with the client's header; 200 `{"uid":"alice","tokenId":7,"lastSeen":1700000000}`, else 401.
-package struct HTTPBackend: Backend {
+package struct HTTPBackend: Backend, HoldsSecret {
     private static let timeout = Duration.seconds(10)
     private static let maximumAnswerByteCount = 64 << 10
     /// The maximum length of a user id. Nextcloud's own maximum is 64 characters.

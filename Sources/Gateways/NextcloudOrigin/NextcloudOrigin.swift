@@ -10,7 +10,7 @@ import Synchronization
 /// The push API of a Nextcloud server. Apps register their devices, and the server sends notifications of the operator's backend to their
 /// push proxies (GATEWAY_PROTOCOLS.md §4). The backend authenticates users.
 package final class NextcloudOrigin: Gateway {
-    package struct Configuration: Sendable {
+    package struct Configuration: HoldsSecret, Sendable {
         /// The URL that users see; cloud ids are `uid@host`.
         package var serverURL: String
         /// The bearer token of the backend at `/notify`.

@@ -1,7 +1,8 @@
+import StatusCrypto
 import Store
 
 /// An event at the operator's backend for one user's devices (GATEWAY_PROTOCOLS.md §4.5).
-package enum Notice: Sendable, Equatable {
+package enum Notice: HoldsSecret, Sendable, Equatable {
     case content(NoticeContent)
     /// The apps remove these notifications.
     case delete([Int64], app: String)
@@ -9,7 +10,7 @@ package enum Notice: Sendable, Equatable {
 }
 
 /// A notification.
-package struct NoticeContent: Sendable, Equatable {
+package struct NoticeContent: HoldsSecret, Sendable, Equatable {
     package var nid: Int64
     package var app: String
     /// The text to show. A line break separates title and text.

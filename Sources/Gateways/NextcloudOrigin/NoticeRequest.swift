@@ -1,8 +1,9 @@
 import GatewayHTTP
 import JSON
+import StatusCrypto
 
 /// A request of the operator's backend to `/notify` (GATEWAY_PROTOCOLS.md §4.6).
-struct NoticeRequest: Sendable, Equatable {
+struct NoticeRequest: HoldsSecret, Sendable, Equatable {
     enum Event: Sendable, Equatable {
         case notice(Notice)
         /// The numbers of revoked app passwords.

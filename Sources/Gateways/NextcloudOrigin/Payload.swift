@@ -1,8 +1,9 @@
 import GatewayHTTP
+import StatusCrypto
 import Store
 
 /// The content of a push to one device, before encryption.
-struct Payload: Sendable, Equatable {
+struct Payload: HoldsSecret, Sendable, Equatable {
     typealias Kind = GatewayNotification.Kind
 
     var json: String

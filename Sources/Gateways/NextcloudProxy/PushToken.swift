@@ -1,10 +1,10 @@
-import StatusCrypto
+package import StatusCrypto
 
 /// The `pushToken` of a device (GATEWAY_PROTOCOLS.md §2.2).
 package enum PushToken: Sendable, Equatable {
     /// A token in lower-case hex. Talk for iOS sends a second one, for calls, after a space.
-    case apns(normal: String, voip: String?)
-    case fcm(String)
+    case apns(normal: DeviceToken, voip: DeviceToken?)
+    case fcm(DeviceToken)
 
     /// The number of hexadecimal digits. Apple specifies no length.
     private static let apnsDigitCounts = 64...200
@@ -15,9 +15,9 @@ package enum PushToken: Sendable, Equatable {
     package init?(_ text: String) {
         let parts = text.split(separator: " ", omittingEmptySubsequences: false)
         if parts.count <= 2, parts.allSatisfy(Self.isAPNs) {
-            self = .apns(normal: parts[0].lowercased(), voip: parts.count == 2 ? parts[1].lowercased() : nil)
+            self = .apns(normal: DeviceToken(parts[0].lowercased()), voip: parts.count == 2 ? DeviceToken(parts[1].lowercased()) : nil)
         } else if Self.isFCM(text) {
-            self = .fcm(text)
+            self = .fcm(DeviceToken(text))
         } else {
             return nil
         }

@@ -3,7 +3,7 @@ import StatusCrypto
 import Store
 
 /// Device tokens as the app's reporter shows them: base64 of any flavour, or what Apple and Google gave (GATEWAY_PROTOCOLS.md §5).
-enum DeviceToken {
+extension DeviceToken {
     private static let apnsDigitCounts = 64...200
     private static let apnsByteCounts = 32...100
     private static let fcmByteCounts = 32...4_096
@@ -11,17 +11,19 @@ enum DeviceToken {
     /// Decodes a token into the form of Apple or Google.
     ///
     /// - Returns: The token, or nil for a text in another form.
-    static func decode(_ text: String, for platform: GatewayNotification.Platform) -> String? {
+    static func decode(_ text: String, for platform: GatewayNotification.Platform) -> DeviceToken? {
         switch platform {
         case .ios:
             // First: 64 digits of hex are base64, too.
-            if apnsDigitCounts.contains(text.utf8.count), text.utf8.allSatisfy(Hex.isDigit) { return text.lowercased() }
+            if apnsDigitCounts.contains(text.utf8.count), text.utf8.allSatisfy(Hex.isDigit) { return DeviceToken(text.lowercased()) }
             guard let bytes = base64(text), apnsByteCounts.contains(bytes.count) else { return nil }
-            return Hex.encode(bytes)
+            return DeviceToken(Hex.encode(bytes))
         case .android:
             guard !text.isEmpty, text.utf8.count <= fcmByteCounts.upperBound else { return nil }
-            guard let bytes = base64(text), let decoded = String(validating: bytes, as: UTF8.self), isFCM(decoded) else { return text }
-            return decoded
+            guard let bytes = base64(text), let decoded = String(validating: bytes, as: UTF8.self), isFCM(decoded) else {
+                return DeviceToken(text)
+            }
+            return DeviceToken(decoded)
         }
     }
 

@@ -1,4 +1,5 @@
 import GatewayHTTP
+import StatusCrypto
 import Store
 
 /// A requested push (GATEWAY_PROTOCOLS.md §5, 5.2).
@@ -81,7 +82,7 @@ struct SoftphonePush: Sendable {
     }
 
     /// Returns a notification that reaches the app's code and shows nothing.
-    private static func order(_ data: [String: String], to token: String, of app: SoftphoneApp) -> GatewayNotification {
+    private static func order(_ data: [String: String], to token: DeviceToken, of app: SoftphoneApp) -> GatewayNotification {
         switch app.platform {
         case .android:
             return GatewayNotification(platform: .android, token: token, kind: .background, priority: .high, data: data)

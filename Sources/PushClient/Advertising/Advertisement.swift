@@ -29,7 +29,7 @@ extension PushNotificationQueryInfo {
     /// Creates the owner's description of its own registration.
     ///
     /// - Parameter accessToken: The token, or nil if only contacts may have it; they query theirs from the server.
-    init(_ registration: AdvertisedServer, installationID: String, accessToken: String, isTokenPublic: Bool, of owner: PrivateKey) {
+    init(_ registration: AdvertisedServer, installationID: String, accessToken: AccessToken, isTokenPublic: Bool, of owner: PrivateKey) {
         self.init()
         if isTokenPublic { self.accessToken = accessToken }
         self.installationID = installationID

@@ -9,7 +9,7 @@ extension Node {
         let infos = devices.map { device in
             var info = PushNotificationQueryInfo(
                 AdvertisedServer(server: device.server, version: device.version), installationID: device.installationID,
-                accessToken: device.accessToken ?? "", isTokenPublic: device.accessToken != nil, of: identity.privateKey)
+                accessToken: AccessToken(device.accessToken ?? ""), isTokenPublic: device.accessToken != nil, of: identity.privateKey)
             // A grant is valid only with its token.
             if device.accessToken == nil { info.grant = [] }
             return info

@@ -13,7 +13,8 @@ extension RegisteringClient {
         guard let servers = plan.serversToAdvertise else { return }
         var infos = servers.map {
             PushNotificationQueryInfo(
-                $0, installationID: plan.installationID, accessToken: plan.accessToken, isTokenPublic: plan.advertisedToken != nil,
+                $0, installationID: plan.installationID, accessToken: AccessToken(plan.accessToken),
+                isTokenPublic: plan.advertisedToken != nil,
                 of: identity.privateKey)
         }
         if infos.isEmpty { infos = [.init(withdrawing: plan.installationID, version: plan.version, of: identity.privateKey)] }

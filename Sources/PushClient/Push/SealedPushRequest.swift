@@ -37,7 +37,7 @@ package struct SealedPushRequest: SealedRequest {
 extension PushNotification {
     fileprivate init(_ message: PushMessage, to device: PushDevice) {
         self.init()
-        accessToken = device.accessToken
+        accessToken = AccessToken(device.accessToken)
         publicKey = device.person.keyHash.bytes.bytes
         installationID = device.installationID
         chatID = message.chat?.hash ?? []

@@ -61,7 +61,7 @@ extension DeviceInfo {
         var token = info.accessToken
         if case .key(let key) = person {
             if token.isEmpty, let contact, let decrypted = AllowedKeys.decrypt(info.allowedKeyList, of: key.publicKey, for: contact) {
-                token = decrypted
+                token = AccessToken(decrypted)
             }
             let digest = Grant.digest(client: key.publicKey, server: server, accessToken: token)
             if token.isEmpty {
@@ -76,7 +76,7 @@ extension DeviceInfo {
         }
         self.server = IdentityKey(server)
         installationID = info.installationID
-        accessToken = token.isEmpty ? nil : token
+        accessToken = token.isEmpty ? nil : token.text
         encryptedTokenCount = info.allowedKeyList.count
         version = info.version
     }

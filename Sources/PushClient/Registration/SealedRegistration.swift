@@ -50,9 +50,9 @@ extension PushNotificationRegistration {
         case .firebase:
             tokenType = .firebase
         }
-        deviceToken = device.deviceToken
+        deviceToken = DeviceToken(device.deviceToken)
         self.installationID = installationID
-        self.accessToken = accessToken
+        self.accessToken = AccessToken(accessToken)
         enabled = device.isEnabled
         self.version = version
         // The hash of an author's key is that of the text which names a one-to-one chat with the key (PROTOCOL.md §6).
@@ -65,7 +65,7 @@ extension PushNotificationRegistration {
             let capacity = AllowedKeys.capacity(besides: blockedChatList.count + allowedMentionsChatList.count + mutedChatList.count)
             allowedKeyList = AllowedKeys.encrypt(accessToken, from: client, to: device.contacts, capacity: capacity, using: &random)
         }
-        let digest = Grant.digest(client: client.publicKey, server: server, accessToken: accessToken)
+        let digest = Grant.digest(client: client.publicKey, server: server, accessToken: self.accessToken)
         grant = client.sign(digest).bytes.bytes
     }
 

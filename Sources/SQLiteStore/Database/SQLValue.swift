@@ -21,6 +21,14 @@ extension String: SQLValue {
     init(reading statement: BoundStatement, _ column: Int32) { self = statement.text(column) }
 }
 
+extension SQLValue where Self: SecretText {
+    func bind(to statement: BoundStatement, at index: Int32) throws(StoreError) { try statement.bind(text: text, at: index) }
+    init(reading statement: BoundStatement, _ column: Int32) { self.init(statement.text(column)) }
+}
+
+extension DeviceToken: SQLValue {}
+extension AccessToken: SQLValue {}
+
 extension [UInt8]: SQLValue {
     func bind(to statement: BoundStatement, at index: Int32) throws(StoreError) { try statement.bind(blob: span, at: index) }
     init(reading statement: BoundStatement, _ column: Int32) { self = unsafe statement.blob(column) { unsafe [UInt8]($0) } }

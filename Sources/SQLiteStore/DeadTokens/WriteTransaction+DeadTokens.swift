@@ -46,7 +46,7 @@ extension WriteTransaction {
                 AND +device_token = ?1 AND token_type = ?2 AND (apn_topic = ?3 OR token_type <> \(TokenType.apn.rawValue))
                 AND CASE registration.id WHEN ?4 THEN version = ?5 ELSE updated_at < ?6 END
             """,
-            token.text, token.type, token.apnTopic, token.tried?.row, token.tried?.version, token.attemptedAt
+            token.token, token.type, token.apnTopic, token.tried?.row, token.tried?.version, token.attemptedAt
         ) { try $0.nextLiveRegistration() }
         for registration in dead { try unregister(registration, reason: token.reason, route: token.route, at: now) }
         return dead.map(\.changed)

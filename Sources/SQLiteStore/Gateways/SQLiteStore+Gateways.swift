@@ -43,7 +43,7 @@ extension WriteTransaction {
         let trust = PushTrust.unproven
         // A gateway can report that the queue is full.
         guard try content == nil || reserveSlot(in: route, trust: trust, at: now) else { throw StoreError.queueFull }
-        let target = Installation(keyHash: owner, installationID: notification.token)
+        let target = Installation(keyHash: owner, installationID: notification.token.text)
         let round = content == nil ? 0 : outbox.round(for: target, trust: trust, in: route)
         let id = try database.first(
             Self.insertNotification, content == nil ? PushOutcome.discarded.rawValue : OpenPushState.queued.rawValue,

@@ -81,7 +81,7 @@ extension WriteTransaction {
             WHERE voip_token IS NOT NULL AND substr(voip_token, 1, 16) = substr(?1, 1, 16) AND +voip_token = ?1 AND updated_at < ?2
                 AND voip_topic = ?3
             """,
-            token.text, token.attemptedAt, token.apnTopic)
+            token.token, token.attemptedAt, token.apnTopic)
         let hour = now.advanced(by: .seconds(-3_600))
         let deaths = try database.count("SELECT count(*) FROM nextcloud_device WHERE removed_at > ? AND is_dead = 1", hour)
         try database.run(
@@ -92,7 +92,7 @@ extension WriteTransaction {
                     AND (topic = ?5 OR platform <> 'ios')
                 LIMIT ?6)
             """,
-            now, token.text, platform.rawValue, token.attemptedAt, token.apnTopic, max(0, Self.maximumDeathsPerHour - deaths))
+            now, token.token, platform.rawValue, token.attemptedAt, token.apnTopic, max(0, Self.maximumDeathsPerHour - deaths))
     }
 
     /// Records that a server sent a notification to a device, to the day: a write for each would cost as much as the notification.

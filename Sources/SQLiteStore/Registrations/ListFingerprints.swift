@@ -3,7 +3,7 @@ import StatusCrypto
 /// Fingerprints of the entries of a list, 8 bytes each, sorted: enough to tell whether the list contains a chat or an author.
 ///
 /// Keyed with a secret of the database: nobody can look for two entries with the same fingerprint.
-struct ListFingerprints: Sendable {
+struct ListFingerprints: HoldsSecret, Sendable {
     private static let byteCount = 8
 
     private let key: FixedBytes<32>

@@ -1,7 +1,7 @@
 package import StatusCrypto
 
 /// A notification that a gateway has accepted: it is delivered, or finishes as the ledger says.
-package struct AcceptedNotification: Sendable, Equatable {
+package struct AcceptedNotification: HoldsSecret, Sendable, Equatable {
     package let notification: GatewayNotification
     /// The notification as it is stored.
     package let content: [UInt8]

@@ -1,10 +1,11 @@
 import JSON
+import StatusCrypto
 
 extension GatewayNotification {
     /// The JSON that `init(from:)` reads. Written by hand: `JSONEncoder` takes nearly as long as the signature of a notification.
     package var json: [UInt8] {
         var members: [String: JSON] = [
-            "platform": .text(platform.rawValue), "token": .text(token), "kind": .text(kind.rawValue),
+            "platform": .text(platform.rawValue), "token": .text(token.text), "kind": .text(kind.rawValue),
             "priority": .text(priority.rawValue), "isContentAvailable": .flag(isContentAvailable), "isMutable": .flag(isMutable),
             "isTriedOnce": .flag(isTriedOnce), "data": .object(data.mapValues(JSON.text)),
         ]

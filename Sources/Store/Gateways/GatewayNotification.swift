@@ -1,7 +1,9 @@
+package import StatusCrypto
+
 /// A notification of a gateway: one device, and the request to Apple or Google.
 ///
 /// Stored as JSON with its push, so the names must not change after a release.
-package struct GatewayNotification: Sendable, Hashable, Decodable {
+package struct GatewayNotification: HoldsSecret, Sendable, Hashable, Decodable {
     package enum Platform: String, Sendable, Decodable, CaseIterable {
         case ios
         case android
@@ -38,8 +40,8 @@ package struct GatewayNotification: Sendable, Hashable, Decodable {
     }
 
     package var platform: Platform
-    /// The device's token at Apple or Google. Secret.
-    package var token: String
+    /// The device's token at Apple or Google.
+    package var token: DeviceToken
     /// Bundle id for iOS, with `.voip` behind it where PushKit takes it; nil for Android.
     package var topic: String?
     package var kind: Kind
@@ -61,7 +63,7 @@ package struct GatewayNotification: Sendable, Hashable, Decodable {
     package var data: [String: String]
 
     package init(
-        platform: Platform, token: String, topic: String? = nil, kind: Kind, priority: Priority, alert: Alert? = nil,
+        platform: Platform, token: DeviceToken, topic: String? = nil, kind: Kind, priority: Priority, alert: Alert? = nil,
         sound: String? = nil, data: [String: String]
     ) {
         self.platform = platform

@@ -12,18 +12,18 @@ package struct ProxyDevice: Sendable, Equatable {
     /// SHA-512 of the token text as the device sent it.
     package var pushTokenHash: Digest64
     package var platform: GatewayNotification.Platform
-    /// A secret.
-    package var token: String
+    package var token: DeviceToken
     package var topic: String?
-    /// For calls; a secret.
-    package var voipToken: String?
+    /// The token for calls.
+    package var voipToken: DeviceToken?
     package var voipTopic: String?
     package var createdAt: Timestamp
     package var updatedAt: Timestamp
 
     package init(
-        identifier: DeviceIdentifier, userKey: RSAPublicKey, pushTokenHash: Digest64, platform: GatewayNotification.Platform, token: String,
-        topic: String? = nil, voipToken: String? = nil, voipTopic: String? = nil, createdAt: Timestamp, updatedAt: Timestamp
+        identifier: DeviceIdentifier, userKey: RSAPublicKey, pushTokenHash: Digest64, platform: GatewayNotification.Platform,
+        token: DeviceToken,
+        topic: String? = nil, voipToken: DeviceToken? = nil, voipTopic: String? = nil, createdAt: Timestamp, updatedAt: Timestamp
     ) {
         self.identifier = identifier
         self.userKey = userKey

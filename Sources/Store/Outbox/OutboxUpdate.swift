@@ -64,7 +64,7 @@ package struct OutboxUpdate: Sendable {
 /// bundle id go: anybody can register somebody else's token with another one, and the verdict on that says nothing of the device. Their
 /// versions stay: the clients may register anew with higher ones. A copy of each registration is kept for ``DeadRegistration/lifetime``.
 package struct DeadToken: Sendable {
-    package var text: String
+    package var token: DeviceToken
     package var type: TokenType
     /// The bundle id it was tried with; means nothing for Android.
     package var apnTopic: String
@@ -77,10 +77,10 @@ package struct DeadToken: Sendable {
     package var route: String
 
     package init(
-        text: String, type: TokenType, apnTopic: String, tried: TargetRegistration? = nil, attemptedAt: Timestamp, reason: String,
+        token: DeviceToken, type: TokenType, apnTopic: String, tried: TargetRegistration? = nil, attemptedAt: Timestamp, reason: String,
         route: String
     ) {
-        self.text = text
+        self.token = token
         self.type = type
         self.apnTopic = apnTopic
         self.tried = tried

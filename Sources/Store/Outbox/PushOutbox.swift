@@ -163,7 +163,7 @@ extension QueuedPush {
     /// says nothing about the token with another one, which anybody can register.
     package var targetDigest: Digest32 {
         let topic = push.tokenType == .apn ? push.apnTopic : ""
-        return SHA256.hash(Array("\(push.tokenType.rawValue) \(topic) \(push.deviceToken)".utf8))
+        return SHA256.hash(Array("\(push.tokenType.rawValue) \(topic) \(push.deviceToken.text)".utf8))
     }
 }
 

@@ -1,3 +1,5 @@
+import StatusCrypto
+
 /// `ApplicationMetadataMessage.Type`, which decides the handling of a message on any topic (PROTOCOL.md §2 and §5).
 package struct MessageType: RawRepresentable, Hashable, Sendable {
     package let rawValue: Int32
@@ -13,7 +15,7 @@ package struct MessageType: RawRepresentable, Hashable, Sendable {
     package static let pushNotificationResponse = MessageType(rawValue: 21)
 }
 
-package struct ApplicationMetadataMessage: WireMessage {
+package struct ApplicationMetadataMessage: WireMessage, HoldsSecret {
     /// `R‖S‖V`, 65 bytes, over keccak256(payload).
     package var signature: [UInt8] = []
     package var payload: [UInt8] = []

@@ -1,3 +1,5 @@
+package import StatusCrypto
+
 /// `PushNotification.PushNotificationType`. Open: PROTOCOL.md §9 says what an unknown one means.
 package struct PushNotificationType: RawRepresentable, Hashable, Sendable {
     package let rawValue: Int32
@@ -9,8 +11,8 @@ package struct PushNotificationType: RawRepresentable, Hashable, Sendable {
     package static let requestToJoinCommunity = PushNotificationType(rawValue: 3)
 }
 
-package struct PushNotification: WireMessage {
-    package var accessToken = ""
+package struct PushNotification: WireMessage, HoldsSecret {
+    package var accessToken: AccessToken = ""
     package var chatID: [UInt8] = []
     /// Hash of the receiver's public key, 64 bytes.
     package var publicKey: [UInt8] = []
@@ -25,7 +27,7 @@ package struct PushNotification: WireMessage {
     package init(reading reader: inout WireReader) throws(WireError) {
         while let field = try reader.nextField() {
             switch field {
-            case .bytes(1): accessToken = try reader.readString()
+            case .bytes(1): accessToken = AccessToken(try reader.readString())
             case .bytes(2): chatID = try reader.readBytes()
             case .bytes(3): publicKey = try reader.readBytes()
             case .bytes(4): installationID = try reader.readString()
@@ -38,7 +40,7 @@ package struct PushNotification: WireMessage {
     }
 
     package func write(to writer: inout WireWriter) {
-        writer.write(accessToken, 1)
+        writer.write(accessToken.text, 1)
         writer.write(chatID, 2)
         writer.write(publicKey, 3)
         writer.write(installationID, 4)

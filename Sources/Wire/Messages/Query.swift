@@ -1,3 +1,5 @@
+package import StatusCrypto
+
 package struct PushNotificationQuery: WireMessage {
     /// Hashes of public keys, 64 bytes each.
     package var publicKeys: [[UInt8]] = []
@@ -18,8 +20,8 @@ package struct PushNotificationQuery: WireMessage {
     }
 }
 
-package struct PushNotificationQueryInfo: WireMessage {
-    package var accessToken = ""
+package struct PushNotificationQueryInfo: WireMessage, HoldsSecret {
+    package var accessToken: AccessToken = ""
     package var installationID = ""
     /// Hash of the owner's public key, 64 bytes.
     package var publicKey: [UInt8] = []
@@ -34,7 +36,7 @@ package struct PushNotificationQueryInfo: WireMessage {
     package init(reading reader: inout WireReader) throws(WireError) {
         while let field = try reader.nextField() {
             switch field {
-            case .bytes(1): accessToken = try reader.readString()
+            case .bytes(1): accessToken = AccessToken(try reader.readString())
             case .bytes(2): installationID = try reader.readString()
             case .bytes(3): publicKey = try reader.readBytes()
             case .bytes(4): try reader.readBytes(appendingTo: &allowedKeyList)
@@ -47,7 +49,7 @@ package struct PushNotificationQueryInfo: WireMessage {
     }
 
     package func write(to writer: inout WireWriter) {
-        writer.write(accessToken, 1)
+        writer.write(accessToken.text, 1)
         writer.write(installationID, 2)
         writer.write(publicKey, 3)
         writer.write(allowedKeyList, 4)

@@ -1,3 +1,5 @@
+package import StatusCrypto
+
 /// `PushNotificationRegistration.TokenType`. Open, as proto3 enums are: an unknown number survives reading.
 package struct TokenType: RawRepresentable, Hashable, Sendable {
     package let rawValue: Int32
@@ -9,11 +11,11 @@ package struct TokenType: RawRepresentable, Hashable, Sendable {
 }
 
 /// A device's registration (71/STATUS-PUSH-NOTIFICATION-SERVER, PROTOCOL.md §6 and §7).
-package struct PushNotificationRegistration: WireMessage {
+package struct PushNotificationRegistration: WireMessage, HoldsSecret {
     package var tokenType = TokenType.unknown
-    package var deviceToken = ""
+    package var deviceToken: DeviceToken = ""
     package var installationID = ""
-    package var accessToken = ""
+    package var accessToken: AccessToken = ""
     package var enabled = false
     package var version: UInt64 = 0
     package var allowedKeyList: [[UInt8]] = []
@@ -32,9 +34,9 @@ package struct PushNotificationRegistration: WireMessage {
         while let field = try reader.nextField() {
             switch field {
             case .varint(1): tokenType = TokenType(rawValue: try reader.readInt32())
-            case .bytes(2): deviceToken = try reader.readString()
+            case .bytes(2): deviceToken = DeviceToken(try reader.readString())
             case .bytes(3): installationID = try reader.readString()
-            case .bytes(4): accessToken = try reader.readString()
+            case .bytes(4): accessToken = AccessToken(try reader.readString())
             case .varint(5): enabled = try reader.readBool()
             case .varint(6): version = try reader.readVarint()
             case .bytes(7): try reader.readBytes(appendingTo: &allowedKeyList)
@@ -53,9 +55,9 @@ package struct PushNotificationRegistration: WireMessage {
 
     package func write(to writer: inout WireWriter) {
         writer.write(tokenType.rawValue, 1)
-        writer.write(deviceToken, 2)
+        writer.write(deviceToken.text, 2)
         writer.write(installationID, 3)
-        writer.write(accessToken, 4)
+        writer.write(accessToken.text, 4)
         writer.write(enabled, 5)
         writer.write(version, 6)
         writer.write(allowedKeyList, 7)

@@ -142,7 +142,7 @@ private struct WatchedMessage: Encodable {
     }
 
     private static func line(_ info: PushNotificationQueryInfo) -> String {
-        let token = info.accessToken.isEmpty ? "none (\(info.allowedKeyList.count) encrypted)" : info.accessToken
+        let token = info.accessToken.isEmpty ? "none (\(info.allowedKeyList.count) encrypted)" : info.accessToken.text
         return "installation \(info.installationID)  token \(token)  version \(info.version)  server \(Hex.encode(info.serverPublicKey))"
     }
 }

@@ -69,7 +69,7 @@ struct ServerWorld: Sendable {
 
     /// Pushes to Alice while Apple says that her device is gone, and waits until the server knows.
     func loseDevice(_ error: String = "Unregistered") async throws {
-        let token = alice.registration().deviceToken
+        let token = alice.registration().deviceToken.text
         gorush.fail(token: token, with: error)
         _ = try await push()
         gorush.fail(token: token, with: nil)
@@ -88,7 +88,7 @@ struct ServerWorld: Sendable {
     func pushctl(_ arguments: String...) async throws -> ChildProcess.Ended {
         let ended = try await ChildProcess.run("pushctl", arguments + ["--database", database.path])
         let registration = alice.registration()
-        for secret in [registration.deviceToken, registration.accessToken, Hex.encode(registration.grant)] {
+        for secret in [registration.deviceToken.text, registration.accessToken.text, Hex.encode(registration.grant)] {
             #expect(!ended.output.contains(secret) && !ended.error.contains(secret))
         }
         return ended

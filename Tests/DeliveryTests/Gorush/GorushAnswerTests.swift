@@ -1,5 +1,6 @@
 import Foundation
 import HTTPClient
+import StatusCrypto
 import TestSupport
 import Testing
 

@@ -72,7 +72,7 @@ import Wire
         return AcceptedPush(
             target: Installation(keyHash: try #require(Digest64(bytes("publicKey"))), installationID: "i"),
             deduplicationKey: Digest32(repeating: 9),
-            tokenType: TokenType(rawValue: Int32(reference.platform)), deviceToken: reference.tokens.joined(),
+            tokenType: TokenType(rawValue: Int32(reference.platform)), deviceToken: DeviceToken(reference.tokens.joined()),
             apnTopic: reference.topic ?? "not for Firebase", type: try #require(types[reference.message]), chatID: try bytes("chatId"),
             message: try bytes("encryptedMessage"))
     }
@@ -85,7 +85,8 @@ import Wire
             let references = try PostedNotification.parse(body.body).filter { $0.platform != 0 }
             let notifications = try references.map { reference in
                 GorushNotification(
-                    tokens: reference.tokens, platform: try #require(.init(rawValue: reference.platform)), topic: reference.topic,
+                    tokens: reference.tokens.map(DeviceToken.init), platform: try #require(.init(rawValue: reference.platform)),
+                    topic: reference.topic,
                     text: .literal(reference.message),
                     data: .statusGo(
                         encryptedMessage: try #require(reference.data["encryptedMessage"]), chatID: try #require(reference.data["chatId"]),

@@ -1,6 +1,7 @@
 import Foundation
 import HTTPClient
 import PushProtocol
+import StatusCrypto
 import TestSupport
 import Testing
 
@@ -57,7 +58,7 @@ import Testing
             let client = await GorushClient(stub)
             let answer = await client.post([.ios("n-1", tokens: ["dead"]), .ios("n-2")])
             let token = hidesTokens ? "****" : "dead"
-            #expect(answer == .accepted(failures: [GorushFailure(identifier: "n-1", error: "Unregistered", token: token)]))
+            #expect(answer == .accepted(failures: [GorushFailure(identifier: "n-1", error: "Unregistered", token: DeviceToken(token))]))
             stub.fail(token: "dead", with: nil)
             #expect(await client.post([.ios("n-3", tokens: ["dead"])]) == .accepted(failures: []))
         }

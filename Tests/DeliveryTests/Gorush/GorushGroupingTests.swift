@@ -21,7 +21,7 @@ import Wire
     private func push(_ name: String, _ change: (inout AcceptedPush) -> Void = { _ in }) -> AcceptedPush {
         somePush {
             $0.target.installationID = name
-            $0.deviceToken = "token-" + name
+            $0.deviceToken = "token-\(name)"
             change(&$0)
         }
     }
@@ -214,7 +214,7 @@ extension GorushGroup {
 private func somePush(_ change: (inout AcceptedPush) -> Void = { _ in }) -> AcceptedPush {
     var push = AcceptedPush(
         target: Installation(keyHash: Digest64(repeating: 0x77), installationID: "c6ae4fde-bb65-11ea-b3de-0242ac130004"),
-        deduplicationKey: Digest32(repeating: 9), tokenType: .apn, deviceToken: String(repeating: "ab", count: 32),
+        deduplicationKey: Digest32(repeating: 9), tokenType: .apn, deviceToken: DeviceToken(String(repeating: "ab", count: 32)),
         apnTopic: "im.status.ethereum",
         type: .message, chatID: Array(repeating: 0xC4, count: 64), message: [1, 2, 3])
     change(&push)
@@ -242,7 +242,7 @@ private func somePush(_ change: (inout AcceptedPush) -> Void = { _ in }) -> Acce
     func obstacle(type: TokenType, token: String, topic: String, obstacle: UnsendablePush?) {
         let push = somePush {
             $0.tokenType = type
-            $0.deviceToken = token
+            $0.deviceToken = DeviceToken(token)
             $0.apnTopic = topic
         }
         #expect(UnsendablePush(push) == obstacle)

@@ -1,3 +1,4 @@
+import StatusCrypto
 import TestSupport
 import Testing
 

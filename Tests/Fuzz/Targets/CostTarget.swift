@@ -1,3 +1,5 @@
+import StatusCrypto
+
 #if DEBUG || FUZZER
     import CAllocationMeter
     import Envelope
@@ -172,8 +174,8 @@
         }
 
         private static func hash(of key: Int) -> Digest64 { FixedBytes(repeating: UInt8(truncatingIfNeeded: key)) }
-        private static func accessToken(_ key: Int, _ installation: Int) -> String {
-            UniversallyUniqueID.text(FixedBytes(repeating: UInt8(truncatingIfNeeded: key << 4 | installation)), version: 4)
+        private static func accessToken(_ key: Int, _ installation: Int) -> AccessToken {
+            AccessToken(UniversallyUniqueID.text(FixedBytes(repeating: UInt8(truncatingIfNeeded: key << 4 | installation)), version: 4))
         }
 
         /// Entries of 64 bytes, as the reference's client has them; as many as a registration can have here.
@@ -190,7 +192,7 @@
             content.unregister = leaves
             if !leaves {
                 content.tokenType = isFirebase ? .firebase : .apn
-                content.deviceToken = String(repeating: "ab", count: 32)
+                content.deviceToken = DeviceToken(String(repeating: "ab", count: 32))
                 content.accessToken = accessToken(key, installation)
                 content.enabled = true
                 content.apnTopic = String(repeating: "t", count: topicByteCount)

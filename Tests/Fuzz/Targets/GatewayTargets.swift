@@ -1,3 +1,5 @@
+import StatusCrypto
+
 #if DEBUG || FUZZER
     import HTTPClient
     import Store
@@ -69,13 +71,13 @@
                 case .apns(let normal, let voip):
                     for token in [normal, voip ?? ""] {
                         try expect(
-                            token.utf8.allSatisfy { "0123456789abcdef".utf8.contains($0) }, "a token of Apple's is hex in lower case")
+                            token.text.utf8.allSatisfy { "0123456789abcdef".utf8.contains($0) }, "a token of Apple's is hex in lower case")
                     }
-                case .fcm(let token): try expect(token == text, "a token of Google's stays as it is")
+                case .fcm(let token): try expect(token.text == text, "a token of Google's stays as it is")
                 case nil: break
                 }
                 if let token = DeviceToken.decode(text, for: .ios) {
-                    try expect(DeviceToken.decode(token, for: .ios) == token, "a token of Apple's is decoded once")
+                    try expect(DeviceToken.decode(token.text, for: .ios) == token, "a token of Apple's is decoded once")
                 }
                 _ = DeviceToken.decode(text, for: .android)
             },

@@ -1,3 +1,5 @@
+import StatusCrypto
+
 #if DEBUG || FUZZER
     import Envelope
     import PushProtocol
@@ -83,7 +85,8 @@
             let words = classified.words
             try expect(
                 words.count <= 200 && words.allSatisfy { ($0.isASCII && $0 >= " ") || $0 == "…" }, "an operator is told one short line")
-            for text in [failure.error, failure.token ?? ""] where text.utf8.count > 16 && failure.identifier?.contains(text) != true {
+            for text in [failure.error, failure.token?.text ?? ""] where text.utf8.count > 16 && failure.identifier?.contains(text) != true
+            {
                 try expect(!"\(failure)".contains(text), "a description has neither the token nor gorush's words")
             }
             _ = failure.names("a device token that is as long as those of Apple and Google are")
@@ -91,7 +94,7 @@
 
         private static func batch(count: Int) -> [DeliveryItem] {
             (0..<count).map { number in
-                let token = "device token \(number)"
+                let token: DeviceToken = "device token \(number)"
                 let push = AcceptedPush(
                     target: Installation(keyHash: FixedBytes(), installationID: "\(number)"), deduplicationKey: FixedBytes(),
                     tokenType: .apn,

@@ -16,12 +16,12 @@ struct DeadTokenTests {
     ) async throws {
         try await kind.withStore { store in
             let attempt = start.advanced(by: .seconds(10))
-            func registration(_ number: Int, token: String) -> Registration {
+            func registration(_ number: Int, token: DeviceToken) -> Registration {
                 var registration = StoreTests.registration(installation(number, key: number), version: UInt64(number))
                 registration.content.deviceToken = token
                 return registration
             }
-            let token = "0123456789abcdef-dead"
+            let token: DeviceToken = "0123456789abcdef-dead"
             try await store.register(registration(1, token: token))
             try await store.register(registration(2, token: token))
             try await store.register(registration(3, token: "0123456789abcdef-alive"))
@@ -84,7 +84,7 @@ struct DeadTokenTests {
                 update.deliveredTopics = [("ios", "topic"), ("ios", "topic")]
                 _ = try await store.update(update, at: start)
             }
-            func register(_ version: UInt64, token: String = "token", topic: String = "topic") async throws {
+            func register(_ version: UInt64, token: DeviceToken = "token", topic: String = "topic") async throws {
                 var registration = registration(version: version)
                 registration.content.deviceToken = token
                 registration.content.apnTopic = topic

@@ -13,7 +13,7 @@ struct GatewayOutboxTests {
 
     static let full: GatewayNotification = {
         var notification = GatewayNotification(
-            platform: .ios, token: text, topic: "topic", kind: .voip, priority: .high,
+            platform: .ios, token: DeviceToken(text), topic: "topic", kind: .voip, priority: .high,
             alert: .init(title: text, body: "body", titleLocalizationKey: "title key", bodyLocalizationKey: text), sound: "default",
             data: ["subject": "AA+/==", text: text])
         notification.badge = -3

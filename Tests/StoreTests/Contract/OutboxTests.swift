@@ -37,7 +37,7 @@ struct OutboxTests {
         kind: StoreUnderTest
     ) async throws {
         try await kind.withStore { store in
-            func register(_ version: UInt64, token: String, topic: String = "topic") async throws {
+            func register(_ version: UInt64, token: DeviceToken, topic: String = "topic") async throws {
                 var registration = registration(version: version)
                 registration.content.deviceToken = token
                 registration.content.apnTopic = topic

@@ -10,7 +10,7 @@ import Testing
 struct ProxyStoreTests {
     private static let attemptedAt = start.advanced(by: .seconds(60))
 
-    private static func device(_ number: Int, token: String = "0123456789abcdef token", voip: String? = "voip") -> ProxyDevice {
+    private static func device(_ number: Int, token: DeviceToken = "0123456789abcdef token", voip: DeviceToken? = "voip") -> ProxyDevice {
         ProxyDevice(
             identifier: DeviceIdentifier(hash(number)), userKey: GatewayVectors.publicKey("user_alice"), pushTokenHash: hash(number),
             platform: .ios, token: token, topic: "topic", voipToken: voip, voipTopic: voip.map { _ in "topic.voip" }, createdAt: start,
@@ -123,7 +123,7 @@ struct ProxyStoreTests {
         (device(1).token, "topic", start), ("voip", "topic", attemptedAt),
     ])
     func `what another token's verdict is, or that of another app or time, does not count`(
-        token: String, topic: String, attemptedAt: Timestamp
+        token: DeviceToken, topic: String, attemptedAt: Timestamp
     ) async throws {
         try await withSQLiteStore { store async throws in
             try await put(Self.device(1), in: store)

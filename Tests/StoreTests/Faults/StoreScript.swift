@@ -91,7 +91,7 @@ struct StoreScript {
                 .suspect(hash(14)),
                 .unregister(
                     DeadToken(
-                        text: "device token 1", type: .apn, apnTopic: "im.status.ethereum", attemptedAt: attempt, reason: "Unregistered",
+                        token: "device token 1", type: .apn, apnTopic: "im.status.ethereum", attemptedAt: attempt, reason: "Unregistered",
                         route: "ios")),
             ]
             _ = try await store.update(update, at: attempt)

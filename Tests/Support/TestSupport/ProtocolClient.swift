@@ -39,14 +39,14 @@ package struct ProtocolClient: Sendable {
     ) -> PushNotificationRegistration {
         var registration = PushNotificationRegistration()
         registration.tokenType = .apn
-        registration.deviceToken = deviceToken
+        registration.deviceToken = DeviceToken(deviceToken)
         registration.apnTopic = "im.status.ethereum"
         registration.installationID = installationID
-        registration.accessToken = accessToken
+        registration.accessToken = AccessToken(accessToken)
         registration.enabled = true
         registration.version = version
         registration.grant =
-            key.sign(Grant.digest(client: key.publicKey, server: server, accessToken: accessToken)).bytes.bytes
+            key.sign(Grant.digest(client: key.publicKey, server: server, accessToken: AccessToken(accessToken))).bytes.bytes
         return registration
     }
 
@@ -56,7 +56,7 @@ package struct ProtocolClient: Sendable {
         accessToken: String = "b6ae4fde-bb65-11ea-b3de-0242ac130004"
     ) -> PushNotification {
         var notification = PushNotification()
-        notification.accessToken = accessToken
+        notification.accessToken = AccessToken(accessToken)
         notification.publicKey = owner.keyHash.bytes
         notification.installationID = installationID
         notification.type = .message

@@ -1,4 +1,0 @@
-import StatusCrypto
-
-extension AdminServer.Content: HoldsSecret {}
-extension Settings: HoldsSecret {}

@@ -1,3 +1,0 @@
-import StatusCrypto
-
-extension GatewayRequest: HoldsSecret {}

@@ -1,5 +1,0 @@
-import StatusCrypto
-
-extension HTTPRequest: HoldsSecret {}
-extension HTTPResponse: HoldsSecret {}
-extension HTTPHeaders: HoldsSecret {}

@@ -1,5 +1,0 @@
-import StatusCrypto
-
-extension AcceptedPush: HoldsSecret {}
-extension PushTarget: HoldsSecret {}
-extension QueryableRegistration: HoldsSecret {}

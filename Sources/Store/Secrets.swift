@@ -1,7 +1,0 @@
-import StatusCrypto
-
-extension DeadToken: HoldsSecret {}
-extension Reply: HoldsSecret {}
-extension GatewayNotification: HoldsSecret {}
-extension AcceptedNotification: HoldsSecret {}
-extension ProxyDevice: HoldsSecret {}

@@ -1,6 +1,0 @@
-import StatusCrypto
-
-extension PushNotificationRegistration: HoldsSecret {}
-extension PushNotification: HoldsSecret {}
-extension PushNotificationQueryInfo: HoldsSecret {}
-extension ApplicationMetadataMessage: HoldsSecret {}
