@@ -27,7 +27,7 @@ struct Strangers {
         var clients: [ProtocolClient] = []
         var number = 0
         while clients.count <= max(Self.deviceCount, Int(200 * seconds)) {
-            let client = ProtocolClient(key: Cast.key("stranger", number), server: Cast.server.publicKey)
+            let client = ProtocolClient(key: BenchmarkOwners.key("stranger", number), server: BenchmarkOwners.server.publicKey)
             number += 1
             if topics[TopicName.partitioned(client.key.publicKey).topic.contentTopic] == nil { clients.append(client) }
         }
@@ -48,11 +48,11 @@ struct Strangers {
         ]
     }
 
-    private func installationID(_ number: Int) -> String { Cast.universallyUniqueID("stranger", number) }
+    private func installationID(_ number: Int) -> String { BenchmarkOwners.universallyUniqueID("stranger", number) }
 
     /// As long as may be, and a message of the network holds.
     private func longList(entryByteCount: Int) -> [[UInt8]] {
-        (0..<2_000).map { Array(Cast.digest("entry", $0).bytes.prefix(entryByteCount)) }
+        (0..<2_000).map { Array(BenchmarkOwners.digest("entry", $0).bytes.prefix(entryByteCount)) }
     }
 
     /// Registrations with three lists of 2,000 entries, and requests that name one device a thousand times.
@@ -65,7 +65,7 @@ struct Strangers {
             let notifications = Array(repeating: stranger.notification(to: stranger), count: 1_000)
             return try [
                 stranger.envelope(registration),
-                stranger.envelope(stranger.request(notifications, messageID: Cast.digest("names", number).bytes)),
+                stranger.envelope(stranger.request(notifications, messageID: BenchmarkOwners.digest("names", number).bytes)),
             ]
         }
         return Attack(name: "long lists", envelopes: envelopes)
@@ -73,7 +73,7 @@ struct Strangers {
 
     /// Keys that each register as often as they may, each time with lists of 256 KiB.
     private func busyKeys(_ keyCount: Int, count: Int) throws -> Attack {
-        let list = (0..<3_970).map { Cast.digest("entry", $0).bytes + Cast.digest("entry", -$0).bytes }
+        let list = (0..<3_970).map { BenchmarkOwners.digest("entry", $0).bytes + BenchmarkOwners.digest("entry", -$0).bytes }
         let envelopes = try (1...count).flatMap { version in
             try clients.prefix(keyCount).map { client in
                 var registration = client.registration(version: UInt64(version))
@@ -84,7 +84,7 @@ struct Strangers {
         return Attack(name: "\(keyCount) keys that register 256 KiB twice a second", envelopes: envelopes)
     }
 
-    /// Questions of 300 bytes that each ask for 64 KB.
+    /// Lookups of 300 bytes that each ask for 64 KB.
     private func largeAnswers(count: Int) throws -> Attack {
         let rich = clients[0]
         var registration = rich.registration()
@@ -97,7 +97,7 @@ struct Strangers {
     private func question(by stranger: ProtocolClient, _ keyHash: Digest64) throws -> WakuEnvelope {
         var query = PushNotificationQuery()
         query.publicKeys = [keyHash.bytes]
-        return try stranger.toServer(query.encoded(), type: .pushNotificationQuery, topic: .partitioned(Cast.server.publicKey))
+        return try stranger.toServer(query.encoded(), type: .pushNotificationQuery, topic: .partitioned(BenchmarkOwners.server.publicKey))
     }
 
     /// One recorded ciphertext, each time with another timestamp, and so another message hash.
@@ -116,7 +116,7 @@ struct Strangers {
             name: "throw-away keys",
             envelopes: try (0..<count).map { number in
                 let stranger = clients[number]
-                return try stranger.envelope(stranger.registration(deviceToken: Cast.digest("thrown away", number).description))
+                return try stranger.envelope(stranger.registration(deviceToken: BenchmarkOwners.digest("thrown away", number).description))
             })
     }
 
@@ -135,11 +135,13 @@ struct Strangers {
     /// 60 bytes that do not open, on the server's own topic.
     private func junk(count: Int) -> Attack {
         let stranger = clients[0]
-        let topic = TopicName.partitioned(Cast.server.publicKey).topic
+        let topic = TopicName.partitioned(BenchmarkOwners.server.publicKey).topic
         return Attack(
             name: "junk",
             envelopes: (0..<count).map { number in
-                stranger.wrap(Array((Cast.digest("junk", number).bytes + Cast.digest("junk", -number).bytes).prefix(60)), topic: topic)
+                stranger.wrap(
+                    Array((BenchmarkOwners.digest("junk", number).bytes + BenchmarkOwners.digest("junk", -number).bytes).prefix(60)),
+                    topic: topic)
             })
     }
 
@@ -154,12 +156,12 @@ struct Strangers {
                 notification.publicKey = owner.keyHash.bytes
                 notification.installationID = owner.installationID
                 notification.type = .message
-                return try stranger.envelope(stranger.request([notification], messageID: Cast.digest("ring", number).bytes))
+                return try stranger.envelope(stranger.request([notification], messageID: BenchmarkOwners.digest("ring", number).bytes))
             })
     }
 
     private func invalidTokens(count: Int) throws -> Attack {
-        let tokens = (0..<20).map { Cast.digest("invalid token", $0).description }
+        let tokens = (0..<20).map { BenchmarkOwners.digest("invalid token", $0).description }
         var attack = try pushes(count: count, to: tokens.map { ($0, "im.status.ethereum") }, name: "invented tokens")
         attack.invalidTokens = tokens
         return attack
@@ -167,7 +169,7 @@ struct Strangers {
 
     private func inventedBundleIDs(count: Int) throws -> Attack {
         try pushes(
-            count: count, to: (0..<Self.deviceCount).map { (Cast.digest("stolen token", $0).description, "invented.\($0)") },
+            count: count, to: (0..<Self.deviceCount).map { (BenchmarkOwners.digest("stolen token", $0).description, "invented.\($0)") },
             name: "invented bundle ids"
         )
     }
@@ -183,7 +185,7 @@ struct Strangers {
         let requests = try (0..<count).map { number in
             let stranger = clients[number % devices.count]
             return try stranger.envelope(
-                stranger.request([stranger.notification(to: stranger)], messageID: Cast.digest("own push", number).bytes))
+                stranger.request([stranger.notification(to: stranger)], messageID: BenchmarkOwners.digest("own push", number).bytes))
         }
         return Attack(name: name, envelopes: registrations + requests)
     }

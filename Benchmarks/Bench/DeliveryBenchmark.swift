@@ -88,7 +88,7 @@ package enum DeliveryBenchmark {
     private static func deliver(_ count: Int, to url: String, from path: String) async throws -> Result {
         let store = try SeededStore.open(path)
         var configuration = DeliveryConfiguration(endpoint: .init(url: url))
-        configuration.knownTopics = [topic]
+        configuration.knownBundleIDs = [topic]
         let wallClock = WallClock.system
         let loop = DeliveryLoop(
             store: store, configuration: configuration, clock: ContinuousClock(), wallClock: wallClock, logger: .silent,
@@ -115,10 +115,10 @@ package enum DeliveryBenchmark {
         let owner = Owner(number: number % ownerCount)
         return AcceptedPush(
             target: Installation(keyHash: owner.keyHash, installationID: owner.installationID),
-            deduplicationKey: Cast.digest("push", number),
+            deduplicationKey: BenchmarkOwners.digest("push", number),
             tokenType: .apn, deviceToken: owner.deviceToken, apnTopic: topic, type: .message,
             chatID: Keccak.shake256(Array("chat".utf8)).bytes,
-            message: Array(Cast.digest("ciphertext", number).bytes + Cast.digest("", number).bytes))
+            message: Array(BenchmarkOwners.digest("ciphertext", number).bytes + BenchmarkOwners.digest("", number).bytes))
     }
 
     private static func time(_ count: Int, _ body: () async throws -> Void) async throws -> Result {

@@ -42,7 +42,7 @@ struct EngineRun {
     ) async throws -> Result {
         let store = try SeededStore.open(path)
         let wallClock = WallClock.system
-        let directory = try await TopicDirectory(serverKey: Cast.server.publicKey, store: store)
+        let directory = try await TopicDirectory(serverKey: BenchmarkOwners.server.publicKey, store: store)
         let delivery = gorushURL.map {
             DeliveryLoop(
                 store: store, configuration: DeliveryConfiguration(endpoint: .init(url: $0)), clock: ContinuousClock(),
@@ -50,7 +50,7 @@ struct EngineRun {
         }
         let engine = Engine(
             configuration: .init(
-                identity: Cast.server, registrationPolicy: RegistrationPolicy(), isDryRun: false, workerCount: workerCount,
+                identity: BenchmarkOwners.server, registrationPolicy: RegistrationPolicy(), isDryRun: false, workerCount: workerCount,
                 echoesReplies: false, drainLimit: .seconds(600)),
             store: store, directory: directory, transport: transport, clock: ContinuousClock(), wallClock: wallClock,
             logger: .silent, onAcceptedPushes: { delivery?.wake() })

@@ -32,10 +32,11 @@ final class Floor: Sendable {
     init(_ kind: MessageKind) {
         self.kind = kind
         messages = Timing.map(0..<Self.inputCount, threadCount: 1) { number in
-            let sender = Cast.key(kind.rawValue, number)
-            let digest = Cast.digest("signed", number)
+            let sender = BenchmarkOwners.key(kind.rawValue, number)
+            let digest = BenchmarkOwners.digest("signed", number)
             return Message(
-                ephemeral: Cast.key("ephemeral", number).publicKey.uncompressed.bytes, sender: sender.publicKey.uncompressed.bytes,
+                ephemeral: BenchmarkOwners.key("ephemeral", number).publicKey.uncompressed.bytes,
+                sender: sender.publicKey.uncompressed.bytes,
                 signature: sender.sign(digest).bytes.bytes, digest: digest.bytes,
                 frame: [UInt8](repeating: 1, count: kind.frameByteCount), plaintext: [UInt8](repeating: 2, count: 235),
                 replyFrameByteCount: kind.replyFrameByteCount)

@@ -21,7 +21,7 @@ enum MadeUpTargets {
         let gorush = try await GorushProcess(directory: options.directory)
         let store = try SeededStore.open(seed.copy())
         var configuration = DeliveryConfiguration(endpoint: .init(url: gorush.url))
-        configuration.knownTopics = [topic]
+        configuration.knownBundleIDs = [topic]
         let wallClock = WallClock.system
         let loop = DeliveryLoop(
             store: store, configuration: configuration, clock: ContinuousClock(), wallClock: wallClock, logger: .silent,
@@ -60,7 +60,7 @@ enum MadeUpTargets {
         let owner = Owner(number: number)
         return AcceptedPush(
             target: Installation(keyHash: owner.keyHash, installationID: owner.installationID),
-            deduplicationKey: Cast.digest("honest push, \(round)", number), tokenType: .apn, deviceToken: owner.deviceToken,
+            deduplicationKey: BenchmarkOwners.digest("honest push, \(round)", number), tokenType: .apn, deviceToken: owner.deviceToken,
             apnTopic: topic, type: .message, chatID: [], message: [])
     }
 
@@ -68,9 +68,10 @@ enum MadeUpTargets {
         let target = number % targetCount
         return AcceptedPush(
             target: Installation(
-                keyHash: Keccak.shake256(Array("made up \(target % 50)".utf8)), installationID: Cast.universallyUniqueID("made up", target)),
-            deduplicationKey: Cast.digest("made-up push", number), tokenType: .apn,
-            deviceToken: DeviceToken(Cast.digest("made up", target).description),
+                keyHash: Keccak.shake256(Array("made up \(target % 50)".utf8)),
+                installationID: BenchmarkOwners.universallyUniqueID("made up", target)),
+            deduplicationKey: BenchmarkOwners.digest("made-up push", number), tokenType: .apn,
+            deviceToken: DeviceToken(BenchmarkOwners.digest("made up", target).description),
             apnTopic: topic, type: .message, chatID: [], message: [])
     }
 }

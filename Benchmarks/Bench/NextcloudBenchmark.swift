@@ -55,10 +55,10 @@ package enum NextcloudBenchmark {
     }
 
     private static func entry(_ number: Int, key: RSAPrivateKey) -> Entry {
-        let token = Cast.digest("Nextcloud token", number).description
+        let token = BenchmarkOwners.digest("Nextcloud token", number).description
         let time = Timestamp(nanoseconds: 1_700_000_000_000_000_000)
         // What a device reads is nobody's affair here: random bytes look the same.
-        let subject = (0..<8).flatMap { Cast.digest("subject \($0)", number).bytes }
+        let subject = (0..<8).flatMap { BenchmarkOwners.digest("subject \($0)", number).bytes }
         return Entry(
             device: ProxyDevice(
                 identifier: DeviceIdentifier(SHA512.hash(Array("device \(number)".utf8))), userKey: key.publicKey,

@@ -57,7 +57,7 @@ package enum ScaleBenchmark {
         of seed: SeededStore, to report: inout Report, options: Options, isMarked: Bool
     ) async throws {
         let folder = try TemporaryFolder()
-        try folder.write(Cast.server.withExposedBytes { Hex.encode([UInt8](copying: $0)) }, to: "identity.key")
+        try folder.write(BenchmarkOwners.server.withExposedBytes { Hex.encode([UInt8](copying: $0)) }, to: "identity.key")
         var seconds: [Double] = []
         var megabytes: [Double] = []
         for _ in 0..<options.runCount {

@@ -66,7 +66,7 @@ struct SeededStore {
 
     static func open(_ path: String) throws -> SQLiteStore {
         try SQLiteStore(
-            path: path, identity: Cast.server.publicKey.compressed, namedBundleIDs: ["im.status.ethereum"], logger: .silent)
+            path: path, identity: BenchmarkOwners.server.publicKey.compressed, namedBundleIDs: ["im.status.ethereum"], logger: .silent)
     }
 
     static func byteCount(_ path: String) -> Int {

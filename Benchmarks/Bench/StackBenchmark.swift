@@ -92,7 +92,7 @@ package enum StackBenchmark {
         let gorush = try await GorushProcess(directory: options.directory, arguments: ["--quiet"])
         let node = StandInNode(kind)
         let folder = try TemporaryFolder()
-        try folder.write(Cast.server.withExposedBytes { Hex.encode([UInt8](copying: $0)) }, to: "identity.key")
+        try folder.write(BenchmarkOwners.server.withExposedBytes { Hex.encode([UInt8](copying: $0)) }, to: "identity.key")
         let server = try await ServerProcess.start(
             in: folder,
             settings: [

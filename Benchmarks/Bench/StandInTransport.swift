@@ -132,7 +132,7 @@ final class ReplyBox: Sendable {
 extension MessageKind {
     /// Whether the envelope is the server's reply to that sender, signed inside and out, and grants what was asked for.
     func isSuccess(_ envelope: WakuEnvelope, to sender: PrivateKey) -> Bool {
-        let server = Cast.server.publicKey
+        let server = BenchmarkOwners.server.publicKey
         guard let frame = try? RFC26.openAsymmetric(envelope.message.payload, with: sender), frame.signer() == server,
             let message = try? ApplicationMetadata.open(frame.data), message.sender == server
         else { return false }

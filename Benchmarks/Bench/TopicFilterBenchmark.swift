@@ -20,7 +20,7 @@ package enum TopicFilterBenchmark {
             }
         }
         let memory = (Machine.residentMegabytes() ?? .nan) - memoryBefore
-        let directory = TopicDirectory(serverKey: Cast.server.publicKey, table: table)
+        let directory = TopicDirectory(serverKey: BenchmarkOwners.server.publicKey, table: table)
         // The same generator: the first are topics of clients, the others nearly all foreign.
         var same = SplitMix64(seed: 1)
         var other = SplitMix64(seed: 2)

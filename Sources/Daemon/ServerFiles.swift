@@ -35,7 +35,7 @@ struct ServerFiles: Sendable {
         try await SQLiteStore.withOpen(
             path: settings.storagePath, identity: identity.publicKey.compressed, maximumQueueCount: maximumQueueCount,
             maximumStoredByteCount: settings.registrationPolicy.maximumStoredByteCount,
-            namedBundleIDs: settings.delivery?.knownTopics ?? [], logger: logger
+            namedBundleIDs: settings.delivery?.knownBundleIDs ?? [], logger: logger
         ) { store in
             let tokenPath = settings.storagePath + ".admin-token"
             TemporaryName.removeLeftovers(beside: tokenPath)

@@ -105,7 +105,7 @@ package struct DeliveryConfiguration: Sendable {
     /// After that time since it was accepted a push ends as expired.
     package var lifetime = ProtocolLimits.pushLifetime
     /// Bundle ids that Apple must take, beside those of routes and those that it has taken once.
-    package var knownTopics: Set<String> = []
+    package var knownBundleIDs: Set<String> = []
     /// How long what is under way may take to end at a shutdown.
     package var drainLimit = Duration.seconds(10)
 
@@ -117,8 +117,8 @@ package struct DeliveryConfiguration: Sendable {
 extension DeliveryConfiguration {
     func endpoint(of route: Route) -> Endpoint { route.endpoint ?? endpoint }
 
-    func knownTopics(of route: Route) -> Set<String> {
-        if case .apnTopics(let topics) = route.pushes { knownTopics.union(topics) } else { knownTopics }
+    func knownBundleIDs(of route: Route) -> Set<String> {
+        if case .apnTopics(let topics) = route.pushes { knownBundleIDs.union(topics) } else { knownBundleIDs }
     }
 
     func template(of route: Route) -> NotificationTemplate {

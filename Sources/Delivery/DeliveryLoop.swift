@@ -19,7 +19,7 @@ package final class DeliveryLoop: Service {
     private let logger: Logger
     private let shutdown = Notify()
     /// How first attempts go.
-    package let firstAttempts = FirstAttempts()
+    package let firstAttempts = FirstAttemptWaiters()
 
     /// - Parameters:
     ///   - clock: for delays; `wallClock` for expiry.
@@ -113,7 +113,7 @@ package final class DeliveryLoop: Service {
         while true {
             do {
                 let leaseCount = try await outbox.takeOver(routes: configuration.assignments, at: wallClock.now())
-                let topics = try await outbox.deliveredTopics()
+                let topics = try await outbox.deliveredBundleIDs()
                 for route in routes { route.haveWorked(topics[route.name] ?? []) }
                 if leaseCount > 0 {
                     logger.notice(

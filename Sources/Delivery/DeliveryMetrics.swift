@@ -19,7 +19,7 @@ struct RouteMetrics: Sendable {
         sent = Self.finished(.sent, reason: nil, route: route)
         let dimensions = [("route", route)]
         answers = Dictionary(
-            uniqueKeysWithValues: GorushAnswer.labels.map {
+            uniqueKeysWithValues: GorushResponse.labels.map {
                 ($0, Counter(label: "pushserver_gorush_answers_total", dimensions: dimensions + [("answer", $0)]))
             })
         breaker = Meter(label: "pushserver_route_breaker_open", dimensions: dimensions)
@@ -30,7 +30,7 @@ struct RouteMetrics: Sendable {
         credentials = Meter(label: "pushserver_route_credentials_refused", dimensions: dimensions)
     }
 
-    func answered(_ answer: GorushAnswer) {
+    func answered(_ answer: GorushResponse) {
         answers[answer.label]?.increment()
     }
 
@@ -43,11 +43,11 @@ struct RouteMetrics: Sendable {
 
     func count(_ decisions: [PushDecision]) {
         for decision in decisions {
-            switch decision.ending {
+            switch decision.disposition {
             case .finish(.sent): sent.increment()
             case .finish(let outcome): finished(outcome, reason: decision.reason)
             case .retry(_, let isUnknown): retried(isUnknown ? "unknown" : "failed", reason: decision.reason)
-            case .release: retried("not sent", reason: decision.reason)
+            case .releaseLease: retried("not sent", reason: decision.reason)
             }
         }
     }
@@ -57,7 +57,7 @@ struct RouteMetrics: Sendable {
         Self.finished(outcome, reason: reason, route: route).increment(by: amount)
     }
 
-    func set(_ view: RouteView, queuedCount: Int) {
+    func set(_ view: RouteStatus, queuedCount: Int) {
         breaker.set(view.isBreakerOpen ? 1 : 0)
         inFlight.set(view.notificationsInFlight)
         window.set(view.requestWindow)
@@ -79,7 +79,7 @@ struct RouteMetrics: Sendable {
     }
 }
 
-extension GorushAnswer {
+extension GorushResponse {
     fileprivate static let labels = [
         "accepted", "short", "over_limit", "refused", "too_large", "misconfigured", "wants_tls", "unavailable", "timed_out", "unknown",
     ]

@@ -15,7 +15,7 @@ struct Decider: Sendable {
 
     /// The consequences of a decision, once it is durable.
     struct Outcome: Sendable {
-        var ending: MessageOutcome
+        var category: MessageOutcome
         var reply: PendingReply?
         var acceptedPushCount = 0
         /// The part of these that became one with others.
@@ -25,50 +25,50 @@ struct Decider: Sendable {
     }
 
     /// The stored state that the decisions need, without the allowances.
-    func questions(about messages: some Sequence<OpenedEnvelope>) -> Questions {
-        var questions = Questions()
-        questions.maximumStoredByteCount = registrationPolicy.maximumStoredByteCount
+    func lookups(about messages: some Sequence<OpenedEnvelope>) -> Lookups {
+        var lookups = Lookups()
+        lookups.maximumStoredByteCount = registrationPolicy.maximumStoredByteCount
         for message in messages {
             switch message.content {
             case .dropped:
                 break
             case .message(.registration(let registration), _):
-                if let installation = registration.installation { questions.registrations.insert(installation) }
+                if let installation = registration.installation { lookups.registrations.insert(installation) }
             case .message(.query(let keyHashes), let origin):
-                questions.queries.append(keyHashes)
-                questions.queryIDs.insert(origin.messageID)
+                lookups.queries.append(keyHashes)
+                lookups.queryIDs.insert(origin.messageID)
             case .message(.push(let request), let origin):
-                questions.requests.insert(origin.messageID)
+                lookups.requests.insert(origin.messageID)
                 for notification in request.requests.prefix(ProtocolLimits.maximumNotificationsPerRequest) {
                     guard let installation = notification.installation else { continue }
-                    questions.targets[installation, default: []].formUnion(notification.listEntries)
+                    lookups.targets[installation, default: []].formUnion(notification.listEntries)
                     let deduplicationKey = DeduplicationKey.digest(messageID: request.messageID, installation: installation)
-                    if questions.deduplicationKeys.insert(deduplicationKey).inserted { questions.pushCounts[installation, default: 0] += 1 }
+                    if lookups.deduplicationKeys.insert(deduplicationKey).inserted { lookups.pushCounts[installation, default: 0] += 1 }
                 }
             }
         }
-        return questions
+        return lookups
     }
 
     func decide(_ message: OpenedEnvelope, at now: Timestamp, in batch: inout DecidedBatch) -> Outcome {
         var outcome = decideWhole(message, at: now, in: &batch)
-        if outcome.reply?.mark == .decided {
+        if outcome.reply?.completion == .decision {
             outcome.reply?.segments = message.segments
         } else {
-            for segment in message.segments { batch.settle(segment, as: .silent) }
+            for segment in message.segments { batch.decide(segment, as: .silent) }
         }
         return outcome
     }
 
     private func decideWhole(_ message: OpenedEnvelope, at now: Timestamp, in batch: inout DecidedBatch) -> Outcome {
         guard !message.isTooOld(at: now) else {
-            batch.settle(message.id, as: .ignored(.tooOld))
-            return Outcome(ending: .tooOld)
+            batch.decide(message.id, as: .ignored(.tooOld))
+            return Outcome(category: .tooOld)
         }
         switch message.content {
         case .dropped(let reason):
-            batch.settle(message.id, as: .ignored(reason))
-            return Outcome(ending: reason == .notForUs ? .notForUs : .invalid)
+            batch.decide(message.id, as: .ignored(reason))
+            return Outcome(category: reason == .notForUs ? .notForUs : .invalid)
         case .message(.registration(let registration), let origin):
             return decide(registration, of: message.id, from: origin, in: &batch)
         case .message(.query(let keyHashes), let origin):
@@ -89,7 +89,7 @@ struct Decider: Sendable {
             facts, stored: stored,
             key: installation.map { batch.facts.key(beside: $0) } ?? RegisteringKey(),
             policy: registrationPolicy)
-        var outcome = Outcome(ending: decision.ending)
+        var outcome = Outcome(category: decision.category)
         if case .message(let content) = facts.content, let installation {
             switch decision {
             case .register:
@@ -107,13 +107,13 @@ struct Decider: Sendable {
             }
         }
         guard let response = RegistrationRules.response(to: decision, requestID: registration.requestID) else {
-            batch.settle(id, as: .ignored(.invalid))
+            batch.decide(id, as: .ignored(.invalid))
             return outcome
         }
         var reply = PendingReply(
             id: id, type: .pushNotificationRegistrationResponse, payload: response.encoded(), origin: origin)
         reply.installationID = installation?.installationID
-        batch.settle(id, as: .answered(reply.stored))
+        batch.decide(id, as: .answered(reply.stored))
         if RegistrationRules.supersedes(facts, stored: stored) { batch.supersede(reply.stored, answering: id) }
         outcome.reply = reply
         return outcome
@@ -135,19 +135,19 @@ struct Decider: Sendable {
         let answer = QueryRules.answer(
             on: keyHashes, in: batch.facts.queryable, within: batch.facts.allowances, serverPublicKey: serverKey)
         guard let payload = QueryRules.response(answer.infos, messageID: origin.messageID)?.encoded() else {
-            batch.settle(id, as: .silent)
-            return Outcome(ending: answer.isCut ? .queryLimited : .queryUnknown)
+            batch.decide(id, as: .silent)
+            return Outcome(category: answer.isCut ? .queryLimited : .queryUnknown)
         }
         let digest = payload.hashValue
         guard batch.facts.allowances.mayAnswer(id, to: origin.messageID, digest: digest) else {
-            batch.settle(id, as: .silent)
-            return Outcome(ending: .queryRepeated)
+            batch.decide(id, as: .silent)
+            return Outcome(category: .queryRepeated)
         }
-        let reply = PendingReply(id: id, type: .pushNotificationQueryResponse, payload: payload, origin: origin, mark: .decided)
+        let reply = PendingReply(id: id, type: .pushNotificationQueryResponse, payload: payload, origin: origin, completion: .decision)
         let spending = Allowances.Spending.answer(
             message: id, question: origin.messageID, digest: digest, byteCounts: answer.byteCounts)
         batch.spend(spending)
-        return Outcome(ending: .queryAnswered, reply: reply, spendings: [spending])
+        return Outcome(category: .queryAnswered, reply: reply, spendings: [spending])
     }
 
     /// PROTOCOL.md §9.
@@ -160,17 +160,17 @@ struct Decider: Sendable {
         let decision = PushRules.decide(
             request, earlier: earlier, targets: batch.facts.targets, recentDeduplicationKeys: batch.facts.recentDeduplicationKeys)
         guard let decision else {
-            batch.settle(id, as: .ignored(.invalid))
-            return Outcome(ending: .pushRequestWithoutID)
+            batch.decide(id, as: .ignored(.invalid))
+            return Outcome(category: .pushRequestWithoutID)
         }
-        var outcome = Outcome(ending: .pushRequest, acceptedPushCount: decision.pushes.count)
+        var outcome = Outcome(category: .pushRequest, acceptedPushCount: decision.pushes.count)
         for push in decision.pushes { enqueue(push, of: id, in: &batch, &outcome) }
         batch.count(merged: decision.mergedCount, filtered: decision.filteredCount)
         var reply = PendingReply(
             id: id, type: .pushNotificationResponse, payload: decision.response.encoded(), origin: origin,
-            mark: PendingReply.Mark(decision.response))
+            completion: PendingReply.Completion(decision.response))
         reply.statusMessageID = origin.messageID
-        batch.settle(id, as: .answered(reply.stored))
+        batch.decide(id, as: .answered(reply.stored))
         outcome.reply = reply
         return outcome
     }
@@ -179,12 +179,12 @@ struct Decider: Sendable {
     /// credit falls due: nobody's phone is rung without end, and the sender learns nothing of it (PROTOCOL.md §9).
     private func enqueue(_ push: AcceptedPush, of id: Int64, in batch: inout DecidedBatch, _ outcome: inout Outcome) {
         guard !isDryRun else { return batch.enqueue(push, message: id, isDiscarded: true) }
-        let isCrowded = batch.facts.allowances.pushCount(to: push.target) == 0
-        if isCrowded, batch.coalesce(push) {
+        let isRateLimited = batch.facts.allowances.pushCount(to: push.target) == 0
+        if isRateLimited, batch.coalesce(push) {
             outcome.coalescedPushCount += 1
             return
         }
-        batch.enqueue(push, message: id, due: isCrowded ? batch.facts.allowances.nextPush(to: push.target) : nil)
+        batch.enqueue(push, message: id, due: isRateLimited ? batch.facts.allowances.nextPush(to: push.target) : nil)
         batch.spend(.push(push.target))
         outcome.spendings.append(.push(push.target))
     }
@@ -206,13 +206,13 @@ struct Decider: Sendable {
             let response = RegistrationRules.internalErrorResponse(requestID: registration.requestID)
             var reply = PendingReply(
                 id: message.id, type: .pushNotificationRegistrationResponse, payload: response.encoded(), origin: origin,
-                mark: .decided)
+                completion: .decision)
             reply.installationID = registration.installation?.installationID
             return reply
         case .message(.push(let request), let origin):
             guard let response = PushRules.internalErrorResponse(to: request) else { return nil }
             return PendingReply(
-                id: message.id, type: .pushNotificationResponse, payload: response.encoded(), origin: origin, mark: .decided)
+                id: message.id, type: .pushNotificationResponse, payload: response.encoded(), origin: origin, completion: .decision)
         case .message(.query, _), .dropped:
             return nil
         }
@@ -234,7 +234,7 @@ extension OpenedEnvelope {
 }
 
 extension RegistrationDecision {
-    fileprivate var ending: MessageOutcome {
+    fileprivate var category: MessageOutcome {
         switch self {
         case .discard: .registrationUndecryptable
         case .register: .registered

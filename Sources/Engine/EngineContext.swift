@@ -26,10 +26,10 @@ struct EngineContext: Sendable {
     ///
     /// The caller reports success, because only the caller knows whether the transaction changed anything.
     func commit<Work: Sendable, Outcome: Sendable>(
-        _ work: [Work], at now: Timestamp, asking questions: @escaping @Sendable ([Work]) -> Questions,
+        _ work: [Work], at now: Timestamp, loading lookups: @escaping @Sendable ([Work]) -> Lookups,
         deciding decide: @escaping @Sendable (Work, inout DecidedBatch) -> Outcome
     ) async -> Committed<Outcome> {
-        let committed = await storeHealth.timing { await store.commit(work, at: now, asking: questions, deciding: decide) }
+        let committed = await storeHealth.timing { await store.commit(work, at: now, loading: lookups, deciding: decide) }
         let errors = committed.outcomes.compactMap(\.error)
         if let error = errors.first {
             storeHealth.failed(error)

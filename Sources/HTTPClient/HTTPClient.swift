@@ -18,7 +18,7 @@ package final class HTTPClient: Sendable {
     }
 
     private let configuration: Configuration
-    private let mailbox = Mailbox()
+    private let commands = CommandQueue()
     private let hasThread = Atomic(false)
     private let lastIdentifier = Atomic<UInt64>(0)
 
@@ -36,27 +36,27 @@ package final class HTTPClient: Sendable {
         startThread()
         let identifier = lastIdentifier.wrappingAdd(1, ordering: .relaxed).newValue
         let result = await withTaskCancellationHandler {
-            await withCheckedContinuation { (continuation: Mailbox.Continuation) in
+            await withCheckedContinuation { (continuation: CommandQueue.Continuation) in
                 guard !Task.isCancelled else {
                     return continuation.resume(returning: .failure(HTTPError(.cancelled, requestMayHaveArrived: false)))
                 }
-                mailbox.post(.start(identifier, request, continuation))
+                commands.post(.start(identifier, request, continuation))
                 // A cancellation between the look and the start named a transfer that nobody knew yet.
-                if Task.isCancelled { mailbox.post(.cancel(identifier)) }
+                if Task.isCancelled { commands.post(.cancel(identifier)) }
             }
         } onCancel: {
-            mailbox.post(.cancel(identifier))
+            commands.post(.cancel(identifier))
         }
         return try result.get()
     }
 
     private func startThread() {
         // The thread must not hold the client, whose end is what stops it.
-        if !hasThread.exchange(true, ordering: .relaxed) { TransferThreads.start(mailbox: mailbox, configuration: configuration) }
+        if !hasThread.exchange(true, ordering: .relaxed) { TransferThreads.start(commands: commands, configuration: configuration) }
     }
 
     /// Ends the thread. Requests under way and later ones fail with `cancelled`. Does not wait.
     package func shutdown() {
-        mailbox.post(.stop)
+        commands.post(.stop)
     }
 }

@@ -17,7 +17,7 @@ package final class SQLiteStore: PushStore {
     /// The size at which the store takes no new devices of gateways, in bytes; nil means as much as the disk holds.
     let maximumStoredByteCount: Int?
     /// The checkpointer; nil when the store is read-only.
-    private let checkpointer: Checkpointer?
+    private let checkpointer: WALCheckpointer?
     private let logger: Logger
 
     /// Opens the database, creates it if it does not exist, and migrates its tables.
@@ -55,7 +55,7 @@ package final class SQLiteStore: PushStore {
                 }
                 try Self.migrate(pool, schema.migrator, path: path, logger: logger)
             }
-            checkpointer = try readOnly ? nil : Checkpointer(path: path, busyMode: configuration.busyMode, logger: logger)
+            checkpointer = try readOnly ? nil : WALCheckpointer(path: path, busyMode: configuration.busyMode, logger: logger)
             // Uses the writer: only it deletes the WAL when it is closed last.
             let fingerprints = try pool.writeWithoutTransaction { try schema.fingerprints($0) }
             outbox = OutboxMemory(maximumQueueCount: maximumQueueCount, namedBundleIDs: namedBundleIDs)
@@ -166,7 +166,7 @@ package final class SQLiteStore: PushStore {
         PRAGMA secure_delete = FAST;        -- what is blanked is overwritten where that costs no further page
         PRAGMA cache_size = -65536;         -- KiB: the upper levels of the indexes of millions of registrations
         PRAGMA temp_store = MEMORY;         -- statement journals, of a few pages
-        PRAGMA wal_autocheckpoint = 0;      -- the Checkpointer does it
+        PRAGMA wal_autocheckpoint = 0;      -- the WALCheckpointer does it
         PRAGMA journal_size_limit = 67108864;
         """
 }

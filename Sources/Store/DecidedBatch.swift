@@ -31,7 +31,7 @@ package struct DecidedBatch: Sendable {
     /// The facts after the decisions so far: each message sees the effects of earlier ones of the batch.
     package private(set) var facts: Facts
 
-    package private(set) var settlements: [(message: Int64, settlement: Settlement)] = []
+    package private(set) var decisions: [(message: Int64, decision: MessageDecision)] = []
     package private(set) var repliedMessages: [Int64] = []
     package private(set) var erasedReplies: [Int64] = []
     package private(set) var supersessions: [(reply: Reply, message: Int64)] = []
@@ -39,7 +39,7 @@ package struct DecidedBatch: Sendable {
     package private(set) var registrations: [RegistrationChange] = []
     package private(set) var pushes: [Push] = []
     /// The contents of waiting pushes that were combined with pushes of this batch.
-    package private(set) var coalesced: [PushSlot: HeldPush] = [:]
+    package private(set) var coalesced: [PushSlot: DeferredPush] = [:]
     /// The number of accepted pushes that were combined with another push.
     package private(set) var coalescedCount = 0
     /// The number of accepted pushes that were already in the outbox.
@@ -55,9 +55,9 @@ package struct DecidedBatch: Sendable {
     }
 
     /// Decides a recorded message. The batch fails with `alreadyDecided` if the message already has a decision.
-    package mutating func settle(_ message: Int64, as settlement: Settlement) {
-        settlements.append((message, settlement))
-        guard case .answered(let reply) = settlement else { return }
+    package mutating func decide(_ message: Int64, as decision: MessageDecision) {
+        decisions.append((message, decision))
+        guard case .answered(let reply) = decision else { return }
         if let request = reply.statusMessageID { facts.responses[request] = reply.payload }
     }
 
@@ -67,7 +67,7 @@ package struct DecidedBatch: Sendable {
     }
 
     /// Marks the replies to messages as published. A repetition has no effect, nor has a call for a message without a decision.
-    package mutating func markReplied(_ messages: [Int64]) {
+    package mutating func markPublished(_ messages: [Int64]) {
         repliedMessages += messages
     }
 
@@ -118,8 +118,8 @@ package struct DecidedBatch: Sendable {
         }
         if let waiting {
             pushes[waiting].push.content = pushes[waiting].push.content.coalesced(with: push.content)
-        } else if let held = facts.coalesce(push) {
-            coalesced[push.slot] = held
+        } else if let deferred = facts.coalesce(push) {
+            coalesced[push.slot] = deferred
         } else {
             return false
         }

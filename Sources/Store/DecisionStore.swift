@@ -10,7 +10,7 @@ package protocol DecisionStore: Sendable {
     ///   - questions: Returns the lookups that deciding these pieces needs.
     ///   - decide: Decides a piece against ``DecidedBatch/facts`` and adds the decision to the batch. Pure: it may be called again.
     func commit<Work: Sendable, Outcome: Sendable>(
-        _ work: [Work], at now: Timestamp, asking questions: @escaping @Sendable ([Work]) -> Questions,
+        _ work: [Work], at now: Timestamp, loading lookups: @escaping @Sendable ([Work]) -> Lookups,
         deciding decide: @escaping @Sendable (Work, inout DecidedBatch) -> Outcome
     ) async -> Committed<Outcome>
 }
@@ -40,9 +40,9 @@ extension DecisionStore {
     /// Writes a decision that needs no facts.
     @discardableResult
     package func apply(
-        at now: Timestamp, asking questions: Questions = Questions(), _ decide: @escaping @Sendable (inout DecidedBatch) -> Void
+        at now: Timestamp, loading lookups: Lookups = Lookups(), _ decide: @escaping @Sendable (inout DecidedBatch) -> Void
     ) async throws -> [TopicChange] {
-        let committed = await commit([()], at: now, asking: { _ in questions }, deciding: { decide(&$1) })
+        let committed = await commit([()], at: now, loading: { _ in lookups }, deciding: { decide(&$1) })
         for outcome in committed.outcomes { try outcome.get() }
         return committed.topicChanges
     }

@@ -3,7 +3,7 @@ package import StatusCrypto
 import Wire
 
 /// The lookups for deciding a batch of messages. Each is performed once, however many messages need it.
-package struct Questions: Sendable {
+package struct Lookups: Sendable {
     /// The installations that register or unregister.
     package var registrations: Set<Installation> = []
     /// The number of stored bytes above which the storage is full; nil means no limit but the disk.
@@ -27,13 +27,13 @@ package struct Questions: Sendable {
     package init() {}
 
     /// The installations with more pushes than credits.
-    package var crowdedTargets: [Installation] {
+    package var rateLimitedTargets: [Installation] {
         pushCounts.filter { $0.value > allowances.pushCount(to: $0.key) }.map(\.key)
     }
 }
 
 /// The stored state of an installation, as far as its owner's limits depend on it.
-package enum StoredShape: Sendable, Equatable {
+package enum StoredInstallationState: Sendable, Equatable {
     /// A registration.
     ///
     /// - Parameters:
@@ -41,13 +41,13 @@ package enum StoredShape: Sendable, Equatable {
     ///   - isProven: Whether Apple or Google has accepted a push for its device token and bundle id.
     case live(listByteCount: Int, isProven: Bool = false)
     /// A tombstone.
-    case left
+    case tombstone
     /// The tombstone of an unregistration without an earlier registration.
-    case neverRegistered
+    case unknownTombstone
 }
 
 /// A push in the outbox that waits for a credit of its target.
-package struct HeldPush: Sendable, Equatable {
+package struct DeferredPush: Sendable, Equatable {
     /// The time before the push is due from which it takes no further content: the delivery may have read it.
     package static let closingTime = Duration.seconds(1)
 
@@ -62,11 +62,11 @@ package struct HeldPush: Sendable, Equatable {
 
 /// The results of the lookups. Absent entries are not stored.
 package struct Facts: Sendable {
-    package let questions: Questions
+    package let lookups: Lookups
     /// The stored version of each installation, tombstones included. The next version must exceed it.
     package var versions: [Installation: StoredVersion] = [:]
     /// All installations of the keys that register or unregister.
-    package var installations: [Digest64: [Installation: StoredShape]] = [:]
+    package var installations: [Digest64: [Installation: StoredInstallationState]] = [:]
     /// Whether the storage is full. Looked up for registrations only.
     package var isStorageFull = false
     /// The live registrations of the targets.
@@ -74,7 +74,7 @@ package struct Facts: Sendable {
     /// The deduplication keys of pushes that entered the outbox less than `ProtocolLimits.deduplicationLifetime` ago.
     package var recentDeduplicationKeys: Set<Digest32> = []
     /// The pushes that wait for a credit, of targets without credits.
-    package var heldPushes: [PushSlot: HeldPush] = [:]
+    package var deferredPushes: [PushSlot: DeferredPush] = [:]
     /// The payloads of the newest responses, by the Status message ids of their requests.
     package var responses: [Digest32: [UInt8]] = [:]
     /// The remaining credits.
@@ -83,16 +83,16 @@ package struct Facts: Sendable {
     /// registrations beyond the key's credits.
     package var queryable: [Digest64: [QueryableRegistration]] = [:]
 
-    package init(answering questions: Questions = Questions()) {
-        self.questions = questions
-        allowances = questions.allowances
+    package init(answering lookups: Lookups = Lookups()) {
+        self.lookups = lookups
+        allowances = lookups.allowances
     }
 
     /// Returns the stored state of an installation's key, apart from the installation itself.
     package func key(beside installation: Installation) -> RegisteringKey {
         var key = RegisteringKey()
         for (other, shape) in installations[installation.keyHash, default: [:]] {
-            if shape != .neverRegistered { key.isKnown = true }
+            if shape != .unknownTombstone { key.isKnown = true }
             if case .live(_, isProven: true) = shape { key.isProven = true }
             guard other != installation else { continue }
             key.rowCount += 1
@@ -113,26 +113,26 @@ package struct Facts: Sendable {
         let isProven = if case .live(_, isProven: true) = installations[installation.keyHash]?[installation] { true } else { false }
         installations[installation.keyHash, default: [:]][installation] = .live(
             listByteCount: registration.content.listByteCount, isProven: isProven)
-        targets[installation] = questions.targets[installation].map { PushTarget(registration.content, asking: $0) }
+        targets[installation] = lookups.targets[installation].map { PushTarget(registration.content, asking: $0) }
         queryable[installation.keyHash]?.append(QueryableRegistration(registration.content))
     }
 
     mutating func unregister(_ installation: Installation, version: UInt64, plaintextDigest: Digest32) {
         forget(installation)
-        heldPushes = heldPushes.filter { $0.key.target != installation }
-        let earlier = installations[installation.keyHash]?[installation] ?? .neverRegistered
-        installations[installation.keyHash, default: [:]][installation] = earlier == .neverRegistered ? earlier : .left
+        deferredPushes = deferredPushes.filter { $0.key.target != installation }
+        let earlier = installations[installation.keyHash]?[installation] ?? .unknownTombstone
+        installations[installation.keyHash, default: [:]][installation] = earlier == .unknownTombstone ? earlier : .tombstone
         versions[installation] = StoredVersion(version: version, plaintextDigest: plaintextDigest, isRegistered: false)
     }
 
     /// Combines a push with the waiting push of its slot.
     ///
     /// - Returns: The combined push, or nil if no push waits.
-    mutating func coalesce(_ push: AcceptedPush) -> HeldPush? {
-        guard var held = heldPushes[push.slot] else { return nil }
-        held.content = held.content.coalesced(with: push.content)
-        heldPushes[push.slot] = held
-        return held
+    mutating func coalesce(_ push: AcceptedPush) -> DeferredPush? {
+        guard var deferred = deferredPushes[push.slot] else { return nil }
+        deferred.content = deferred.content.coalesced(with: push.content)
+        deferredPushes[push.slot] = deferred
+        return deferred
     }
 
     private mutating func forget(_ installation: Installation) {

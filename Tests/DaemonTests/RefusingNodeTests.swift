@@ -45,7 +45,7 @@ import Wire
             type: .pushNotificationResponse, payload: PushNotificationResponse().encoded(),
             recipient: client.key.publicKey.compressed, pubsubTopic: client.pubsubTopic, statusMessageID: nil)
         try await store.apply(at: now) { batch in
-            for row in rows { batch.settle(row, as: .answered(reply)) }
+            for row in rows { batch.decide(row, as: .answered(reply)) }
         }
         await store.close()
     }

@@ -166,7 +166,7 @@ import Wire
                     world.advance(by: idle)
                     passed += idle
                 }
-                #expect(stub.posts.all.count <= Probation.burst + Int(passed / Probation.interval))
+                #expect(stub.posts.all.count <= UnprovenBundleIDBudget.burst + Int(passed / UnprovenBundleIDBudget.interval))
                 // A bundle id that works is not held up by them for long, and is free from then on.
                 try await running.accept((300..<340).map { iosPush($0) }, message: 2)
                 try await running.pass { try await running.outcomes()[.sent] == 40 }

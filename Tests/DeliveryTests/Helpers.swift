@@ -30,7 +30,7 @@ extension GorushClient {
         self.init(http: HTTPClient(), endpoint: endpoint, probeTimeout: .seconds(600))
     }
 
-    func post(_ notifications: [GorushNotification]) async -> GorushAnswer {
+    func post(_ notifications: [GorushNotification]) async -> GorushResponse {
         await post(notifications, timeout: .seconds(600))
     }
 }

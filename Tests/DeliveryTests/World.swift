@@ -205,9 +205,9 @@ func registration(of push: AcceptedPush, version: UInt64 = 1) -> Registration {
 extension PushStore {
     func version(of installation: Installation) async throws -> StoredVersion? {
         let committed = await commit([()], at: World.start) { _ in
-            var questions = Questions()
-            questions.registrations = [installation]
-            return questions
+            var lookups = Lookups()
+            lookups.registrations = [installation]
+            return lookups
         } deciding: {
             $1.facts.versions[installation]
         }

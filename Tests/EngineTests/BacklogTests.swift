@@ -72,7 +72,7 @@ import Wire
                 type: .pushNotificationResponse, payload: [], recipient: bob.key.publicKey.compressed, pubsubTopic: bob.pubsubTopic,
                 statusMessageID: nil)
             try await store.apply(at: harness.wallTime) { batch in
-                for row in rows.prefix(5) { batch.settle(row, as: .answered(reply)) }
+                for row in rows.prefix(5) { batch.decide(row, as: .answered(reply)) }
             }
         }
         try await harness.withServer(publishing: publisher, maximumIntakeCount: 2, maximumReplyCount: 2, prepare: leave) { [self] server in

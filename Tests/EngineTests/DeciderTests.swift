@@ -87,9 +87,9 @@ struct DeciderTests {
         allowing spend: (inout Allowances) -> Void = { _ in }
     ) -> (batch: DecidedBatch, outcomes: [Decider.Outcome]) {
         let decider = decider ?? self.decider
-        var questions = decider.questions(about: messages)
-        spend(&questions.allowances)
-        var facts = Facts(answering: questions)
+        var lookups = decider.lookups(about: messages)
+        spend(&lookups.allowances)
+        var facts = Facts(answering: lookups)
         learn(&facts)
         var batch = DecidedBatch(facts: facts)
         let outcomes = messages.map { decider.decide($0, at: now, in: &batch) }
@@ -104,7 +104,7 @@ struct DeciderTests {
             registration(6, version: 2),
         ]) { $0.queryable = [keyHash: []] }
         #expect(
-            outcomes.map(\.ending) == [
+            outcomes.map(\.category) == [
                 .pushRequest, .registered, .registered, .pushRequest, .queryAnswered, .registrationVersionMismatch,
             ])
         #expect(outcomes.map(\.acceptedPushCount) == [0, 0, 0, 1, 0, 0])
@@ -137,30 +137,30 @@ struct DeciderTests {
         let (batch, outcomes) = decide([
             registration(1, version: 1), leaving, registration(3, version: 1), push(4, installations: ["1"]),
         ]) { $0.installations[keyHash] = Dictionary(others.map { ($0, .live(listByteCount: 0)) }) { first, _ in first } }
-        #expect(outcomes.map(\.ending) == [.registrationOverInstallations, .unregistered, .registered, .pushRequest])
+        #expect(outcomes.map(\.category) == [.registrationOverInstallations, .unregistered, .registered, .pushRequest])
         #expect(batch.pushes.isEmpty)
     }
 
     @Test func `A query is decided when its reply is out, all other messages and segments at once`() {
         var query = message(1, .query([keyHash]), segments: [2])
         let (unknown, _) = decide([query])
-        #expect(unknown.settlements.map(\.message) == [1, 2])
+        #expect(unknown.decisions.map(\.message) == [1, 2])
         query = message(3, .query([keyHash]), segments: [4])
         var push = push(5)
         push.segments = [6, 7]
         let (batch, outcomes) = decide([query, push, .dropped(8, .notForUs)]) { $0.queryable = [keyHash: [QueryableRegistration()]] }
         #expect(outcomes[0].reply?.segments == [4])
-        #expect(batch.settlements.map(\.message) == [5, 6, 7, 8])
-        #expect(batch.settlements.last?.settlement == .ignored(.notForUs))
+        #expect(batch.decisions.map(\.message) == [5, 6, 7, 8])
+        #expect(batch.decisions.last?.decision == .ignored(.notForUs))
     }
 
     @Test func `the same query is answered once, again if its response was not published, and when its response is another`() {
-        let questions = (1...3).map { message($0, .query([keyHash]), statusID: 1) }
+        let lookups = (1...3).map { message($0, .query([keyHash]), statusID: 1) }
         let other = message(5, .query([keyHash]))
-        let batch = [questions[0], questions[1], questions[0], other, registration(6, version: 1), questions[2]]
+        let batch = [lookups[0], lookups[1], lookups[0], other, registration(6, version: 1), lookups[2]]
         let (_, outcomes) = decide(batch) { $0.queryable = [keyHash: [QueryableRegistration()]] }
         #expect(
-            outcomes.map(\.ending) == [.queryAnswered, .queryRepeated, .queryAnswered, .queryAnswered, .registered, .queryAnswered])
+            outcomes.map(\.category) == [.queryAnswered, .queryRepeated, .queryAnswered, .queryAnswered, .registered, .queryAnswered])
         let first = outcomes.first?.spendings.first
         guard case .answer(1, Digest32(repeating: 1), _, [:]) = first else {
             Issue.record("\(String(describing: first))")
@@ -172,11 +172,11 @@ struct DeciderTests {
         var large = QueryableRegistration()
         large.allowedKeyList = [[UInt8](repeating: 1, count: 256 << 10)]
         let (batch, outcomes) = decide((1...40).map { message($0, .query([keyHash])) }) { $0.queryable = [keyHash: [large]] }
-        let endings = outcomes.map(\.ending)
-        let answerCount = endings.count { $0 == .queryAnswered }
+        let categories = outcomes.map(\.category)
+        let answerCount = categories.count { $0 == .queryAnswered }
         #expect(24...28 ~= answerCount)
-        #expect(endings.dropFirst(answerCount).allSatisfy { $0 == .queryLimited })
-        #expect(batch.settlements.count == 40 - answerCount)
+        #expect(categories.dropFirst(answerCount).allSatisfy { $0 == .queryLimited })
+        #expect(batch.decisions.count == 40 - answerCount)
     }
 
     @Test func `A key that registers too often hears INTERNAL_ERROR, and what is refused costs it nothing`() throws {
@@ -184,8 +184,8 @@ struct DeciderTests {
         let taken = (51...350).map { registration($0, version: UInt64($0)) }
         let (batch, outcomes) = decide(refused + taken + [registration(351, version: 351)])
         let spending = Allowances.Spending.registration(keyHash, byteCount: 0)
-        #expect(outcomes.dropLast().suffix(300).allSatisfy { $0.ending == .registered && $0.spendings == [spending] })
-        #expect(outcomes[350].ending == .registrationOverRate)
+        #expect(outcomes.dropLast().suffix(300).allSatisfy { $0.category == .registered && $0.spendings == [spending] })
+        #expect(outcomes[350].category == .registrationOverRate)
         let response = try PushNotificationRegistrationResponse.decode(#require(outcomes[350].reply).payload)
         #expect(response.error == .internalError && !response.success)
         guard case .register(let stored, _, _) = batch.registrations.last else {
@@ -201,10 +201,10 @@ struct DeciderTests {
                 $0.mutedChatList = Array(repeating: [UInt8](repeating: 1, count: 64), count: 3_900)
             }
         }
-        #expect(decide(large).outcomes.map(\.ending) == [.registered, .registered, .registrationOverLists])
+        #expect(decide(large).outcomes.map(\.category) == [.registered, .registered, .registrationOverLists])
         let leaving = registration(1, version: 1) { $0.unregister = true }
         let (_, outcomes) = decide([leaving, registration(2, version: 2, installation: "other")]) { $0.isStorageFull = true }
-        #expect(outcomes.map(\.ending) == [.registrationOverStorage, .registrationOverStorage])
+        #expect(outcomes.map(\.category) == [.registrationOverStorage, .registrationOverStorage])
     }
 
     @Test func `the response to a request is kept if one push of it succeeded`() {
@@ -213,7 +213,7 @@ struct DeciderTests {
         ]) {
             $0.targets = [Installation(keyHash: keyHash, installationID: "phone"): target]
         }
-        #expect(outcomes.map { $0.reply?.mark } == [.replied, .replied, .erased])
+        #expect(outcomes.map { $0.reply?.completion } == [.reply, .reply, .erasedReply])
     }
 
     // MARK: A target's bucket
@@ -249,12 +249,13 @@ struct DeciderTests {
         let installation = Installation(keyHash: keyHash, installationID: "phone")
         let (batch, _) = decide(pushes(9...9, chat: [5])) { facts in
             facts.targets[installation] = target
-            facts.heldPushes[PushSlot(target: installation, type: .message)] = HeldPush(row: 3, content: .init(chatID: chat, message: [1]))
+            facts.deferredPushes[PushSlot(target: installation, type: .message)] = DeferredPush(
+                row: 3, content: .init(chatID: chat, message: [1]))
         } allowing: { allowances in
             for _ in 1...ProtocolLimits.pushCapacity { allowances.spend(.push(installation)) }
         }
         #expect(batch.pushes.isEmpty && batch.coalescedCount == 1)
-        #expect(batch.coalesced.values.map { $0 } == [HeldPush(row: 3, content: .init(chatID: told, message: message))])
+        #expect(batch.coalesced.values.map { $0 } == [DeferredPush(row: 3, content: .init(chatID: told, message: message))])
     }
 
     @Test func `What is filtered, has a wrong token, or was accepted before takes no credit`() {
@@ -285,16 +286,16 @@ struct DeciderTests {
     }
 
     @Test func `Each thing is asked once, and only what will be looked at`() {
-        let questions = decider.questions(about: [
+        let lookups = decider.lookups(about: [
             registration(1, version: 1), registration(2, version: 2), registration(3, version: 0), .dropped(4),
             push(5, installations: Array(repeating: "phone", count: 10)), push(6, messageID: 2),
             push(7, installations: (1...1_001).map { "\($0)" }), message(8, .query([keyHash])),
         ])
-        #expect(questions.registrations == [Installation(keyHash: keyHash, installationID: "phone")])
-        #expect(questions.targets.count == 1_001)  // and not the last of the long request
-        #expect(questions.deduplicationKeys.count == 1_002)
-        #expect(questions.requests.count == 3)
-        #expect(questions.queries == [[keyHash]])
+        #expect(lookups.registrations == [Installation(keyHash: keyHash, installationID: "phone")])
+        #expect(lookups.targets.count == 1_001)  // and not the last of the long request
+        #expect(lookups.deduplicationKeys.count == 1_002)
+        #expect(lookups.requests.count == 3)
+        #expect(lookups.queries == [[keyHash]])
     }
 
     @Test func `A transaction is cut by what its messages cost, not only by how many they are`() {

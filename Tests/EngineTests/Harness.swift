@@ -132,7 +132,7 @@ final class Harness: Sendable {
         await store.close()
     }
 
-    /// Registers a client without asking the server, which must not be running.
+    /// Registers a client without loading the server, which must not be running.
     func register(_ owners: [ProtocolClient]) async throws {
         try await withStore { store in
             try await store.apply(at: self.wallTime) { batch in

@@ -113,7 +113,7 @@ import Wire
 
     @Test mutating func `messages whose replies are not stored are decided again, with their segments`() {
         var answer = reply(1)
-        answer.mark = .decided
+        answer.completion = .decision
         answer.segments = [7, 8]
         #expect(queue.add([answer]) == [])
         #expect(queue.add((2...5).map { reply($0) }) == [1, 7, 8])

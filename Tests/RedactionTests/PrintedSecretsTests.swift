@@ -110,7 +110,7 @@ import Wire
                 Holder(endpoint), Holder(DeliveryConfiguration(endpoint: endpoint)), Holder(source),
                 Holder(try Settings(source, environment: [:])), Holder(key), Holder(key.sharedSecret(with: key.publicKey)),
                 Holder(Identity(key)), Holder(http), Holder(HTTPResponse(status: 200, headers: http.headersAsAnswered, body: bytes)),
-                Holder(opened), Holder(Settlement.answered(reply)), Holder(DeviceToken(secret)), Holder(AccessToken(secret)),
+                Holder(opened), Holder(MessageDecision.answered(reply)), Holder(DeviceToken(secret)), Holder(AccessToken(secret)),
                 Holder(PushToken.fcm(DeviceToken(secret))),
                 Holder(Outbox.Attempt(push: queued, outcome: .sent, at: Timestamp(nanoseconds: 1))),
                 Holder(GorushClient(http: client, endpoint: endpoint, probeTimeout: .seconds(1))),

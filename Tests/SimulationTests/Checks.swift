@@ -19,16 +19,16 @@ enum Checks {
     }
 
     /// - Parameter elapsed: since the process began.
-    static func all(of book: Book, in store: SQLiteStore, since found: Found, for elapsed: Duration) async throws {
+    static func all(of model: ReferenceModel, in store: SQLiteStore, since found: Found, for elapsed: Duration) async throws {
         let facts = try await store.auditFacts()
         let audit = Audit(facts)
         try expect(audit.balances, "the ledger balances (I5): \(audit.lines.filter { !$0.balances })")
         try expect(
-            facts.counts[.accepted, default: 0] == book.acceptedCount,
-            "what was accepted is written down, and nothing else (I1): \(facts.counts[.accepted, default: 0]), \(book.acceptedCount)")
+            facts.counts[.accepted, default: 0] == model.acceptedCount,
+            "what was accepted is written down, and nothing else (I1): \(facts.counts[.accepted, default: 0]), \(model.acceptedCount)")
         let (stored, pushCount) = try await store.registrations(andPushesAfter: found.lastPush)
         let owners = stored.filter { $0.key.keyHash != Person.hoarder.keyHash }
-        try expect(book.agrees(with: owners), "only their owners change registrations, and only forward (I3)")
+        try expect(model.agrees(with: owners), "only their owners change registrations, and only forward (I3)")
 
         let liveCount = stored.count { $0.key.keyHash == Person.hoarder.keyHash && $0.value.isLive }
         let tombstoneCount = stored.count - owners.count - liveCount
@@ -42,13 +42,13 @@ enum Checks {
     }
 
     /// Whatever a sender was told of is in the outbox, or became one with what is (I1).
-    static func promises(of book: Book, in store: SQLiteStore) async throws {
-        let promised = book.promised
+    static func promises(of model: ReferenceModel, in store: SQLiteStore) async throws {
+        let promised = model.promised
         let earliest = Timestamp(nanoseconds: 0).advanced(by: ProtocolLimits.deduplicationLifetime)
         let committed = await store.commit([()], at: earliest) { _ in
-            var questions = Questions()
-            questions.deduplicationKeys = promised
-            return questions
+            var lookups = Lookups()
+            lookups.deduplicationKeys = promised
+            return lookups
         } deciding: {
             $1.facts.recentDeduplicationKeys
         }
@@ -64,11 +64,11 @@ extension SQLiteStore {
     /// All registrations, without their lists, and how many pushes with rows after that go to one installation at most.
     fileprivate func registrations(
         andPushesAfter row: Int64
-    ) async throws -> (registrations: [Installation: Book.Phone], pushCount: Int) {
+    ) async throws -> (registrations: [Installation: ReferenceModel.Phone], pushCount: Int) {
         try await read { database in
             let phones = try database.all("SELECT key_hash, installation_id, version, is_live FROM registration") { row in
                 let installation = Installation(keyHash: try row.next(), installationID: try row.next())
-                return (installation, Book.Phone(version: try row.next(), isLive: try row.next()))
+                return (installation, ReferenceModel.Phone(version: try row.next(), isLive: try row.next()))
             }
             let pushCount: Int?? = try database.first(
                 "SELECT max(count) FROM (SELECT count(*) AS count FROM push WHERE id > ? GROUP BY key_hash, installation_id)", row

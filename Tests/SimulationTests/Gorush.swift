@@ -46,8 +46,8 @@ struct Gorush {
             """.utf8))
 
     /// A request arrives, or does not.
-    mutating func post(_ batch: [DeliveryItem]) throws(Violation) -> GorushAnswer {
-        if faults.isAway { return GorushAnswer(HTTPError(.couldNotConnect, requestMayHaveArrived: false)) }
+    mutating func post(_ batch: [DeliveryItem]) throws(Violation) -> GorushResponse {
+        if faults.isAway { return GorushResponse(HTTPError(.couldNotConnect, requestMayHaveArrived: false)) }
         if faults.isBusy { return answer(503, "") }
         if faults.isNarrow, batch.count > 1 {
             return answer(400, #"{"code":400,"message":"Number of notifications(\#(batch.count)) over limit(1)"}"#)
@@ -66,8 +66,8 @@ struct Gorush {
                 }
             }
         }
-        if faults.losesAnswers { return GorushAnswer(HTTPError(.connectionLost, requestMayHaveArrived: true)) }
-        if faults.isSlow { return GorushAnswer(HTTPError(.timedOut, requestMayHaveArrived: true)) }
+        if faults.losesAnswers { return GorushResponse(HTTPError(.connectionLost, requestMayHaveArrived: true)) }
+        if faults.isSlow { return GorushResponse(HTTPError(.timedOut, requestMayHaveArrived: true)) }
         let count = batch.reduce(0) { $0 + $1.notification.expectedCount }
         return answer(200, #"{"counts":\#(count),"logs":[\#(logs.joined(separator: ","))],"success":"ok"}"#, expecting: count)
     }
@@ -77,7 +77,7 @@ struct Gorush {
         return #"{"notif_id":"\#(item.notification.identifier ?? "")","type":"failed-push","token":"\#(token.text)","error":"\#(error)"}"#
     }
 
-    private func answer(_ status: Int, _ body: String, expecting count: Int = 0) -> GorushAnswer {
-        GorushAnswer(HTTPResponse(status: status, body: Array(body.utf8)), expectedCount: count)
+    private func answer(_ status: Int, _ body: String, expecting count: Int = 0) -> GorushResponse {
+        GorushResponse(HTTPResponse(status: status, body: Array(body.utf8)), expectedCount: count)
     }
 }

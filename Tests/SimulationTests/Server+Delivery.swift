@@ -52,21 +52,21 @@ extension Server {
             case .probe: routes[index].handle(.probed(gorush.probe), at: elapsed)
             case .expire:
                 _ = try await outbox.expire(route: name, acceptedBefore: now.advanced(by: .zero - configuration.lifetime), at: now)
-            case .hasten(let row):
-                let last = try await outbox.hasten(route: name, after: row, at: steadyNow(steadily))
-                routes[index].handle(.hastened(upTo: last), at: elapsed)
-            case .look(let requests, let batch):
+            case .retryNow(let row):
+                let last = try await outbox.retryNow(route: name, after: row, at: steadyNow(steadily))
+                routes[index].handle(.retriedNow(upTo: last), at: elapsed)
+            case .postDue(let requests, let batch):
                 let due = try await outbox.due(route: name, at: steadyNow(steadily), limit: max(32, requests * (batch ?? 1)))
                 guard due.isEmpty else {
                     looks[index] = Look(due: due, requestCount: requests, batch: batch)
                     return .due(due)
                 }
                 // What waits to be settled may be due again.
-                guard routes[index].unsettled.isEmpty else { return await settle(index, at: now, steadily) }
+                guard routes[index].unrecordedOutcomes.isEmpty else { return await recordOutcomes(index, at: now, steadily) }
                 let next = try await outbox.nextDue(route: name)
                 let until = next.map { Duration.nanoseconds($0.nanoseconds - startedAt.nanoseconds) }
                 routes[index].handle(.nothingDue(until: until), at: elapsed)
-            case .settle: return await settle(index, at: now, steadily)
+            case .recordOutcomes: return await recordOutcomes(index, at: now, steadily)
             case .stop: break
             case .wait(let until): return .idle(until: until + startedSteadily)
             }
@@ -91,8 +91,8 @@ extension Server {
         ) { state.admitted($0, at: elapsed) }
         routes[index] = state
         let pushes = plan.batches.joined().flatMap(\.pushes)
-        let (settlement, step) = await settle(index, leasing: plan, at: now, steadily)
-        guard settlement?.isLeased == true else {
+        let (recorded, step) = await recordOutcomes(index, leasing: plan, at: now, steadily)
+        guard recorded?.isLeased == true else {
             routes[index].handle(.notLeased(pushes), at: elapsed)
             return step
         }
@@ -102,34 +102,34 @@ extension Server {
         return .settled(ends, leased: pushes)
     }
 
-    private mutating func settle(_ index: Int, at now: Timestamp, _ steadily: Duration) async -> DeliveryStep {
-        await settle(index, leasing: DeliveryPlan(), at: now, steadily).step
+    private mutating func recordOutcomes(_ index: Int, at now: Timestamp, _ steadily: Duration) async -> DeliveryStep {
+        await recordOutcomes(index, leasing: DeliveryPlan(), at: now, steadily).step
     }
 
     /// What answers mean is written down, or tried again another time.
     ///
     /// - Returns: nil: nothing is written, or maybe everything.
-    private mutating func settle(
+    private mutating func recordOutcomes(
         _ index: Int, leasing plan: DeliveryPlan, at now: Timestamp, _ steadily: Duration
-    ) async -> (Outbox.Settlement?, step: DeliveryStep) {
+    ) async -> (Outbox.RecordedOutcomes?, step: DeliveryStep) {
         let elapsed = steadily - startedSteadily
         let state = routes[index]
         let context = Outbox.Context(
-            route: state.route.name, rules: state.rules(at: elapsed), now: now, deliveredTopics: state.evidence.deliveredTopics,
+            route: state.route.name, rules: state.rules(at: elapsed), now: now, deliveredBundleIDs: state.evidence.deliveredBundleIDs,
             savedTopics: state.evidence.savedTopics, steadyNow: steadyNow(steadily))
         do {
-            let settlement = try await outbox.settle(state.unsettled, leasing: plan, in: context) { 0.5 }
-            routes[index].unsettled = []
-            for changed in settlement.unregistered { directory.remove(registration: changed.registration, topics: changed.topics) }
-            if !settlement.savedTopics.isEmpty { routes[index].handle(.topicsSaved(Set(settlement.savedTopics)), at: elapsed) }
-            let ends = zip(state.unsettled, settlement.decisions).compactMap { attempt, decision in
-                if case .finish(let outcome) = decision.ending { (push: attempt.push, outcome: outcome) } else { nil }
+            let recorded = try await outbox.recordOutcomes(state.unrecordedOutcomes, leasing: plan, in: context) { 0.5 }
+            routes[index].unrecordedOutcomes = []
+            for changed in recorded.unregistered { directory.remove(registration: changed.registration, topics: changed.topics) }
+            if !recorded.savedTopics.isEmpty { routes[index].handle(.topicsSaved(Set(recorded.savedTopics)), at: elapsed) }
+            let ends = zip(state.unrecordedOutcomes, recorded.decisions).compactMap { attempt, decision in
+                if case .finish(let outcome) = decision.disposition { (push: attempt.push, outcome: outcome) } else { nil }
             }
-            if ends.count < state.unsettled.count { routes[index].handle(.woken, at: elapsed) }
-            return (settlement, .settled(ends, leased: []))
+            if ends.count < state.unrecordedOutcomes.count { routes[index].handle(.woken, at: elapsed) }
+            return (recorded, .settled(ends, leased: []))
         } catch {
             routes[index].handle(.storeFailed("\(error)"), at: elapsed)
-            return (nil, .unwritten(state.unsettled.map(\.push)))
+            return (nil, .unwritten(state.unrecordedOutcomes.map(\.push)))
         }
     }
 
@@ -143,7 +143,7 @@ extension Server {
         let pushes = batch.flatMap(\.pushes)
         let answer = try gorush.post(batch)
         // Requests are answered one after another: no other push is delivered in between.
-        let reading = AnswerReading(
+        let reading = ResponseInterpretation(
             answer, batch: batch, retriesItself: false, timeOuts: routes[route].timeOuts, routeDelivered: false)
         switch reading {
         case .outcomes(let outcomes, let news):

@@ -86,7 +86,7 @@ struct Server {
         let all = configuration.allRoutes
         routes = all.map { RouteState(route: $0, configuration: configuration, routesOfEndpoint: all.count) }
         _ = try await outbox.takeOver(routes: configuration.assignments, at: now)
-        let topics = try await outbox.deliveredTopics()
+        let topics = try await outbox.deliveredBundleIDs()
         for index in routes.indices { routes[index].handle(.topicsSaved(topics[all[index].name] ?? []), at: .zero) }
         let unfinished = try await store.unfinishedRows()
         for row in try await store.undecided(unfinished.undecided) {
@@ -176,9 +176,9 @@ struct Server {
         guard !work.isEmpty else { return Decided() }
         allowances.now = steadyNow(steadily)
         let committed = await store.commit(work, at: now) { [allowances] messages in
-            var questions = Self.decider.questions(about: messages)
-            questions.allowances = allowances
-            return questions
+            var lookups = Self.decider.lookups(about: messages)
+            lookups.allowances = allowances
+            return lookups
         } deciding: {
             Self.decider.decide($0, at: now, in: &$1)
         }
@@ -224,13 +224,13 @@ struct Server {
     // MARK: Replying
 
     /// Publishes the first reply.
-    mutating func reply(to network: inout Network) -> (row: Int64, mark: PendingReply.Mark, payload: [UInt8])? {
+    mutating func reply(to network: inout Network) -> (row: Int64, completion: PendingReply.Completion, payload: [UInt8])? {
         guard let reply = replies.first else { return nil }
         replies.removeFirst()
         do {
             try network.publishReply(to: Int(reply.id), reply.payload)
             unmarked.append(reply)
-            return (reply.id, reply.mark, reply.payload)
+            return (reply.id, reply.completion, reply.payload)
         } catch {
             replies.append(reply)
             return nil
@@ -240,13 +240,13 @@ struct Server {
     /// Writes down that replies are out.
     mutating func mark(at now: Timestamp) async {
         let marks = unmarked
-        let committed = await store.commit(marks.map { ($0.id, $0.mark) }, at: now) { _ in
-            Questions()
+        let committed = await store.commit(marks.map { ($0.id, $0.completion) }, at: now) { _ in
+            Lookups()
         } deciding: { mark, batch in
             switch mark.1 {
-            case .replied: batch.markReplied([mark.0])
-            case .erased: batch.eraseReplies([mark.0])
-            case .decided: batch.settle(mark.0, as: .silent)
+            case .reply: batch.markPublished([mark.0])
+            case .erasedReply: batch.eraseReplies([mark.0])
+            case .decision: batch.decide(mark.0, as: .silent)
             }
         }
         unmarked = zip(marks, committed.outcomes).compactMap { reply, outcome in (try? outcome.get()) == nil ? reply : nil }

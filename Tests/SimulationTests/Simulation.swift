@@ -30,7 +30,7 @@ struct Simulation {
     private var network = Network()
     private var gorush = Gorush()
     private var people = Correspondence()
-    private var book = Book()
+    private var model = ReferenceModel()
     private var server: Server
     /// Rows and live installations as the process found them.
     private var found = Checks.Found()
@@ -111,7 +111,7 @@ struct Simulation {
         case .gorushFault: changeGorush()
         case .deletion:
             let installation = owner().installation(pick(0..<2))
-            if let token = book.phones[installation]?.deviceToken(of: installation) { gorush.kill(token: token) }
+            if let token = model.phones[installation]?.deviceToken(of: installation) { gorush.kill(token: token) }
         case .clock:
             clockFault = [.zero, .seconds(20 * 3_600), .seconds(-20 * 3_600), .seconds(-5)][pick(0..<4)]
             note("clock \(clockFault)")
@@ -257,8 +257,8 @@ struct Simulation {
         guard !server.undecided.isEmpty else { return }
         let decided = await server.decide(count, people.letters, at: now, steadily: steadily)
         note("decided \(decided.messages.map(\.letter))")
-        book.beginCommit()
-        for message in decided.messages { try book.decided(message.letter, people.letters[message.letter], row: message.row) }
+        model.beginCommit()
+        for message in decided.messages { try model.decided(message.letter, people.letters[message.letter], row: message.row) }
         uncertainDecisions += decided.failed
         try await check()
     }
@@ -266,19 +266,19 @@ struct Simulation {
     private mutating func reply() throws {
         guard let reply = server.reply(to: &network), let letter = letterOfRow[reply.row] else { return }
         note("told \(letter)")
-        switch (people.letters[letter].body, reply.mark) {
+        switch (people.letters[letter].body, reply.completion) {
         case (.query, _): break
         // It could not be stored, and its sender knows.
-        case (_, .decided): refused.insert(letter)
+        case (_, .decision): refused.insert(letter)
         case (.registration, _):
-            book.told(letter)
+            model.told(letter)
             try expect(
-                !book.isSuperseded(letter, people.letters[letter]), "no phone hears of a registration after a newer one: letter \(letter)")
+                !model.isSuperseded(letter, people.letters[letter]), "no phone hears of a registration after a newer one: letter \(letter)")
         case (.push, _):
-            book.told(letter)
+            model.told(letter)
             let response = try PushNotificationResponse.decode(reply.payload)
             try expect(
-                response.reports.map(\.success) == book.reports[letter],
+                response.reports.map(\.success) == model.reports[letter],
                 "a reply says what is so, and whether a push was filtered is not in it (I4): letter \(letter)")
         }
     }
@@ -298,14 +298,14 @@ struct Simulation {
             for push in pushes where !push.isOrphan {
                 let target = push.push.target
                 try expect(
-                    target.keyHash == Person.hoarder.keyHash || push.push.deviceToken == book.phones[target]?.deviceToken(of: target),
+                    target.keyHash == Person.hoarder.keyHash || push.push.deviceToken == model.phones[target]?.deviceToken(of: target),
                     "what is due goes to the device that is registered by now: push \(push.id)")
             }
         case .settled(let ends, let leased):
             note("ended \(ends.map(\.push.id)), leased \(leased.map(\.id))")
             for (push, outcome) in ends { try noteEnd(push, outcome) }
             for push in leased {
-                try expect(book.isLive(push.push.target), "nothing goes out to who has unregistered: push \(push.id)")
+                try expect(model.isLive(push.push.target), "nothing goes out to who has unregistered: push \(push.id)")
             }
             try await check()
         case .unwritten(let pushes):
@@ -319,14 +319,14 @@ struct Simulation {
         if server.routes[route].mustWake(at: steadily - server.startedSteadily) { routeDue[route] = .zero }
         for push in pushes {
             note("posted \(push.id)")
-            try expect(!book.sent.contains(push.id), "nothing is posted again that is known to be sent (I2): push \(push.id)")
+            try expect(!model.sent.contains(push.id), "nothing is posted again that is known to be sent (I2): push \(push.id)")
         }
     }
 
     private mutating func noteEnd(_ push: QueuedPush, _ outcome: PushOutcome) throws {
         try expect(
             outcome != .deadToken || gorush.isDead(push.push.deviceToken), "nobody is unregistered whose app is there: push \(push.id)")
-        book.ended(push, as: outcome)
+        model.ended(push, as: outcome)
     }
 
     // MARK: Ends and starts
@@ -361,14 +361,14 @@ struct Simulation {
         try await adoptUncertain()
         found = try await Checks.Found(server.store)
         try await check()
-        try await Checks.promises(of: book, in: server.store)
+        try await Checks.promises(of: model, in: server.store)
     }
 
     /// What failed to be written may be durable all the same, even what a sender was told to have failed.
     private mutating func adoptUncertain() async throws {
         for message in uncertainDecisions where try await server.isAnswered(message.row) {
-            if book.decided[message.letter] != nil { continue }
-            try book.decided(message.letter, people.letters[message.letter], row: message.row, isSeen: false)
+            if model.decided[message.letter] != nil { continue }
+            try model.decided(message.letter, people.letters[message.letter], row: message.row, isSeen: false)
         }
         for push in uncertainEnds {
             if let outcome = try await server.end(of: push.id) { try noteEnd(push, outcome) }
@@ -382,7 +382,7 @@ struct Simulation {
     private mutating func check() async throws {
         // While the disk fails, so may a reader; what it would have seen is seen after the repair.
         guard !isDiskFaulty else { return }
-        try await Checks.all(of: book, in: server.store, since: found, for: steadily - server.startedSteadily)
+        try await Checks.all(of: model, in: server.store, since: found, for: steadily - server.startedSteadily)
     }
 
     /// Faults end, and time passes until nothing is left to do.
@@ -418,19 +418,19 @@ struct Simulation {
             steadily = before + (isQuiet ? .seconds(20) : round < 500 ? .seconds(5) : .seconds(60))
         }
         try await check()
-        try await Checks.promises(of: book, in: server.store)
+        try await Checks.promises(of: model, in: server.store)
         try expect(server.undecided.isEmpty, "everything is decided in the end")
         let openCount = try await server.store.queuedPushCount()
         try expect(openCount == 0, "each accepted push ends (I1): \(openCount) are open")
         for (number, letter) in people.letters.enumerated() {
             if case .query = letter.body { continue }
             if refused.contains(number) { continue }
-            try expect(book.decided[number] != nil, "nothing is lost that the node's store has: letter \(number)")
+            try expect(model.decided[number] != nil, "nothing is lost that the node's store has: letter \(number)")
             try expect(
-                book.answered.contains(number) || book.mayBeSuperseded(number, letter),
+                model.answered.contains(number) || model.mayBeSuperseded(number, letter),
                 "each sender hears what became of it: letter \(number)")
         }
-        for push in book.sent {
+        for push in model.sent {
             try expect(gorush.deliveryCounts[push, default: 0] > 0, "what counts as sent has reached a phone: push \(push)")
         }
     }

@@ -11,11 +11,11 @@ struct SimulationTests {
     private static let stepCount = environment["SIMULATION_STEPS"].flatMap(Int.init) ?? 80
     private static let seedCount = environment["SIMULATION_SEEDS"].flatMap(UInt64.init) ?? 60
     /// As many as a small machine has cores.
-    private static let laneCount: UInt64 = 2
+    private static let sliceCount: UInt64 = 2
 
-    @Test(arguments: 0..<laneCount) func `In no world is a promise broken`(lane: UInt64) async throws {
-        if let seed = Self.replayed { return lane == 0 ? try await run(seed: seed, isPrinted: true) : () }
-        for seed in 1...Self.seedCount where seed % Self.laneCount == lane { try await run(seed: seed) }
+    @Test(arguments: 0..<sliceCount) func `In no world is a promise broken`(slice: UInt64) async throws {
+        if let seed = Self.replayed { return slice == 0 ? try await run(seed: seed, isPrinted: true) : () }
+        for seed in 1...Self.seedCount where seed % Self.sliceCount == slice { try await run(seed: seed) }
     }
 
     @Test func `A seed decides about everything that happens`() async throws {

@@ -104,18 +104,18 @@ extension PushStore {
         return row
     }
 
-    func settle(_ messages: [Int64], as settlement: Settlement, at now: Timestamp = start) async throws {
+    func decide(_ messages: [Int64], as decision: MessageDecision, at now: Timestamp = start) async throws {
         try await apply(at: now) { batch in
-            for message in messages { batch.settle(message, as: settlement) }
+            for message in messages { batch.decide(message, as: decision) }
         }
     }
 
     /// What is known.
-    func facts(at now: Timestamp = start, about ask: @escaping @Sendable (inout Questions) -> Void) async throws -> Facts {
+    func facts(at now: Timestamp = start, about ask: @escaping @Sendable (inout Lookups) -> Void) async throws -> Facts {
         let committed = await commit([()], at: now) { _ in
-            var questions = Questions()
-            ask(&questions)
-            return questions
+            var lookups = Lookups()
+            ask(&lookups)
+            return lookups
         } deciding: {
             $1.facts
         }
@@ -186,7 +186,7 @@ extension PushStore {
         try await facts { $0.registrations = [installation] }.versions[installation]
     }
 
-    func target(_ installation: Installation = installation(), asking entries: Set<[UInt8]> = listEntries) async throws -> PushTarget? {
+    func target(_ installation: Installation = installation(), loading entries: Set<[UInt8]> = listEntries) async throws -> PushTarget? {
         try await facts { $0.targets = [installation: entries] }.targets[installation]
     }
 

@@ -103,7 +103,7 @@ package struct Settings: HoldsSecret, Sendable {
                 "registration.lifetime", default: RegistrationPolicy().lifetime,
                 in: .seconds(30 * 86_400)...Duration.seconds(3_650 * 86_400)))
         // Apple accepts these bundle ids: a rejection of one is a fault of the configuration, not an invented id.
-        delivery?.knownTopics = registrationPolicy.apnTopics ?? []
+        delivery?.knownBundleIDs = registrationPolicy.apnTopics ?? []
 
         adminListen = reader.address("admin.listen", default: ListenAddress(host: "127.0.0.1", port: 8646))
         adminAllowedHosts = reader.list(

@@ -4,7 +4,7 @@ import StatusCrypto
 
 /// Hands batches to one gorush (GORUSH.md).
 struct GorushClient: HoldsSecret, Sendable {
-    /// A hundred failures, a full batch of one token each, are about 50 KB. A longer answer is `GorushAnswer.unknown`.
+    /// A hundred failures, a full batch of one token each, are about 50 KB. A longer answer is `GorushResponse.unknown`.
     private static let maximumAnswerByteCount = 1 << 20
 
     private let http: HTTPClient
@@ -24,14 +24,14 @@ struct GorushClient: HoldsSecret, Sendable {
     /// Posts one batch, once. An empty one is accepted without asking.
     ///
     /// - Parameter notifications: at most gorush's `core.max_notification`; a larger batch is refused whole.
-    func post(_ notifications: [GorushNotification], timeout: Duration) async -> GorushAnswer {
+    func post(_ notifications: [GorushNotification], timeout: Duration) async -> GorushResponse {
         guard !notifications.isEmpty else { return .accepted(failures: []) }
         let body = GorushNotification.body(notifications)
         do throws(HTTPError) {
-            return GorushAnswer(
+            return GorushResponse(
                 try await http.send(push(body, timeout: timeout)), expectedCount: notifications.reduce(0) { $0 + $1.expectedCount })
         } catch {
-            return GorushAnswer(error)
+            return GorushResponse(error)
         }
     }
 
@@ -70,15 +70,15 @@ struct GorushClient: HoldsSecret, Sendable {
     private func probeByPush() async -> Probe {
         do throws(HTTPError) {
             let response = try await http.send(push(Array(#"{"notifications":[]}"#.utf8), timeout: probeTimeout))
-            if GorushAnswer.isOfEmptyList(response) { return .silent }
-            switch GorushAnswer(response, expectedCount: 0) {
+            if GorushResponse.isOfEmptyList(response) { return .silent }
+            switch GorushResponse(response, expectedCount: 0) {
             case .unavailable: return .unreachable
-            case .wantsTLS: return .unusable(issue: GorushAnswer.wantsTLSIssue)
-            default: return .unusable(issue: GorushAnswer.misconfigurationIssue(status: response.status))
+            case .wantsTLS: return .unusable(issue: GorushResponse.wantsTLSIssue)
+            default: return .unusable(issue: GorushResponse.misconfigurationIssue(status: response.status))
             }
         } catch {
-            if case .misconfigured = GorushAnswer(error) {
-                return .unusable(issue: GorushAnswer.misconfigurationIssue(status: nil))
+            if case .misconfigured = GorushResponse(error) {
+                return .unusable(issue: GorushResponse.misconfigurationIssue(status: nil))
             }
             return .unreachable
         }

@@ -46,15 +46,15 @@ struct Outbox: Sendable {
     /// Makes pushes due that wait because of the route, the oldest first and a bounded number at a time.
     ///
     /// - Returns: The row to go on after, or nil if there are no more.
-    func hasten(route: String, after row: Int64, at steadyNow: Timestamp) async throws -> Int64? {
-        try await store.hasten(route: route, reasons: OutcomeRules.reasonsOfRoute, after: row, at: steadyNow)
+    func retryNow(route: String, after row: Int64, at steadyNow: Timestamp) async throws -> Int64? {
+        try await store.retryNow(route: route, reasons: OutcomeRules.reasonsOfRoute, after: row, at: steadyNow)
     }
 
     // MARK: After an attempt
 
     struct Attempt: Sendable, Equatable {
         var push: QueuedPush
-        var outcome: DeliveryOutcome
+        var outcome: AttemptOutcome
         /// When it was made, by the wall clock.
         var at: Timestamp
     }
@@ -66,7 +66,7 @@ struct Outbox: Sendable {
         /// The time of the wall clock.
         var now: Timestamp
         /// The bundle ids that a push of the route was delivered to.
-        var deliveredTopics: Set<String>
+        var deliveredBundleIDs: Set<String>
         /// The part of these that is stored.
         var savedTopics: Set<String>
         /// The monotonic time, by which delays are kept.
@@ -74,7 +74,7 @@ struct Outbox: Sendable {
     }
 
     /// What came of attempts.
-    struct Settlement: Sendable {
+    struct RecordedOutcomes: Sendable {
         /// One for each attempt.
         var decisions: [PushDecision] = []
         /// Registrations that ended with their tokens.
@@ -89,46 +89,46 @@ struct Outbox: Sendable {
     /// that cannot be sent finish, pushes that have to wait are postponed, and the rest is leased.
     ///
     /// - Parameter jitter: Returns a number from 0 to 1, another one for each push.
-    func settle(
+    func recordOutcomes(
         _ attempts: [Attempt], leasing plan: DeliveryPlan = DeliveryPlan(), in context: Context, jitter: () -> Double
-    ) async throws -> Settlement {
+    ) async throws -> RecordedOutcomes {
         let suspicions = try await store.suspicions(against: attempts.filter(\.outcome.isAmbiguous).map(\.push.targetDigest))
-        var settlement = Settlement()
+        var recorded = RecordedOutcomes()
         var update = OutboxUpdate()
         for attempt in attempts {
             let suspectedAt = attempt.outcome.isAmbiguous ? suspicions[attempt.push.targetDigest] : nil
             let decision = decide(attempt, suspectedAt: suspectedAt, in: context, jitter: jitter)
             let change: OutboxUpdate.PushChange =
-                switch decision.ending {
+                switch decision.disposition {
                 case .finish(let outcome): .finish(outcome)
                 case .retry(let delay, let isUnknown): .retry(at: context.steadyNow.advanced(by: delay), isUnknown: isUnknown)
-                case .release: .release(attempt.push.state)
+                case .releaseLease: .release(attempt.push.state)
                 }
             update.pushes.append(
                 .init(id: attempt.push.id, change, reason: decision.reason, dropsCiphertext: decision.dropsCiphertext))
             update.tokens += attempt.tokenChanges(by: decision, in: context)
-            if case .finish(.sent) = decision.ending, !context.savedTopics.contains(attempt.topic) {
-                update.deliveredTopics.append((context.route, attempt.topic))
+            if case .finish(.sent) = decision.disposition, !context.savedTopics.contains(attempt.topic) {
+                update.deliveredBundleIDs.append((context.route, attempt.topic))
             }
-            settlement.decisions.append(decision)
+            recorded.decisions.append(decision)
         }
-        settlement.savedTopics = update.deliveredTopics.map(\.apnTopic)
+        recorded.savedTopics = update.deliveredBundleIDs.map(\.apnTopic)
         var whole = update
         whole.pushes += plan.changes(at: context.steadyNow, jitter: jitter)
         whole.tokens += plan.suspectedTargets.map { .tried($0) }
         do {
-            settlement.unregistered = try await store.update(whole, at: context.now)
+            recorded.unregistered = try await store.update(whole, at: context.now)
         } catch StoreError.alreadyEnded {
-            settlement.isLeased = false
-            settlement.unregistered = try await store.update(update, at: context.now)
+            recorded.isLeased = false
+            recorded.unregistered = try await store.update(update, at: context.now)
         }
-        return settlement
+        return recorded
     }
 
     private func decide(_ attempt: Attempt, suspectedAt: Timestamp?, in context: Context, jitter: () -> Double) -> PushDecision {
         let target = TargetHistory(
             topic: attempt.topic, tokenHasWorked: attempt.push.provenAt != nil,
-            topicHasWorked: context.deliveredTopics.contains(attempt.topic), suspectedAt: suspectedAt)
+            topicHasWorked: context.deliveredBundleIDs.contains(attempt.topic), suspectedAt: suspectedAt)
         let decision = context.rules.decide(
             attempt.outcome, on: target, attempts: attempt.push.attempts + 1, hasCiphertext: !attempt.push.push.message.isEmpty,
             at: context.now, jitter: jitter())
@@ -136,8 +136,8 @@ struct Outbox: Sendable {
     }
 
     /// Returns the bundle ids that a push was ever delivered to, by route.
-    func deliveredTopics() async throws -> [String: Set<String>] {
-        try await store.deliveredTopics()
+    func deliveredBundleIDs() async throws -> [String: Set<String>] {
+        try await store.deliveredBundleIDs()
     }
 
     /// The number of pushes that found the queue full, by route, since the store was opened.
@@ -179,9 +179,9 @@ extension Outbox.Attempt {
 extension PushDecision {
     /// The same for a push that is tried once: its sender hears how the attempt went, so the push finishes in any case.
     fileprivate var ofOnlyAttempt: PushDecision {
-        if case .finish = ending { return self }
+        if case .finish = disposition { return self }
         var decision = self
-        decision.ending = .finish(.withdrawn)
+        decision.disposition = .finish(.withdrawn)
         decision.dropsCiphertext = false
         return decision
     }

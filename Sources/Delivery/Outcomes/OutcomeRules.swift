@@ -4,11 +4,11 @@ import Store
 
 /// What is written about a push after an attempt.
 struct PushDecision: Sendable, Equatable {
-    enum Ending: Sendable, Equatable {
+    enum Disposition: Sendable, Equatable {
         case finish(PushOutcome)
         case retry(after: Duration, isUnknown: Bool)
         /// As if there had been no attempt.
-        case release
+        case releaseLease
     }
 
     /// What happens to the device token.
@@ -20,7 +20,7 @@ struct PushDecision: Sendable, Equatable {
         case works
     }
 
-    var ending: Ending
+    var disposition: Disposition
     var reason: String?
     var token = TokenAction.none
     var dropsCiphertext = false
@@ -62,34 +62,36 @@ struct OutcomeRules: Sendable {
     ///   - now: The time of the wall clock.
     ///   - jitter: From 0 to 1, for the delay before the next attempt.
     func decide(
-        _ outcome: DeliveryOutcome, on target: TargetHistory, attempts: Int, hasCiphertext: Bool, at now: Timestamp,
+        _ outcome: AttemptOutcome, on target: TargetHistory, attempts: Int, hasCiphertext: Bool, at now: Timestamp,
         jitter: @autoclosure () -> Double
     ) -> PushDecision {
         func retry(_ backOff: BackOff, _ reason: String, isUnknown: Bool = false, atLeast minimum: Duration = .zero) -> PushDecision {
             let delay = backOff.delay(afterFailures: attempts, jitter: jitter())
             return PushDecision(
-                ending: .retry(after: max(delay, minimum, routeFails ? Self.outageInterval : .zero), isUnknown: isUnknown), reason: reason)
+                disposition: .retry(after: max(delay, minimum, routeFails ? Self.outageInterval : .zero), isUnknown: isUnknown),
+                reason: reason)
         }
         /// Waits for an operator, unless it is likely that the target never worked.
         func wait(_ reason: String, hasWorked: Bool) -> PushDecision {
             guard hasWorked || attempts < Self.maximumAttemptsOfUnproven else {
-                return PushDecision(ending: .finish(.expired), reason: reason)
+                return PushDecision(disposition: .finish(.expired), reason: reason)
             }
             return retry(.patient, reason)
         }
         switch outcome {
         case .sent:
-            return PushDecision(ending: .finish(.sent), token: .works)
+            return PushDecision(disposition: .finish(.sent), token: .works)
         case .unknown(let reason):
             return retry(.push, reason, isUnknown: true)
-        case .timedOut(let count) where count >= TimeOuts.maximumCount:
-            return PushDecision(ending: .finish(.expired), reason: Self.timeOutReason)
+        case .timedOut(let count) where count >= TimeoutPolicy.maximumCount:
+            return PushDecision(disposition: .finish(.expired), reason: Self.timeOutReason)
         case .timedOut:
             return retry(.push, Self.timeOutReason, isUnknown: true, atLeast: Self.outageInterval)
         case .notSent(let reason):
-            return PushDecision(ending: .release, reason: reason)
+            return PushDecision(disposition: .releaseLease, reason: reason)
         case .refused(let reason):
-            return routeFails ? wait(reason, hasWorked: target.tokenHasWorked) : PushDecision(ending: .finish(.refused), reason: reason)
+            return routeFails
+                ? wait(reason, hasWorked: target.tokenHasWorked) : PushDecision(disposition: .finish(.refused), reason: reason)
         case .failed(let failure):
             let reason = failure.reason
             switch failure.kind {
@@ -100,21 +102,24 @@ struct OutcomeRules: Sendable {
             case .topic:
                 return wait(reason, hasWorked: target.topicHasWorked)
             case .tooLong where hasCiphertext:
-                return PushDecision(ending: .retry(after: .zero, isUnknown: false), reason: reason, dropsCiphertext: true)
+                return PushDecision(disposition: .retry(after: .zero, isUnknown: false), reason: reason, dropsCiphertext: true)
             case .deadToken:
-                return PushDecision(ending: .finish(.deadToken), reason: reason, token: .unregister)
+                return PushDecision(disposition: .finish(.deadToken), reason: reason, token: .unregister)
             case .ambiguous where isConfirmed(target, at: now):
-                return PushDecision(ending: .finish(.deadToken), reason: reason, token: .unregister)
+                return PushDecision(disposition: .finish(.deadToken), reason: reason, token: .unregister)
             case .ambiguous:
                 var decision = wait(reason, hasWorked: target.tokenHasWorked)
                 if believesVerdicts {
                     decision.token = .suspect
-                    if case .retry = decision.ending { decision.ending = .retry(after: Self.confirmationInterval, isUnknown: false) }
+                    if case .retry = decision.disposition {
+                        decision.disposition = .retry(after: Self.confirmationInterval, isUnknown: false)
+                    }
                 }
                 return decision
             case .tooLong, .ourFault:
                 // A fault of the route can make every push invalid.
-                return routeFails ? wait(reason, hasWorked: target.tokenHasWorked) : PushDecision(ending: .finish(.refused), reason: reason)
+                return routeFails
+                    ? wait(reason, hasWorked: target.tokenHasWorked) : PushDecision(disposition: .finish(.refused), reason: reason)
             }
         }
     }
@@ -125,7 +130,7 @@ struct OutcomeRules: Sendable {
     /// suspected one waits all the same (``BatchPlanner``).
     static let reasonsOfRoute: Set<String> = Set(
         FailureTaxonomy.reasons(of: .transient, .credentials, .operatorFault, .topic, .ambiguous)
-            + [Failure.unknownText.reason, timeOutReason, "no answer", "wrong count", Probation.reason]
+            + [Failure.unknownText.reason, timeOutReason, "no answer", "wrong count", UnprovenBundleIDBudget.reason]
     ).subtracting(["TooManyRequests"])
 
     private func isConfirmed(_ target: TargetHistory, at now: Timestamp) -> Bool {

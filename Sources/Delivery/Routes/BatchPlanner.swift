@@ -18,7 +18,7 @@ struct DeliveryPlan: Sendable {
     /// Pushes whose device has unregistered, or is another app's now.
     var withdrawn: [QueuedPush] = []
     /// Pushes with bundle ids that may be invented, and no attempt is free for them.
-    var held: [QueuedPush] = []
+    var deferred: [QueuedPush] = []
     /// Pushes for suspected targets that were tried a short time ago, with the rest of the interval.
     var suspended: [(push: QueuedPush, rest: Duration)] = []
     /// The suspected targets that are tried now.
@@ -33,7 +33,11 @@ struct DeliveryPlan: Sendable {
     ///   - jitter: Returns a number from 0 to 1, another one for each push.
     func changes(at now: Timestamp, jitter: () -> Double) -> [OutboxUpdate.Push] {
         withdrawn.map { .init(id: $0.id, .finish(.withdrawn), reason: "unregistered") }
-            + held.map { .init(id: $0.id, .postpone(until: now.advanced(by: Probation.patience * jitter())), reason: Probation.reason) }
+            + deferred.map {
+                .init(
+                    id: $0.id, .postpone(until: now.advanced(by: UnprovenBundleIDBudget.retryInterval * jitter())),
+                    reason: UnprovenBundleIDBudget.reason)
+            }
             + suspended.map { .init(id: $0.push.id, .postpone(until: now.advanced(by: $0.rest)), reason: "suspected token") }
             + expired.map { .init(id: $0.id, .finish(.expired), reason: "lifetime") }
             + unsendable.map { push, obstacle in .init(id: push.id, .finish(.refused), reason: obstacle.rawValue) }
@@ -74,7 +78,7 @@ struct BatchPlanner: Sendable {
             }
         }
         let admitted = admit(live)
-        plan.held = live.filter { !admitted.contains($0.id) }
+        plan.deferred = live.filter { !admitted.contains($0.id) }
         live.removeAll { !admitted.contains($0.id) }
         var items = live.compactMap { push -> DeliveryItem? in
             guard let notification = push.notification else { return nil }

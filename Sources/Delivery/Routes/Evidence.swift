@@ -33,7 +33,7 @@ struct Evidence: Sendable {
     private let provider: String
     private let configuredTopics: Set<String>
     /// The bundle ids that a push was ever delivered to; "" for Android.
-    private(set) var deliveredTopics: Set<String> = []
+    private(set) var deliveredBundleIDs: Set<String> = []
     /// The part of these that is stored.
     private(set) var savedTopics: Set<String> = []
     /// The number of pushes that were delivered since the start.
@@ -77,7 +77,7 @@ struct Evidence: Sendable {
     /// These bundle ids are stored, by this process or an earlier one.
     mutating func saved(_ topics: Set<String>) {
         savedTopics.formUnion(topics)
-        deliveredTopics.formUnion(topics)
+        deliveredBundleIDs.formUnion(topics)
     }
 
     private mutating func delivered(_ attempt: Outbox.Attempt, at now: Duration) -> Bool {
@@ -87,7 +87,7 @@ struct Evidence: Sendable {
         (failures, refusals, troubleBegan) = (nil, nil, nil)
         refusedTopics[topic] = nil
         if let provenAt = attempt.push.provenAt { witnesses.record(topic: topic, provenAt: provenAt, deliveredAt: attempt.at) }
-        let isFirst = deliveredTopics.count < Self.maximumTopicCount && deliveredTopics.insert(topic).inserted
+        let isFirst = deliveredBundleIDs.count < Self.maximumTopicCount && deliveredBundleIDs.insert(topic).inserted
         // Pushes for Android wait for no bundle id.
         return hadOutage || (isFirst && !topic.isEmpty)
     }
@@ -117,7 +117,7 @@ struct Evidence: Sendable {
     // MARK: Conclusions
 
     /// Whether Apple has to accept the bundle id: it is configured, or was delivered to.
-    func isKnown(_ topic: String) -> Bool { configuredTopics.contains(topic) || deliveredTopics.contains(topic) }
+    func isKnown(_ topic: String) -> Bool { configuredTopics.contains(topic) || deliveredBundleIDs.contains(topic) }
 
     /// Whether Apple or Google delivers nothing through the route.
     func fails(at now: Duration) -> Bool { issue(at: now) != nil }
@@ -145,7 +145,7 @@ struct Evidence: Sendable {
         if let failures, !failures.hasSeveralTargets, failures.last - failures.first >= Self.failureInterval, failures.isCurrent(at: now) {
             warnings.append("the only device that was tried has worked and is not delivered to: \(failures.words)")
         }
-        if let unprovenWords, deliveredTopics.isEmpty {
+        if let unprovenWords, deliveredBundleIDs.isEmpty {
             warnings.append("no push was ever delivered here, and what was tried is turned down: \(unprovenWords)")
         }
         return warnings

@@ -18,7 +18,7 @@ final class Route: Sendable {
         var time: SteadyTime
         var random: any RandomNumberGenerator & Sendable
         var logger: Logger
-        var firstAttempts: FirstAttempts
+        var firstAttempts: FirstAttemptWaiters
         var onUnregistered: @Sendable ([ChangedRegistration]) async -> Void
     }
 
@@ -27,7 +27,7 @@ final class Route: Sendable {
     let gorushURL: String
     private let state: Mutex<RouteState>
     /// As it was last logged.
-    private let logged: Mutex<RouteView>
+    private let logged: Mutex<RouteStatus>
     private let changed = Notify()
     /// Pushes that found no place in the queue, as they were last counted.
     private let refused = Atomic<Int>(0)
@@ -59,20 +59,20 @@ final class Route: Sendable {
         gorushURL = endpoint.publicURL
         self.logger = logger
         let state = RouteState(route: route, configuration: configuration, routesOfEndpoint: routesOfEndpoint)
-        logged = Mutex(RouteView(state, at: .zero))
+        logged = Mutex(RouteStatus(state, at: .zero))
         self.state = Mutex(state)
     }
 
     // MARK: Life
 
     /// There may be something to do.
-    func wake() { tell(.woken) }
+    func wake() { handleAndWake(.woken) }
 
     /// These bundle ids have worked in an earlier process.
-    func haveWorked(_ topics: Set<String>) { note(.topicsSaved(topics)) }
+    func haveWorked(_ topics: Set<String>) { handle(.topicsSaved(topics)) }
 
     /// Begins nothing new; ``run()`` returns when what is under way has ended.
-    func stop() { tell(.stopping) }
+    func stop() { handleAndWake(.stopping) }
 
     /// Delivers until stopped. A cancellation gives up what is under way: its outcome is unknown then, and written so.
     func run() async {
@@ -84,10 +84,11 @@ final class Route: Sendable {
                     log(at: now)
                     switch action {
                     case .probe: probes.addTask { await self.probe() }
-                    case .expire: await usingStore { try await expire() }
-                    case .hasten(let row): await usingStore { try await hasten(after: row) }
-                    case .look(let count, let batch): await usingStore { try await look(for: count, batch: batch, in: &requests) }
-                    case .settle: await usingStore { try await settle() }
+                    case .expire: await reportingStoreFailure { try await expire() }
+                    case .retryNow(let row): await reportingStoreFailure { try await retryNow(after: row) }
+                    case .postDue(let count, let batch):
+                        await reportingStoreFailure { try await postDuePushes(for: count, batch: batch, in: &requests) }
+                    case .recordOutcomes: await reportingStoreFailure { try await recordOutcomes() }
                     case .wait(let until): await dependencies.time.wait(for: changed, until: until)
                     case .stop: return
                     }
@@ -97,22 +98,22 @@ final class Route: Sendable {
             probes.cancelAll()
         }
         // What was cancelled has come to something, too.
-        await untilWritten { try await settle() }
+        await retryingUntilCommitted { try await recordOutcomes() }
         http.shutdown()
     }
 
-    private func usingStore(_ body: () async throws -> Void) async {
-        do { try await body() } catch { note(.storeFailed("\(error)")) }
+    private func reportingStoreFailure(_ body: () async throws -> Void) async {
+        do { try await body() } catch { handle(.storeFailed("\(error)")) }
     }
 
     /// Something happened while ``run()`` may be waiting.
-    private func tell(_ event: RouteState.Event) {
-        note(event)
+    private func handleAndWake(_ event: RouteState.Event) {
+        handle(event)
         changed.notify()
     }
 
     /// Something happened that ``run()`` has caused, or will soon hear the end of; what changes for the operator is logged.
-    private func note(_ event: RouteState.Event) {
+    private func handle(_ event: RouteState.Event) {
         let now = dependencies.time.elapsed()
         state.withLock { $0.handle(event, at: now) }
         log(at: now)
@@ -122,7 +123,7 @@ final class Route: Sendable {
 
     private func probe() async {
         let probe = await gorush.probe()
-        if !Task.isCancelled { tell(.probed(probe)) }
+        if !Task.isCancelled { handleAndWake(.probed(probe)) }
     }
 
     private func expire() async throws {
@@ -132,37 +133,37 @@ final class Route: Sendable {
         metrics.finished(.expired, reason: "lifetime", by: count)
     }
 
-    private func hasten(after row: Int64) async throws {
-        note(.hastened(upTo: try await dependencies.outbox.hasten(route: name, after: row, at: dependencies.time.now)))
+    private func retryNow(after row: Int64) async throws {
+        handle(.retriedNow(upTo: try await dependencies.outbox.retryNow(route: name, after: row, at: dependencies.time.now)))
     }
 
     /// The number of pushes that are read at least, so that a single request finds one whose target may be tried.
     private static let minimumReadCount = 32
 
-    private func look(for requestCount: Int, batch: Int?, in group: inout DiscardingTaskGroup) async throws {
+    private func postDuePushes(for requestCount: Int, batch: Int?, in group: inout DiscardingTaskGroup) async throws {
         let (outbox, time) = (dependencies.outbox, dependencies.time)
         let limit = requestCount * (batch ?? 1)
         let due = try await outbox.due(route: name, at: time.now, limit: max(limit, Self.minimumReadCount))
         guard !due.isEmpty else {
-            try await settle()
+            try await recordOutcomes()
             let next = try await outbox.nextDue(route: name)
-            return note(.nothingDue(until: next.map(time.elapsed)))
+            return handle(.nothingDue(until: next.map(time.elapsed)))
         }
         let elapsed = time.elapsed()
         // What was given back while this was read is due because the route has failed: then nothing goes out.
-        guard state.withLock({ $0.requestRoom(at: elapsed) >= requestCount }) else { return note(.woken) }
+        guard state.withLock({ $0.requestRoom(at: elapsed) >= requestCount }) else { return handle(.woken) }
         let now = dependencies.wallClock.now()
         var random = dependencies.random
         let plan = planner.plan(due, batch: batch, limit: limit, at: now, using: &random) { pushes in
             state.withLock { $0.admitted(pushes, at: elapsed) }
         }
-        guard try await settle(leasing: plan, at: now) else {
-            return note(.notLeased(plan.batches.joined().flatMap(\.pushes)))
+        guard try await recordOutcomes(leasing: plan, at: now) else {
+            return handle(.notLeased(plan.batches.joined().flatMap(\.pushes)))
         }
         metrics.count(plan)
         dependencies.firstAttempts.note(
             plan.expired.map { ($0, .expired) } + plan.unsendable.map { ($0.push, .refused) } + plan.withdrawn.map { ($0, .withdrawn) })
-        note(.posting(plan.batches.map(\.count)))
+        handle(.posting(plan.batches.map(\.count)))
         for batch in plan.batches {
             group.addTask { await self.post(batch, at: now, ending: batch.count) }
         }
@@ -176,28 +177,28 @@ final class Route: Sendable {
         let answer = await gorush.post(batch.map(\.notification), timeout: timeout)
         metrics.answered(answer)
         let reading = state.withLock { state in
-            AnswerReading(
+            ResponseInterpretation(
                 answer, batch: batch, retriesItself: state.profile.instance?.retriesItself ?? false, timeOuts: state.timeOuts,
                 routeDelivered: state.evidence.deliveryCount > deliveryCount)
         }
         switch reading {
-        case .outcomes(let outcomes, let news):
+        case .outcomes(let outcomes, let health):
             let attempts = zip(pushes, outcomes).map { Outbox.Attempt(push: $0, outcome: $1, at: now) }
-            end(requestCount, with: .answered(news, attempts, jitter: jitter()))
+            completeRequest(requestCount, with: .answered(health, attempts, jitter: jitter()))
         case .divide:
             let parts = planner.divide(batch, at: now) ?? []
             for part in parts.dropLast() { await post(part, at: now, ending: nil) }
-            guard let last = parts.last else { return end(requestCount) }
+            guard let last = parts.last else { return completeRequest(requestCount) }
             await post(last, at: now, ending: requestCount)
         case .limit(let limit):
             logger.notice("gorush takes fewer notifications at a time", metadata: ["limit": "\(limit)"])
             let attempts = pushes.map { Outbox.Attempt(push: $0, outcome: .notSent(reason: "over limit"), at: now) }
-            end(requestCount, with: .limited(limit, attempts))
+            completeRequest(requestCount, with: .limited(limit, attempts))
         }
     }
 
     /// Handles the end of a request. The next one takes the outcomes along into the database.
-    private func end(_ requestCount: Int?, with event: RouteState.Event? = nil) {
+    private func completeRequest(_ requestCount: Int?, with event: RouteState.Event? = nil) {
         let now = dependencies.time.elapsed()
         let mustWake = state.withLock { state in
             if let event { state.handle(event, at: now) }
@@ -212,17 +213,17 @@ final class Route: Sendable {
     ///
     /// - Returns: false if a push of the plan has ended since it was read: then nothing goes out.
     @discardableResult
-    private func settle(leasing plan: DeliveryPlan? = nil, at now: Timestamp? = nil) async throws -> Bool {
+    private func recordOutcomes(leasing plan: DeliveryPlan? = nil, at now: Timestamp? = nil) async throws -> Bool {
         let attempts = state.withLock { state in
-            defer { state.unsettled = [] }
-            return state.unsettled
+            defer { state.unrecordedOutcomes = [] }
+            return state.unrecordedOutcomes
         }
         guard plan != nil || !attempts.isEmpty else { return true }
         do {
             return try await write(attempts, leasing: plan ?? DeliveryPlan(), at: now)
         } catch {
             // What gorush said must not be forgotten.
-            state.withLock { $0.unsettled += attempts }
+            state.withLock { $0.unrecordedOutcomes += attempts }
             throw error
         }
     }
@@ -231,26 +232,26 @@ final class Route: Sendable {
     private func write(
         _ attempts: [Outbox.Attempt], leasing plan: DeliveryPlan = DeliveryPlan(), at now: Timestamp? = nil
     ) async throws -> Bool {
-        let settlement = try await dependencies.outbox.settle(
+        let recorded = try await dependencies.outbox.recordOutcomes(
             attempts, leasing: plan, in: context(at: now), jitter: jitter)
-        if !settlement.savedTopics.isEmpty { note(.topicsSaved(Set(settlement.savedTopics))) }
-        metrics.count(settlement.decisions)
-        let ends = zip(attempts, settlement.decisions).compactMap { attempt, decision in
-            if case .finish(let outcome) = decision.ending { (attempt.push, outcome) } else { nil }
+        if !recorded.savedTopics.isEmpty { handle(.topicsSaved(Set(recorded.savedTopics))) }
+        metrics.count(recorded.decisions)
+        let ends = zip(attempts, recorded.decisions).compactMap { attempt, decision in
+            if case .finish(let outcome) = decision.disposition { (attempt.push, outcome) } else { nil }
         }
         dependencies.firstAttempts.note(ends)
-        if !settlement.unregistered.isEmpty { await dependencies.onUnregistered(settlement.unregistered) }
-        if ends.count < attempts.count { note(.woken) }
-        return settlement.isLeased
+        if !recorded.unregistered.isEmpty { await dependencies.onUnregistered(recorded.unregistered) }
+        if ends.count < attempts.count { handle(.woken) }
+        return recorded.isLeased
     }
 
     /// Tries a write until the database takes it, or the task is cancelled.
-    private func untilWritten(_ write: () async throws -> Void) async {
+    private func retryingUntilCommitted(_ write: () async throws -> Void) async {
         while true {
             do {
                 return try await write()
             } catch {
-                tell(.storeFailed("\(error)"))
+                handleAndWake(.storeFailed("\(error)"))
                 guard await dependencies.time.sleep(for: Schedule.storeRetryInterval) else { return }
             }
         }
@@ -260,7 +261,7 @@ final class Route: Sendable {
         let (elapsed, steadyNow) = (dependencies.time.elapsed(), dependencies.time.now)
         let (rules, evidence) = state.withLock { ($0.rules(at: elapsed), $0.evidence) }
         return Outbox.Context(
-            route: name, rules: rules, now: now ?? dependencies.wallClock.now(), deliveredTopics: evidence.deliveredTopics,
+            route: name, rules: rules, now: now ?? dependencies.wallClock.now(), deliveredBundleIDs: evidence.deliveredBundleIDs,
             savedTopics: evidence.savedTopics, steadyNow: steadyNow)
     }
 
@@ -271,9 +272,9 @@ final class Route: Sendable {
 
     // MARK: What an operator sees
 
-    var view: RouteView {
+    var view: RouteStatus {
         let now = dependencies.time.elapsed()
-        return state.withLock { RouteView($0, at: now) }
+        return state.withLock { RouteStatus($0, at: now) }
     }
 
     /// Until when nothing happens if nobody calls, by the clock, since the delivery was made; nil while something is under way.
@@ -291,7 +292,7 @@ final class Route: Sendable {
 
     /// Tells what has changed since it was last told.
     private func log(at now: Duration) {
-        let view = state.withLock { RouteView($0, at: now) }
+        let view = state.withLock { RouteStatus($0, at: now) }
         let before = logged.withLock { logged in
             defer { logged = view }
             return logged
@@ -299,7 +300,7 @@ final class Route: Sendable {
         if view != before { log(view, before: before) }
     }
 
-    private func log(_ view: RouteView, before: RouteView) {
+    private func log(_ view: RouteStatus, before: RouteStatus) {
         if let failure = view.failure, before.failure == nil {
             logger.warning("the route fails", metadata: ["reason": "\(failure)"])
         } else if let failure = before.failure, view.failure == nil {

@@ -22,7 +22,7 @@ struct RouteState: Sendable {
         /// The outbox could not be read or written.
         case storeFailed(String)
         /// gorush responded or did not, and the attempts ended so. The jitter, from 0 to 1, is for the delay before the next request.
-        case answered(RouteNews, [Outbox.Attempt], jitter: Double)
+        case answered(RouteHealth, [Outbox.Attempt], jitter: Double)
         /// gorush takes at most that number of notifications in a request; the attempts never began.
         case limited(Int, [Outbox.Attempt])
         /// A request with that number of notifications is over: another one may go out.
@@ -32,7 +32,7 @@ struct RouteState: Sendable {
         /// It is stored that a push was delivered to these bundle ids.
         case topicsSaved(Set<String>)
         /// Waiting pushes up to that row are due; nil if there are no more.
-        case hastened(upTo: Int64?)
+        case retriedNow(upTo: Int64?)
     }
 
     enum Action: Sendable, Equatable {
@@ -42,11 +42,11 @@ struct RouteState: Sendable {
         case expire
         /// Post what is due: up to that number of requests, with up to so many notifications each; nil for one with one token. Unwritten
         /// outcomes go into the same transaction.
-        case look(requests: Int, batch: Int?)
+        case postDue(requests: Int, batchSize: Int?)
         /// Write how pushes ended.
-        case settle
+        case recordOutcomes
         /// Make waiting pushes after that row due.
-        case hasten(after: Int64)
+        case retryNow(after: Int64)
         /// Do nothing before that time unless an event comes.
         case wait(until: Duration)
         /// Begin nothing any more.
@@ -60,10 +60,10 @@ struct RouteState: Sendable {
     private(set) var profile: GorushProfile
     private(set) var evidence: Evidence
     private(set) var breaker = Breaker()
-    private var probation = Probation()
-    private(set) var timeOuts = TimeOuts()
+    private var probation = UnprovenBundleIDBudget()
+    private(set) var timeOuts = TimeoutPolicy()
     /// Attempts whose outcome is not written yet.
-    var unsettled: [Outbox.Attempt] = []
+    var unrecordedOutcomes: [Outbox.Attempt] = []
     /// Why gorush took no request.
     private(set) var issue: String?
     private(set) var storeIssue: String?
@@ -73,7 +73,7 @@ struct RouteState: Sendable {
         self.configuration = configuration
         concurrency = Concurrency(configuration: configuration)
         profile = GorushProfile(route: route, configuration: configuration, routesOfEndpoint: routesOfEndpoint)
-        evidence = Evidence(platform: route.platform, configuredTopics: configuration.knownTopics(of: route))
+        evidence = Evidence(platform: route.platform, configuredTopics: configuration.knownBundleIDs(of: route))
     }
 
     // MARK: Actions
@@ -87,7 +87,7 @@ struct RouteState: Sendable {
 
     private mutating func decide(at now: Duration) -> Action {
         if schedule.isStopping {
-            guard concurrency.requestsInFlight > 0 || !unsettled.isEmpty else { return .stop }
+            guard concurrency.requestsInFlight > 0 || !unrecordedOutcomes.isEmpty else { return .stop }
             if let rest = schedule.storeRest(at: now) { return .wait(until: rest) }
             return rest(until: now + Schedule.longestPause)
         }
@@ -96,9 +96,9 @@ struct RouteState: Sendable {
         // gorush's configuration decides about the very first request.
         guard profile.wasAsked else { return .wait(until: pause) }
         if let rest = schedule.storeRest(at: now) { return .wait(until: min(pause, rest)) }
-        if let row = schedule.hasteningRow(at: now) {
+        if let row = schedule.rowToRetryNow(at: now) {
             // What failed for the same reason is written first, or it would be left out.
-            return unsettled.isEmpty ? .hasten(after: row) : .settle
+            return unrecordedOutcomes.isEmpty ? .retryNow(after: row) : .recordOutcomes
         }
         if schedule.mustExpire(at: now) { return .expire }
         guard profile.configurationFault == nil, profile.isCurrent else { return rest(until: pause) }
@@ -111,11 +111,11 @@ struct RouteState: Sendable {
         }
         if let end = schedule.gathering(for: requests, of: concurrency.window, at: now) { return .wait(until: min(pause, end)) }
         schedule.read(requests)
-        return .look(requests: requests, batch: batchCount)
+        return .postDue(requests: requests, batchSize: batchCount)
     }
 
     /// Nothing goes out before that time, so unwritten outcomes need not wait for the next leases.
-    private func rest(until end: Duration) -> Action { unsettled.isEmpty ? .wait(until: end) : .settle }
+    private func rest(until end: Duration) -> Action { unrecordedOutcomes.isEmpty ? .wait(until: end) : .recordOutcomes }
 
     /// The number of requests that may go out now. While the route fails it is one at a time.
     func requestRoom(at now: Duration) -> Int {
@@ -198,8 +198,8 @@ struct RouteState: Sendable {
         case .storeFailed(let error):
             storeIssue = error
             schedule.storeFailed(at: now)
-        case .answered(let news, let attempts, let jitter):
-            answered(news, attempts, jitter: jitter, at: now)
+        case .answered(let health, let attempts, let jitter):
+            answered(health, attempts, jitter: jitter, at: now)
         case .limited(let limit, let attempts):
             concurrency.limitBatch(to: limit)
             _ = record(attempts, at: now)
@@ -210,25 +210,25 @@ struct RouteState: Sendable {
             if concurrency.requestsInFlight == 0 { schedule.wake() }
         case .probed(let probe): probed(probe, at: now)
         case .topicsSaved(let topics): evidence.saved(topics)
-        case .hastened(let row): schedule.hastened(upTo: row, at: now)
+        case .retriedNow(let row): schedule.retriedNow(upTo: row, at: now)
         }
     }
 
-    private mutating func answered(_ news: RouteNews, _ attempts: [Outbox.Attempt], jitter: Double, at now: Duration) {
+    private mutating func answered(_ health: RouteHealth, _ attempts: [Outbox.Attempt], jitter: Double, at now: Duration) {
         let deliveryCount = evidence.deliveryCount
-        if record(attempts, at: now) { schedule.hasten(at: now) }
-        switch news {
-        case .works where evidence.deliveryCount == deliveryCount && evidence.fails(at: now):
+        if record(attempts, at: now) { schedule.retryNow(at: now) }
+        switch health {
+        case .healthy where evidence.deliveryCount == deliveryCount && evidence.fails(at: now):
             // gorush works, and Apple or Google delivers nothing. An unproven target says nothing about that: the next push is tried at once.
             concurrency.succeeded()
             let isProof = attempts.contains { $0.push.provenAt != nil }
             breaker.fail(at: now, retryAfter: nil, jitter: isProof ? jitter : 0, isCounted: isProof)
             issue = nil
             profile.worked()
-        case .works:
+        case .healthy:
             concurrency.succeeded()
             works(at: now)
-        case .fails(let issue, let retryAfter):
+        case .failing(let issue, let retryAfter):
             concurrency.failed()
             breaker.fail(at: now, retryAfter: retryAfter, jitter: jitter)
             self.issue = issue
@@ -240,14 +240,14 @@ struct RouteState: Sendable {
 
     /// - Returns: Whether waiting pushes are due.
     private mutating func record(_ attempts: [Outbox.Attempt], at now: Duration) -> Bool {
-        unsettled += attempts
-        var mustHasten = false
+        unrecordedOutcomes += attempts
+        var mustRetryNow = false
         for attempt in attempts {
             timeOuts.record(attempt)
             probation.ended(attempt.push, isRefused: attempt.outcome.isRefusal)
-            if evidence.record(attempt, at: now) { mustHasten = true }
+            if evidence.record(attempt, at: now) { mustRetryNow = true }
         }
-        return mustHasten
+        return mustRetryNow
     }
 
     private mutating func works(at now: Duration) {

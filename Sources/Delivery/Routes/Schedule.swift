@@ -71,10 +71,10 @@ struct Schedule: Sendable {
     mutating func probed(isFine: Bool, at now: Duration) { nextProbe = now + (isFine ? Self.probeInterval : Self.searchInterval) }
 
     /// What waited because of the route is due.
-    mutating func hasten(at now: Duration) { hastening = (now, 0) }
+    mutating func retryNow(at now: Duration) { hastening = (now, 0) }
 
     /// Pushes up to that row were made due; nil if there are no more.
-    mutating func hastened(upTo row: Int64?, at now: Duration) {
+    mutating func retriedNow(upTo row: Int64?, at now: Duration) {
         hastening = row.map { (now + Self.hasteningInterval, $0) }
         queue = .mayHaveMore
     }
@@ -96,7 +96,7 @@ struct Schedule: Sendable {
     func storeRest(at now: Duration) -> Duration? { storeRetry > now ? storeRetry : nil }
 
     /// The row after which to go on making pushes due; nil if it is not time.
-    func hasteningRow(at now: Duration) -> Int64? { hastening.flatMap { $0.next <= now ? $0.row : nil } }
+    func rowToRetryNow(at now: Duration) -> Int64? { hastening.flatMap { $0.next <= now ? $0.row : nil } }
 
     mutating func mustExpire(at now: Duration) -> Bool {
         guard nextExpiry <= now else { return false }

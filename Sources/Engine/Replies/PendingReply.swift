@@ -16,28 +16,28 @@ struct PendingReply: HoldsSecret, Sendable, Identifiable {
     var statusMessageID: Digest32?
     /// The installation of a registration response; nil if the registration names none.
     var installationID: String?
-    var mark: Mark
+    var completion: Completion
     /// Rows that are marked with it.
     var segments: [Int64] = []
 
     /// What the journal records once the reply is published.
-    enum Mark: Sendable {
+    enum Completion: Sendable {
         /// The stored reply is published.
-        case replied
+        case reply
         /// The stored reply is published, and nothing of it is kept: no push of its request succeeded, so the same request is decided
         /// again (PROTOCOL.md §9).
-        case erased
+        case erasedReply
         /// The message is decided. Its reply was never stored: a query's (PROTOCOL.md §8), or an INTERNAL_ERROR after a failed write.
-        case decided
+        case decision
     }
 
-    init(id: Int64, type: MessageType, payload: [UInt8], origin: OpenedEnvelope.Origin, mark: Mark = .replied) {
+    init(id: Int64, type: MessageType, payload: [UInt8], origin: OpenedEnvelope.Origin, completion: Completion = .reply) {
         self.id = id
         self.type = type
         self.payload = payload
         recipient = origin.sender
         pubsubTopic = origin.pubsubTopic
-        self.mark = mark
+        self.completion = completion
     }
 
     /// Creates a reply that an earlier run stored.
@@ -52,7 +52,7 @@ struct PendingReply: HoldsSecret, Sendable, Identifiable {
         pubsubTopic = stored.pubsubTopic
         statusMessageID = stored.statusMessageID
         let response = type == .pushNotificationResponse ? try? PushNotificationResponse.decode(payload) : nil
-        mark = response.map(Mark.init) ?? .replied
+        completion = response.map(Completion.init) ?? .reply
     }
 
     var stored: Reply {
@@ -62,10 +62,10 @@ struct PendingReply: HoldsSecret, Sendable, Identifiable {
     }
 }
 
-extension PendingReply.Mark {
+extension PendingReply.Completion {
     /// The mark of the response to a push request.
     init(_ response: PushNotificationResponse) {
-        self = response.reports.contains(where: \.success) ? .replied : .erased
+        self = response.reports.contains(where: \.success) ? .reply : .erasedReply
     }
 }
 

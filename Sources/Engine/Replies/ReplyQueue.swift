@@ -264,8 +264,8 @@ struct ReplyQueue: Sendable {
     ///
     /// - Returns: The rows whose replies are not stored.
     private mutating func release(_ replies: [PendingReply]) -> [Int64] {
-        store(replies.filter { $0.mark != .decided }.map(\.id))
-        return replies.filter { $0.mark == .decided }.flatMap { [$0.id] + $0.segments }
+        store(replies.filter { $0.completion != .decision }.map(\.id))
+        return replies.filter { $0.completion == .decision }.flatMap { [$0.id] + $0.segments }
     }
 }
 

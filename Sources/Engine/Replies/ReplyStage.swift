@@ -156,7 +156,7 @@ final class ReplyStage: Sendable {
     private func published(_ publication: ReplyQueue.Publication) {
         let reply = publication.reply
         // A waiter for an idle engine finds the mark or the reply.
-        if !publication.isEcho { marks.send(.init(rows: [reply.id] + reply.segments, kind: reply.mark)) }
+        if !publication.isEcho { marks.send(.init(rows: [reply.id] + reply.segments, completion: reply.completion)) }
         let (wasBlocked, droppedEchoCount) = update { queue in
             defer { queue.published(publication) }
             return (queue.isBlocked, queue.takeDroppedEchoCount())

@@ -106,11 +106,11 @@ final class CommitStage: Sendable {
         let start = context.time.elapsed()
         allowances.withLock { $0.now = context.time.now }
         let committed = await context.commit(batch.map(\.work), at: now) { work in
-            self.questions(about: work)
+            self.lookups(about: work)
         } deciding: { [decider] work, batch -> Decider.Outcome? in
             switch work {
             case .message(let message, _): return decider.decide(message, at: now, in: &batch)
-            case .close(let rows): for row in rows { batch.settle(row, as: .silent) }
+            case .close(let rows): for row in rows { batch.decide(row, as: .silent) }
             case .supersede(let reply, let message): decider.supersede(message, with: reply, in: &batch)
             }
             return nil
@@ -132,7 +132,7 @@ final class CommitStage: Sendable {
 
     /// Counts decisions, deducts what they spend, and wakes the delivery if they put pushes into the outbox.
     private func account(for outcomes: [Decider.Outcome]) {
-        for outcome in outcomes { context.metrics.count(outcome.ending) }
+        for outcome in outcomes { context.metrics.count(outcome.category) }
         allowances.withLock { allowances in
             for spending in outcomes.lazy.flatMap(\.spendings) { allowances.spend(spending) }
         }
@@ -146,14 +146,14 @@ final class CommitStage: Sendable {
         if acceptedPushCount > 0 { onAcceptedPushes() }
     }
 
-    private func questions(about work: [Work]) -> Questions {
-        var questions = decider.questions(about: work.lazy.compactMap(\.message))
-        questions.allowances = allowances.withLock {
+    private func lookups(about work: [Work]) -> Lookups {
+        var lookups = decider.lookups(about: work.lazy.compactMap(\.message))
+        lookups.allowances = allowances.withLock {
             $0.restricted(
-                toTargets: Array(questions.targets.keys), registeringKeys: questions.registrations.map(\.keyHash),
-                questions: Array(questions.queryIDs), of: Array(questions.queries.joined()))
+                toTargets: Array(lookups.targets.keys), registeringKeys: lookups.registrations.map(\.keyHash),
+                questions: Array(lookups.queryIDs), of: Array(lookups.queries.joined()))
         }
-        return questions
+        return lookups
     }
 
     private func retry(_ item: Item, triedAt start: Duration, in group: inout DiscardingTaskGroup) {
@@ -200,7 +200,7 @@ extension CommitStage.Work {
 
     /// Whether the work has changed the database for certain. An answered query changes nothing before its reply is published.
     fileprivate func hasWritten(_ outcome: Decider.Outcome?) -> Bool {
-        if case .supersede = self { false } else { outcome?.ending != .queryAnswered }
+        if case .supersede = self { false } else { outcome?.category != .queryAnswered }
     }
 
     /// The estimated writer time, as measured on a slow core: lookups and writes.

@@ -6,7 +6,7 @@ import Store
 final class MarkWriter: Sendable {
     struct Mark: Sendable {
         var rows: [Int64]
-        var kind: PendingReply.Mark
+        var completion: PendingReply.Completion
     }
 
     /// The maximum number of marks in a transaction; they share it with other writes anyway.
@@ -54,12 +54,12 @@ final class MarkWriter: Sendable {
     /// - Returns: The marks that could not be written.
     private func write(_ marks: [Mark]) async -> [Mark] {
         let committed = await context.commit(marks, at: context.wallClock.now()) { _ in
-            Questions()
+            Lookups()
         } deciding: { mark, batch in
-            switch mark.kind {
-            case .replied: batch.markReplied(mark.rows)
-            case .erased: batch.eraseReplies(mark.rows)
-            case .decided: for row in mark.rows { batch.settle(row, as: .silent) }
+            switch mark.completion {
+            case .reply: batch.markPublished(mark.rows)
+            case .erasedReply: batch.eraseReplies(mark.rows)
+            case .decision: for row in mark.rows { batch.decide(row, as: .silent) }
             }
         }
         let failed = zip(marks, committed.outcomes).compactMap { mark, outcome in outcome.error == nil ? nil : mark }

@@ -119,7 +119,7 @@ package final class ProxyDelivery: Service {
         let now = wallClock.now()
         let live = waiting.filter { $0.push.expiresAt > now }
         let unknown = live.isEmpty ? [] : try await post(live, to: proxy)
-        try await store.settleOriginPushes(waiting, unknown: unknown)
+        try await store.finishOriginPushes(waiting, unknown: unknown)
         Self.count("expired", waiting.count - live.count)
         return waiting.count == Self.batchCount
     }

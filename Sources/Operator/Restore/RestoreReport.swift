@@ -49,7 +49,7 @@ package struct RestoreReport: Report {
             defer { copy.remove() }
             try copy.copy(from: backup)
             self = try await Self.settle(copy.path, of: file, identity, paths)
-            try copy.takePlace()
+            try copy.reserveSlot()
         } catch let error as InstanceLockError {
             throw Failure.configuration("\(error.description). Stop it first.")
         } catch let error as StoreError {
@@ -87,7 +87,7 @@ package struct RestoreReport: Report {
         do {
             let store = try SQLiteStore(path: path, identity: key.publicKey.compressed, logger: ServerDatabase.silentLogger)
             let result = await Result {
-                let pushes = try await store.settleRestoredPushes(acceptedBefore: now.advanced(by: .zero - pushLifetime), at: now)
+                let pushes = try await store.finishRestoredPushes(acceptedBefore: now.advanced(by: .zero - pushLifetime), at: now)
                 let registrations = try await store.registrationCounts().live.values.reduce(0, +)
                 return RestoreReport(
                     database: paths.database, registrations: registrations, uncertainPushes: pushes.uncertainCount,

@@ -23,7 +23,7 @@ struct RestoredFile {
     }
 
     /// Moves the database to its place. Its content is durable then.
-    func takePlace() throws(Failure) {
+    func reserveSlot() throws(Failure) {
         let folder = URL(filePath: place).deletingLastPathComponent().path()
         guard sync(path), unsafe rename(path, place) == 0, sync(folder) else { throw failure(place) }
         unsafe unlink(place + "-shm")

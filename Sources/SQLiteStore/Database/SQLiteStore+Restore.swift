@@ -13,7 +13,7 @@ extension SQLiteStore {
     /// Updates the open pushes of a restored backup: the original may have delivered them since.
     ///
     /// - Parameter oldest: Pushes that were accepted before this time expire: most were delivered, and the others are too old.
-    package func settleRestoredPushes(acceptedBefore oldest: Timestamp, at now: Timestamp) async throws -> RestoredPushes {
+    package func finishRestoredPushes(acceptedBefore oldest: Timestamp, at now: Timestamp) async throws -> RestoredPushes {
         try await queue.perform { transaction in
             let database = transaction.database
             let old = try database.all("SELECT id FROM push WHERE finished_at IS NULL AND accepted_at < ?", oldest) {

@@ -26,11 +26,11 @@ final class WriteQueue: Sendable {
     private let pool: DatabasePool
     private let fingerprints: ListFingerprints
     private let outbox: OutboxMemory
-    private let checkpointer: Checkpointer?
+    private let checkpointer: WALCheckpointer?
     private let state = Mutex(State())
     private let commits = Atomic<Int>(0)
 
-    init(pool: DatabasePool, fingerprints: ListFingerprints, outbox: OutboxMemory, checkpointer: Checkpointer?) {
+    init(pool: DatabasePool, fingerprints: ListFingerprints, outbox: OutboxMemory, checkpointer: WALCheckpointer?) {
         self.pool = pool
         self.fingerprints = fingerprints
         self.outbox = outbox

@@ -6,13 +6,13 @@ package import Store
 
 extension SQLiteStore {
     package func commit<Work: Sendable, Outcome: Sendable>(
-        _ work: [Work], at now: Timestamp, asking questions: @escaping @Sendable ([Work]) -> Questions,
+        _ work: [Work], at now: Timestamp, loading lookups: @escaping @Sendable ([Work]) -> Lookups,
         deciding decide: @escaping @Sendable (Work, inout DecidedBatch) -> Outcome
     ) async -> Committed<Outcome> {
         // Asked before the writer is free.
-        let all = questions(work)
+        let all = lookups(work)
         let results = await queue.perform(on: work) { part, transaction in
-            let known = try KnownFacts(transaction, answering: part.count == work.count ? all : questions(part), at: now)
+            let known = try KnownFacts(transaction, answering: part.count == work.count ? all : lookups(part), at: now)
             var batch = DecidedBatch(facts: known.facts)
             let outcomes = part.map { decide($0, &batch) }
             return (outcomes: outcomes, changes: try transaction.apply(batch, known: known, at: now))
@@ -38,10 +38,10 @@ struct KnownFacts {
     private var installations: [Installation: StoredInstallation] = [:]
     private var targets: [Installation: PushTargetRow] = [:]
 
-    init(_ transaction: WriteTransaction, answering questions: Questions, at now: Timestamp) throws {
-        facts = Facts(answering: questions)
+    init(_ transaction: WriteTransaction, answering lookups: Lookups, at now: Timestamp) throws {
+        facts = Facts(answering: lookups)
         let database = transaction.database
-        for installation in questions.registrations {
+        for installation in lookups.registrations {
             let stored = try database.stored(installation)
             installations[installation] = stored
             facts.versions[installation] = stored?.version
@@ -49,26 +49,26 @@ struct KnownFacts {
                 facts.installations[installation.keyHash] = try database.installations(of: installation.keyHash)
             }
         }
-        if !questions.registrations.isEmpty { facts.isStorageFull = try database.isFull(above: questions.maximumStoredByteCount) }
-        for (installation, entries) in questions.targets {
-            guard let (row, target) = try transaction.pushTarget(installation, asking: entries) else { continue }
+        if !lookups.registrations.isEmpty { facts.isStorageFull = try database.isFull(above: lookups.maximumStoredByteCount) }
+        for (installation, entries) in lookups.targets {
+            guard let (row, target) = try transaction.pushTarget(installation, loading: entries) else { continue }
             facts.targets[installation] = target
             targets[installation] = row
         }
         let oldest = now.advanced(by: .zero - ProtocolLimits.deduplicationLifetime)
-        for deduplicationKey in questions.deduplicationKeys where try database.isQueued(deduplicationKey, since: oldest) {
+        for deduplicationKey in lookups.deduplicationKeys where try database.isQueued(deduplicationKey, since: oldest) {
             facts.recentDeduplicationKeys.insert(deduplicationKey)
         }
-        for target in questions.crowdedTargets {
-            facts.heldPushes.merge(try database.heldPushes(to: target, at: questions.allowances.now)) { first, _ in first }
+        for target in lookups.rateLimitedTargets {
+            facts.deferredPushes.merge(try database.deferredPushes(to: target, at: lookups.allowances.now)) { first, _ in first }
         }
-        for request in questions.requests { facts.responses[request] = try database.response(to: request) }
-        for query in questions.queries { try read(query, from: database) }
+        for request in lookups.requests { facts.responses[request] = try database.response(to: request) }
+        for query in lookups.queries { try read(query, from: database) }
     }
 
     /// Returns the row of an installation, from the database if it was not loaded before.
     func stored(_ installation: Installation, in database: Database) throws -> StoredInstallation? {
-        facts.questions.registrations.contains(installation) ? installations[installation] : try database.stored(installation)
+        facts.lookups.registrations.contains(installation) ? installations[installation] : try database.stored(installation)
     }
 
     /// Returns the registration that a push is for, from the database if it was not loaded before or did not exist.
@@ -89,7 +89,7 @@ struct KnownFacts {
 
     /// Reads a list only if the response may contain it: untrusted clients can send any number of queries.
     private func queryable(_ keyHash: Digest64, from database: Database) throws -> [QueryableRegistration] {
-        var allowed = min(facts.questions.allowances.answerByteCount(of: keyHash), ProtocolLimits.maximumAnswerByteCount)
+        var allowed = min(facts.lookups.allowances.answerByteCount(of: keyHash), ProtocolLimits.maximumAnswerByteCount)
         return try database.allowedKeyByteCounts(of: keyHash).compactMap { row, byteCount in
             guard byteCount <= allowed else { return nil }
             allowed -= byteCount
@@ -122,14 +122,14 @@ extension WriteTransaction {
             }
         }
         for push in batch.pushes { try enqueue(push, target: known.target(push.push.target, in: database), at: now) }
-        for held in batch.coalesced.values { try rewrite(held) }
+        for deferred in batch.coalesced.values { try rewrite(deferred) }
         count(.accepted, by: batch.coalescedCount)
         count(.coalesced, by: batch.coalescedCount)
         count(.accepted, by: batch.mergedCount)
         count(.merged, by: batch.mergedCount)
         count(.filtered, by: batch.filteredCount)
-        try settle(batch.settlements, at: now)
-        try markReplied(batch.repliedMessages)
+        try decide(batch.decisions, at: now)
+        try markPublished(batch.repliedMessages)
         try eraseReplies(batch.erasedReplies)
         let supersededReplies = try batch.supersessions.flatMap { try supersede($0.reply, answering: $0.message) }
         return (topicChanges, supersededReplies)

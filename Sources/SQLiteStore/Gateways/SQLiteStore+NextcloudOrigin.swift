@@ -91,7 +91,7 @@ extension SQLiteStore: OriginStore {
         }
     }
 
-    package func settleOriginPushes(_ finished: [WaitingOriginPush], unknown: Set<String>) async throws {
+    package func finishOriginPushes(_ finished: [WaitingOriginPush], unknown: Set<String>) async throws {
         try await queue.perform { transaction in
             for push in finished {
                 try transaction.database.run("DELETE FROM nextcloud_origin_push WHERE id = ?", push.id)

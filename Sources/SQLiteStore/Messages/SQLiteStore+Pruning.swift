@@ -23,7 +23,7 @@ extension SQLiteStore {
                 of: "SELECT id, received_at, decided_at FROM message WHERE id < (SELECT max(id) FROM message) ORDER BY id"
             ) { row in try row.next(Timestamp?.self).map { $0 < oldestMessage } ?? false }
             // Replies that were never published are given up.
-            try transaction.markReplied(decided)
+            try transaction.markPublished(decided)
             var messages: [Milestone] = []
             for range in RowRanges(decided) {
                 messages += try database.all(

@@ -27,15 +27,15 @@ extension WriteTransaction {
     /// Stores the decisions about recorded messages and deletes their envelopes.
     ///
     /// - Throws: `alreadyDecided` unless all still wait for their decision.
-    func settle(_ settlements: [(message: Int64, settlement: Settlement)], at now: Timestamp) throws {
+    func decide(_ decisions: [(message: Int64, decision: MessageDecision)], at now: Timestamp) throws {
         var closed: [ClosedState: [Int64]] = [:]
-        for (message, settlement) in settlements {
-            switch settlement {
+        for (message, decision) in decisions {
+            switch decision {
             case .ignored(let reason): closed[ClosedState(state: .ignored, reason: reason), default: []].append(message)
             case .silent: closed[ClosedState(state: .silent), default: []].append(message)
             case .answered(let reply): try answer(message, with: reply, at: now)
             }
-            count(settlement.milestone)
+            count(decision.milestone)
         }
         for (state, messages) in closed { try close(messages, as: state, at: now) }
     }
@@ -50,14 +50,14 @@ extension WriteTransaction {
     }
 
     /// Marks replies as published.
-    func markReplied(_ messages: [Int64]) throws {
+    func markPublished(_ messages: [Int64]) throws {
         for range in RowRanges(messages) { try database.run(Self.finishMessages, range.lowerBound, range.upperBound) }
     }
 
     /// Marks replies as published, and keeps nothing of them.
     func eraseReplies(_ messages: [Int64]) throws {
         for range in RowRanges(messages) { try database.run(Self.eraseReplies, range.lowerBound, range.upperBound) }
-        try markReplied(messages)
+        try markPublished(messages)
     }
 
     private func answer(_ message: Int64, with reply: Reply, at now: Timestamp) throws {
@@ -82,7 +82,7 @@ extension WriteTransaction {
                 Self.closeMessages, closed.state, now, closed.reason, range.lowerBound, range.upperBound)
             guard changedCount == range.count else { throw StoreError.alreadyDecided }
         }
-        try markReplied(messages)
+        try markPublished(messages)
     }
 
     // Made once: putting a text together for each call costs as much as a small statement.

@@ -64,7 +64,7 @@ extension SQLiteStore {
         return next.flatMap { $0.nanoseconds == .max ? nil : $0 }
     }
 
-    package func hasten(route: String, reasons: Set<String>, after row: Int64, at now: Timestamp) async throws -> Int64? {
+    package func retryNow(route: String, reasons: Set<String>, after row: Int64, at now: Timestamp) async throws -> Int64? {
         let limit = OutboxLimits.hastenedCount
         let examined: [(id: Int64, isMeant: Bool)] = try await read { database in
             try database.all(Self.selectOpen, row, limit) { row in
@@ -113,12 +113,12 @@ extension SQLiteStore {
     package func update(_ update: OutboxUpdate, at now: Timestamp) async throws -> [ChangedRegistration] {
         try await queue.perform { transaction in
             for push in update.pushes { try transaction.apply(push, at: now) }
-            for (route, topic) in update.deliveredTopics { try transaction.addDeliveredBundleID(topic, in: route) }
+            for (route, topic) in update.deliveredBundleIDs { try transaction.addDeliveredBundleID(topic, in: route) }
             return try update.tokens.flatMap { try transaction.apply($0, at: now) }
         }
     }
 
-    package func deliveredTopics() async throws -> [String: Set<String>] {
+    package func deliveredBundleIDs() async throws -> [String: Set<String>] {
         try await read { database in
             let topics = try database.all("SELECT route, apn_topic FROM delivered_topic") { row in
                 (try row.next(String.self), Set([try row.next(String.self)]))

@@ -209,10 +209,10 @@ extension WriteTransaction {
     }
 
     /// Writes the content of a deferred push with which others were coalesced. Finished pushes stay as they are.
-    func rewrite(_ held: HeldPush) throws {
+    func rewrite(_ deferred: DeferredPush) throws {
         try database.run(
             "UPDATE push SET chat_id = ?, ciphertext = ? WHERE id = ? AND finished_at IS NULL",
-            Self.sendable(held.content.chatID), Self.sendable(held.content.message), held.row)
+            Self.sendable(deferred.content.chatID), Self.sendable(deferred.content.message), deferred.row)
     }
 
     /// Takes the key hash and the installation id as the first two values. The `+` keeps SQLite from putting the key hash into substr()
@@ -225,18 +225,19 @@ extension Database {
     /// Pushes to an installation that wait for a credit.
     ///
     /// - Parameter now: by the steady time.
-    func heldPushes(to target: Installation, at now: Timestamp) throws -> [PushSlot: HeldPush] {
-        let held = try all(Self.selectHeld, target.keyHash, target.installationID, now.advanced(by: HeldPush.closingTime)) { row in
+    func deferredPushes(to target: Installation, at now: Timestamp) throws -> [PushSlot: DeferredPush] {
+        let deferred = try all(Self.selectDeferred, target.keyHash, target.installationID, now.advanced(by: DeferredPush.closingTime)) {
+            row in
             let (id, type) = (try row.next(Int64.self), try row.next(PushNotificationType.self))
             let content = PushContent(chatID: try row.next(), message: try row.next())
-            return (PushSlot(target: target, type: type), HeldPush(row: id, content: content))
+            return (PushSlot(target: target, type: type), DeferredPush(row: id, content: content))
         }
         // The newest of a type, which is due last.
-        return Dictionary(held) { first, _ in first }
+        return Dictionary(deferred) { first, _ in first }
     }
 
     /// The newest rows alone: what waits for a credit was put there when there were no others to put, and at most one of each slot.
-    private static let selectHeld = """
+    private static let selectDeferred = """
         SELECT id, type, chat_id, ciphertext FROM (
             SELECT id, type, chat_id, ciphertext, next_attempt_at, attempts, state FROM push
             WHERE substr(key_hash, 1, 8) = substr(?1, 1, 8) AND installation_id = ?2 AND finished_at IS NULL AND +key_hash = ?1

@@ -100,7 +100,7 @@ extension WriteTransaction {
     /// Returns the data of a live registration that a push request needs, or nil. Reads none of its lists.
     ///
     /// - Parameter entries: the chats and authors that may stand in its lists.
-    func pushTarget(_ installation: Installation, asking entries: Set<[UInt8]>) throws -> (row: PushTargetRow, target: PushTarget)? {
+    func pushTarget(_ installation: Installation, loading entries: Set<[UInt8]>) throws -> (row: PushTargetRow, target: PushTarget)? {
         try database.first(
             Self.selectTarget, installation.keyHash.prefix, installation.prefix, installation.installationID, installation.keyHash
         ) { row in
@@ -164,12 +164,12 @@ extension Database {
     }
 
     /// All installations of a key.
-    func installations(of keyHash: Digest64) throws -> [Installation: StoredShape] {
+    func installations(of keyHash: Digest64) throws -> [Installation: StoredInstallationState] {
         let installations = try all(Self.selectShapes, keyHash.prefix, keyHash) { row in
             let installation = Installation(keyHash: keyHash, installationID: try row.next())
             let (isLive, wasRegistered): (Bool, Bool) = (try row.next(), try row.next())
-            let live = StoredShape.live(listByteCount: try row.next(), isProven: try row.next())
-            let shape: StoredShape = isLive ? live : wasRegistered ? .left : .neverRegistered
+            let live = StoredInstallationState.live(listByteCount: try row.next(), isProven: try row.next())
+            let shape: StoredInstallationState = isLive ? live : wasRegistered ? .tombstone : .unknownTombstone
             return (installation, shape)
         }
         return Dictionary(installations) { first, _ in first }

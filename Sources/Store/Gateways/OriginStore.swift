@@ -34,7 +34,7 @@ package protocol OriginStore: Sendable {
     func waitingOriginPushes(to proxy: String, limit: Int) async throws -> [WaitingOriginPush]
 
     /// Deletes pushes, and the devices that their proxy does not know, unless these have registered another token since.
-    func settleOriginPushes(_ finished: [WaitingOriginPush], unknown: Set<String>) async throws
+    func finishOriginPushes(_ finished: [WaitingOriginPush], unknown: Set<String>) async throws
 }
 
 /// A change of a user's devices.

@@ -53,7 +53,7 @@ package struct OutboxUpdate: Sendable {
     package var pushes: [Push] = []
     package var tokens: [TokenChange] = []
     /// Bundle ids that a push of a route was delivered to.
-    package var deliveredTopics: [(route: String, apnTopic: String)] = []
+    package var deliveredBundleIDs: [(route: String, apnTopic: String)] = []
 
     package init() {}
 }

@@ -27,7 +27,7 @@ package protocol PushOutbox: Sendable {
     ///
     /// - Parameter row: The result of the previous call, or 0 for the first.
     /// - Returns: The last row that was examined, or nil if there are no more.
-    func hasten(route: String, reasons: Set<String>, after row: Int64, at now: Timestamp) async throws -> Int64?
+    func retryNow(route: String, reasons: Set<String>, after row: Int64, at now: Timestamp) async throws -> Int64?
 
     /// Ends pushes of a route that were accepted before a time and are not leased, the oldest first.
     ///
@@ -46,7 +46,7 @@ package protocol PushOutbox: Sendable {
     func suspicions(against tokens: [Digest32]) async throws -> [Digest32: Timestamp]
 
     /// The bundle ids that a push was ever delivered to, by route; '' for Android.
-    func deliveredTopics() async throws -> [String: Set<String>]
+    func deliveredBundleIDs() async throws -> [String: Set<String>]
 
     /// How many pushes found as many waiting as may, and were refused, by route, since the store was opened.
     var refusedPushCounts: [String: Int] { get }
@@ -62,7 +62,7 @@ package protocol PushOutbox: Sendable {
 }
 
 package enum OutboxLimits {
-    /// 1,000 open pushes that one call of ``PushOutbox/hasten(route:reasons:after:at:)`` examines: some milliseconds of the writer.
+    /// 1,000 open pushes that one call of ``PushOutbox/retryNow(route:reasons:after:at:)`` examines: some milliseconds of the writer.
     package static let hastenedCount = 1_000
 }
 

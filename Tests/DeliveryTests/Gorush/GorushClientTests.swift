@@ -91,7 +91,7 @@ import Testing
     @Test(
         "Misbehaviour",
         arguments: [
-            (StubGorush.Misbehaviour.answer(status: 500), GorushAnswer.unknown), (.reset, .unknown), (.breakOff, .unknown),
+            (StubGorush.Misbehaviour.answer(status: 500), GorushResponse.unknown), (.reset, .unknown), (.breakOff, .unknown),
             (.answer(status: 200, body: #"{"counts":"#), .unknown),
             (.answer(status: 200, body: #"{"counts":0,"logs":[],"success":"ok"}"#), .short(expected: 1, counted: 0)),
             (.answer(status: 200, body: String(repeating: "x", count: 10 << 20)), .unknown),
@@ -101,7 +101,7 @@ import Testing
             (.answer(status: 502), .unavailable(retryAfter: nil)), (.answer(status: 503), .unavailable(retryAfter: nil)),
             (.answer(status: 504), .unavailable(retryAfter: nil)), (.drip(interval: .milliseconds(1)), .accepted(failures: [])),
         ])
-    func misbehaviour(_ misbehaviour: StubGorush.Misbehaviour, answer: GorushAnswer) async throws {
+    func misbehaviour(_ misbehaviour: StubGorush.Misbehaviour, answer: GorushResponse) async throws {
         try await withStubGorush { stub in
             stub.next(misbehaviour, takesBatch: true)
             let client = await GorushClient(stub)

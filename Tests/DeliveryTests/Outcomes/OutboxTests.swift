@@ -9,7 +9,7 @@ import Testing
 /// What is written between two attempts, in a real database.
 @Suite(.safetyNet) struct OutboxTests {
     private let context = Outbox.Context(
-        route: "", rules: OutcomeRules(), now: World.start, deliveredTopics: [], savedTopics: [],
+        route: "", rules: OutcomeRules(), now: World.start, deliveredBundleIDs: [], savedTopics: [],
         steadyNow: World.start)
 
     private func plan(_ pushes: [QueuedPush]) -> DeliveryPlan {
@@ -24,7 +24,7 @@ import Testing
             let outbox = Outbox(store: store)
             try await world.accept((1...4).map { androidPush($0) }, in: store)
             let due = try await outbox.due(route: "", at: World.start, limit: 4)
-            #expect(try await outbox.settle([], leasing: plan(Array(due[..<2])), in: context, jitter: { 0 }).isLeased)
+            #expect(try await outbox.recordOutcomes([], leasing: plan(Array(due[..<2])), in: context, jitter: { 0 }).isLeased)
             if hasEnded {
                 var update = OutboxUpdate()
                 update.pushes = [.init(id: due[3].id, .finish(.withdrawn))]
@@ -35,10 +35,10 @@ import Testing
                 .init(push: due[0], outcome: .sent, at: World.start),
                 .init(push: due[1], outcome: .failed(Failure(kind: .transient, reason: "r")), at: World.start),
             ]
-            let settlement = try await outbox.settle(attempts, leasing: plan(Array(due[2...])), in: context, jitter: { 0 })
-            #expect(settlement.isLeased == !hasEnded)
-            let retry = PushDecision.Ending.retry(after: BackOff.push.delay(afterFailures: 1, jitter: 0), isUnknown: false)
-            #expect(settlement.decisions.map(\.ending) == [.finish(.sent), retry])
+            let recorded = try await outbox.recordOutcomes(attempts, leasing: plan(Array(due[2...])), in: context, jitter: { 0 })
+            #expect(recorded.isLeased == !hasEnded)
+            let retry = PushDecision.Disposition.retry(after: BackOff.push.delay(afterFailures: 1, jitter: 0), isUnknown: false)
+            #expect(recorded.decisions.map(\.disposition) == [.finish(.sent), retry])
             #expect(try await store.auditFacts().rowCounts[.sent] == 1)
             #expect(try await world.count("attempts = 1 AND state = \(OpenPushState.queued.rawValue)") == 1)
             #expect(try await world.count("state = \(OpenPushState.leased.rawValue)") == (hasEnded ? 0 : 2))

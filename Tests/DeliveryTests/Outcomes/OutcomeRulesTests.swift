@@ -18,7 +18,7 @@ import Testing
     }
 
     private func decide(
-        _ outcome: DeliveryOutcome, attempts: Int = 1, fails: Bool = false, believes: Bool = true, isWitnessed: Bool = true,
+        _ outcome: AttemptOutcome, attempts: Int = 1, fails: Bool = false, believes: Bool = true, isWitnessed: Bool = true,
         hasCiphertext: Bool = true, suspectedFor: Duration? = nil, tokenHasWorked: Bool = true, topicHasWorked: Bool = true,
         jitter: Double = 1
     ) -> PushDecision {
@@ -30,22 +30,22 @@ import Testing
             attempts: attempts, hasCiphertext: hasCiphertext, at: now, jitter: jitter)
     }
 
-    private func failed(_ kind: FailureKind) -> DeliveryOutcome { .failed(Failure(kind: kind, reason: "r")) }
+    private func failed(_ kind: FailureKind) -> AttemptOutcome { .failed(Failure(kind: kind, reason: "r")) }
 
     @Test func `Every kind of failure has its consequence`() {
-        #expect(decide(.sent) == PushDecision(ending: .finish(.sent), token: .works))
-        #expect(decide(failed(.deadToken)) == PushDecision(ending: .finish(.deadToken), reason: "r", token: .unregister))
-        #expect(decide(failed(.ourFault)) == PushDecision(ending: .finish(.refused), reason: "r"))
-        #expect(decide(failed(.transient)).ending == .retry(after: BackOff.push.first, isUnknown: false))
-        #expect(decide(failed(.operatorFault)).ending == .retry(after: BackOff.patient.first, isUnknown: false))
-        #expect(decide(.refused(reason: "x")).ending == .finish(.refused))
-        #expect(decide(.unknown(reason: "x")).ending == .retry(after: BackOff.push.first, isUnknown: true))
-        #expect(decide(.notSent(reason: "x")).ending == .release)
+        #expect(decide(.sent) == PushDecision(disposition: .finish(.sent), token: .works))
+        #expect(decide(failed(.deadToken)) == PushDecision(disposition: .finish(.deadToken), reason: "r", token: .unregister))
+        #expect(decide(failed(.ourFault)) == PushDecision(disposition: .finish(.refused), reason: "r"))
+        #expect(decide(failed(.transient)).disposition == .retry(after: BackOff.push.first, isUnknown: false))
+        #expect(decide(failed(.operatorFault)).disposition == .retry(after: BackOff.patient.first, isUnknown: false))
+        #expect(decide(.refused(reason: "x")).disposition == .finish(.refused))
+        #expect(decide(.unknown(reason: "x")).disposition == .retry(after: BackOff.push.first, isUnknown: true))
+        #expect(decide(.notSent(reason: "x")).disposition == .releaseLease)
     }
 
     @Test(arguments: [FailureKind.credentials, .topic])
     func `What an operator must put right costs no device and no push`(kind: FailureKind) {
-        #expect(decide(failed(kind)) == PushDecision(ending: .retry(after: BackOff.patient.first, isUnknown: false), reason: "r"))
+        #expect(decide(failed(kind)) == PushDecision(disposition: .retry(after: BackOff.patient.first, isUnknown: false), reason: "r"))
     }
 
     // MARK: Rule 3
@@ -53,18 +53,18 @@ import Testing
     @Test
     func `An ambiguous verdict is a suspicion first, tried again after ten minutes, and believed then if somebody else was delivered to`() {
         let first = decide(failed(.ambiguous))
-        #expect(first.token == .suspect && first.ending == .retry(after: OutcomeRules.confirmationInterval, isUnknown: false))
+        #expect(first.token == .suspect && first.disposition == .retry(after: OutcomeRules.confirmationInterval, isUnknown: false))
         let soon = decide(failed(.ambiguous), suspectedFor: OutcomeRules.confirmationInterval - .nanoseconds(1))
         #expect(soon == first)
         let later = decide(failed(.ambiguous), suspectedFor: OutcomeRules.confirmationInterval)
-        #expect(later.token == .unregister && later.ending == .finish(.deadToken))
+        #expect(later.token == .unregister && later.disposition == .finish(.deadToken))
         // A server with one phone: nobody else is delivered to, so it stays registered, however often the verdict comes.
         #expect(decide(failed(.ambiguous), attempts: 99, isWitnessed: false, suspectedFor: .seconds(80_000)) == first)
     }
 
     @Test func `While verdicts are not believed nothing is suspected, and a 410 is believed all the same`() {
         let decision = decide(failed(.ambiguous), fails: true, believes: false, suspectedFor: .seconds(9_999))
-        #expect(decision == PushDecision(ending: .retry(after: OutcomeRules.outageInterval, isUnknown: false), reason: "r"))
+        #expect(decision == PushDecision(disposition: .retry(after: OutcomeRules.outageInterval, isUnknown: false), reason: "r"))
         #expect(decide(failed(.deadToken), fails: true, believes: false).token == .unregister)
     }
 
@@ -73,16 +73,16 @@ import Testing
         func decision(_ attempts: Int) -> PushDecision {
             decide(failed(kind), attempts: attempts, isWitnessed: false, tokenHasWorked: false, topicHasWorked: false)
         }
-        if case .retry = decision(9).ending {} else { Issue.record() }
-        #expect(decision(10).ending == .finish(.expired))
+        if case .retry = decision(9).disposition {} else { Issue.record() }
+        #expect(decision(10).disposition == .finish(.expired))
         // A target that worked once waits for its operator.
-        #expect(decide(failed(kind), attempts: 10, isWitnessed: false).ending != .finish(.expired))
+        #expect(decide(failed(kind), attempts: 10, isWitnessed: false).disposition != .finish(.expired))
     }
 
     @Test(arguments: [FailureKind.transient, .credentials, .operatorFault])
     func `What strangers cannot cause ends no push, however new its device`(kind: FailureKind) {
         let decision = decide(failed(kind), attempts: 99, tokenHasWorked: false, topicHasWorked: false)
-        if case .retry = decision.ending {} else { Issue.record("\(decision)") }
+        if case .retry = decision.disposition {} else { Issue.record("\(decision)") }
     }
 
     // MARK: Rule 4
@@ -90,13 +90,13 @@ import Testing
     @Test(arguments: 0...2)
     func `An attempt without a response is repeated after 150 s as long as fewer than three count`(count: Int) {
         let decision = decide(.timedOut(count: count), attempts: 1)
-        #expect(decision.ending == .retry(after: OutcomeRules.outageInterval, isUnknown: true))
-        #expect(decide(.timedOut(count: 3)).ending == .finish(.expired))
+        #expect(decision.disposition == .retry(after: OutcomeRules.outageInterval, isUnknown: true))
+        #expect(decide(.timedOut(count: 3)).disposition == .finish(.expired))
     }
 
     @Test func `While the route fails no push is tried twice within 150 s, and nothing is final but a success and a 410`() {
         for outcome in [failed(.transient), .unknown(reason: "x"), failed(.ourFault), failed(.credentials), .refused(reason: "x")] {
-            guard case .retry(let delay, _) = decide(outcome, fails: true, believes: false, jitter: 0).ending else {
+            guard case .retry(let delay, _) = decide(outcome, fails: true, believes: false, jitter: 0).disposition else {
                 Issue.record("\(outcome)")
                 continue
             }
@@ -106,13 +106,13 @@ import Testing
 
     @Test func `What is too long is sent without its ciphertext; without one it is refused`() {
         let first = decide(failed(.tooLong))
-        #expect(first.dropsCiphertext && first.ending == .retry(after: .zero, isUnknown: false))
-        #expect(decide(failed(.tooLong), hasCiphertext: false).ending == .finish(.refused))
+        #expect(first.dropsCiphertext && first.disposition == .retry(after: .zero, isUnknown: false))
+        #expect(decide(failed(.tooLong), hasCiphertext: false).disposition == .finish(.refused))
     }
 
     @Test func `Each attempt that fails makes the delay longer, and chance makes it shorter`() {
-        #expect(decide(failed(.transient), attempts: 3).ending == .retry(after: .seconds(8), isUnknown: false))
-        #expect(decide(failed(.operatorFault), attempts: 9).ending == .retry(after: .seconds(600), isUnknown: false))
-        #expect(decide(.unknown(reason: "x"), attempts: 2, jitter: 0.25).ending == .retry(after: .seconds(1), isUnknown: true))
+        #expect(decide(failed(.transient), attempts: 3).disposition == .retry(after: .seconds(8), isUnknown: false))
+        #expect(decide(failed(.operatorFault), attempts: 9).disposition == .retry(after: .seconds(600), isUnknown: false))
+        #expect(decide(.unknown(reason: "x"), attempts: 2, jitter: 0.25).disposition == .retry(after: .seconds(1), isUnknown: true))
     }
 }

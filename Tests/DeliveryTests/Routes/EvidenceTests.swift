@@ -13,7 +13,7 @@ import Testing
 
     private func evidence(configured: Set<String> = []) -> Evidence { Evidence(platform: .ios, configuredTopics: configured) }
 
-    private func attempt(_ number: Int, _ outcome: DeliveryOutcome, isProven: Bool = true, topic: String = "app") -> Outbox.Attempt {
+    private func attempt(_ number: Int, _ outcome: AttemptOutcome, isProven: Bool = true, topic: String = "app") -> Outbox.Attempt {
         var push = queued([iosPush(number, topic: topic)])[0]
         if isProven { push.tokenDeliveredAt = World.start }
         return Outbox.Attempt(push: push, outcome: outcome, at: World.start)
@@ -26,11 +26,11 @@ import Testing
     @Test(
         "A route fails after a minute in which two devices that had worked got nothing, whatever the words",
         arguments: [
-            DeliveryOutcome.failed(FailureTaxonomy.classify("BadDeviceToken")), .failed(FailureTaxonomy.classify("ServiceUnavailable")),
+            AttemptOutcome.failed(FailureTaxonomy.classify("BadDeviceToken")), .failed(FailureTaxonomy.classify("ServiceUnavailable")),
             .failed(FailureTaxonomy.classify("TopicDisallowed")), .failed(FailureTaxonomy.classify("words of tomorrow")),
             .timedOut(count: 0), .unknown(reason: "no answer"), .refused(reason: "refused by gorush"),
         ])
-    func failure(outcome: DeliveryOutcome) {
+    func failure(outcome: AttemptOutcome) {
         var evidence = evidence()
         do { let result = evidence.record(attempt(1, outcome), at: .zero); #expect(!result) }
         do { let result = evidence.record(attempt(2, outcome), at: .seconds(59)); #expect(!result) }

@@ -34,13 +34,13 @@ extension RouteStateSuite {
     func retrying() -> RouteState {
         var route = started()
         route.handle(.posting([1]), at: .zero)
-        route.handle(answered(Self.fails), at: .zero)
+        route.handle(answered(Self.failing), at: .zero)
         route.handle(.ended(1), at: .zero)
         #expect(route.next(at: .zero) == .probe)
         route.handle(.probed(.silent), at: .zero)
         #expect(route.next(at: .seconds(4)) == .probe)
         route.handle(.probed(.silent), at: .seconds(4))
-        #expect(route.next(at: .seconds(4)) == .look(requests: 1, batch: nil))
+        #expect(route.next(at: .seconds(4)) == .postDue(requests: 1, batchSize: nil))
         return route
     }
 
@@ -48,12 +48,12 @@ extension RouteStateSuite {
         GorushInstance(yaml: Array(yaml.utf8)).map(GorushClient.Probe.instance) ?? .unreachable
     }
 
-    static var fails: RouteNews { .fails(issue: "gone", retryAfter: nil) }
+    static var failing: RouteHealth { .failing(issue: "gone", retryAfter: nil) }
 
     /// - Parameter attempts: How attempts ended that went with the request.
-    func answered(_ news: RouteNews, _ attempts: [Outbox.Attempt] = []) -> RouteState.Event { .answered(news, attempts, jitter: 1) }
+    func answered(_ health: RouteHealth, _ attempts: [Outbox.Attempt] = []) -> RouteState.Event { .answered(health, attempts, jitter: 1) }
 
-    func attempt(_ number: Int, _ outcome: DeliveryOutcome, isProven: Bool = true) -> Outbox.Attempt {
+    func attempt(_ number: Int, _ outcome: AttemptOutcome, isProven: Bool = true) -> Outbox.Attempt {
         var push = queued([iosPush(number)])[0]
         push.id = Int64(number)
         if isProven { push.tokenDeliveredAt = World.start }

@@ -12,51 +12,51 @@ import Testing
     @Test func `Nothing goes out before gorush was asked how it is set up`() {
         var route = route()
         #expect(route.next(at: .zero) == .probe)
-        #expect(RouteView(route, at: .zero).healthIssues == ["gorush has not answered yet"])
+        #expect(RouteStatus(route, at: .zero).healthIssues == ["gorush has not answered yet"])
         route.handle(.woken, at: .zero)
         #expect(route.next(at: .zero) == .wait(until: Schedule.longestPause))
         route.handle(.probed(.unreachable), at: .seconds(5))
         #expect(route.next(at: .seconds(5)) == .expire)
-        #expect(route.next(at: .seconds(5)) == .look(requests: 32, batch: nil))
+        #expect(route.next(at: .seconds(5)) == .postDue(requests: 32, batchSize: nil))
     }
 
     @Test(arguments: [(nil, false), ("{}", true), ("core: {sync: true}", true), ("core: {sync: false}", false)])
     func `Deliveries are proven by a gorush that does not say otherwise`(core: String?, isProof: Bool) {
         var route = route()
         if let core { route.handle(.probed(instance(core)), at: .zero) }
-        #expect(RouteView(route, at: .zero).mayPost == isProof)
+        #expect(RouteStatus(route, at: .zero).mayPost == isProof)
     }
 
     @Test func `A queue is looked at until nothing is due, and then when the next is due`() {
         var route = started()
-        #expect(route.next(at: .zero) == .look(requests: 32, batch: nil))
+        #expect(route.next(at: .zero) == .postDue(requests: 32, batchSize: nil))
         route.handle(.posting([1, 1]), at: .zero)
-        #expect(route.next(at: .zero) == .look(requests: 30, batch: nil))
+        #expect(route.next(at: .zero) == .postDue(requests: 30, batchSize: nil))
         route.handle(.nothingDue(until: .seconds(7)), at: .zero)
         #expect(route.next(at: .zero) == .wait(until: .seconds(7)))
-        #expect(route.next(at: .seconds(7)) == .look(requests: 30, batch: nil))
+        #expect(route.next(at: .seconds(7)) == .postDue(requests: 30, batchSize: nil))
     }
 
     @Test("However quiet, it is looked at again", arguments: [nil, Duration.seconds(3_600)])
     func quiet(next: Duration?) {
         var route = started()
-        #expect(route.next(at: .zero) == .look(requests: 32, batch: nil))
+        #expect(route.next(at: .zero) == .postDue(requests: 32, batchSize: nil))
         route.handle(.nothingDue(until: next), at: .zero)
         #expect(route.next(at: .zero) == .wait(until: .seconds(30)))
         #expect(route.next(at: .seconds(30)) == .expire)
-        #expect(route.next(at: .seconds(30)) == .look(requests: 32, batch: nil))
+        #expect(route.next(at: .seconds(30)) == .postDue(requests: 32, batchSize: nil))
     }
 
     @Test func `What is new is looked for at once, also when it came in the middle of a look`() {
         var route = started()
-        #expect(route.next(at: .zero) == .look(requests: 32, batch: nil))
+        #expect(route.next(at: .zero) == .postDue(requests: 32, batchSize: nil))
         route.handle(.woken, at: .zero)
         route.handle(.nothingDue(until: .seconds(7)), at: .zero)
-        #expect(route.next(at: .zero) == .look(requests: 32, batch: nil))
+        #expect(route.next(at: .zero) == .postDue(requests: 32, batchSize: nil))
         route.handle(.nothingDue(until: nil), at: .zero)
         #expect(route.next(at: .zero) == .wait(until: .seconds(30)))
         route.handle(.woken, at: .seconds(1))
-        #expect(route.next(at: .seconds(1)) == .look(requests: 32, batch: nil))
+        #expect(route.next(at: .seconds(1)) == .postDue(requests: 32, batchSize: nil))
     }
 
     @Test func `What is too old is looked for every half minute, also while the route is full or takes nothing`() {
@@ -65,7 +65,7 @@ import Testing
         #expect(full.next(at: .seconds(29)) == .wait(until: .seconds(30)))
         #expect(full.next(at: .seconds(30)) == .expire)
         var broken = started()
-        broken.handle(.answered(.fails(issue: "", retryAfter: .seconds(3_600)), [], jitter: 1), at: .zero)
+        broken.handle(.answered(.failing(issue: "", retryAfter: .seconds(3_600)), [], jitter: 1), at: .zero)
         #expect(broken.next(at: .zero) == .probe)
         broken.handle(.probed(.silent), at: .seconds(27))
         #expect(broken.next(at: .seconds(30)) == .expire)
@@ -74,15 +74,15 @@ import Testing
 
     @Test func `A store that fails rests for a second, whatever comes, and then what is too old is looked for first`() {
         var route = started()
-        #expect(route.next(at: .zero) == .look(requests: 32, batch: nil))
+        #expect(route.next(at: .zero) == .postDue(requests: 32, batchSize: nil))
         route.handle(.storeFailed("full"), at: .seconds(1))
         route.handle(.woken, at: .seconds(1))
         #expect(route.next(at: .seconds(1)) == .wait(until: .seconds(2)))
-        #expect(RouteView(route, at: .seconds(1)).healthIssues == ["the outbox cannot be used: full"])
+        #expect(RouteStatus(route, at: .seconds(1)).healthIssues == ["the outbox cannot be used: full"])
         #expect(route.next(at: .seconds(2)) == .expire)
-        #expect(route.next(at: .seconds(2)) == .look(requests: 32, batch: nil))
+        #expect(route.next(at: .seconds(2)) == .postDue(requests: 32, batchSize: nil))
         route.handle(.nothingDue(until: nil), at: .seconds(2))
-        #expect(RouteView(route, at: .seconds(2)).healthIssues == [])
+        #expect(RouteStatus(route, at: .seconds(2)).healthIssues == [])
     }
 
     @Test func `A route that stops begins nothing`() {
@@ -96,23 +96,23 @@ import Testing
 
     @Test func `No more requests are under way than are allowed`() {
         var route = started { $0.maximumRequestsInFlight = 3 }
-        #expect(route.next(at: .zero) == .look(requests: 3, batch: nil))
+        #expect(route.next(at: .zero) == .postDue(requests: 3, batchSize: nil))
         route.handle(.posting([1, 1, 1]), at: .zero)
         #expect(route.next(at: .zero) == .wait(until: .seconds(30)))
         route.handle(.ended(1), at: .zero)
-        #expect(route.next(at: .zero) == .look(requests: 1, batch: nil))
+        #expect(route.next(at: .zero) == .postDue(requests: 1, batchSize: nil))
     }
 
     @Test func `A limit that gorush names is kept until it says otherwise`() {
         var route = started(instance("core: {sync: true}")) { $0.batchMode = .batch }
         route.handle(.limited(7, []), at: .zero)
-        #expect(route.next(at: .zero) == .look(requests: 32, batch: 7))
+        #expect(route.next(at: .zero) == .postDue(requests: 32, batchSize: 7))
         route.handle(.limited(70, []), at: .zero)
         route.handle(.woken, at: .zero)
-        #expect(route.next(at: .zero) == .look(requests: 32, batch: 7))
+        #expect(route.next(at: .zero) == .postDue(requests: 32, batchSize: 7))
         route.handle(.probed(instance("core: {sync: true}")), at: .zero)
         route.handle(.woken, at: .zero)
-        #expect(route.next(at: .zero) == .look(requests: 10, batch: 100))
+        #expect(route.next(at: .zero) == .postDue(requests: 10, batchSize: 100))
     }
 
     // MARK: Trouble
@@ -120,8 +120,8 @@ import Testing
     @Test func `A route in trouble gets one request at a time, at growing intervals, until one is taken`() {
         var route = started()
         route.handle(.posting([1, 1]), at: .zero)
-        route.handle(answered(Self.fails), at: .zero)
-        route.handle(answered(Self.fails), at: .zero)
+        route.handle(answered(Self.failing), at: .zero)
+        route.handle(answered(Self.failing), at: .zero)
         for _ in 1...2 { route.handle(.ended(1), at: .zero) }
         var now = Duration.zero
         for failures in 1...5 {
@@ -133,9 +133,9 @@ import Testing
             route.handle(.posting([1]), at: attempt)
             // This one decides.
             #expect(route.requestRoom(at: attempt + .seconds(20)) == 0)
-            route.handle(answered(Self.fails), at: attempt)
+            route.handle(answered(Self.failing), at: attempt)
             route.handle(.ended(1), at: attempt)
-            #expect(RouteView(route, at: attempt).healthIssues == ["gone"])
+            #expect(RouteStatus(route, at: attempt).healthIssues == ["gone"])
             now = attempt
         }
     }
@@ -143,32 +143,32 @@ import Testing
     @Test func `One request that is taken lets all go again, half as many as before`() {
         var route = retrying()
         route.handle(.posting([1]), at: .seconds(4))
-        route.handle(answered(.works), at: .seconds(4))
+        route.handle(answered(.healthy), at: .seconds(4))
         route.handle(.ended(1), at: .seconds(4))
-        #expect(RouteView(route, at: .seconds(4)).healthIssues == [])
+        #expect(RouteStatus(route, at: .seconds(4)).healthIssues == [])
         #expect(route.requestRoom(at: .seconds(4)) == 16)
     }
 
     @Test func `A success of a request that went out before a failure ends no trouble`() {
         var route = started()
         route.handle(.posting([1, 1]), at: .zero)
-        route.handle(answered(Self.fails), at: .zero)
-        route.handle(answered(.works), at: .zero)
-        #expect(RouteView(route, at: .zero).healthIssues == ["gone"])
-        #expect(RouteView(route, at: .zero).isBreakerOpen)
+        route.handle(answered(Self.failing), at: .zero)
+        route.handle(answered(.healthy), at: .zero)
+        #expect(RouteStatus(route, at: .zero).healthIssues == ["gone"])
+        #expect(RouteStatus(route, at: .zero).isBreakerOpen)
     }
 
     @Test func `Nothing goes out before the time that gorush named`() {
         var route = started()
-        route.handle(.answered(.fails(issue: "busy", retryAfter: .seconds(20)), [], jitter: 0), at: .zero)
+        route.handle(.answered(.failing(issue: "busy", retryAfter: .seconds(20)), [], jitter: 0), at: .zero)
         #expect(route.requestRoom(at: .seconds(19)) == 0 && route.requestRoom(at: .seconds(20)) == 1)
     }
 
     @Test func `What was read while the route failed does not go out`() {
         var route = started()
-        #expect(route.next(at: .zero) == .look(requests: 32, batch: nil))
+        #expect(route.next(at: .zero) == .postDue(requests: 32, batchSize: nil))
         #expect(route.requestRoom(at: .zero) == 32)
-        route.handle(answered(Self.fails), at: .zero)
+        route.handle(answered(Self.failing), at: .zero)
         #expect(route.requestRoom(at: .zero) == 0)
     }
 
@@ -176,25 +176,25 @@ import Testing
         var route = started()
         for (second, number) in [(0, 1), (60, 2)] {
             route.handle(.posting([1]), at: .seconds(second))
-            route.handle(answered(.works, [failed(number, "ServiceUnavailable")]), at: .seconds(second))
+            route.handle(answered(.healthy, [failed(number, "ServiceUnavailable")]), at: .seconds(second))
             route.handle(.ended(1), at: .seconds(second))
         }
         let start = Duration.seconds(60)
-        #expect(RouteView(route, at: start).failure?.hasSuffix("have worked: ServiceUnavailable") == true)
+        #expect(RouteStatus(route, at: start).failure?.hasSuffix("have worked: ServiceUnavailable") == true)
         #expect(route.requestRoom(at: start) == 0 && route.requestRoom(at: start + .milliseconds(500)) == 1)
         route.handle(.posting([1]), at: .seconds(61))
         #expect(route.requestRoom(at: .seconds(99)) == 0)
-        route.handle(answered(.works, [failed(3, "BadDeviceToken", isProven: false)]), at: .seconds(61))
+        route.handle(answered(.healthy, [failed(3, "BadDeviceToken", isProven: false)]), at: .seconds(61))
         route.handle(.ended(1), at: .seconds(61))
         #expect(route.requestRoom(at: .seconds(61)) == 1)
         #expect(route.rules(at: .seconds(61)).routeFails && !route.rules(at: .seconds(61)).believesVerdicts)
         // A delivery ends it, and what waited is due.
         route.handle(.posting([1]), at: .seconds(61))
-        route.handle(answered(.works, [attempt(4, .sent)]), at: .seconds(62))
+        route.handle(answered(.healthy, [attempt(4, .sent)]), at: .seconds(62))
         route.handle(.ended(1), at: .seconds(62))
-        #expect(RouteView(route, at: .seconds(62)).healthIssues == [] && route.requestRoom(at: .seconds(62)) == 32)
-        route.unsettled = []
-        #expect(route.next(at: .seconds(62)) == .hasten(after: 0))
+        #expect(RouteStatus(route, at: .seconds(62)).healthIssues == [] && route.requestRoom(at: .seconds(62)) == 32)
+        route.unrecordedOutcomes = []
+        #expect(route.next(at: .seconds(62)) == .retryNow(after: 0))
     }
 
     @Test func `Verdicts are not believed while gorush sends to the other one of Apple's environments`() {
@@ -207,12 +207,12 @@ import Testing
     @Test func `After a broken connection gorush is probed before anything goes out`() {
         var route = started()
         route.handle(.posting([1]), at: .zero)
-        route.handle(answered(Self.fails), at: .zero)
+        route.handle(answered(Self.failing), at: .zero)
         route.handle(.ended(1), at: .zero)
         #expect(route.next(at: .seconds(1)) == .probe)
         #expect(route.next(at: .seconds(4)) == .wait(until: .seconds(30)))
         route.handle(.probed(instance("core: {sync: false}")), at: .seconds(4))
-        #expect(RouteView(route, at: .seconds(4)).healthIssues.contains { $0.contains("set core.sync: true") })
+        #expect(RouteStatus(route, at: .seconds(4)).healthIssues.contains { $0.contains("set core.sync: true") })
         #expect(route.next(at: .seconds(4)) == .wait(until: .seconds(8)))
     }
 
@@ -222,24 +222,24 @@ import Testing
         let pushes = queued((0..<200).map { iosPush($0, topic: "invented-\($0)") })
         var route = started()
         func admittedCount(at now: Duration) -> Int { route.admitted(pushes, at: now).count }
-        #expect(admittedCount(at: .zero) == Probation.burst)
+        #expect(admittedCount(at: .zero) == UnprovenBundleIDBudget.burst)
         #expect(admittedCount(at: .zero) == 0)
         // What says nothing of the bundle id costs nothing of the budget.
-        route.handle(.notLeased(Array(pushes.prefix(Probation.burst))), at: .zero)
-        #expect(admittedCount(at: .zero) == Probation.burst)
-        let refused = pushes.prefix(Probation.burst).map {
+        route.handle(.notLeased(Array(pushes.prefix(UnprovenBundleIDBudget.burst))), at: .zero)
+        #expect(admittedCount(at: .zero) == UnprovenBundleIDBudget.burst)
+        let refused = pushes.prefix(UnprovenBundleIDBudget.burst).map {
             Outbox.Attempt(push: $0, outcome: .failed(FailureTaxonomy.classify("TopicDisallowed")), at: World.start)
         }
-        route.handle(answered(.works, refused), at: .zero)
+        route.handle(answered(.healthy, refused), at: .zero)
         #expect(admittedCount(at: .seconds(9)) == 0)
         #expect(admittedCount(at: .seconds(10)) == 1)
-        #expect(admittedCount(at: .seconds(3_600)) == Probation.burst)
+        #expect(admittedCount(at: .seconds(3_600)) == UnprovenBundleIDBudget.burst)
 
         let honest = queued((0..<200).map { iosPush($0) })
         #expect(route.admitted(honest, at: .seconds(3_600)).isEmpty)
-        route.handle(answered(.works, [attempt(1, .sent)]), at: .seconds(3_600))
+        route.handle(answered(.healthy, [attempt(1, .sent)]), at: .seconds(3_600))
         #expect(route.admitted(honest, at: .seconds(3_600)).count == 200)
-        var configured = started { $0.knownTopics = ["im.status.ethereum"] }
+        var configured = started { $0.knownBundleIDs = ["im.status.ethereum"] }
         #expect(configured.admitted(honest, at: .zero).count == 200)
         #expect(configured.admitted(queued((0..<200).map { androidPush($0) }), at: .zero).count == 200)
     }
@@ -254,7 +254,7 @@ import Testing
         #expect(route.idleUntil(at: .zero) == nil)  // it asks gorush
         route.handle(.probed(.silent), at: .zero)
         #expect(route.next(at: .zero) == .expire)
-        #expect(route.next(at: .zero) == .look(requests: 32, batch: nil))
+        #expect(route.next(at: .zero) == .postDue(requests: 32, batchSize: nil))
         #expect(route.idleUntil(at: .zero) == nil)  // it looks
         route.handle(.nothingDue(until: .seconds(7)), at: .zero)
         #expect(route.next(at: .zero) == .wait(until: .seconds(7)))
@@ -268,13 +268,13 @@ import Testing
         route.handle(.nothingDue(until: nil), at: .zero)
         #expect(route.next(at: .zero) == .wait(until: .seconds(30)))
         #expect(route.idleUntil(at: .zero) == nil)  // a request is under way
-        route.unsettled = [unknown(1)]
-        #expect(route.next(at: .zero) == .settle)
-        route.unsettled = []
+        route.unrecordedOutcomes = [unknown(1)]
+        #expect(route.next(at: .zero) == .recordOutcomes)
+        route.unrecordedOutcomes = []
         #expect(route.idleUntil(at: .zero) == nil)  // what became of one is being written
         #expect(route.next(at: .zero) == .wait(until: .seconds(30)))
         route.handle(.ended(1), at: .zero)
-        #expect(route.next(at: .zero) == .look(requests: 32, batch: nil))  // for what is left
+        #expect(route.next(at: .zero) == .postDue(requests: 32, batchSize: nil))  // for what is left
         route.handle(.nothingDue(until: nil), at: .zero)
         _ = route.next(at: .zero)
         #expect(route.idleUntil(at: .zero) == .seconds(30))
@@ -284,17 +284,17 @@ import Testing
 
     @Test func `What became of pushes is written with what goes out next, and alone when nothing does`() {
         var route = started()
-        route.unsettled = [unknown(1)]
+        route.unrecordedOutcomes = [unknown(1)]
         // The transaction of what is found takes it along.
-        #expect(route.next(at: .zero) == .look(requests: 32, batch: nil))
+        #expect(route.next(at: .zero) == .postDue(requests: 32, batchSize: nil))
         route.handle(.posting([Int](repeating: 1, count: 32)), at: .zero)
-        #expect(route.next(at: .zero) == .settle)  // nothing can go out
+        #expect(route.next(at: .zero) == .recordOutcomes)  // nothing can go out
         route.handle(.ended(1), at: .zero)
         #expect(route.next(at: .zero) == .wait(until: Schedule.gatheringTime))  // there will be room
-        #expect(route.next(at: Schedule.gatheringTime) == .look(requests: 1, batch: nil))
+        #expect(route.next(at: Schedule.gatheringTime) == .postDue(requests: 1, batchSize: nil))
         route.handle(.nothingDue(until: nil), at: Schedule.gatheringTime)
-        #expect(route.next(at: Schedule.gatheringTime) == .settle)
-        route.unsettled = []
+        #expect(route.next(at: Schedule.gatheringTime) == .recordOutcomes)
+        route.unrecordedOutcomes = []
         #expect(route.next(at: Schedule.gatheringTime) == .wait(until: .seconds(30)))
     }
 
@@ -303,14 +303,14 @@ import Testing
         route.handle(.posting([1, 1]), at: .zero)
         route.handle(.stopping, at: .zero)
         #expect(route.next(at: .zero) == .wait(until: .seconds(30)))
-        route.unsettled = [unknown(1)]
+        route.unrecordedOutcomes = [unknown(1)]
         route.handle(.ended(1), at: .zero)
-        #expect(route.next(at: .zero) == .settle)
+        #expect(route.next(at: .zero) == .recordOutcomes)
         // It could not.
         route.handle(.storeFailed("full"), at: .zero)
         #expect(route.next(at: .zero) == .wait(until: Schedule.storeRetryInterval))
-        #expect(route.next(at: Schedule.storeRetryInterval) == .settle)
-        route.unsettled = []
+        #expect(route.next(at: Schedule.storeRetryInterval) == .recordOutcomes)
+        route.unrecordedOutcomes = []
         #expect(route.next(at: .seconds(2)) == .wait(until: .seconds(32)))
         route.handle(.ended(1), at: .seconds(2))
         #expect(route.next(at: .seconds(2)) == .stop)
@@ -332,7 +332,7 @@ import Testing
         }
         route.handle(.ended(1), at: .zero)
         #expect(route.mustWake(at: .zero))
-        #expect(route.next(at: .zero) == .look(requests: 8, batch: nil))
+        #expect(route.next(at: .zero) == .postDue(requests: 8, batchSize: nil))
         #expect(!route.mustWake(at: .zero))
     }
 

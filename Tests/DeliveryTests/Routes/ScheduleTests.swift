@@ -52,14 +52,14 @@ import Testing
 
     @Test func `Waiting pushes become due in steps of 250 ms`() {
         var schedule = Schedule()
-        #expect(schedule.hasteningRow(at: .zero) == nil)
-        schedule.hasten(at: .seconds(1))
-        #expect(schedule.hasteningRow(at: .seconds(1)) == 0)
-        schedule.hastened(upTo: 1_000, at: .seconds(1))
-        #expect(schedule.hasteningRow(at: .seconds(1)) == nil)
-        #expect(schedule.hasteningRow(at: .milliseconds(1_250)) == 1_000)
-        schedule.hastened(upTo: nil, at: .seconds(2))
-        #expect(schedule.hasteningRow(at: .seconds(9)) == nil)
+        #expect(schedule.rowToRetryNow(at: .zero) == nil)
+        schedule.retryNow(at: .seconds(1))
+        #expect(schedule.rowToRetryNow(at: .seconds(1)) == 0)
+        schedule.retriedNow(upTo: 1_000, at: .seconds(1))
+        #expect(schedule.rowToRetryNow(at: .seconds(1)) == nil)
+        #expect(schedule.rowToRetryNow(at: .milliseconds(1_250)) == 1_000)
+        schedule.retriedNow(upTo: nil, at: .seconds(2))
+        #expect(schedule.rowToRetryNow(at: .seconds(9)) == nil)
     }
 
     @Test func `Expired pushes are searched for every 30 s, and first after the store has failed for a second`() {

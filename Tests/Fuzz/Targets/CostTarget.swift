@@ -283,9 +283,9 @@ import StatusCrypto
             guard !messages.isEmpty else { return }
             instructionCount.store(0, ordering: .relaxed)
             allocation_meter_start()
-            var questions = Self.decider.questions(about: messages)
-            questions.allowances = allowances
-            let known = try KnownFacts(transaction, answering: questions, at: now)
+            var lookups = Self.decider.lookups(about: messages)
+            lookups.allowances = allowances
+            let known = try KnownFacts(transaction, answering: lookups, at: now)
             cost.lookUpByteCount += allocation_meter_total()
             cost.transactionCount += 1
             var batch = DecidedBatch(facts: known.facts)

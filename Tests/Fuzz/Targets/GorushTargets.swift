@@ -20,14 +20,14 @@ import StatusCrypto
                 let batch = batch(count: 1 + Int(input[1] % 3))
                 let response = HTTPResponse(status: status, body: Array(input[2...]))
                 let answer = try readBounded(input, entryByteCount: decoderEntryByteCount) {
-                    GorushAnswer(response, expectedCount: batch.count)
+                    GorushResponse(response, expectedCount: batch.count)
                 }
                 if case .accepted(let failures) = answer {
                     try expect(status == 200, "only a 200 takes pushes")
                     for failure in failures { try check(failure) }
                 }
-                if case .outcomes(let outcomes, _) = AnswerReading(
-                    answer, batch: batch, retriesItself: false, timeOuts: TimeOuts(), routeDelivered: false)
+                if case .outcomes(let outcomes, _) = ResponseInterpretation(
+                    answer, batch: batch, retriesItself: false, timeOuts: TimeoutPolicy(), routeDelivered: false)
                 {
                     try expect(outcomes.count == batch.count, "each push has an outcome")
                     if status != 200 { try expect(!outcomes.contains(.sent), "only a 200 says that a push was sent") }
@@ -53,10 +53,10 @@ import StatusCrypto
                     let capitals = name.utf8.map { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0) ? $0 - 0x20 : $0 }
                     try expect(headers[String(decoding: capitals, as: UTF8.self)] != nil, "a field is found whatever the case")
                 }
-                guard case .unavailable(let retryAfter) = GorushAnswer(HTTPResponse(status: 503, headers: headers), expectedCount: 1)
+                guard case .unavailable(let retryAfter) = GorushResponse(HTTPResponse(status: 503, headers: headers), expectedCount: 1)
                 else { throw Violation(promise: "a 503 means: not now") }
                 try expect(
-                    retryAfter.map { .zero <= $0 && $0 <= GorushAnswer.maximumRetryAfter } ?? true,
+                    retryAfter.map { .zero <= $0 && $0 <= GorushResponse.maximumRetryAfter } ?? true,
                     "nobody is waited for longer than an hour")
             },
         ]

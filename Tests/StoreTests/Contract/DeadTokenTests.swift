@@ -81,7 +81,7 @@ struct DeadTokenTests {
             func delivered(version: UInt64) async throws {
                 var update = OutboxUpdate()
                 update.tokens = [.delivered(TargetRegistration(row: 1, version: version))]
-                update.deliveredTopics = [("ios", "topic"), ("ios", "topic")]
+                update.deliveredBundleIDs = [("ios", "topic"), ("ios", "topic")]
                 _ = try await store.update(update, at: start)
             }
             func register(_ version: UInt64, token: DeviceToken = "token", topic: String = "topic") async throws {
@@ -96,7 +96,7 @@ struct DeadTokenTests {
             #expect(try await deliveredAt() == nil)
             try await delivered(version: 1)
             #expect(try await deliveredAt() == start)
-            #expect(try await store.deliveredTopics() == ["ios": ["topic"]])
+            #expect(try await store.deliveredBundleIDs() == ["ios": ["topic"]])
             try await register(2)
             #expect(try await deliveredAt() == start)
             try await register(3, token: "another")

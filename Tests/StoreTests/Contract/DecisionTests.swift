@@ -6,18 +6,18 @@ import TestSupport
 import Testing
 import Wire
 
-/// Questions, facts, decisions, and what is written of them.
+/// Lookups, facts, decisions, and what is written of them.
 @Suite(.safetyNet)
 struct DecisionTests {
     @Test(arguments: StoreUnderTest.all)
     func `What nobody knows is missing`(kind: StoreUnderTest) async throws {
         try await kind.withStore { store in
-            let facts = try await store.facts { questions in
-                questions.registrations = [installation()]
-                questions.targets = [installation(): listEntries]
-                questions.deduplicationKeys = [hash(1)]
-                questions.requests = [hash(1)]
-                questions.queries = [[hash(1)]]
+            let facts = try await store.facts { lookups in
+                lookups.registrations = [installation()]
+                lookups.targets = [installation(): listEntries]
+                lookups.deduplicationKeys = [hash(1)]
+                lookups.requests = [hash(1)]
+                lookups.queries = [[hash(1)]]
             }
             #expect(facts.versions == [:] && facts.targets == [:] && facts.recentDeduplicationKeys == [] && facts.responses == [:])
             #expect(facts.key(beside: installation(2)).liveInstallationCount == 0)
@@ -28,13 +28,13 @@ struct DecisionTests {
     @Test(arguments: StoreUnderTest.all)
     func `What a message does, a later one of its batch sees`(kind: StoreUnderTest) async throws {
         try await kind.withStore { store in
-            var asked = Questions()
+            var asked = Lookups()
             asked.registrations = [installation(1), installation(2)]
             asked.targets = [installation(1): [[4], [5]], installation(2): [[4]]]
             asked.queries = [[hash(1)]]
-            let questions = asked
+            let lookups = asked
             let committed = await store.commit([1, 2, 3, 4], at: start) { _ in
-                questions
+                lookups
             } deciding: { step, batch -> Facts in
                 switch step {
                 case 1: batch.register(registration(version: 1), topics: topics)
@@ -54,7 +54,7 @@ struct DecisionTests {
             #expect(seen.map { $0.key(beside: installation(1)).liveInstallationCount } == [0, 0, 1, 0])
             // Nobody needs to hear of what was written but of the last.
             #expect(committed.topicChanges == [.added(ChangedRegistration(registration: 1, topics: topics))])
-            let stored = try await store.facts { $0 = questions }
+            let stored = try await store.facts { $0 = lookups }
             #expect(stored.versions == seen[3].versions && stored.targets == seen[3].targets && stored.queryable == seen[3].queryable)
         }
     }
@@ -64,7 +64,7 @@ struct DecisionTests {
         try await kind.withStore { store in
             let message = try await store.record(1)
             try await store.apply(at: start) { batch in
-                batch.settle(message, as: .answered(reply(1, status: hash(7))))
+                batch.decide(message, as: .answered(reply(1, status: hash(7))))
                 batch.enqueue(push(3), message: message)
                 #expect(batch.facts.responses[hash(7)] == reply(1).payload)
                 #expect(batch.facts.recentDeduplicationKeys == [hash(3)])
@@ -94,14 +94,14 @@ struct DecisionTests {
     func `What cannot be written spoils it for no other message of the batch`(kind: StoreUnderTest) async throws {
         try await kind.withStore { store in
             for number in 1...9 { _ = try await store.record(number) }
-            try await store.settle([4, 5], as: .silent)
+            try await store.decide([4, 5], as: .silent)
             // Each message registers somebody, too, and sees those before it.
             let committed = await store.commit(Array(1...9), at: start) { numbers in
-                var questions = Questions()
-                questions.registrations = Set(numbers.map { installation($0) })
-                return questions
+                var lookups = Lookups()
+                lookups.registrations = Set(numbers.map { installation($0) })
+                return lookups
             } deciding: { number, batch -> Int in
-                batch.settle(Int64(number), as: .silent)
+                batch.decide(Int64(number), as: .silent)
                 batch.register(registration(installation(number)), topics: topics)
                 return batch.facts.key(beside: installation(number)).liveInstallationCount
             }
@@ -118,13 +118,13 @@ struct DecisionTests {
     func `A body that fails counts nothing`(kind: StoreUnderTest) async throws {
         try await kind.withStore { store in
             let message = try await store.record(1)
-            try await store.settle([message], as: .silent)
+            try await store.decide([message], as: .silent)
             let before = try await store.auditFacts()
             await #expect(throws: StoreError.alreadyDecided) {
                 try await store.apply(at: start) { batch in
                     batch.enqueue(push(20), message: message)
                     batch.count(merged: 2, filtered: 3)
-                    batch.settle(message, as: .silent)
+                    batch.decide(message, as: .silent)
                 }
             }
             #expect(try await store.auditFacts() == before)
@@ -136,14 +136,14 @@ struct DecisionTests {
         try await kind.withStore { store in
             for number in 1...4 { _ = try await store.record(number) }
             try await store.apply(at: start) { batch in
-                batch.settle(1, as: .answered(reply(1)))
-                batch.settle(2, as: .answered(reply(2)))
-                batch.settle(3, as: .answered(reply(3, type: .pushNotificationQueryResponse)))
-                batch.settle(4, as: .answered(reply(4, status: hash(8))))
+                batch.decide(1, as: .answered(reply(1)))
+                batch.decide(2, as: .answered(reply(2)))
+                batch.decide(3, as: .answered(reply(3, type: .pushNotificationQueryResponse)))
+                batch.decide(4, as: .answered(reply(4, status: hash(8))))
             }
             let expected: [Digest32: [UInt8]] = [hash(7): reply(2).payload, hash(8): reply(4).payload]
             #expect(try await store.facts { $0.requests = [hash(7), hash(8), hash(9)] }.responses == expected)
-            try await store.apply(at: start) { $0.markReplied([2]) }
+            try await store.apply(at: start) { $0.markPublished([2]) }
             #expect(try await store.facts { $0.requests = [hash(7), hash(8), hash(9)] }.responses == expected)
         }
     }
@@ -174,9 +174,9 @@ struct DecisionTests {
                 try await store.register(large)
             }
             func installations(spending byteCount: Int) async throws -> [String] {
-                let facts = try await store.facts { questions in
-                    questions.queries = [[hash(1)]]
-                    questions.allowances.spend(.answer(message: 1, question: hash(1), digest: 0, byteCounts: [hash(1): byteCount]))
+                let facts = try await store.facts { lookups in
+                    lookups.queries = [[hash(1)]]
+                    lookups.allowances.spend(.answer(message: 1, question: hash(1), digest: 0, byteCounts: [hash(1): byteCount]))
                 }
                 return facts.queryable[hash(1), default: []].map(\.installationID).sorted()
             }

@@ -38,7 +38,7 @@ import Wire
             let message = try await store.record(base + 1)
             var answer = reply(base + 1, status: hash(base + 1))
             answer.recipient = keyHash == key.hash ? key.compressed : FixedBytes(repeating: 3)
-            try await store.settle([message], as: .answered(answer))
+            try await store.decide([message], as: .answered(answer))
             var pushes = (1...3).map { push(base + $0) }
             for index in pushes.indices {
                 pushes[index].target = Installation(keyHash: keyHash, installationID: "installation-of-a-phone")

@@ -24,7 +24,7 @@ struct JournalTests {
     func `What was recorded and not decided is there after a crash, in order, if it is asked for`(kind: StoreUnderTest) async throws {
         try await kind.withCrash { store in
             for number in 1...5 { _ = try await store.record(number, at: start.advanced(by: .seconds(number))) }
-            try await store.settle([2], as: .silent)
+            try await store.decide([2], as: .silent)
         } after: { store in
             let first = try await store.undecided([9, 3, 2, 1])
             #expect(
@@ -44,9 +44,9 @@ struct JournalTests {
         try await kind.withCrash { store in
             for number in 1...4 { _ = try await store.record(number) }
             try await store.apply(at: start) { batch in
-                for (index, reply) in replies.enumerated() { batch.settle(Int64(index + 1), as: .answered(reply)) }
+                for (index, reply) in replies.enumerated() { batch.decide(Int64(index + 1), as: .answered(reply)) }
             }
-            try await store.apply(at: start) { $0.markReplied([1, 4]) }
+            try await store.apply(at: start) { $0.markPublished([1, 4]) }
         } after: { store in
             let unreplied = try await store.unreplied(Array(1...9))
             #expect(unreplied.map(\.id) == [2, 3])
@@ -62,7 +62,7 @@ struct JournalTests {
         try await kind.withCrash { store in
             for number in 1...3 { _ = try await store.record(number) }
             try await store.apply(at: start) { batch in
-                for number in 1...2 { batch.settle(Int64(number), as: .answered(reply(number, status: hash(number)))) }
+                for number in 1...2 { batch.decide(Int64(number), as: .answered(reply(number, status: hash(number)))) }
             }
             // The last one waits for its decision, and goes on waiting.
             try await store.apply(at: start) { $0.eraseReplies([2, 3]) }
@@ -75,18 +75,18 @@ struct JournalTests {
         }
     }
 
-    @Test(arguments: StoreUnderTest.all, [Settlement.ignored(.invalid), .silent, .answered(reply())])
+    @Test(arguments: StoreUnderTest.all, [MessageDecision.ignored(.invalid), .silent, .answered(reply())])
     func `A message is decided once, and what came with a second decision is undone`(
-        kind: StoreUnderTest, first: Settlement
+        kind: StoreUnderTest, first: MessageDecision
     ) async throws {
         try await kind.withStore { store in
             let message = try await store.record(1)
-            try await store.settle([message], as: first)
-            for second in [Settlement.ignored(.notForUs), .silent, .answered(reply(2))] {
+            try await store.decide([message], as: first)
+            for second in [MessageDecision.ignored(.notForUs), .silent, .answered(reply(2))] {
                 await #expect(throws: StoreError.alreadyDecided) {
                     try await store.apply(at: start) { batch in
                         batch.enqueue(push(), message: message)
-                        batch.settle(message, as: second)
+                        batch.decide(message, as: second)
                     }
                 }
             }
@@ -109,12 +109,12 @@ struct JournalTests {
     func `Silent ends come for many messages at once, wherever their rows are`(kind: StoreUnderTest) async throws {
         try await kind.withStore { store in
             for number in 1...9 { _ = try await store.record(number) }
-            try await store.settle([9, 2, 1, 3, 6], as: .silent)
+            try await store.decide([9, 2, 1, 3, 6], as: .silent)
             #expect(try await store.undecided(Array(1...9)).map(\.id) == [4, 5, 7, 8])
             #expect(try await store.auditFacts().rowCounts[.processed] == 5)
             // One of them is decided already: nothing happens to the others.
             for again in [[4, 5, 6, 7], [8, 8]] as [[Int64]] {
-                await #expect(throws: StoreError.alreadyDecided) { try await store.settle(again, as: .silent) }
+                await #expect(throws: StoreError.alreadyDecided) { try await store.decide(again, as: .silent) }
             }
             #expect(try await store.unfinishedRows().undecided.count == 4)
         }
@@ -134,9 +134,9 @@ struct JournalTests {
         func superseded(by answer: Reply, to message: Int, in store: any PushStore) async throws -> [Int64] {
             let row = try await store.record(message)
             let committed = await store.commit(
-                [()], at: start, asking: { _ in Questions() },
+                [()], at: start, loading: { _ in Lookups() },
                 deciding: { _, batch in
-                    batch.settle(row, as: .answered(answer))
+                    batch.decide(row, as: .answered(answer))
                     batch.supersede(answer, answering: row)
                 })
             return committed.supersededReplies.sorted()
@@ -151,13 +151,13 @@ struct JournalTests {
             #expect(try await superseded(by: answer(nil), to: 5, in: store) == [2, 4])
             #expect(try await superseded(by: answer("c"), to: 6, in: store) == [5])
             // Other answers stand for themselves, and one that is out is not called back.
-            try await store.settle([store.record(7)], as: .answered(reply(7)))
-            try await store.apply(at: start) { $0.markReplied([6]) }
+            try await store.decide([store.record(7)], as: .answered(reply(7)))
+            try await store.apply(at: start) { $0.markPublished([6]) }
             #expect(try await superseded(by: answer("c"), to: 8, in: store) == [])
             #expect(try await store.unfinishedRows().unreplied.sorted() == [3, 7, 8])
             // Of those that wait, an older one takes no place of a newer one.
             let late = await store.commit(
-                [()], at: start, asking: { _ in Questions() }, deciding: { _, batch in batch.supersede(answer("c"), answering: 7) })
+                [()], at: start, loading: { _ in Lookups() }, deciding: { _, batch in batch.supersede(answer("c"), answering: 7) })
             #expect(late.supersededReplies == [])
             #expect(Audit(try await store.auditFacts()).balances)
         }

@@ -48,10 +48,10 @@ extension PushStore {
         for number in 1...5 { _ = try await record(number) }
         _ = try await record([(hash(1), envelope(1)), (hash(6), envelope(6)), (hash(6), envelope(6))], at: start)
         try await apply(at: start) { batch in
-            batch.settle(1, as: .ignored(.invalid))
-            batch.settle(2, as: .ignored(.notForUs))
-            batch.settle(3, as: .silent)
-            batch.settle(4, as: .answered(reply()))
+            batch.decide(1, as: .ignored(.invalid))
+            batch.decide(2, as: .ignored(.notForUs))
+            batch.decide(3, as: .silent)
+            batch.decide(4, as: .answered(reply()))
             for number in 1...9 { batch.enqueue(push(number), message: 4) }
             // One that waits for a credit takes another in.
             batch.enqueue(push(11), message: 4, due: start)

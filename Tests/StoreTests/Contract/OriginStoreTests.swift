@@ -79,7 +79,7 @@ struct OriginStoreTests {
             for device in [Self.device(1), Self.device(2)] { try await put(device, in: store) }
             try await store.acceptOriginPushes([Self.push(1, "1"), Self.push(2, "2"), Self.push(1, "3"), Self.push(2, "4")], of: "alice")
             let sent = try await store.waitingOriginPushes(to: "https://a", limit: 2)
-            try await store.settleOriginPushes(sent, unknown: ["alice 1", "bob 1"])
+            try await store.finishOriginPushes(sent, unknown: ["alice 1", "bob 1"])
             #expect(try await store.originDevices(of: "alice") == [Self.device(2)])
             #expect(try await store.waitingOriginPushes(to: "https://a", limit: 9).map(\.push) == [Self.push(2, "4")])
         }
@@ -92,7 +92,7 @@ struct OriginStoreTests {
             let sent = try await store.waitingOriginPushes(to: "https://a", limit: 9)
             try await put(Self.device(1, hash: "h2"), in: store)
             try await store.acceptOriginPushes([Self.push(1, "2")], of: "alice")
-            try await store.settleOriginPushes(sent, unknown: ["alice 1"])
+            try await store.finishOriginPushes(sent, unknown: ["alice 1"])
             #expect(try await store.waitingOriginPushes(to: "https://a", limit: 9).map(\.push) == [Self.push(1, "2")])
         }
     }
@@ -107,7 +107,7 @@ struct OriginStoreTests {
             #expect(try await store.waitingProxies().isEmpty)
             try await put(Self.device(1), in: store)
             try await store.acceptOriginPushes([Self.push(1, "2")], of: "alice")
-            try await store.settleOriginPushes(sent, unknown: ["alice 1"])
+            try await store.finishOriginPushes(sent, unknown: ["alice 1"])
             #expect(try await store.waitingOriginPushes(to: "https://a", limit: 9).map(\.push) == [Self.push(1, "2")])
         }
     }
@@ -131,7 +131,7 @@ struct OriginStoreTests {
             try await store.acceptOriginPushes(Array(repeating: Self.push(1), count: OriginPush.maximumWaitingCount), of: "alice")
             await #expect(throws: StoreError.queueFull) { try await store.acceptOriginPushes([Self.push(1)], of: "alice") }
             let waiting = try await store.waitingOriginPushes(to: "https://a", limit: 1)
-            try await store.settleOriginPushes(waiting, unknown: [])
+            try await store.finishOriginPushes(waiting, unknown: [])
             try await store.acceptOriginPushes([Self.push(1)], of: "alice")
         }
     }

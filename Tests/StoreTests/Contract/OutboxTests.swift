@@ -117,7 +117,7 @@ struct OutboxTests {
     }
 
     @Test(arguments: StoreUnderTest.all)
-    func `Pushes that failed for a reason are hastened, but for those of other reasons and those that are leased`(
+    func `Pushes that failed for a reason are retriedNow, but for those of other reasons and those that are leased`(
         kind: StoreUnderTest
     ) async throws {
         try await kind.withStore { store in
@@ -132,10 +132,10 @@ struct OutboxTests {
             ]
             _ = try await store.update(update, at: start)
             try await store.lease([3])
-            #expect(try await store.hasten(route: "other", reasons: ["credentials"], after: 0, at: start) == nil)
-            #expect(try await store.hasten(route: "", reasons: ["credentials"], after: 1, at: start) == nil)
+            #expect(try await store.retryNow(route: "other", reasons: ["credentials"], after: 0, at: start) == nil)
+            #expect(try await store.retryNow(route: "", reasons: ["credentials"], after: 1, at: start) == nil)
             #expect(try await store.duePushes(route: "", at: start, limit: 9) == [])
-            #expect(try await store.hasten(route: "", reasons: ["credentials"], after: 0, at: start) == nil)
+            #expect(try await store.retryNow(route: "", reasons: ["credentials"], after: 0, at: start) == nil)
             #expect(try await store.duePushes(route: "", at: start, limit: 9).map(\.id) == [1])
         }
     }
@@ -149,10 +149,10 @@ struct OutboxTests {
             let later = start.advanced(by: .seconds(60))
             update.pushes = (1...count).map { .init(id: Int64($0), .retry(at: later, isUnknown: false), reason: "transient") }
             _ = try await store.update(update, at: start)
-            let last = try await store.hasten(route: "", reasons: ["transient"], after: 0, at: start)
+            let last = try await store.retryNow(route: "", reasons: ["transient"], after: 0, at: start)
             #expect(last == Int64(count) - 1)
             #expect(try await store.duePushes(route: "", at: start, limit: count).count == count - 1)
-            #expect(try await store.hasten(route: "", reasons: ["transient"], after: last ?? 0, at: start) == nil)
+            #expect(try await store.retryNow(route: "", reasons: ["transient"], after: last ?? 0, at: start) == nil)
             #expect(try await store.duePushes(route: "", at: start, limit: count).count == count)
         }
     }

@@ -13,9 +13,9 @@ struct PruningTests {
     func `What was decided or finished goes when its time is over, not before`(kind: StoreUnderTest) async throws {
         try await kind.withStore { store in
             for number in 1...4 { _ = try await store.record(number) }
-            try await store.settle([1], as: .ignored(.invalid))
-            try await store.settle([2], as: .answered(reply()))
-            try await store.settle([3], as: .silent, at: due)
+            try await store.decide([1], as: .ignored(.invalid))
+            try await store.decide([2], as: .answered(reply()))
+            try await store.decide([3], as: .silent, at: due)
             try await store.enqueue((1...3).map { push($0) }, message: 2)
             try await store.change([1], to: .finish(.sent))
             try await store.change([2], to: .finish(.sent), at: due)
@@ -47,7 +47,7 @@ struct PruningTests {
             let future = start.advanced(by: .seconds(365 * 86_400))
             for (number, time) in [(1, future), (2, start), (3, start), (4, start)] {
                 let message = try await store.record(number, at: time)
-                try await store.settle([message], as: .silent, at: time)
+                try await store.decide([message], as: .silent, at: time)
                 try await store.enqueue([push(number)], message: message, at: time)
             }
             #expect(try await store.prune(at: due).messageCount == 2)
@@ -60,7 +60,7 @@ struct PruningTests {
     func `A reply that never went out is given up with its message`(kind: StoreUnderTest) async throws {
         try await kind.withStore { store in
             for number in 1...2 { _ = try await store.record(number) }
-            try await store.settle([1], as: .answered(reply()))
+            try await store.decide([1], as: .answered(reply()))
             #expect(try await store.unfinishedRows().unreplied.count == 1)
             #expect(try await store.prune(at: due).messageCount == 1)
             #expect(try await store.unfinishedRows().unreplied.count == 0)
@@ -88,7 +88,7 @@ struct PruningTests {
     func `Numbers of rows that were pruned are not given again`(kind: StoreUnderTest) async throws {
         try await kind.withStore { store in
             let message = try await store.record(1)
-            try await store.settle([message], as: .silent)
+            try await store.decide([message], as: .silent)
             try await store.enqueue([push()], message: message, isDiscarded: true)
             _ = try await store.prune(at: due)
             #expect(try await store.record(2) > message)

@@ -20,7 +20,7 @@ struct PushTrustTests {
     private func deliver(to row: Int64, version: UInt64 = 1, in store: any PushStore) async throws {
         var update = OutboxUpdate()
         update.tokens = [.delivered(TargetRegistration(row: row, version: version))]
-        update.deliveredTopics = [("", "im.status.ethereum")]
+        update.deliveredBundleIDs = [("", "im.status.ethereum")]
         _ = try await store.update(update, at: start)
     }
 
@@ -79,7 +79,7 @@ struct PushTrustTests {
             // A bundle id that a setting names, or that was delivered to, has the slots of all others.
             #expect(try await enqueue(51...60, bundleID: "org.named") == 10)
             var update = OutboxUpdate()
-            update.deliveredTopics = [("", "org.invented")]
+            update.deliveredBundleIDs = [("", "org.invented")]
             _ = try await store.update(update, at: start)
             #expect(try await enqueue(61...70, bundleID: "org.invented") == 10)
         }

@@ -21,7 +21,9 @@ struct RegistrationLimitTests {
             let facts = try await store.facts { $0.registrations = [installation(9)] }
             #expect(
                 facts.installations == [
-                    hash(1): [installation(1): .live(listByteCount: byteCount), installation(2): .left, installation(3): .neverRegistered]
+                    hash(1): [
+                        installation(1): .live(listByteCount: byteCount), installation(2): .tombstone, installation(3): .unknownTombstone,
+                    ]
                 ])
             let key = RegisteringKey(liveInstallationCount: 1, listByteCount: byteCount, rowCount: 3, isKnown: true)
             #expect(facts.key(beside: installation(9)) == key)
@@ -74,9 +76,9 @@ struct RegistrationLimitTests {
     func `The storage is full above its limit, and asked about for registrations alone`(kind: StoreUnderTest) async throws {
         try await kind.withStore { store in
             func isFull(_ maximum: Int?, asking: Bool = true) async throws -> Bool {
-                try await store.facts { questions in
-                    if asking { questions.registrations = [installation()] }
-                    questions.maximumStoredByteCount = maximum
+                try await store.facts { lookups in
+                    if asking { lookups.registrations = [installation()] }
+                    lookups.maximumStoredByteCount = maximum
                 }.isStorageFull
             }
             #expect(try await isFull(1_000))

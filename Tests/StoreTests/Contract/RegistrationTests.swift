@@ -22,10 +22,10 @@ struct RegistrationTests {
         store = try kind.open(folder)
 
         #expect(try await store.registrationCount() == sent.count)
-        let facts = try await store.facts { questions in
-            questions.registrations = Set(sent.map(\.installation))
-            for registration in sent { questions.targets[registration.installation] = listEntries }
-            questions.queries = sent.map { [$0.keyHash] }
+        let facts = try await store.facts { lookups in
+            lookups.registrations = Set(sent.map(\.installation))
+            for registration in sent { lookups.targets[registration.installation] = listEntries }
+            lookups.queries = sent.map { [$0.keyHash] }
         }
         for registration in sent {
             let content = registration.content

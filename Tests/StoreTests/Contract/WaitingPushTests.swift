@@ -19,11 +19,11 @@ struct WaitingPushTests {
             apnTopic: registration.apnTopic, type: type, chatID: [UInt8(number)], message: [UInt8(number)])
     }
 
-    private func held(_ count: Int, at now: Timestamp, in store: any PushStore) async throws -> [PushSlot: HeldPush] {
-        try await store.facts { questions in
-            questions.pushCounts = [installation(): count]
-            questions.allowances.now = now
-        }.heldPushes
+    private func deferred(_ count: Int, at now: Timestamp, in store: any PushStore) async throws -> [PushSlot: DeferredPush] {
+        try await store.facts { lookups in
+            lookups.pushCounts = [installation(): count]
+            lookups.allowances.now = now
+        }.deferredPushes
     }
 
     @Test(arguments: StoreUnderTest.all)
@@ -41,12 +41,14 @@ struct WaitingPushTests {
 
             let message = PushSlot(target: installation(), type: .message)
             let mention = PushSlot(target: installation(), type: .mention)
-            #expect(try await held(ProtocolLimits.pushCapacity, at: start, in: store).isEmpty)
-            let found = try await held(ProtocolLimits.pushCapacity + 1, at: start, in: store)
+            #expect(try await deferred(ProtocolLimits.pushCapacity, at: start, in: store).isEmpty)
+            let found = try await deferred(ProtocolLimits.pushCapacity + 1, at: start, in: store)
             #expect(
-                found == [message: HeldPush(row: 2, content: pushes[1].content), mention: HeldPush(row: 3, content: pushes[2].content)])
+                found == [
+                    message: DeferredPush(row: 2, content: pushes[1].content), mention: DeferredPush(row: 3, content: pushes[2].content),
+                ])
             // The delivery may be reading it.
-            #expect(try await held(100, at: start.advanced(by: .milliseconds(4_001)), in: store).keys.map { $0 } == [mention])
+            #expect(try await deferred(100, at: start.advanced(by: .milliseconds(4_001)), in: store).keys.map { $0 } == [mention])
         }
     }
 
@@ -56,9 +58,9 @@ struct WaitingPushTests {
             let (one, due) = (push(1), due)
             try await store.apply(at: start) { $0.enqueue(one, message: 1, due: due) }
             try await store.lease([1])
-            #expect(try await held(100, at: start, in: store).isEmpty)
+            #expect(try await deferred(100, at: start, in: store).isEmpty)
             try await store.change([1], to: .retry(at: due, isUnknown: false))
-            #expect(try await held(100, at: start, in: store).isEmpty)
+            #expect(try await deferred(100, at: start, in: store).isEmpty)
         }
     }
 
@@ -68,10 +70,10 @@ struct WaitingPushTests {
             let pushes = (1...4).map { push($0) }
             let due = due
             try await store.apply(at: start) { $0.enqueue(pushes[0], message: 1, due: due) }
-            var asked = Questions()
+            var asked = Lookups()
             asked.pushCounts = [installation(): 100]
             asked.allowances.now = start
-            try await store.apply(at: start, asking: asked) { batch in
+            try await store.apply(at: start, loading: asked) { batch in
                 for push in pushes[1...] {
                     let isCoalesced = batch.coalesce(push)
                     #expect(isCoalesced)

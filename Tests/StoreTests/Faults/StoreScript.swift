@@ -32,7 +32,7 @@ struct StoreScript {
         .write { store in
             try await store.apply(at: start) { batch in
                 batch.register(registration(), topics: topics)
-                batch.settle(1, as: .answered(reply(1)))
+                batch.decide(1, as: .answered(reply(1)))
             }
         },
         .write { store in
@@ -41,17 +41,17 @@ struct StoreScript {
                 // Some pages, and so a commit of some writes.
                 large.content.allowedKeyList = (0..<100).map { [UInt8](repeating: $0, count: 100) }
                 batch.register(large, topics: topics)
-                batch.settle(2, as: .answered(reply(2)))
+                batch.decide(2, as: .answered(reply(2)))
             }
         },
         .write { try await $0.saveTopicKey(FixedBytes(repeating: 4), keyHash: installation().keyHash, prefixed: true) },
         .write { store in
             try await store.apply(at: start) { batch in
                 batch.register(registration(installation(2)), topics: topics)
-                batch.settle(3, as: .silent)
+                batch.decide(3, as: .silent)
             }
         },
-        .write { store in try await store.apply(at: start) { $0.markReplied([1, 2]) } },
+        .write { store in try await store.apply(at: start) { $0.markPublished([1, 2]) } },
         .open,
         .write { store in
             _ = try await store.record((4...6).map { (hash($0), envelope($0)) }, at: start)
@@ -60,13 +60,13 @@ struct StoreScript {
             try await store.apply(at: start) { batch in
                 // The last one's device leaves before it is posted.
                 for number in [2, 3, 4, 1] { batch.enqueue(push(number), message: 4) }
-                batch.settle(4, as: .answered(reply(4, status: hash(4))))
+                batch.decide(4, as: .answered(reply(4, status: hash(4))))
             }
         },
         .write { store in
             try await store.apply(at: start) { batch in
                 batch.unregister(installation(), version: 3, plaintextDigest: hash(3), topics: topics)
-                batch.settle(5, as: .answered(reply(5)))
+                batch.decide(5, as: .answered(reply(5)))
             }
         },
         .write { store in

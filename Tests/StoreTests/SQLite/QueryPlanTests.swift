@@ -24,17 +24,17 @@ struct QueryPlanTests {
                     batch.enqueue(push(number), message: Int64(number))
                 }
                 for number in numbers.dropLast(10) {
-                    batch.settle(Int64(number), as: number < 20 ? .answered(reply(number, status: hash(number))) : .silent)
-                    batch.markReplied([Int64(number)])
+                    batch.decide(Int64(number), as: number < 20 ? .answered(reply(number, status: hash(number))) : .silent)
+                    batch.markPublished([Int64(number)])
                 }
             }
-            _ = try await store.facts { questions in
-                questions.registrations = Set(numbers.map { installation($0, key: $0) })
-                for number in numbers { questions.targets[installation(number, key: number)] = listEntries }
-                questions.deduplicationKeys = Set(numbers.map { hash($0) })
-                questions.requests = Set(numbers.map { hash($0) })
-                questions.queries = numbers.map { [hash($0)] }
-                for number in numbers { questions.pushCounts[installation(number, key: number)] = ProtocolLimits.pushCapacity + 1 }
+            _ = try await store.facts { lookups in
+                lookups.registrations = Set(numbers.map { installation($0, key: $0) })
+                for number in numbers { lookups.targets[installation(number, key: number)] = listEntries }
+                lookups.deduplicationKeys = Set(numbers.map { hash($0) })
+                lookups.requests = Set(numbers.map { hash($0) })
+                lookups.queries = numbers.map { [hash($0)] }
+                for number in numbers { lookups.pushCounts[installation(number, key: number)] = ProtocolLimits.pushCapacity + 1 }
             }
             try await store.unregister(installation(1, key: 1), version: 2)
             _ = try await store.unregister(token: "0123456789abcdef 2", attemptedAt: start.advanced(by: .seconds(1)), at: start)
@@ -53,14 +53,14 @@ struct QueryPlanTests {
             try await store.attempt([2], until: start)
             _ = try await store.duePushes(route: "", at: start, limit: 1)
             _ = try await store.nextAttempt(route: "")
-            _ = try await store.hasten(route: "", reasons: ["transient"], after: 0, at: start)
+            _ = try await store.retryNow(route: "", reasons: ["transient"], after: 0, at: start)
             _ = try await store.oldestQueuedPush()
             _ = try await store.expirePushes(route: "", acceptedBefore: start, limit: 1, at: start)
             _ = try await store.undecided(Array(1...9))
             _ = try await store.unreplied(Array(1...9))
             try await store.apply(at: start) { batch in
                 for number in numbers.suffix(10) {
-                    batch.settle(Int64(number), as: .answered(reply(number, type: .pushNotificationRegistrationResponse, status: nil)))
+                    batch.decide(Int64(number), as: .answered(reply(number, type: .pushNotificationRegistrationResponse, status: nil)))
                 }
             }
             _ = try await store.prune(at: start)

@@ -1,5 +1,5 @@
 /// What an operator sees of a route.
-struct RouteView: Sendable, Equatable {
+struct RouteStatus: Sendable, Equatable {
     /// Why gorush, Apple or Google takes no pushes.
     let deliveryIssues: [String]
     /// Why Apple or Google delivers nothing; nil if the route works. One of the issues.

@@ -2,7 +2,7 @@ import Store
 
 /// How often pushes were not answered in time. gorush goes on with a request that its caller has given up, so each further attempt can
 /// be another notification (GORUSH.md §0 fact 6).
-struct TimeOuts: Sendable {
+struct TimeoutPolicy: Sendable {
     /// 3 attempts without a response while others were delivered: the push is at fault, and not the route.
     static let maximumCount = 3
     /// 150 s, longer than gorush needs for any push (GORUSH.md §2.5).

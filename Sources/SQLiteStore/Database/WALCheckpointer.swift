@@ -11,7 +11,7 @@ import Synchronization
 /// whole database. Here another connection copies what is in the log so far while the writer goes on; then the writer copies, between
 /// two transactions, the little that was added meanwhile, after which it starts the log from its beginning. Without that second step
 /// the log of a busy server would grow without end: it is only used anew when all of it has been copied.
-final class Checkpointer: Sendable {
+final class WALCheckpointer: Sendable {
     /// 8 MB of log. The larger it is, the more often a page of an index is written to the log for each time that it is moved into the
     /// database; and the longer the commits meanwhile wait for a disk that is busy with it (measured: with 32 MB the 99th percentile from
     /// envelope to gorush is twice as large).
@@ -37,7 +37,7 @@ final class Checkpointer: Sendable {
         mutating func step(afterWriting writtenPageCount: Int) -> Step? {
             pageCount += writtenPageCount
             switch phase {
-            case .idle where pageCount >= Checkpointer.pageCount:
+            case .idle where pageCount >= WALCheckpointer.pageCount:
                 phase = .copying
                 return .copyBeside
             case .idle, .copying:

@@ -4,7 +4,7 @@ package import StatusCrypto
 import Store
 
 /// How first attempts went, for those who wait for them: they name a push by its digest, for they begin to wait before it has a row.
-package final class FirstAttempts: Sendable {
+package final class FirstAttemptWaiters: Sendable {
     package enum Result: Sendable, Equatable {
         case sent
         case deadToken

@@ -2,7 +2,7 @@ import CLibCurl
 import Synchronization
 
 /// What the tasks want of the transfer thread, in order.
-final class Mailbox: Sendable {
+final class CommandQueue: Sendable {
     typealias Continuation = CheckedContinuation<Result<HTTPResponse, HTTPError>, Never>
 
     enum Command: Sendable {
@@ -14,7 +14,7 @@ final class Mailbox: Sendable {
     private struct State {
         var commands: [Command] = []
         /// Of the thread, as long as it sleeps and nobody has woken it.
-        var alarm: Alarm?
+        var waker: Waker?
         var isClosed = false
     }
 
@@ -26,8 +26,8 @@ final class Mailbox: Sendable {
             guard !state.isClosed else { return true }
             state.commands.append(command)
             // Inside the lock, so that the handle cannot be freed meanwhile: see `close`. Once is enough: a system call each time.
-            state.alarm?.ring()
-            state.alarm = nil
+            state.waker?.ring()
+            state.waker = nil
             return false
         }
         if wasClosed { Self.refuse(command) }
@@ -36,23 +36,23 @@ final class Mailbox: Sendable {
     func take() -> [Command] {
         state.withLock { state in
             defer { state.commands = [] }
-            state.alarm = nil
+            state.waker = nil
             return state.commands
         }
     }
 
-    /// The thread is going to sleep until the alarm rings.
+    /// The thread is going to sleep until the waker rings.
     ///
     /// - Returns: false: there are commands.
-    func fallAsleep(_ alarm: Alarm) -> Bool {
+    func fallAsleep(_ waker: Waker) -> Bool {
         state.withLock { state in
             guard state.commands.isEmpty else { return false }
-            state.alarm = alarm
+            state.waker = waker
             return true
         }
     }
 
-    /// Refuses what is there and what will come. When it returns nobody rings the alarm any more.
+    /// Refuses what is there and what will come. When it returns nobody rings the waker any more.
     func close() {
         let commands = state.withLock { state in
             defer { state = State(isClosed: true) }
@@ -71,8 +71,8 @@ final class Mailbox: Sendable {
 
 /// Wakes the thread that sleeps in `curl_multi_poll`.
 // Sendable because it can do nothing but call `curl_multi_wakeup`, the one function of a multi handle that libcurl allows from any thread
-// (curl_multi_wakeup(3)), and because `Mailbox` lets go of it before the handle is freed.
-@safe struct Alarm: @unchecked Sendable {
+// (curl_multi_wakeup(3)), and because `CommandQueue` lets go of it before the handle is freed.
+@safe struct Waker: @unchecked Sendable {
     private let multi: UnsafeMutableRawPointer
 
     init(multi: UnsafeMutableRawPointer) {

@@ -1,5 +1,5 @@
 /// How one attempt to deliver a push ended.
-enum DeliveryOutcome: Sendable, Equatable {
+enum AttemptOutcome: Sendable, Equatable {
     /// Apple or Google accepted it.
     case sent
     /// gorush says that it failed, and why.
@@ -16,7 +16,7 @@ enum DeliveryOutcome: Sendable, Equatable {
     case notSent(reason: String)
 }
 
-extension DeliveryOutcome {
+extension AttemptOutcome {
     /// Whether the decision depends on earlier verdicts on the token.
     var isAmbiguous: Bool {
         if case .failed(let failure) = self { failure.kind == .ambiguous } else { false }

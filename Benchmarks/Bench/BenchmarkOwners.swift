@@ -6,7 +6,7 @@ import TestSupport
 import Wire
 
 /// Everybody who appears in a benchmark. Keys and contents are made from numbers, so that each run has the same ones.
-enum Cast {
+enum BenchmarkOwners {
     static let pubsubTopic = "/waku/2/rs/16/32"
     static let server = key("server", 0)
 
@@ -29,12 +29,12 @@ struct Owner {
     let number: Int
 
     var keyHash: Digest64 { Keccak.shake256(Array("pushbench owner \(number)".utf8)) }
-    var installationID: String { Cast.universallyUniqueID("installation", number) }
-    var accessToken: AccessToken { AccessToken(Cast.universallyUniqueID("access token", number)) }
+    var installationID: String { BenchmarkOwners.universallyUniqueID("installation", number) }
+    var accessToken: AccessToken { AccessToken(BenchmarkOwners.universallyUniqueID("access token", number)) }
     /// 64 hex digits, as APNs has them.
-    var deviceToken: DeviceToken { DeviceToken(Cast.digest("device token", number).description) }
+    var deviceToken: DeviceToken { DeviceToken(BenchmarkOwners.digest("device token", number).description) }
     /// The key of its query topic; stored in place of a derived one, which saves the preparation 13 ms an owner.
-    var topicKey: FixedBytes<32> { Cast.digest("topic key", number) }
+    var topicKey: FixedBytes<32> { BenchmarkOwners.digest("topic key", number) }
     var topic: Topic { TopicName.query(keyHash, .plain).topic }
 
     var registration: Registration {
@@ -46,8 +46,8 @@ struct Owner {
         content.accessToken = accessToken
         content.enabled = true
         content.version = 1
-        content.grant = Cast.digest("grant", number).bytes + Cast.digest("grant", -number).bytes + [0]
-        return Registration(keyHash: keyHash, content: content, plaintextDigest: Cast.digest("plaintext", number))
+        content.grant = BenchmarkOwners.digest("grant", number).bytes + BenchmarkOwners.digest("grant", -number).bytes + [0]
+        return Registration(keyHash: keyHash, content: content, plaintextDigest: BenchmarkOwners.digest("plaintext", number))
     }
 }
 
@@ -68,7 +68,7 @@ struct Workload: Sendable {
         let made = Timing.map(0..<count, threadCount: threadCount) { number in
             let kind = kinds[number % kinds.count]
             let owners = kind == .query ? min(owners, Self.popularOwnerCount) : owners
-            let sender = Cast.key(kind.rawValue, number)
+            let sender = BenchmarkOwners.key(kind.rawValue, number)
             return (sender, Self.envelope(kind, number: number, owner: Owner(number: number % owners), sender: sender))
         }
         senders = made.map(\.0)
@@ -87,7 +87,7 @@ struct Workload: Sendable {
 
     private static func envelope(_ kind: MessageKind, number: Int, owner: Owner, sender: PrivateKey) -> WakuEnvelope {
         var random = SplitMix64(seed: UInt64(number))
-        let server = Cast.server.publicKey
+        let server = BenchmarkOwners.server.publicKey
         let data: [UInt8]
         var topic = TopicName.partitioned(server).topic
         switch kind {
@@ -115,7 +115,7 @@ struct Workload: Sendable {
             notification.message = random.bytes(100)
             var request = PushNotificationRequest()
             request.requests = [notification]
-            request.messageID = Cast.digest("message", number).bytes
+            request.messageID = BenchmarkOwners.digest("message", number).bytes
             data = ApplicationMetadata.seal(request.encoded(), type: .pushNotificationRequest, signer: sender)
         }
         var message = WakuMessage()
@@ -127,7 +127,7 @@ struct Workload: Sendable {
         message.contentTopic = topic.contentTopic
         message.version = RFC26.messageVersion
         message.timestamp = timestamp(number)
-        return WakuEnvelope(pubsubTopic: Cast.pubsubTopic, message: message)
+        return WakuEnvelope(pubsubTopic: BenchmarkOwners.pubsubTopic, message: message)
     }
 
     /// As if 10,000 had been sent each second, and a network had put them up to 0.2 s out of order.

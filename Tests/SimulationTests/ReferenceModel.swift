@@ -7,7 +7,7 @@ import Wire
 @testable import Engine
 
 /// What must be true, kept by rules of its own that are as short as they can be: what was promised to whom, and what that means.
-struct Book {
+struct ReferenceModel {
     /// An installation as its owner's messages have left it.
     struct Phone: Equatable {
         var version: UInt64

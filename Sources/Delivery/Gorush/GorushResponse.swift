@@ -4,7 +4,7 @@ import HTTPClient
 /// What became of a batch, as far as gorush's answer tells (GORUSH.md §2.2).
 ///
 /// It holds nothing of the answer's text but what `GorushFailure` keeps: bodies can echo tokens and messages.
-enum GorushAnswer: Sendable, Equatable {
+enum GorushResponse: Sendable, Equatable {
     /// All of it was taken: sent, in sync mode, but for the failures; queued, in async mode, where there are none.
     case accepted(failures: [GorushFailure])
     /// gorush dropped part of the batch and does not say which: a platform is disabled there. What is missing was not sent.
@@ -59,7 +59,7 @@ enum GorushAnswer: Sendable, Equatable {
             }
     }
 
-    private static func taken(_ body: [UInt8], expectedCount: Int) -> GorushAnswer {
+    private static func taken(_ body: [UInt8], expectedCount: Int) -> GorushResponse {
         if let count = countOfPlainSuccess(body) {
             return count >= expectedCount ? .accepted(failures: []) : .short(expected: expectedCount, counted: count)
         }
@@ -80,10 +80,10 @@ enum GorushAnswer: Sendable, Equatable {
 
     /// What it answers to an empty list, which is how it is known for a gorush that takes pushes from us.
     static func isOfEmptyList(_ response: HTTPResponse) -> Bool {
-        GorushAnswer(response, expectedCount: 0) == .refused(message: "Notifications field is empty.")
+        GorushResponse(response, expectedCount: 0) == .refused(message: "Notifications field is empty.")
     }
 
-    private static func refused(_ response: HTTPResponse) -> GorushAnswer {
+    private static func refused(_ response: HTTPResponse) -> GorushResponse {
         // Go's words, and nginx's.
         let text = String(decoding: response.body.prefix(1_000), as: UTF8.self)
         if ["HTTP request to an HTTPS server", "plain HTTP request was sent to HTTPS port"].contains(where: text.contains) {
@@ -103,7 +103,7 @@ enum GorushAnswer: Sendable, Equatable {
     }
 }
 
-extension GorushAnswer {
+extension GorushResponse {
     static let wantsTLSIssue = "gorush cannot be used: it speaks TLS, so its URL must begin with https"
 
     static func misconfigurationIssue(status: Int?) -> String {

@@ -4,15 +4,15 @@ import Testing
 
 @testable import Delivery
 
-@Suite(.safetyNet) struct TimeOutsTests {
+@Suite(.safetyNet) struct TimeoutPolicyTests {
     private let pushes = queued([iosPush(1), iosPush(2)])
 
-    private func attempt(_ outcome: DeliveryOutcome) -> Outbox.Attempt {
+    private func attempt(_ outcome: AttemptOutcome) -> Outbox.Attempt {
         Outbox.Attempt(push: pushes[0], outcome: outcome, at: World.start)
     }
 
     @Test func `Each attempt that was not answered doubles the time for the next, whether it counts or not`() {
-        var timeOuts = TimeOuts()
+        var timeOuts = TimeoutPolicy()
         var limits: [Duration] = []
         for _ in 0...3 {
             limits.append(timeOuts.limit(for: pushes, first: .seconds(60)))
@@ -24,7 +24,7 @@ import Testing
     }
 
     @Test func `Attempts during which the route delivered are counted, and nothing is kept after the third`() {
-        var timeOuts = TimeOuts()
+        var timeOuts = TimeoutPolicy()
         for count in [1, 1, 2] {
             timeOuts.record(attempt(.timedOut(count: count)))
             #expect(timeOuts[pushes[0]] == count)
@@ -34,7 +34,7 @@ import Testing
     }
 
     @Test func `A setting that is longer stays, and an answer starts anew`() {
-        var timeOuts = TimeOuts()
+        var timeOuts = TimeoutPolicy()
         timeOuts.record(attempt(.timedOut(count: 0)))
         #expect(timeOuts.limit(for: pushes, first: .seconds(600)) == .seconds(600))
         #expect(timeOuts.limit(for: pushes, first: .seconds(1)) == .seconds(2))

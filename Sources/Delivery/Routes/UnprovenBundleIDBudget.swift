@@ -4,14 +4,14 @@ import Store
 /// invent as many as he likes, and each would cost a request.
 ///
 /// Times are those of a monotonic clock, from its start.
-struct Probation: Sendable {
+struct UnprovenBundleIDBudget: Sendable {
     /// Attempts under way and refusals that are free. A new app has its first success with its first device that works, and needs none any
     /// more.
     static let burst = 20
     /// One more is free so often: 8,640 a day, whatever is invented.
     static let interval = Duration.seconds(10)
     /// What waits for a free one is looked at again within that time, at random.
-    static let patience = Duration.seconds(600)
+    static let retryInterval = Duration.seconds(600)
     /// Why it waits. With the first push that is delivered to a new bundle id, all that wait are looked at.
     static let reason = "unproven bundle id"
 

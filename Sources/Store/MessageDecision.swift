@@ -2,7 +2,7 @@ package import StatusCrypto
 package import Wire
 
 /// The decision about a message.
-package enum Settlement: Sendable, Equatable {
+package enum MessageDecision: Sendable, Equatable {
     /// The message changes nothing and gets no reply.
     case ignored(IgnoreReason)
     /// The message has a reply, which must still be published.
@@ -19,7 +19,7 @@ package enum IgnoreReason: Int64, Sendable {
     case tooOld = 3
 }
 
-extension Settlement {
+extension MessageDecision {
     package var milestone: Milestone {
         switch self {
         case .ignored(.notForUs), .ignored(.tooOld): .ignored

@@ -7,10 +7,10 @@ import Testing
 @testable import Delivery
 
 /// What an answer of gorush, or of something in front of it, means for the batch (GORUSH.md §2).
-@Suite(.safetyNet) struct GorushAnswerTests {
+@Suite(.safetyNet) struct GorushResponseTests {
     @Test("As many targets as expected are a batch taken")
     func accepted() {
-        let answer = GorushAnswer(HTTPResponse(200, #"{"counts":3,"logs":[],"success":"ok"}"#), expectedCount: 3)
+        let answer = GorushResponse(HTTPResponse(200, #"{"counts":3,"logs":[],"success":"ok"}"#), expectedCount: 3)
         #expect(answer == .accepted(failures: []))
     }
 
@@ -23,7 +23,7 @@ import Testing
             ],"success":"ok"}
             """#
         #expect(
-            GorushAnswer(HTTPResponse(200, body), expectedCount: 2)
+            GorushResponse(HTTPResponse(200, body), expectedCount: 2)
                 == .accepted(failures: [
                     GorushFailure(identifier: "n-1", error: "BadDeviceToken", token: "**********"),
                     GorushFailure(identifier: nil, error: "Requested entity was not found.", token: ""),
@@ -33,7 +33,7 @@ import Testing
     @Test("Fewer targets than expected: a platform is disabled", arguments: [0, 1, 2])
     func short(counts: Int) {
         let response = HTTPResponse(200, #"{"counts":\#(counts),"logs":[],"success":"ok"}"#)
-        #expect(GorushAnswer(response, expectedCount: 3) == .short(expected: 3, counted: counts))
+        #expect(GorushResponse(response, expectedCount: 3) == .short(expected: 3, counted: counts))
     }
 
     @Test(
@@ -46,37 +46,37 @@ import Testing
             String(repeating: "[", count: 100_000), "<html>captive portal</html>", "\u{0}\u{FFFD}",
         ])
     func unreadable(body: String) {
-        #expect(GorushAnswer(HTTPResponse(200, body), expectedCount: 3) == .unknown)
+        #expect(GorushResponse(HTTPResponse(200, body), expectedCount: 3) == .unknown)
     }
 
     @Test("No beginning of an answer is taken for a whole one")
     func truncated() {
         let body = #"{"counts":1,"logs":[{"notif_id":"n-1","error":"Unregistered"}],"success":"ok"}"#
         for length in 0..<body.utf8.count {
-            #expect(GorushAnswer(HTTPResponse(200, String(body.prefix(length))), expectedCount: 1) == .unknown)
+            #expect(GorushResponse(HTTPResponse(200, String(body.prefix(length))), expectedCount: 1) == .unknown)
         }
     }
 
     @Test(
         "gorush's refusals",
         arguments: [
-            ("Missing notifications field.", GorushAnswer.refused(message: "Missing notifications field.")),
+            ("Missing notifications field.", GorushResponse.refused(message: "Missing notifications field.")),
             ("Notifications field is empty.", .refused(message: "Notifications field is empty.")),
             ("Number of notifications(101) over limit(100)", .overLimit(100)),
             ("Number of notifications(2) over limit(1)", .overLimit(1)),
             ("Number of notifications(1) over limit(0)", .misconfigured(status: 400)),
             ("Number of notifications(1) over limit(99999999999999999999)", .misconfigured(status: 400)),
         ])
-    func refused(message: String, answer: GorushAnswer) {
-        #expect(GorushAnswer(HTTPResponse(400, #"{"code":400,"message":"\#(message)"}"#), expectedCount: 1) == answer)
+    func refused(message: String, answer: GorushResponse) {
+        #expect(GorushResponse(HTTPResponse(400, #"{"code":400,"message":"\#(message)"}"#), expectedCount: 1) == answer)
     }
 
     @Test("The words of others are not repeated: they could echo what was sent")
     func foreignWords() {
         let response = HTTPResponse(400, #"{"code":400,"message":"bad token a1a1a1"}"#)
-        #expect(GorushAnswer(response, expectedCount: 1) == .misconfigured(status: 400))
+        #expect(GorushResponse(response, expectedCount: 1) == .misconfigured(status: 400))
         let failure = GorushFailure(identifier: "n-1", error: #"Post "https://api.push.apple.com/3/device/a1a1a1": EOF"#, token: "a1a1a1")
-        for text in ["\(failure)", String(reflecting: failure), "\(GorushAnswer.accepted(failures: [failure]))"] {
+        for text in ["\(failure)", String(reflecting: failure), "\(GorushResponse.accepted(failures: [failure]))"] {
             #expect(!text.contains("a1a1a1"))
             #expect(text.contains("n-1"))
         }
@@ -85,14 +85,14 @@ import Testing
     @Test(
         "Statuses",
         arguments: [
-            (301, GorushAnswer.misconfigured(status: 301)), (307, .misconfigured(status: 307)), (401, .misconfigured(status: 401)),
+            (301, GorushResponse.misconfigured(status: 301)), (307, .misconfigured(status: 307)), (401, .misconfigured(status: 401)),
             (403, .misconfigured(status: 403)), (404, .misconfigured(status: 404)), (400, .misconfigured(status: 400)),
             (413, .tooLarge), (429, .unavailable(retryAfter: nil)), (502, .unavailable(retryAfter: nil)),
             (503, .unavailable(retryAfter: nil)), (504, .unavailable(retryAfter: nil)), (500, .unknown), (501, .unknown), (204, .unknown),
             (202, .unknown), (0, .unknown), (999, .unknown),
         ])
-    func statuses(status: Int, answer: GorushAnswer) {
-        #expect(GorushAnswer(HTTPResponse(status), expectedCount: 1) == answer)
+    func statuses(status: Int, answer: GorushResponse) {
+        #expect(GorushResponse(HTTPResponse(status), expectedCount: 1) == answer)
     }
 
     @Test(
@@ -101,7 +101,7 @@ import Testing
             "Client sent an HTTP request to an HTTPS server.", "<center>The plain HTTP request was sent to HTTPS port</center>",
         ])
     func wantsTLS(body: String) {
-        #expect(GorushAnswer(HTTPResponse(400, body), expectedCount: 1) == .wantsTLS)
+        #expect(GorushResponse(HTTPResponse(400, body), expectedCount: 1) == .wantsTLS)
     }
 
     @Test(
@@ -113,7 +113,7 @@ import Testing
     func retryAfter(value: String, duration: Duration?) {
         for status in [429, 503] {
             let response = HTTPResponse(status, headers: [("retry-after", value)])
-            #expect(GorushAnswer(response, expectedCount: 1) == .unavailable(retryAfter: duration))
+            #expect(GorushResponse(response, expectedCount: 1) == .unavailable(retryAfter: duration))
         }
     }
 
@@ -124,14 +124,14 @@ import Testing
             .cancelled, .other(code: 27),
         ]
         for kind in kinds {
-            let answer = GorushAnswer(HTTPError(kind, requestMayHaveArrived: true))
+            let answer = GorushResponse(HTTPError(kind, requestMayHaveArrived: true))
             #expect(answer == (kind == .timedOut ? .timedOut : .unknown))
         }
         for kind in [HTTPError.Kind.couldNotConnect, .timedOut, .cancelled, .other(code: 27)] {
-            #expect(GorushAnswer(HTTPError(kind, requestMayHaveArrived: false)) == .unavailable(retryAfter: nil))
+            #expect(GorushResponse(HTTPError(kind, requestMayHaveArrived: false)) == .unavailable(retryAfter: nil))
         }
         for kind in [HTTPError.Kind.invalidURL, .invalidHeader, .tls] {
-            #expect(GorushAnswer(HTTPError(kind, requestMayHaveArrived: false)) == .misconfigured(status: nil))
+            #expect(GorushResponse(HTTPError(kind, requestMayHaveArrived: false)) == .misconfigured(status: nil))
         }
     }
 }

@@ -1,17 +1,17 @@
 import PushProtocol
 import Store
 
-/// What an answer means for the route.
-enum RouteNews: Sendable, Equatable {
-    case works
+/// What an response means for the route.
+enum RouteHealth: Sendable, Equatable {
+    case healthy
     /// - `issue`: in words for an operator.
-    case fails(issue: String, retryAfter: Duration?)
+    case failing(issue: String, retryAfter: Duration?)
 }
 
-/// What an answer means for the batch that was posted.
-enum AnswerReading: Sendable, Equatable {
+/// What an response means for the batch that was posted.
+enum ResponseInterpretation: Sendable, Equatable {
     /// An outcome for each push, item by item.
-    case outcomes([DeliveryOutcome], RouteNews)
+    case outcomes([AttemptOutcome], RouteHealth)
     /// Nothing was sent because of one of them, or of their number: each half is to be posted by itself.
     case divide
     /// Nothing was sent: gorush takes so many at a time.
@@ -22,22 +22,22 @@ enum AnswerReading: Sendable, Equatable {
     ///   - retriesItself: whether that gorush has `max_retry` above 0, so that a failure it reports may be followed by a success.
     ///   - timeOuts: Those before this attempt.
     ///   - routeDelivered: Whether the route delivered another push during this attempt.
-    init(_ answer: GorushAnswer, batch: [DeliveryItem], retriesItself: Bool, timeOuts: TimeOuts, routeDelivered: Bool) {
-        func all(_ outcome: DeliveryOutcome, _ news: RouteNews) -> AnswerReading {
-            .outcomes(batch.flatMap { $0.pushes.map { _ in outcome } }, news)
+    init(_ response: GorushResponse, batch: [DeliveryItem], retriesItself: Bool, timeOuts: TimeoutPolicy, routeDelivered: Bool) {
+        func all(_ outcome: AttemptOutcome, _ health: RouteHealth) -> ResponseInterpretation {
+            .outcomes(batch.flatMap { $0.pushes.map { _ in outcome } }, health)
         }
-        func nothingSent(_ issue: String, reason: String, retryAfter: Duration? = nil) -> AnswerReading {
-            all(.notSent(reason: reason), .fails(issue: issue, retryAfter: retryAfter))
+        func nothingSent(_ issue: String, reason: String, retryAfter: Duration? = nil) -> ResponseInterpretation {
+            all(.notSent(reason: reason), .failing(issue: issue, retryAfter: retryAfter))
         }
         let pushCount = batch.reduce(0) { $0 + $1.pushes.count }
-        switch answer {
+        switch response {
         case .accepted(let failures):
-            self = .outcomes(Self.outcomes(failures, batch: batch, retriesItself: retriesItself), .works)
+            self = .outcomes(Self.outcomes(failures, batch: batch, retriesItself: retriesItself), .healthy)
         case .short(let expected, 0):
             self = nothingSent("gorush took 0 of \(expected) pushes: the platform is disabled there", reason: "platform disabled")
         case .short(let expected, let counted):
             let issue = "gorush took \(counted) of \(expected) pushes and does not say which"
-            self = all(.unknown(reason: "wrong count"), .fails(issue: issue, retryAfter: nil))
+            self = all(.unknown(reason: "wrong count"), .failing(issue: issue, retryAfter: nil))
         case .overLimit(let limit) where batch.count > 1:
             self = .limit(min(limit, batch.count - 1))
         case .overLimit:
@@ -45,31 +45,31 @@ enum AnswerReading: Sendable, Equatable {
         case .refused where pushCount > 1, .tooLarge where pushCount > 1:
             self = .divide
         case .refused:
-            self = all(.refused(reason: "refused by gorush"), .works)
+            self = all(.refused(reason: "refused by gorush"), .healthy)
         case .tooLarge:
             self = nothingSent("a body of one push is too large for what is in front of gorush", reason: "status 413")
         case .misconfigured(let status):
-            self = nothingSent(GorushAnswer.misconfigurationIssue(status: status), reason: "configuration")
+            self = nothingSent(GorushResponse.misconfigurationIssue(status: status), reason: "configuration")
         case .wantsTLS:
-            self = nothingSent(GorushAnswer.wantsTLSIssue, reason: "configuration")
+            self = nothingSent(GorushResponse.wantsTLSIssue, reason: "configuration")
         case .unavailable(let retryAfter):
             self = nothingSent("gorush is not available", reason: "unavailable", retryAfter: retryAfter)
         case .timedOut:
             self = .outcomes(
                 batch.flatMap { $0.pushes.map { .timedOut(count: timeOuts[$0] + (routeDelivered ? 1 : 0)) } },
-                .fails(issue: "gorush gave no answer in time", retryAfter: nil))
+                .failing(issue: "gorush gave no answer in time", retryAfter: nil))
         case .unknown:
             self = all(
-                .unknown(reason: "no answer"), .fails(issue: "gorush gave no answer that can be relied on", retryAfter: nil))
+                .unknown(reason: "no answer"), .failing(issue: "gorush gave no answer that can be relied on", retryAfter: nil))
         }
     }
 
-    private static func outcomes(_ failures: [GorushFailure], batch: [DeliveryItem], retriesItself: Bool) -> [DeliveryOutcome] {
+    private static func outcomes(_ failures: [GorushFailure], batch: [DeliveryItem], retriesItself: Bool) -> [AttemptOutcome] {
         let byIdentifier = Dictionary(grouping: failures, by: \.identifier)
         return batch.flatMap { item in
             // With one notification in the request, whatever failed is it.
             let failures = batch.count == 1 ? failures : byIdentifier[item.notification.identifier] ?? []
-            return item.pushes.map { push -> DeliveryOutcome in
+            return item.pushes.map { push -> AttemptOutcome in
                 guard let failure = failures.last(where: { concerns($0, push, in: item) }) else { return .sent }
                 let classified = FailureTaxonomy.classify(failure.error, token: push.push.deviceToken)
                 if retriesItself, classified.kind == .transient { return .unknown(reason: classified.reason) }
