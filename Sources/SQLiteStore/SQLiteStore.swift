@@ -158,8 +158,8 @@ package final class SQLiteStore: PushStore {
         }
     }
 
-    /// Only another process can make the writer wait: a checkpoint by a tool, a backup.
-    private static let busyTimeoutSeconds = 2.0
+    /// Only another process can make a connection wait: a checkpoint by a tool, a backup.
+    static let busyTimeoutSeconds = 2.0
 
     private static let writerSettings = """
         PRAGMA synchronous = FULL;          -- fsync at each commit: an old version must not come back after a power cut

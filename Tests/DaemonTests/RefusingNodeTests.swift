@@ -25,11 +25,11 @@ import Wire
         let (alice, bob) = (ProtocolClient(server: identity.publicKey), ProtocolClient(server: identity.publicKey))
         let watch = try FolderWatch(folder.path("."))
         node.put(try alice.envelope(alice.registration()))
-        try await watch.wait { try count("registration", in: folder) == 1 }
+        try await watch.wait { try count("registration", of: server) == 1 }
         node.put(try bob.envelope(bob.request([bob.notification(to: alice)])))
-        try await watch.wait { try count("push", in: folder) == 1 }
+        try await watch.wait { try count("push", of: server) == 1 }
         #expect(await server.terminate() == 0, "\(server.log.all)")
-        #expect(try count("unfinished_message", in: folder) == Self.unansweredCount + 2)
+        #expect(try rows(of: "unfinished_message", in: folder) == Self.unansweredCount + 2)
     }
 
     /// As a server leaves it whose node has been away for a while.
@@ -50,9 +50,15 @@ import Wire
         await store.close()
     }
 
-    private func count(_ table: String, in folder: TemporaryFolder) throws -> Int {
-        let queue = try DatabaseQueue(path: folder.path("push.sqlite"))
-        defer { try? queue.close() }
+    private func count(_ table: String, of server: Launched<ServerProcess.Addresses>) throws -> Int {
+        try #require(server.isRunning, "\(server.log.all)")
+        return try rows(of: table, in: server.folder)
+    }
+
+    private func rows(of table: String, in folder: TemporaryFolder) throws -> Int {
+        var configuration = Configuration()
+        configuration.readonly = true
+        let queue = try DatabaseQueue(path: folder.path("push.sqlite"), configuration: configuration)
         return try queue.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM \(table)") ?? 0 }
     }
 }

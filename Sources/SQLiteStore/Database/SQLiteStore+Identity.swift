@@ -16,6 +16,8 @@ extension SQLiteStore {
         do {
             var configuration = Configuration()
             configuration.readonly = true
+            // A tool that closes the database as its last user locks it for a moment.
+            configuration.busyMode = .timeout(busyTimeoutSeconds)
             return try DatabaseQueue(path: path, configuration: configuration).read { database in
                 guard try Schema.hasTables(database) else { return nil }
                 guard try Schema.isOurs(database) else { throw StoreError.notADatabase }

@@ -57,6 +57,15 @@ struct DiskFaultTests {
             }
         }
     }
+
+    @Test func `the owner of a database is read although another process has a lock for a moment`() async throws {
+        let folder = try TemporaryFolder()
+        await (try await StoreScript().open(folder)).close()
+        let disk = try FaultyDisk(database: folder.database)
+        disk.fail(.lock, with: .busy, first: 1, count: 3)
+        #expect(try SQLiteStore.identity(ofDatabaseAt: folder.database) == identity)
+        #expect(disk.failureCount == 3)
+    }
 }
 
 /// Two steps, on a disk that begins to fail at one call of the first.

@@ -87,7 +87,9 @@ package final class Launched<ReadyFile: Decodable & Sendable>: Sendable {
 
     fileprivate let process: ChildProcess
     private let readyFile: String
-    fileprivate let folder: TemporaryFolder
+    package let folder: TemporaryFolder
+
+    package var isRunning: Bool { process.isRunning }
 
     /// What it has logged so far.
     package var log: Lines { process.standardError }
