@@ -37,9 +37,20 @@ package enum AbuseBenchmark {
                 try await measure(workload, attack, seed, options), "\(attack.name) (\(rates))", to: &report,
                 latencyMark: .atMost(max(2 * aloneLatency, 50)))
         }
+        try await addTopicKeyFlood(to: &report, options)
         try await addMadeUpTargets(seed, options, to: &report)
         try await addSilentProxies(to: &report, options)
         return report
+    }
+
+    private static func addTopicKeyFlood(to report: inout Report, _ options: Options) async throws {
+        let alone = try await TopicKeyFlood.measure(topicCount: 0, options)
+        let idle = alone.map { $0.quantile(0.99) }
+        report.add("queries on topics without a key, alone: p99", idle, unit: "ms")
+        let flooded = try await TopicKeyFlood.measure(topicCount: TopicKeyFlood.topicCount, options)
+        report.add(
+            "\(TopicKeyFlood.topicCount) topics of throw-away registrations without keys: query p99",
+            flooded.map { $0.quantile(0.99) }, unit: "ms", mark: .atMost(max(2 * Sample(idle).median, 50)))
     }
 
     private static func addMadeUpTargets(_ seed: SeededStore, _ options: Options, to report: inout Report) async throws {

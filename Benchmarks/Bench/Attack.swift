@@ -44,7 +44,8 @@ struct Strangers {
             longLists(count: count(5)), busyKeys(1, count: count(2)), busyKeys(20, count: count(2)), largeAnswers(count: count(50)),
             repeatedQuestion(count: count(200), about: owner),
             throwAwayKeys(count: count(100)), tombstones(count: count(100)), junk(count: count(1_000)),
-            bombing(count: count(200), of: owner), invalidTokens(count: count(100)), inventedBundleIDs(count: count(20)),
+            queryTopicJunk(count: count(2_000)), bombing(count: count(200), of: owner), invalidTokens(count: count(100)),
+            inventedBundleIDs(count: count(20)),
         ]
     }
 
@@ -142,6 +143,17 @@ struct Strangers {
                 stranger.wrap(
                     Array((BenchmarkOwners.digest("junk", number).bytes + BenchmarkOwners.digest("junk", -number).bytes).prefix(60)),
                     topic: topic)
+            })
+    }
+
+    /// The same on the query topics of 2,000 owners, none of which gets enough of it to be demoted soon.
+    private func queryTopicJunk(count: Int) -> Attack {
+        let topicCount = 2_000
+        return Attack(
+            name: "junk on \(topicCount) query topics",
+            envelopes: (0..<count).map { number in
+                let bytes = BenchmarkOwners.digest("query junk", number).bytes + BenchmarkOwners.digest("query junk", -number).bytes
+                return clients[0].wrap(Array(bytes.prefix(60)), topic: Owner(number: number % topicCount).topic)
             })
     }
 

@@ -62,6 +62,13 @@ struct Workload: Sendable {
     /// Whom `MessageKind.query` asks for.
     private static let popularOwnerCount = 500
 
+    /// Messages that are there already, one of each sender.
+    init(_ kind: MessageKind, from senders: [PrivateKey], _ envelopes: [WakuEnvelope]) {
+        kinds = [kind]
+        self.senders = senders
+        self.envelopes = envelopes
+    }
+
     /// - Parameter owners: how many owners there are to ask for or to push to; taken in turn.
     init(_ kinds: MessageKind..., count: Int, owners: Int, threadCount: Int) {
         self.kinds = kinds

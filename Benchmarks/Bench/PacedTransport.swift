@@ -14,6 +14,7 @@ final class PacedTransport: MessageTransport {
     private let workload: Workload
     private let interval: Duration
     private let strangers: [WakuEnvelope]
+    private let strangersAtOnce: [WakuEnvelope]
     private let patience: Duration
     private let replyTopics: [String: [Int]]
     private let replies: ReplyBox
@@ -22,17 +23,23 @@ final class PacedTransport: MessageTransport {
     /// - Parameters:
     ///   - rate: messages of the workload a second.
     ///   - strangers: what others send meanwhile, evenly; their replies are nobody's affair.
+    ///   - strangersAtOnce: what others send in one call before everything else.
     ///   - patience: how long replies are waited for when all is sent.
-    init(_ workload: Workload, rate: Double, strangers: [WakuEnvelope] = [], patience: Duration = .seconds(600)) {
+    init(
+        _ workload: Workload, rate: Double, strangers: [WakuEnvelope] = [], strangersAtOnce: [WakuEnvelope] = [],
+        patience: Duration = .seconds(600)
+    ) {
         self.workload = workload
         interval = .nanoseconds(Int64(1e9 / rate))
         self.strangers = strangers
+        self.strangersAtOnce = strangersAtOnce
         self.patience = patience
         replyTopics = workload.numbersByReplyTopic
         replies = ReplyBox(expectedCount: workload.envelopes.count, keepsEach: 1)
     }
 
     func run(receiver: any EnvelopeReceiver) async throws {
+        if !strangersAtOnce.isEmpty { try await receiver.receiveWithPatience(strangersAtOnce) }
         let start = ContinuousClock.now
         self.start.withLock { $0 = start }
         let strangersInterval = interval * workload.envelopes.count / max(1, strangers.count)
