@@ -126,7 +126,7 @@ let package = Package(
             "Daemon",
             [
                 "Engine", "Delivery", "GatewayHTTP", "NextcloudProxy", "NextcloudOrigin", "SoftphonePNM", "Store", "StatusCrypto", "JSON",
-                "Relay", "Transport", "WakuREST", "SQLiteStore", "HTTPClient", "PushProtocol", "Envelope", "Settings",
+                "Relay", "Transport", "WakuREST", "SQLiteStore", "HTTPClient", "PushProtocol", "PushClient", "Envelope", "Settings", "Wire",
                 hummingbird, logging, metrics, serviceLifecycle, unixSignals, yams,
             ]),
 

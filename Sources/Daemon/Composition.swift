@@ -36,6 +36,8 @@ struct Composition {
     private let gateways: ListeningService?
     /// The delivery to push proxies; nil without a Nextcloud origin.
     private let proxyDelivery: ProxyDelivery?
+    /// The canary; nil if none is configured.
+    private let canary: Canary?
     private let writerWatch: WriterWatch
     private let readiness: Readiness
     private let engine: Engine
@@ -54,12 +56,19 @@ struct Composition {
         let transport = Self.transport(basis, bus)
         let delivery = Self.delivery(basis, directory)
         let proxyDelivery = Self.proxyDelivery(basis)
-        let engine = Self.engine(basis, directory, transport, delivery)
+        let canaryNode = CanaryNode(transport: transport)
+        let canary = try settings.canary.map { configuration in
+            try Canary(
+                configuration, identity: files.identity, node: canaryNode, pubsubTopic: settings.pubsubTopics[0],
+                clock: ContinuousClock(), wallClock: time.clock, logger: logger)
+        }
+        let engine = Self.engine(
+            basis, directory, canary == nil ? transport : CanaryTransport(transport: transport, canary: canaryNode), delivery, canary)
         let writerWatch = WriterWatch(serviceManager: serviceManager, clock: ContinuousClock(), write: engine.probeStore)
         let healthIssues: @Sendable () async -> [String] = { transport.healthIssues + engine.healthIssues + (delivery?.healthIssues ?? []) }
         let warnings: @Sendable () -> [String] = {
             time.warnings + transport.warnings + engine.warnings + (delivery?.warnings ?? [Self.dryRunWarning])
-                + (proxyDelivery?.warnings ?? [])
+                + (proxyDelivery?.warnings ?? []) + (canary?.warnings ?? [])
         }
         let readiness = Readiness(
             relayCount: basis.relayAddresses.count, hasGateways: settings.gateways != nil, publicKey: basis.identity.publicKey,
@@ -70,6 +79,7 @@ struct Composition {
         let metricsText: @Sendable () async -> String = {
             await gauges.refresh()
             await delivery?.refreshMetrics()
+            canary?.refreshMetrics()
             return metrics.render()
         }
         admin = Self.admin(basis, directory, readiness, healthIssues: healthIssues, warnings: warnings, metrics: metricsText)
@@ -77,6 +87,7 @@ struct Composition {
         gateways = Self.gateways(basis, delivery, proxyDelivery, readiness)
         self.proxyDelivery = proxyDelivery
         self.delivery = delivery
+        self.canary = canary
         self.writerWatch = writerWatch
         self.readiness = readiness
         self.engine = engine
@@ -94,7 +105,9 @@ struct Composition {
         if let delivery { services.append(("delivery", delivery)) }
         if let proxyDelivery { services.append(("delivery to push proxies", proxyDelivery)) }
         if let gateways { services.append(("gateways", gateways)) }
-        return services + [("engine", engine), ("readiness", readiness)]
+        services.append(("engine", engine))
+        if let canary { services.append(("canary", canary)) }
+        return services + [("readiness", readiness)]
     }
 
     // MARK: Parts
@@ -128,14 +141,16 @@ struct Composition {
     }
 
     private static func engine(
-        _ basis: Basis, _ directory: TopicDirectory, _ transport: any MessageTransport, _ delivery: DeliveryLoop?
+        _ basis: Basis, _ directory: TopicDirectory, _ transport: any MessageTransport, _ delivery: DeliveryLoop?, _ canary: Canary?
     ) -> Engine {
-        Engine(
-            configuration: .init(
-                identity: basis.files.identity, registrationPolicy: basis.settings.registrationPolicy, isDryRun: delivery == nil,
-                workerCount: ProcessInfo.processInfo.activeProcessorCount, echoesReplies: basis.settings.echoesReplies,
-                drainLimit: basis.limits.engine, transportLimit: basis.limits.transport),
-            store: basis.files.store, directory: directory, transport: transport, clock: ContinuousClock(), wallClock: basis.time.clock,
+        var configuration = Engine.Configuration(
+            identity: basis.files.identity, registrationPolicy: basis.settings.registrationPolicy, isDryRun: delivery == nil,
+            workerCount: ProcessInfo.processInfo.activeProcessorCount, echoesReplies: basis.settings.echoesReplies,
+            drainLimit: basis.limits.engine, transportLimit: basis.limits.transport)
+        configuration.discardedKeyHash = canary?.discardedKeyHash
+        return Engine(
+            configuration: configuration, store: basis.files.store, directory: directory, transport: transport, clock: ContinuousClock(),
+            wallClock: basis.time.clock,
             logger: basis.logger, provesDeliveries: { delivery?.provesDeliveries ?? false }, onAcceptedPushes: { delivery?.wake() })
     }
 

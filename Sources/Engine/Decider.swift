@@ -12,6 +12,8 @@ struct Decider: Sendable {
     let registrationPolicy: RegistrationPolicy
     /// True when no gorush is configured: accepted pushes are discarded at once, finally.
     let isDryRun: Bool
+    /// The key whose pushes are discarded: the canary's; nil if there is none.
+    var discardedKeyHash: Digest64?
 
     /// The consequences of a decision, once it is durable.
     struct Outcome: Sendable {
@@ -178,7 +180,7 @@ struct Decider: Sendable {
     /// Within the bucket of its target a push goes out at once. What is beyond becomes one push of its type, which goes out when the next
     /// credit falls due: nobody's phone is rung without end, and the sender learns nothing of it (PROTOCOL.md §9).
     private func enqueue(_ push: AcceptedPush, of id: Int64, in batch: inout DecidedBatch, _ outcome: inout Outcome) {
-        guard !isDryRun else { return batch.enqueue(push, message: id, isDiscarded: true) }
+        guard !isDryRun, push.target.keyHash != discardedKeyHash else { return batch.enqueue(push, message: id, isDiscarded: true) }
         let isRateLimited = batch.facts.allowances.pushCount(to: push.target) == 0
         if isRateLimited, batch.coalesce(push) {
             outcome.coalescedPushCount += 1

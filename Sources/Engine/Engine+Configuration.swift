@@ -8,6 +8,8 @@ extension Engine {
         package var registrationPolicy: RegistrationPolicy
         /// No gorush is configured: accepted pushes are discarded, finally.
         package var isDryRun: Bool
+        /// The hash of the key whose pushes are discarded; nil if there is none.
+        package var discardedKeyHash: Digest64?
         /// Workers for each of the two stages that compute; as many as cores.
         package var workerCount: Int
         /// Whether replies to queries and push requests are published again after 1.5 s and 4 s, for clients that subscribe late.

@@ -52,7 +52,7 @@ package final class Engine: Service, EnvelopeReceiver {
         let identity = configuration.identity
         let decider = Decider(
             serverKey: identity.publicKey.compressed, registrationPolicy: configuration.registrationPolicy,
-            isDryRun: configuration.isDryRun)
+            isDryRun: configuration.isDryRun, discardedKeyHash: configuration.discardedKeyHash)
 
         // From the last stage to the first: each knows the next one only.
         let admission = Admission(limits: configuration.admissionLimits)

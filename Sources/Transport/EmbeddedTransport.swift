@@ -27,6 +27,12 @@ package final class EmbeddedTransport: MessageTransport {
         try await membership.publish(envelope)
     }
 
+    /// Records the envelope first, as the bus does with a message of another member.
+    package func publishToSelf(_ envelope: WakuEnvelope) async throws {
+        try await recorder.record(envelope)
+        try await membership.publish(envelope)
+    }
+
     package var healthIssues: [String] {
         recorder.receiver.withLock { $0 == nil } ? ["the embedded transport is not running"] : []
     }

@@ -12,6 +12,9 @@ package protocol MessageTransport: Sendable {
     ///   `outdated`.
     func publish(_ envelope: WakuEnvelope) async throws
 
+    /// Publishes an envelope that the server itself is to receive from the network, like a client's. Otherwise like ``publish(_:)``.
+    func publishToSelf(_ envelope: WakuEnvelope) async throws
+
     /// Whether optional messages (echoes) may be published. False while a node's RLN quota is exhausted.
     var canEcho: Bool { get }
 
@@ -25,6 +28,7 @@ package protocol MessageTransport: Sendable {
 extension MessageTransport {
     package var warnings: [String] { [] }
     package var canEcho: Bool { true }
+    package func publishToSelf(_ envelope: WakuEnvelope) async throws { try await publish(envelope) }
 }
 
 /// The receiver of a transport's messages. The engine implements it.

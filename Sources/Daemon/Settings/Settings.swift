@@ -38,6 +38,8 @@ package struct Settings: HoldsSecret, Sendable {
     package var registrationPolicy: RegistrationPolicy
     /// The gateways' settings; nil without gateways.
     package var gateways: GatewaySettings?
+    /// The canary's settings; nil without a canary.
+    package var canary: CanarySettings?
     package var adminListen: ListenAddress
     /// The host names under which the admin endpoints respond, in addition to IP addresses and `localhost`.
     package var adminAllowedHosts: [String]
@@ -104,6 +106,8 @@ package struct Settings: HoldsSecret, Sendable {
                 in: .seconds(30 * 86_400)...Duration.seconds(3_650 * 86_400)))
         // Apple accepts these bundle ids: a rejection of one is a fault of the configuration, not an invented id.
         delivery?.knownBundleIDs = registrationPolicy.apnTopics ?? []
+
+        canary = Self.canary(&reader)
 
         adminListen = reader.address("admin.listen", default: ListenAddress(host: "127.0.0.1", port: 8646))
         adminAllowedHosts = reader.list(

@@ -14,10 +14,14 @@ extension WakuTransport {
     package func publish(_ envelope: WakuEnvelope) async throws {
         let hash = envelope.hash
         base.known.withLock { $0.insert([hash]) }  // the nodes will return the message to this server
+        try await publishToSelf(envelope)
+        if base.configuration.confirmsPublishing { confirmations.withLock { $0.add(.init(hash: hash, envelope: envelope)) } }
+    }
+
+    package func publishToSelf(_ envelope: WakuEnvelope) async throws {
         waitingCount.add(1, ordering: .relaxed)
         defer { waitingCount.subtract(1, ordering: .relaxed) }
         if let error = try await postToEach(envelope) { throw TransportError(error) }
-        if base.configuration.confirmsPublishing { confirmations.withLock { $0.add(.init(hash: hash, envelope: envelope)) } }
     }
 
     /// Posts to one node after the other until one accepts the message.

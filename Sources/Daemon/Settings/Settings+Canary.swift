@@ -1,0 +1,32 @@
+package import PushClient
+import StatusCrypto
+
+/// The settings below `canary`.
+package struct CanarySettings: Sendable {
+    /// The time between two checks.
+    package var interval: Duration
+    /// The device that receives the pushes; nil discards them.
+    package var device: Device?
+}
+
+extension Settings {
+    /// 10 s: a check takes up to some seconds, and each costs a transaction or three.
+    private static let minimumCanaryInterval = Duration.seconds(10)
+
+    /// Reads the section `canary`; nil if its interval is 0 or not set.
+    static func canary(_ reader: inout SettingsReader) -> CanarySettings? {
+        let interval = reader.duration("canary.interval", default: .zero, in: .zero...Duration.seconds(86_400))
+        let token = reader.secret("canary.deviceToken")
+        let bundleID = reader.optionalString("canary.topic")
+        guard interval != .zero else {
+            if token != nil || bundleID != nil { reader.note("canary.interval: expected a duration, because canary has other settings") }
+            return nil
+        }
+        if interval < minimumCanaryInterval {
+            reader.note("canary.interval: expected 0s, or at least \(minimumCanaryInterval.settingText)")
+        }
+        if bundleID != nil, token == nil { reader.note("canary.topic: has no effect without canary.deviceToken") }
+        let device = token.map { Device(deviceToken: $0, service: bundleID.map { .apn(topic: $0) } ?? .firebase) }
+        return CanarySettings(interval: interval, device: device)
+    }
+}

@@ -1,0 +1,93 @@
+import Envelope
+import Foundation
+import Store
+import TestSupport
+import Testing
+import Transport
+
+@testable import Daemon
+
+/// The server as a client of itself.
+@Suite(.fewAtATime) struct CanaryTests {
+    @Test(arguments: [false, true]) func `the canary's push comes back through the node and ends before gorush`(isWaku: Bool) async throws {
+        try await withStubGorush { gorush in
+            let node = try RestartableNode(on: Bus(), clock: .system)
+            await node.start()
+            let transport = ["transport.kind": "waku", "transport.waku.url": node.url, "transport.waku.pollInterval": "20ms"]
+            let server = try await ServerProcess.start(
+                in: try TemporaryFolder(),
+                settings: (isWaku ? transport : [:]).merging(["canary.interval": "1h", "gorush.url": await gorush.url]) { $1 })
+            let database = ServerDatabase(path: server.folder.path("push.sqlite"))
+            try await database.wait(for: "push WHERE finished_at IS NOT NULL") { $0 == 1 }
+            #expect(try database.text("SELECT state FROM push") == "\(PushOutcome.discarded.rawValue)")
+            #expect(try database.count("registration WHERE is_live = 1") == 1)
+            #expect(try await canaryAge(AdminClient(server)) < 3_600)
+            #expect(!server.log.all.contains { $0.contains("the canary fails") }, "\(server.log.all)")
+            #expect(await server.terminate() == 0)
+            #expect(gorush.notifications.all.isEmpty)
+            let audit = try await ChildProcess.run("pushctl", ["audit", "--database", database.path])
+            #expect(audit.exitCode == 0, "\(audit.output)")
+            await node.kill()
+        }
+    }
+
+    private func canaryAge(_ admin: AdminClient) async throws -> Double {
+        let lines = try await admin.get("/metrics").body.split(separator: "\n")
+        let line = try #require(lines.first { $0.hasPrefix("pushserver_canary_age_seconds ") })
+        return try #require(line.split(separator: " ").last.flatMap { Double($0) })
+    }
+
+    @Test func `a device that the operator names receives the canary's pushes`() async throws {
+        try await withStubGorush { gorush in
+            let server = try await ServerProcess.start(
+                in: try TemporaryFolder(),
+                settings: [
+                    "canary.interval": "1h", "canary.deviceToken": "my-own-phone", "gorush.url": await gorush.url,
+                ])
+            await gorush.waitForNotifications(count: 1)
+            #expect(gorush.notifications.all.flatMap(\.tokens) == ["my-own-phone"])
+            #expect(!server.log.all.contains { $0.contains("my-own-phone") })
+            #expect(await server.terminate() == 0)
+        }
+    }
+
+    @Test func `a canary whose request no node takes says so`() async throws {
+        let node = try RawServer { connection in
+            while let request = connection.readRequest() {
+                connection.respond(status: request.hasPrefix("POST /relay/v1/messages") ? 500 : 200, body: "[]")
+            }
+        }
+        let server = try ServerProcess.launch(
+            in: try TemporaryFolder(),
+            settings: [
+                "transport.kind": "waku", "transport.waku.url": node.url, "transport.waku.history": "false", "canary.interval": "10s",
+            ])
+        #expect(await server.log.wait { $0.contains("the canary fails") && $0.contains("500") }, "\(server.log.all)")
+        _ = await server.terminate()
+    }
+
+    // MARK: Results
+
+    @Test func `the begin and the end of failures are reported, once each`() {
+        var record = CanaryRecord(interval: .seconds(60), start: time(0))
+        #expect(record.note(nil, at: time(1)) == nil)
+        #expect(record.note("no reply", at: time(2)) == .fails("no reply"))
+        #expect(record.note("another", at: time(3)) == nil)
+        #expect(record.note(nil, at: time(4)) == .works)
+        #expect(record.note(nil, at: time(5)) == nil)
+    }
+
+    @Test func `a canary without success for three intervals is a warning`() {
+        var record = CanaryRecord(interval: .seconds(60), start: time(0))
+        #expect(record.warnings(at: time(1_000)) == [])
+        _ = record.note(nil, at: time(1_000))
+        _ = record.note("no reply", at: time(1_060))
+        #expect(record.warnings(at: time(1_180)) == [])
+        #expect(record.warnings(at: time(1_181)) == ["canary: the server has accepted no test push for 181 s: no reply"])
+        #expect(record.age(at: time(1_181)) == .seconds(181))
+        _ = record.note(nil, at: time(1_200))
+        #expect(record.warnings(at: time(2_000)) == [])
+    }
+
+    private func time(_ seconds: Int64) -> Timestamp { Timestamp(nanoseconds: 1_700_000_000_000_000_000 + seconds * 1_000_000_000) }
+}
