@@ -10,11 +10,14 @@ struct MistakeTests {
         let command: String
         let sentence: String
         let exitCode: Int32
+        /// The files that the command creates nevertheless.
+        let files: [String]
 
-        init(_ command: String, _ sentence: String, _ exitCode: Int32) {
+        init(_ command: String, _ sentence: String, _ exitCode: Int32, files: [String] = []) {
             self.command = command
             self.sentence = sentence
             self.exitCode = exitCode
+            self.files = files
         }
 
         var testDescription: String { command }
@@ -22,6 +25,12 @@ struct MistakeTests {
 
     private static let key = "0x0279be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798"
     private static let register = "pushctl register --device-token token --token-type firebase"
+    private static let registerPhone = "pushctl nextcloud register --push-token token"
+
+    /// The server locks its database before it reads its key, and the lock is the file itself.
+    private static let lock = [
+        ".local", ".local/state", ".local/state/pushserver", ".local/state/pushserver/pushserver.sqlite",
+    ]
 
     private static let settings = [
         Mistake("gorush.url=nonsense", "gorush.url: expected an http or https URL", 78),
@@ -51,9 +60,9 @@ struct MistakeTests {
         Mistake("pushserver check-config --config twice.yaml", "twice.yaml: log: the key is there twice; keep one of them", 78),
         Mistake("pushserver check-config --config broken.yaml", "broken.yaml: not YAML: did not find expected", 78),
         Mistake("pushserver check-config --probe --set gorush.url=http://127.0.0.1:1", "gorush http://127.0.0.1:1: nobody answers", 69),
-        Mistake("pushserver serve --set identity.keyFile=text", "text: it does not hold a private key: 64 hex digits", 78),
-        Mistake("pushserver serve --set identity.keyFile=open.key", "its mode has to be 0600", 78),
-        Mistake("pushserver serve --set identity.keyFile=.", "it is not a file", 78),
+        Mistake("pushserver serve --set identity.keyFile=text", "text: it does not hold a private key: 64 hex digits", 78, files: lock),
+        Mistake("pushserver serve --set identity.keyFile=open.key", "its mode has to be 0600", 78, files: lock),
+        Mistake("pushserver serve --set identity.keyFile=.", "it is not a file", 78, files: lock),
         Mistake(
             "pushserver serve --set storage.path=/proc/none/db", "database /proc/none/db: the file or its folder is not accessible", 78),
         Mistake("pushserver serve --ready-file /proc/none/file", "the ready file /proc/none/file cannot be written", 78),
@@ -72,30 +81,47 @@ struct MistakeTests {
         Mistake("\(register) --server zz --key-file a.key", "--server: A public key is written in hex digits.", 64),
         Mistake("\(register) --server \(key) --key-file text", "key file text: it does not hold a private key", 78),
         Mistake("\(register) --server \(key) --key-file a.key --node localhost:1", "--node: A node's address looks like http://", 64),
-        Mistake("\(register) --server \(key) --key-file a.key --node http://127.0.0.1:1", "Is a node running at http://127.0.0.1:1?", 69),
+        Mistake("\(register) --server \(key) --key-file a.key --state text", "text: The state file cannot be used: it is of another", 78),
+        Mistake("\(register) --server \(key) --state new", "Whose key? Name its file with --key-file or PUSHCTL_KEY_FILE", 64),
+        // The command is right and the node is away: the same command works later, with the same key.
+        Mistake(
+            "\(register) --server \(key) --key-file new/a.key --node http://127.0.0.1:1", "Is a node running at http://127.0.0.1:1?", 69,
+            files: ["new", "new/a.key", "new/a.key.state"]),
         Mistake("pushctl query --of zz --server \(key)", "A public key is written in hex digits.", 64),
         Mistake("pushctl push --to \(key) --access-token x", "--access-token needs --installation.", 64),
         Mistake("pushctl push --to \(key) --message-id zz", "Write it in hex, two digits a byte.", 64),
+        Mistake("pushctl push --to \(key) --state new --node localhost:1", "--node: A node's address looks like http://", 64),
         Mistake("pushctl doctor --server \(key) --admin http://127.0.0.1:1", "No server's admin endpoints answer at http://127.0.0.1:1", 1),
         Mistake("pushctl watch --of \(key) --for soon", "A time looks like 10s, 500ms or 2m", 64),
+        Mistake("pushctl watch --of \(key) --node localhost:1", "--node: A node's address looks like http://", 64),
+        Mistake("pushctl keys --key-file a.key", "There is no key file a.key", 78),
+        Mistake("pushctl keys --key-file a.key --new --of \(key)", "--new creates a key file, and --of shows another key", 64),
+        Mistake("pushctl advertise --key-file a.key", "There is no key file a.key", 78),
         Mistake("pushctl audit --database text", "text is not a database of this program", 78),
         Mistake("pushctl backup copy --database none", "there is no database none", 78),
         Mistake("pushctl restore none --database new", "There is no key file", 78),
         Mistake("pushctl unregister --key-file none --server \(key)", "There is no key file none", 78),
+        Mistake("pushctl unregister --key-file good.key", "Which server? Give its public key with --server or PUSHCTL_SERVER", 64),
+        Mistake("pushctl unregister --key-file good.key --server zz", "--server: A public key is written in hex digits.", 64),
+        Mistake("\(registerPhone) --device new/phone", "new/phone cannot be written: its folder does not exist", 78),
+        Mistake("\(registerPhone) --device phone --gateway localhost", "--gateway: A gateway's address looks like http://", 64),
     ]
 
     @Test(arguments: settings + server + client)
-    func `each mistake has a sentence and an exit code`(mistake: Mistake) async throws {
+    func `each mistake has a sentence and an exit code, and creates no file`(mistake: Mistake) async throws {
         let folder = try TemporaryFolder()
         try folder.write("text\n", to: "text")
         try folder.write(String(repeating: "7", count: 64), to: "open.key", mode: 0o644)
+        try folder.write(String(repeating: "7", count: 64), to: "good.key")
         try folder.write("log: { level: info }\nlog: { level: debug }\n", to: "twice.yaml")
         try folder.write("gorush: { headers: [\"Authorization: hush\"\nlog: [\n", to: "broken.yaml")
+        let files = try FileManager.default.subpathsOfDirectory(atPath: folder.path(""))
         let programs = URL(filePath: ChildProcess.path(of: "pushserver")).deletingLastPathComponent().path()
         let ended = try await ChildProcess.run(
             "/bin/sh", ["-c", "cd \"$HOME\" && exec \(mistake.command)"],
             environment: ["HOME": folder.path(""), "PATH": "\(programs):/usr/bin:/bin"])
         #expect(ended.exitCode == mistake.exitCode && ended.error.contains(mistake.sentence), "\(ended.error)")
         #expect(!ended.error.contains("hush"))
+        #expect(try FileManager.default.subpathsOfDirectory(atPath: folder.path("")).sorted() == (files + mistake.files).sorted())
     }
 }

@@ -16,6 +16,10 @@ struct Keys: ParsableCommand {
     @Option(help: ArgumentHelp("A public key to show instead of that of the key file.", valueName: "key"), transform: HexArgument.key)
     var of: IdentityKey?
 
+    func validate() throws {
+        guard !new || of == nil else { throw ValidationError("--new creates a key file, and --of shows another key; choose one.") }
+    }
+
     func run() throws {
         let key = try of ?? key.identity(createsIfMissing: new).publicKey
         let description = KeyOutput(key)

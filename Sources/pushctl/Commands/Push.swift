@@ -66,6 +66,8 @@ struct Push: AsyncParsableCommand {
             throw Failure.usage("To ask all servers takes the person's key, not its hash: name one with --server.")
         }
         guard accessToken == nil else { throw Failure.usage("An access token is good at one server: name it with --server.") }
+        // The state file, which is the only file that this command creates, comes after every check.
+        _ = try server.node.access()
         let identity = try key.identityIfThere()
         let state = try state.openIfNamed()
         let recipient = Recipient(person, installationIDs: installation.map { [$0] })

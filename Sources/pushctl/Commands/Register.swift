@@ -77,12 +77,15 @@ struct Register: AsyncParsableCommand {
     }
 
     func run() async throws {
+        // The command reports every mistake before it creates the first file.
+        try server.check()
+        try key.check()
+        let state = accessToken == nil && registrationVersion == nil ? try state.open(beside: key) : nil
         let identity = try key.identity(createsIfMissing: true)
         let installationID = installation ?? identity.derivedInstallationID
         // All servers are to know the same.
         var random = SecureRandom()
         let exactToken = accessToken ?? UniversallyUniqueID.random(using: &random)
-        let state = accessToken == nil && registrationVersion == nil ? try state.open(beside: key) : nil
         let (registered, failure) = try await server.withServers(
             silence: "Check the server's key and that it listens on this shard. The server may have stored the registration anyway."
         ) { server throws(PushClientError) in

@@ -18,6 +18,8 @@ struct Unregister: AsyncParsableCommand {
     var registrationVersion: UInt64?
 
     func run() async throws {
+        // The state file, which is the only file that this command creates, comes after every check.
+        try server.check()
         let identity = try key.identity()
         let installationID = installation ?? identity.derivedInstallationID
         let state = registrationVersion == nil ? try state.open(beside: key) : nil

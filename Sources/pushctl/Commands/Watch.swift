@@ -35,6 +35,7 @@ struct Watch: AsyncParsableCommand {
     var duration: Duration?
 
     func run() async throws {
+        _ = try node.access()
         let identity = try of == nil ? key.identity() : nil
         guard let key = of ?? identity?.publicKey else { return }
         let topics = Self.topics(of: key, identity)

@@ -46,6 +46,8 @@ private struct NextcloudRegister: AsyncParsableCommand {
 
     func run() async throws {
         let known = try NextcloudDevice.load(device.device)
+        // A proxy must not know a device whose keys cannot be saved.
+        try NextcloudDevice.checkFolder(of: device.device)
         let registered =
             if let known, cloudId == nil || cloudId == known.cloudID {
                 known.with(pushToken: pushToken)

@@ -84,6 +84,14 @@ extension NextcloudDevice {
         return NextcloudDevice(deviceKey: deviceKey, accountKey: accountKey, cloudID: content.cloudID, pushToken: content.pushToken)
     }
 
+    /// Checks that the file can be written, without writing it.
+    static func checkFolder(of path: String) throws(Failure) {
+        let folder = URL(filePath: path).deletingLastPathComponent().path()
+        guard FileManager.default.isWritableFile(atPath: folder) else {
+            throw .configuration("\(path) cannot be written: its folder does not exist, or you may not write in it.")
+        }
+    }
+
     func save(_ path: String) throws(Failure) {
         let content = Content(
             deviceKey: Data(deviceKey.der), accountKey: Data(accountKey.der), cloudID: cloudID, pushToken: pushToken)

@@ -13,13 +13,18 @@ struct KeyOptions: ParsableArguments {
     /// The path of the key file; nil if none is named.
     var filePath: String? { Setting(keyFile, option: "--key-file", variable: "PUSHCTL_KEY_FILE")?.text }
 
+    /// Checks that a key is named, and that its file is valid if it exists. Creates no file.
+    func check() throws(Failure) {
+        guard try identityIfThere() != nil || filePath != nil else { throw Self.unnamed }
+    }
+
     /// Reads the identity.
     ///
     /// - Parameter createsIfMissing: Whether to create the file if it does not exist, and print its public key.
     func identity(createsIfMissing: Bool = false) throws(Failure) -> Identity {
         guard let filePath else {
             if let identity = try Self.identityOfEnvironment() { return identity }
-            throw .usage("Whose key? Name its file with --key-file or PUSHCTL_KEY_FILE; `pushctl keys --new` creates one.")
+            throw Self.unnamed
         }
         let file = KeyFile(path: filePath)
         if let key = try Self.checked({ () throws(KeyFileError) in try file.load() }) { return Identity(key) }
@@ -37,6 +42,9 @@ struct KeyOptions: ParsableArguments {
         guard let filePath else { return try Self.identityOfEnvironment() }
         return try Self.checked { () throws(KeyFileError) in try KeyFile(path: filePath).load() }.map(Identity.init)
     }
+
+    private static let unnamed = Failure.usage(
+        "Whose key? Name its file with --key-file or PUSHCTL_KEY_FILE; `pushctl keys --new` creates one.")
 
     private static func checked<Key>(_ body: () throws(KeyFileError) -> Key) throws(Failure) -> Key {
         do {

@@ -46,6 +46,12 @@ struct ServerOptions: ParsableArguments {
         return (results, failure)
     }
 
+    /// Checks the servers' keys and the node's address, for commands that create files: a command with a mistake creates none.
+    func check() throws(Failure) {
+        _ = try serverKeys()
+        _ = try node.access()
+    }
+
     private func with<Result>(
         _ key: IdentityKey, silence: String, _ body: (PushServer) async throws(PushClientError) -> Result
     ) async throws(Failure) -> Result {

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Foundation
 import Operator
 import PushClient
 
@@ -12,7 +13,12 @@ struct StateOptions: ParsableArguments {
 
     /// Opens the named file, or the one next to the key file. With a key from the environment the state is in memory only.
     func open(beside key: KeyOptions) throws(Failure) -> ClientState {
-        try open(Setting(state, option: "--state", variable: "PUSHCTL_STATE")?.text ?? key.filePath.map { $0 + ".state" })
+        if let setting = Setting(state, option: "--state", variable: "PUSHCTL_STATE") { return try open(setting.text) }
+        guard let keyPath = key.filePath else { return try open(nil) }
+        // The key file, which the caller creates last, may be the first file in its folder.
+        let folder = URL(filePath: keyPath).deletingLastPathComponent()
+        try? FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        return try open(keyPath + ".state")
     }
 
     /// Opens the file if one is named.
