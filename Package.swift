@@ -184,6 +184,10 @@ let package = Package(
         .executableTarget(
             name: "Quickstart", dependencies: ["PushClient"], path: "Examples/Sources/Quickstart", packageAccess: false,
             swiftSettings: settings),
+        // The code that PushClient's documentation shows (Scripts/check-snippets).
+        .target(
+            name: "Snippets", dependencies: ["PushClient"], path: "Examples/Sources/Snippets", packageAccess: false,
+            swiftSettings: settings),
 
         tests("Concurrency", ["Concurrency"]),
         tests("JSON", ["JSON"]),

@@ -8,6 +8,10 @@ let package = Package(
     targets: [
         .executableTarget(
             name: "Quickstart", dependencies: [.product(name: "PushClient", package: "pushserver")],
-            swiftSettings: [.swiftLanguageMode(.v6), .treatAllWarnings(as: .error)])
+            swiftSettings: [.swiftLanguageMode(.v6), .treatAllWarnings(as: .error)]),
+        // The code that the documentation shows (Scripts/check-snippets).
+        .target(
+            name: "Snippets", dependencies: [.product(name: "PushClient", package: "pushserver")],
+            swiftSettings: [.swiftLanguageMode(.v6), .treatAllWarnings(as: .error)]),
     ]
 )
