@@ -3,21 +3,22 @@ import StatusCrypto
 import Store
 import Wire
 
-/// How pushes are delivered.
+/// The configuration of the delivery.
 package struct DeliveryConfiguration: Sendable {
-    /// Which of Apple's servers a gorush speaks to: one that mixes them sends pushes to the wrong one (GORUSH.md §0 fact 9).
+    /// The servers of Apple that a gorush posts to. A gorush with both kinds of apps sends some pushes to the wrong servers (GORUSH.md §0
+    /// fact 9).
     package enum APNsEnvironment: String, Sendable, CaseIterable {
         case production
         case sandbox
     }
 
-    /// Where a gorush is, and how to speak to it.
+    /// The address of a gorush and the parameters of its connections.
     package struct Endpoint: HoldsSecret, Sendable {
         /// `http` or `https`, with a path if gorush is behind a proxy.
         package var url: String
-        /// Such as `Authorization`, for a proxy: gorush itself has no authentication (GORUSH.md §9).
+        /// Headers such as `Authorization` for a proxy in front of gorush, which has no authentication itself (GORUSH.md §9).
         package var headers: [(name: String, value: String)]
-        /// PEM; nil: the certificates that the system trusts.
+        /// The path of a PEM file; nil means the certificates that the system trusts.
         package var certificateAuthorityFile: String?
         package var environment: APNsEnvironment
 
@@ -34,27 +35,27 @@ package struct DeliveryConfiguration: Sendable {
         /// The URL without user name and password, for logs and operators.
         package var publicURL: String { url.replacing(/\/\/[^\/]*@/, with: "//") }
 
-        /// Whether both are one gorush, which they can be in two spellings.
+        /// Whether both URLs are the same up to trailing slashes.
         package func isSameGorush(as other: Endpoint) -> Bool {
             url.replacing(/\/+$/, with: "") == other.url.replacing(/\/+$/, with: "")
         }
     }
 
-    /// Pushes with a queue, connections and a breaker of their own.
+    /// A set of pushes with a queue, connections and a breaker of its own.
     package struct Route: Sendable {
         package enum Pushes: Sendable, Equatable {
-            /// Those of apps, by bundle id.
+            /// The pushes of apps, by bundle id.
             case apnTopics([String])
-            /// All of a platform that no route with topics takes.
+            /// All pushes of a platform except those of routes with bundle ids.
             case platform(GorushPlatform)
         }
 
-        /// In metrics, logs and the database.
+        /// The name in metrics, logs and the database.
         package var name: String
         package var pushes: Pushes
-        /// nil: the default.
+        /// The gorush of the route; nil means the default one.
         package var endpoint: Endpoint?
-        /// nil: that of the platform.
+        /// The template of its notifications; nil means the platform's.
         package var template: NotificationTemplate?
 
         package init(name: String, pushes: Pushes, endpoint: Endpoint? = nil, template: NotificationTemplate? = nil) {
@@ -72,41 +73,41 @@ package struct DeliveryConfiguration: Sendable {
         }
     }
 
-    /// How many notifications go into one POST.
+    /// The number of notifications in one POST.
     package enum BatchMode: String, Sendable, CaseIterable {
-        /// The same as `single`.
+        /// Means `single`.
         case automatic = "auto"
-        /// One device a request: the only way to hear of every failure (GORUSH.md §2.4 d).
+        /// One device per request: only then does gorush report every failure (GORUSH.md §2.4 d).
         case single
-        /// All that is due, up to gorush's limit. In sync mode a few failures in a thousand count as sent.
+        /// All due notifications, up to gorush's limit. A few failures in a thousand count as sent.
         case batch
     }
 
-    /// Where pushes go that no route takes elsewhere.
+    /// The gorush of all routes that name no other.
     package var endpoint: Endpoint
-    /// Beside those for the rest of each platform, which are always there: `ios` and `android`.
+    /// The routes in addition to `ios` and `android`, which always exist for the remaining pushes of each platform.
     package var routes: [Route] = []
     package var dataFormat = GorushDataFormat.rfc71
     package var ios = NotificationTemplate()
     package var android = NotificationTemplate()
     package var batchMode = BatchMode.automatic
-    /// For the answer to a POST. In sync mode gorush waits up to 60 s for Apple, and Google's client as long (GORUSH.md §2.5).
+    /// The timeout of a POST. gorush waits up to 60 s for Apple, and Google's client as long (GORUSH.md §2.5).
     package var timeout = Duration.seconds(60)
-    /// For what gorush says of itself, of which nothing is worth waiting for.
+    /// The timeout of a probe. gorush responds to it without Apple or Google.
     package var probeTimeout = Duration.seconds(5)
-    /// A route's requests that wait for an answer, at most: ``Concurrency`` decides how many of them.
+    /// The maximum number of a route's requests in flight. ``Concurrency`` decides how many of them are used.
     package var maximumRequestsInFlight = 256
-    /// A larger batch is not tried, whatever gorush says of itself; it may name a smaller one.
+    /// The maximum number of notifications in a request; gorush may have a lower limit.
     package var maximumNotificationsPerRequest = 100
-    /// Notifications that wait for an answer, of a route; a known queue of gorush lowers it.
+    /// The maximum number of a route's notifications in flight; gorush's queue may lower it.
     package var maximumNotificationsInFlight = 1_000
-    /// Pushes that may wait for a route; the rest is refused.
+    /// The maximum number of pushes that wait for a route. The server refuses further ones.
     package var maximumQueuedPushCount = ProtocolLimits.maximumQueuedPushCount
-    /// After that time since it was accepted a push ends as expired.
+    /// The time after its acceptance at which a push expires.
     package var lifetime = ProtocolLimits.pushLifetime
-    /// Bundle ids that Apple must take, beside those of routes and those that it has taken once.
+    /// Bundle ids of the operator's apps, in addition to those of routes: a refusal of one is a fault of the configuration.
     package var knownBundleIDs: Set<String> = []
-    /// How long what is under way may take to end at a shutdown.
+    /// The time for attempts in flight to finish at a shutdown.
     package var drainLimit = Duration.seconds(10)
 
     package init(endpoint: Endpoint) {
@@ -129,13 +130,13 @@ extension DeliveryConfiguration {
         }
     }
 
-    /// All routes, those for the rest of each platform last. A name that is there twice belongs to the first.
+    /// All routes, those for the remaining pushes of each platform last. Of two routes with one name the first counts.
     var allRoutes: [Route] {
         var names: Set<String> = []
         var all = routes.filter { names.insert($0.name).inserted }
         for (name, platform) in [("ios", GorushPlatform.ios), ("android", .android)]
         where !all.contains(where: { $0.pushes == .platform(platform) }) {
-            // Every push needs a route, also where another has taken the name.
+            // Every push needs a route, even if the operator has given the name to another one.
             var route = Route(name: name, pushes: .platform(platform))
             while !names.insert(route.name).inserted { route.name += "-rest" }
             all.append(route)
@@ -143,7 +144,7 @@ extension DeliveryConfiguration {
         return all
     }
 
-    /// Which pushes the outbox puts into the queue of which route. A topic or platform that is there twice belongs to the first.
+    /// The routes by token type and bundle id, for the outbox. Of two routes with one bundle id or platform the first counts.
     var assignments: Set<RouteAssignment> {
         var taken: Set<[String]> = []
         let all = allRoutes.flatMap { route in

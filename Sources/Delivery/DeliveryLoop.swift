@@ -6,10 +6,10 @@ import ServiceLifecycle
 import StatusCrypto
 package import Store
 
-/// Takes accepted pushes out of the outbox, hands them to gorush and writes down how each ended (RELIABILITY.md I1, I2).
+/// Posts the accepted pushes of the outbox to gorush and records their outcomes (RELIABILITY.md I1, I2).
 ///
-/// Each route works by itself. A push is leased before it is posted; what a crash leaves leased is of unknown outcome and is
-/// posted again, under the same collapse identifier: better a phone that is told twice than one that never is.
+/// Routes are independent of each other. A route leases a push before it posts it. After a crash the outcome of leased pushes is unknown,
+/// and the server posts them again under the same collapse identifier: a second notification is better than none.
 package final class DeliveryLoop: Service {
     private let outbox: Outbox
     private let configuration: DeliveryConfiguration
@@ -18,12 +18,12 @@ package final class DeliveryLoop: Service {
     private let wallClock: WallClock
     private let logger: Logger
     private let shutdown = Notify()
-    /// How first attempts go.
+    /// The waiters for outcomes of first attempts.
     package let firstAttempts = FirstAttemptWaiters()
 
     /// - Parameters:
-    ///   - clock: for delays; `wallClock` for expiry.
-    ///   - onUnregistered: told of registrations whose device turned out to be dead: nobody listens for them any more.
+    ///   - clock: The clock of delays; `wallClock` decides about expiry.
+    ///   - onUnregistered: Receives the registrations that the delivery has unregistered, because their devices are dead.
     package init(
         store: any PushOutbox, configuration: DeliveryConfiguration, clock: any Clock<Duration>, wallClock: WallClock,
         random: any RandomNumberGenerator & Sendable = SecureRandom(), logger: Logger,
@@ -44,32 +44,32 @@ package final class DeliveryLoop: Service {
         }
     }
 
-    /// There is something new in the outbox.
+    /// Signals new pushes in the outbox.
     package func wake() {
         for route in routes { route.wake() }
     }
 
-    /// Until when nothing happens unless ``wake()`` is called; nil while something is under way. By the clock, since the delivery was
-    /// made, as `now` is.
+    /// Returns the time until which nothing happens without a call of ``wake()``; nil while work is in progress. Both times count from the
+    /// creation of the delivery.
     package func idleUntil(at now: Duration) -> Duration? {
         let ends = routes.map { $0.idleUntil(at: now) }
         return ends.contains(nil) ? nil : ends.compactMap(\.self).min()
     }
 
-    /// What keeps pushes from being delivered, in words for an operator; empty when all routes work.
+    /// The reasons why pushes are not delivered, in words for an operator; empty when all routes work.
     package var healthIssues: [String] {
-        routes.flatMap { route in route.view.healthIssues.map { "delivery \(route.name): \($0) (\(route.gorushURL))" } }
+        routes.flatMap { route in route.status.healthIssues.map { "delivery \(route.name): \($0) (\(route.gorushURL))" } }
     }
 
-    /// What will lose pushes, by what the gorush instances say of themselves.
+    /// Settings of gorush that lose or delay pushes, and other conditions that an operator should know.
     package var warnings: [String] {
-        routes.flatMap { route in route.view.warnings.map { "delivery \(route.name): \($0)" } }
+        routes.flatMap { route in route.status.warnings.map { "delivery \(route.name): \($0)" } }
     }
 
     /// Whether every route has asked its gorush and may post to it, so that a target without a delivery is unused.
-    package var provesDeliveries: Bool { routes.allSatisfy { $0.view.mayPost } }
+    package var provesDeliveries: Bool { routes.allSatisfy { $0.status.mayPost } }
 
-    /// Sets the gauges of all routes. What cannot be read keeps its value.
+    /// Sets the gauges of all routes. A gauge keeps its value if the outbox cannot be read.
     package func refreshMetrics() async {
         guard let counts = try? await outbox.queuedCounts() else { return }
         let refused = outbox.refusedCounts
@@ -78,14 +78,14 @@ package final class DeliveryLoop: Service {
 
     // MARK: Life
 
-    /// Delivers until the service group shuts down; then waits for what is under way, up to `drainLimit`.
+    /// Delivers until the service group shuts down, then waits up to `drainLimit` for the attempts in flight.
     package func run() async throws {
         await withGracefulShutdownHandler {
             await withTaskGroup(of: Void.self) { group in
                 group.addTask { await self.deliver() }
                 group.addTask { await self.drainAtShutdown() }
                 await group.next()
-                // Either all has ended, or the limit is over.
+                // All attempts have ended, or the limit has passed.
                 group.cancelAll()
             }
         } onGracefulShutdown: {
@@ -106,9 +106,9 @@ package final class DeliveryLoop: Service {
         try? await clock.sleep(for: configuration.drainLimit)
     }
 
-    /// Puts the outbox in order after the process before.
+    /// Recovers the outbox after the previous process.
     ///
-    /// - Returns: false if it was cancelled first.
+    /// - Returns: False if the task was cancelled first.
     private func takeOver() async -> Bool {
         while true {
             do {
@@ -117,7 +117,7 @@ package final class DeliveryLoop: Service {
                 for route in routes { route.haveWorked(topics[route.name] ?? []) }
                 if leaseCount > 0 {
                     logger.notice(
-                        "attempts were under way when the server stopped; they are made again", metadata: ["pushes": "\(leaseCount)"])
+                        "retrying attempts that were in flight when the server stopped", metadata: ["pushes": "\(leaseCount)"])
                 }
                 return true
             } catch {

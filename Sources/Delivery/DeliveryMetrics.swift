@@ -1,11 +1,11 @@
 import CoreMetrics
 import Store
 
-/// The metrics of a route. Labels come from fixed sets: nothing that a peer or gorush wrote.
+/// The metrics of a route. All labels come from fixed sets, none from a peer or gorush.
 struct RouteMetrics: Sendable {
     private let route: String
     private let sent: Counter
-    /// By the label of the answer.
+    /// Counters of responses, by label.
     private let answers: [String: Counter]
     private let breaker: Meter
     private let inFlight: Meter
@@ -34,7 +34,7 @@ struct RouteMetrics: Sendable {
         answers[answer.label]?.increment()
     }
 
-    /// Counts what ended before it was posted.
+    /// Counts the pushes of a plan that finish without an attempt.
     func count(_ plan: DeliveryPlan) {
         finished(.expired, reason: "lifetime", by: plan.expired.count)
         finished(.withdrawn, reason: "unregistered", by: plan.withdrawn.count)

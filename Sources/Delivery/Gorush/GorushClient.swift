@@ -2,13 +2,14 @@ import FoundationEssentials
 import HTTPClient
 import StatusCrypto
 
-/// Hands batches to one gorush (GORUSH.md).
+/// Posts batches to one gorush (GORUSH.md).
 struct GorushClient: HoldsSecret, Sendable {
-    /// A hundred failures, a full batch of one token each, are about 50 KB. A longer answer is `GorushResponse.unknown`.
+    /// 1 MiB. A hundred failures, from a full batch of one token each, take about 50 KB. A longer response counts as
+    /// `GorushResponse.unknown`.
     private static let maximumAnswerByteCount = 1 << 20
 
     private let http: HTTPClient
-    /// gorush knows neither `//api/push` nor `/api/push/` (GORUSH.md §1).
+    /// The URL without a trailing slash: gorush serves neither `//api/push` nor `/api/push/` (GORUSH.md §1).
     private let baseURL: String
     private let headers: [(name: String, value: String)]
     private let probeTimeout: Duration
@@ -21,7 +22,7 @@ struct GorushClient: HoldsSecret, Sendable {
         self.probeTimeout = probeTimeout
     }
 
-    /// Posts one batch, once. An empty one is accepted without asking.
+    /// Posts one batch, once. An empty batch is accepted without a request.
     ///
     /// - Parameter notifications: at most gorush's `core.max_notification`; a larger batch is refused whole.
     func post(_ notifications: [GorushNotification], timeout: Duration) async -> GorushResponse {
@@ -46,18 +47,18 @@ struct GorushClient: HoldsSecret, Sendable {
             method: .get, url: baseURL + path, headers: headers, timeout: probeTimeout, maximumResponseBodyByteCount: maximumByteCount)
     }
 
-    /// What asking gorush for its configuration can give.
+    /// The result of a request for gorush's configuration.
     enum Probe: Sendable, Equatable {
         case instance(GorushInstance)
-        /// It would take pushes, and does not say more: many a proxy lets only pushes through.
+        /// gorush accepts pushes and does not show its configuration: many proxies forward pushes only.
         case silent
-        /// Somebody answers who takes no pushes from us.
+        /// The endpoint responds and does not accept pushes from this server.
         case unusable(issue: String)
-        /// Nobody answers, or only something in front of it.
+        /// Nothing responds, or only a proxy in front of gorush.
         case unreachable
     }
 
-    /// Asks gorush how it is set up.
+    /// Requests gorush's configuration.
     func probe() async -> Probe {
         guard let response = try? await http.send(get("/api/config", maximumByteCount: GorushInstance.maximumByteCount)) else {
             return await probeByPush()
@@ -66,7 +67,7 @@ struct GorushClient: HoldsSecret, Sendable {
         return await probeByPush()
     }
 
-    /// Posts no notification at all: only a gorush, behind a path and a password that are right, has the answer to that.
+    /// Posts an empty list: only a gorush behind the right path and password responds to it in the known words.
     private func probeByPush() async -> Probe {
         do throws(HTTPError) {
             let response = try await http.send(push(Array(#"{"notifications":[]}"#.utf8), timeout: probeTimeout))

@@ -1,9 +1,9 @@
 import FoundationEssentials
 import StatusCrypto
 
-/// An entry of `logs`: a push that failed (GORUSH.md §2.4).
+/// An entry of `logs`: a failed push (GORUSH.md §2.4).
 struct GorushFailure: Sendable, Equatable, Decodable {
-    /// The `notif_id` it was sent with; nil if gorush has lost it.
+    /// The `notif_id` of the attempt; nil if gorush has lost it.
     var identifier: String?
     /// Apple's or Google's reason, or the text of a network error, which contains the token: not for logs (GORUSH.md §2.4, §6).
     var error: String
@@ -15,13 +15,13 @@ struct GorushFailure: Sendable, Equatable, Decodable {
         case error, token
     }
 
-    /// Whether the entry is about that token, as far as the stars tell: only then is it told apart from the others of a notification.
+    /// Whether the entry concerns that token, as far as its stars leave it readable. This distinguishes the devices of one notification.
     func names(_ deviceToken: DeviceToken) -> Bool {
         guard let token, !token.isEmpty else { return false }
         return token == deviceToken || token == Self.masked(deviceToken)
     }
 
-    /// What `log.hide_token` makes of a token: the first and the last 10 characters, wherever they occur, become stars.
+    /// Returns the token as gorush's `log.hide_token` shows it: the first and the last 10 characters become stars, wherever they occur.
     private static func masked(_ token: DeviceToken) -> DeviceToken {
         let token = token.text
         guard token.utf8.count >= 20 else { return DeviceToken(String(repeating: "*", count: token.utf8.count)) }

@@ -1,19 +1,19 @@
-/// A field of a notification that an operator may set for all of them, under gorush's own name and type (GORUSH.md §3): a wrong type makes
-/// gorush refuse the whole batch, and a wrong value makes Google's client drop the notification without a word.
+/// A notification field that an operator may set for all notifications, under gorush's own name and type (GORUSH.md §3). A wrong type makes
+/// gorush refuse the whole batch, and a wrong value makes Google's client drop the notification without an error.
 package struct GorushField: Sendable {
     package enum Kind: Sendable {
         case text
         case flag
-        /// 0 or above.
+        /// A whole number, 0 or above.
         case count
         case choice([String])
-        /// `#rrggbb`
+        /// A color `#rrggbb`.
         case color
     }
 
     package var path: [String]
     package var kind: Kind
-    /// Whether it belongs to what is shown, and so to no notification that shows nothing.
+    /// Whether the field concerns the displayed text, so that notifications without text leave it out.
     package var isVisible: Bool
 
     private init(_ path: String..., kind: Kind, isVisible: Bool = true) {
@@ -22,8 +22,8 @@ package struct GorushField: Sendable {
         self.isVisible = isVisible
     }
 
-    /// What can be set. The rest is delivery's own (`tokens`, `notif_id`, `collapse_id` …), does something else than it seems to
-    /// (`topic`, `sound` and `image` of Android), or belongs to no message (`event` …).
+    /// Returns the fields that an operator can set. The delivery sets some of the others itself (`tokens`, `notif_id`, `collapse_id` …).
+    /// The rest has another effect than its name suggests (`topic`, `sound` and `image` of Android), or belongs to no message (`event` …).
     package static func all(of platform: GorushPlatform) -> [GorushField] {
         switch platform {
         case .ios: ios

@@ -9,15 +9,15 @@ package enum GorushDataFormat: String, Sendable, CaseIterable {
     case statusGo = "status-go"
 }
 
-/// Pushes of one request that go out as one notification, and succeed or fail with it.
+/// Pushes of one request that share a notification, and succeed or fail together.
 struct GorushGroup: Sendable {
-    /// FCM refuses a whole notification that has more tokens (GORUSH.md §2.4 a).
+    /// 500 tokens: FCM refuses a notification with more (GORUSH.md §2.4 a).
     static let maximumPushCount = 500
 
     private let format: GorushDataFormat
     private let template: NotificationTemplate
     private let parts: SharedParts
-    /// In the order of the notification's tokens.
+    /// The pushes in the order of the notification's tokens.
     private(set) var pushes: [QueuedPush] = []
     private var payloadByteCount: Int
 
@@ -29,12 +29,12 @@ struct GorushGroup: Sendable {
             template.byteCount + GorushPayload.byteCount(text: parts.text, chatID: parts.chatID, message: parts.message)
     }
 
-    /// Groups the pushes of one request: in `rfc71` devices that share public key, platform, topic, text, chat and ciphertext become one
-    /// notification. Other people's never do: each phone is told of all its installations.
+    /// Groups the pushes of one request. In `rfc71`, devices that share owner, platform, bundle id, text, chat and ciphertext share a
+    /// notification. Devices of different owners never do, because `data` lists the installations.
     ///
-    /// A group stays within ``maximumPushCount``, and within ``GorushPayload/maximumByteCount`` because each device is sent all of `data`.
-    /// A ciphertext that is too long for any payload is left out (`"0x"`), and so is a chat id: better a notification without them than
-    /// none (GORUSH.md §4).
+    /// A group stays within ``maximumPushCount``, and within ``GorushPayload/maximumByteCount`` because each device gets all of `data`. A
+    /// ciphertext or chat id that is too long for any payload is left out (`"0x"`): a notification without them is better than none
+    /// (GORUSH.md §4).
     ///
     /// - Parameter oneTokenEach: whether delivery must know about each device by itself (GORUSH.md §2.4 d); in `status-go` it always can.
     /// - Returns: in the order of each group's first push; every push is in exactly one.
@@ -70,7 +70,7 @@ struct GorushGroup: Sendable {
         payloadByteCount += GorushPayload.byteCount(of: push.push.target)
     }
 
-    /// Without a name and an end.
+    /// The notification without identifier and expiry.
     var notification: GorushNotification {
         let chatID = Hex.encode(parts.chatID, prefix: "0x")
         let message = Hex.encode(parts.message, prefix: "0x")
@@ -87,7 +87,7 @@ struct GorushGroup: Sendable {
     }
 }
 
-/// What the devices of one notification have in common.
+/// The values that the devices of one notification share.
 private struct SharedParts: Hashable {
     let publicKeyHash: Digest64
     let platform: GorushPlatform

@@ -1,6 +1,6 @@
 import Yams
 
-/// What a gorush says of itself at `/api/config` (GORUSH.md §1, §13), under its own names. What it leaves out is nil.
+/// gorush's description of itself at `/api/config` (GORUSH.md §1, §13), under its own names. A value that it leaves out is nil.
 struct GorushInstance: Sendable, Equatable, Decodable {
     struct Core: Sendable, Equatable, Decodable {
         /// Whether it responds once Apple or Google has responded. In async mode it responds at once and loses what it has in memory.
@@ -26,12 +26,12 @@ struct GorushInstance: Sendable, Equatable, Decodable {
     var ios: Platform?
     var android: Platform?
 
-    /// Its answer is about 4 KB.
+    /// 64 KiB; the response has about 4 KB.
     static let maximumByteCount = 64 * 1_024
-    /// gorush's own default where it says 0 (GORUSH.md §2.6).
+    /// gorush's default, which it shows as 0 (GORUSH.md §2.6).
     static let defaultQueueCount = 8_192
 
-    /// Nil: not YAML, or with none of it.
+    /// Reads a configuration; nil if the bytes are not YAML or contain none of these values.
     init?(yaml: [UInt8]) {
         guard let instance = try? YAMLDecoder().decode(Self.self, from: String(decoding: yaml, as: UTF8.self)) else { return nil }
         self = instance
@@ -39,7 +39,8 @@ struct GorushInstance: Sendable, Equatable, Decodable {
 
     var maximumNotificationCount: Int? { core.max_notification.flatMap { $0 > 0 ? $0 : nil } }
 
-    /// How many notifications wait in it at most; more are lost or never answered (GORUSH.md §0 facts 4 and 5).
+    /// The maximum number of notifications that wait in gorush. It loses further ones or never responds to them (GORUSH.md §0 facts 4 and
+    /// 5).
     var queueCount: Int { core.queue_num.flatMap { $0 > 0 ? $0 : nil } ?? Self.defaultQueueCount }
 
     /// Why the server posts nothing to this gorush: it would lose pushes that count as sent. The text names the line to change.
@@ -56,23 +57,23 @@ struct GorushInstance: Sendable, Equatable, Decodable {
     /// Whether a failure in its `logs` may have been followed by a success (GORUSH.md §2.4).
     var retriesItself: Bool { max(ios?.max_retry ?? 0, android?.max_retry ?? 0) > 0 }
 
-    /// Whether gorush sends pushes to the other one of Apple's environments. One without iOS sends none.
+    /// Whether gorush sends pushes to the other environment of Apple. A gorush without iOS sends none.
     func contradicts(_ environment: DeliveryConfiguration.APNsEnvironment) -> Bool {
         guard ios?.enabled == true, let isProduction = ios?.production else { return false }
         return isProduction != (environment == .production)
     }
 
-    /// What a route needs of it.
+    /// The requirements of a route.
     struct Use: Sendable {
         var platform: GorushPlatform
         var environment: DeliveryConfiguration.APNsEnvironment = .production
-        /// Whether anybody has ever been pushed through the route: what nobody uses need not work.
+        /// Whether the route has ever had a push: an unused platform may be disabled.
         var hasPushes = true
-        /// So that no route waits for the others, however many requests each has under way.
+        /// The number of workers with which no route waits for another one's requests.
         var workerCount = 0
     }
 
-    /// What will lose pushes, or hide that they were lost, in words for an operator.
+    /// Returns the settings that lose pushes or hide their loss, in words for an operator.
     func warnings(for use: Use) -> [String] {
         var warnings: [String] = []
         switch use.platform {
@@ -86,7 +87,7 @@ struct GorushInstance: Sendable, Equatable, Decodable {
                         ? "ios.production is false: pushes go to Apple's sandbox, where the tokens of released apps are invalid"
                         : "ios.production is true: pushes do not go to Apple's sandbox, where gorush.apnsEnvironment wants them")
             }
-            if ios?.max_concurrent_pushes == 0 { warnings.append("ios.max_concurrent_pushes is 0: every push for iOS hangs for ever") }
+            if ios?.max_concurrent_pushes == 0 { warnings.append("ios.max_concurrent_pushes is 0: every push for iOS hangs") }
         case .android:
             if android?.enabled == false, use.hasPushes {
                 warnings.append("android.enabled is false: pushes for Android wait here until they expire")

@@ -2,10 +2,10 @@ import JSON
 import Store
 
 extension GorushNotification {
-    /// What a gateway wants a phone to get, exactly: operators' templates are for pushes of 71.
+    /// Creates the notification exactly as the gateway describes it: operators' templates apply to pushes of 71 only.
     ///
-    /// Android gets no `notification` unless a text is shown: with one the app's own code would not run in the background. It carries no
-    /// collapse id of ours either, for that would make one.
+    /// Android gets a `notification` only with a displayed text, because with one the app's code does not run in the background. A collapse
+    /// id would create one, so the notification has none.
     init(_ notification: GatewayNotification) {
         var template = NotificationTemplate()
         template.fields["priority"] = .text(notification.priority.rawValue)
@@ -15,7 +15,7 @@ extension GorushNotification {
             if notification.isMutable { template.fields["mutable_content"] = .flag(true) }
             if let sound = notification.sound { template.fields["sound"] = .text(sound) }
             if let badge = notification.badge { template.fields["badge"] = .number(Int64(badge)) }
-            // As an object: beside a localization key gorush would lose a plain message (GORUSH.md §3).
+            // The alert is an object: next to a localization key gorush would lose a plain message (GORUSH.md §3).
             let alert = [
                 ("title", notification.alert?.title), ("body", notification.alert?.body),
                 ("title-loc-key", notification.alert?.titleLocalizationKey), ("loc-key", notification.alert?.bodyLocalizationKey),

@@ -1,13 +1,13 @@
 import JSON
 import StatusCrypto
 
-/// A platform as gorush numbers it.
+/// A platform by gorush's number.
 package enum GorushPlatform: Int, Sendable {
     case ios = 1
     case android = 2
 }
 
-/// One element of `notifications` in a POST to gorush's `/api/push`, as it is posted (PROTOCOL.md §10, GORUSH.md §3).
+/// An element of `notifications` in a POST to gorush's `/api/push` (PROTOCOL.md §10, GORUSH.md §3).
 struct GorushNotification: HoldsSecret, Sendable, Equatable {
     /// The shapes of `data`: two of 71, and that of a gateway. All values are strings; hex is lower case with 0x, `"0x"` when empty.
     enum Content: Sendable, Equatable {
@@ -16,7 +16,7 @@ struct GorushNotification: HoldsSecret, Sendable, Equatable {
         case plain([String: String])
     }
 
-    /// When it is worth nothing any more: Unix seconds, and seconds from now, of which there is at least one.
+    /// The expiry of a notification as Unix seconds, and as seconds from now, at least 1.
     struct Expiry: Sendable, Equatable {
         var unixSeconds: Int64
         var secondsLeft: Int64
@@ -29,7 +29,7 @@ struct GorushNotification: HoldsSecret, Sendable, Equatable {
     var platform: GorushPlatform
     /// The bundle id, for iOS only: for Android gorush would broadcast to an FCM topic (GORUSH.md §0 fact 8).
     var topic: String?
-    /// nil: nothing is shown.
+    /// The displayed text; nil means that the phone displays nothing.
     var text: PushText?
     /// iOS: notifications of one name are grouped.
     var threadIdentifier: String?
@@ -37,11 +37,11 @@ struct GorushNotification: HoldsSecret, Sendable, Equatable {
     /// A phone shows the later of two notifications with the same one: APNs takes up to 64 bytes (GORUSH.md §3).
     var collapseIdentifier: String?
     var expiry: Expiry?
-    /// What an operator wants in every notification.
+    /// The operator's fields.
     var template = NotificationTemplate()
 
-    /// What gorush adds to `counts` for it, unless its platform is disabled there: one for each token. For a topic it adds one more,
-    /// also for iOS, which no version promises (GORUSH.md §2.3).
+    /// The number that gorush adds to `counts` for the notification: one for each token, unless the platform is disabled there. A topic may
+    /// add one more, also for iOS, which no version promises (GORUSH.md §2.3).
     var expectedCount: Int { tokens.count }
 
     /// The body of a POST: JSON in UTF-8, the keys in alphabetical order.
@@ -61,7 +61,7 @@ struct GorushNotification: HoldsSecret, Sendable, Equatable {
         let data = template.data.merging(data.members) { $1 }
         if !data.isEmpty { members["data"] = .object(data) }
         if case .literal(let message)? = text { members["message"] = .text(message) }
-        // Each platform ignores the other's (GORUSH.md §3).
+        // Each platform ignores the fields of the other (GORUSH.md §3).
         switch platform {
         case .ios:
             if case .localizationKey(let key)? = text { members.set(.text(key), at: "alert", "loc-key") }
@@ -70,7 +70,7 @@ struct GorushNotification: HoldsSecret, Sendable, Equatable {
             if let expiry { members["expiration"] = .number(expiry.unixSeconds) }
         case .android:
             if case .localizationKey(let key)? = text { members.set(.text(key), at: "android", "notification", "body_loc_key") }
-            // FCM keeps four of `collapse_key` a device, so it would drop messages.
+            // FCM keeps four values of `collapse_key` per device, so it would drop messages.
             if let collapseIdentifier { members.set(.text(collapseIdentifier), at: "android", "notification", "tag") }
             if let expiry {
                 let seconds = min(expiry.secondsLeft, template.timeToLive?.components.seconds ?? .max)

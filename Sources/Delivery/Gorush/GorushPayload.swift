@@ -1,12 +1,12 @@
 import JSON
 import PushProtocol
 
-/// An upper bound for the payload that reaches APNs or FCM. It need not be exact, for ciphertexts are far below the limit or far above.
+/// An upper bound for the payload that reaches APNs or FCM. It need not be exact, because ciphertexts are far below or far above the limit.
 enum GorushPayload {
     /// APNs and FCM both refuse a larger payload, and the push would be lost (GORUSH.md §4).
     static let maximumByteCount = 4_096
 
-    /// Names and brackets, the 130 bytes of `publicKey` in `status-go`, and what Android's tag takes.
+    /// Names and brackets, the 130 bytes of `publicKey` in `status-go`, and Android's tag.
     private static let wrapperByteCount = 320
 
     static func byteCount(text: PushText?, chatID: [UInt8], message: [UInt8]) -> Int {
@@ -18,7 +18,7 @@ enum GorushPayload {
         return wrapperByteCount + textByteCount + 2 * chatID.count + 2 * message.count
     }
 
-    /// What one device adds: its installation id, which for Android is in a string within a string.
+    /// Returns the bytes that one device adds: its installation id, which for Android is in a string within a string.
     static func byteCount(of target: Installation) -> Int {
         escapedByteCount(target.installationID) + #"\"\","#.utf8.count
     }

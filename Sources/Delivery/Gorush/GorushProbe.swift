@@ -1,17 +1,17 @@
 import HTTPClient
 
-/// What a gorush says when it is asked once, before a server relies on it.
+/// The result of one probe of a gorush, before a server relies on it.
 package struct GorushProbe: Sendable {
-    /// Its URL, without what may be a password.
+    /// The URL without user name and password.
     package var name: String
-    /// Why it takes no pushes; nil: it would.
+    /// Why gorush accepts no pushes; nil if it does.
     package var issue: String?
-    /// What will lose pushes.
+    /// The settings that lose or delay pushes.
     package var warnings: [String]
 }
 
 extension DeliveryConfiguration {
-    /// Asks each gorush of the routes how it is. No push is made.
+    /// Probes each gorush of the routes. Posts no push.
     package func probe() async -> [GorushProbe] {
         var asked: [Endpoint] = []
         var probes: [GorushProbe] = []

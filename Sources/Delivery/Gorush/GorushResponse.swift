@@ -1,41 +1,41 @@
 import FoundationEssentials
 import HTTPClient
 
-/// What became of a batch, as far as gorush's answer tells (GORUSH.md §2.2).
+/// The result of a batch according to gorush's response (GORUSH.md §2.2).
 ///
-/// It holds nothing of the answer's text but what `GorushFailure` keeps: bodies can echo tokens and messages.
+/// The value keeps none of the response's text except that of `GorushFailure`, because bodies can echo tokens and messages.
 enum GorushResponse: Sendable, Equatable {
-    /// All of it was taken: sent, in sync mode, but for the failures; queued, in async mode, where there are none.
+    /// gorush accepted the batch: it has sent everything except the failures.
     case accepted(failures: [GorushFailure])
-    /// gorush dropped part of the batch and does not say which: a platform is disabled there. What is missing was not sent.
+    /// gorush dropped a part of the batch, because a platform is disabled there, and does not report which. The dropped part was not sent.
     case short(expected: Int, counted: Int)
-    /// Nothing was sent: more notifications than that gorush takes at a time.
+    /// gorush sent nothing, because the batch has more notifications than that limit.
     case overLimit(Int)
-    /// Nothing was sent and the same batch will be refused again.
+    /// gorush sent nothing, and will refuse the same batch again.
     ///
-    /// In gorush's own words: what something in front of it refuses may be well another time.
+    /// The message is gorush's own. A refusal of a proxy may pass, and counts as `misconfigured` or `unavailable`.
     case refused(message: String)
-    /// Nothing was sent: the body is larger than something in front of gorush lets through.
+    /// gorush sent nothing: a proxy in front of it rejects the body as too large.
     case tooLarge
-    /// Nothing was sent: wrong URL, missing credentials or an untrusted certificate, or something that is no gorush. `status` is nil if
-    /// there was no answer at all.
+    /// gorush sent nothing: the URL is wrong, credentials are missing, the certificate is untrusted, or the endpoint is another program.
+    /// `status` is nil if there was no response.
     case misconfigured(status: Int?)
-    /// Nothing was sent: gorush speaks TLS, and was spoken to in the clear.
+    /// gorush sent nothing: it speaks TLS, and the URL is `http`.
     case wantsTLS
-    /// Nobody there, or too busy; to be tried again, not before `retryAfter` if given.
+    /// gorush is away or too busy. The next attempt is due after `retryAfter`, if given.
     case unavailable(retryAfter: Duration?)
-    /// Nobody answered in time. gorush may go on with it all the same.
+    /// The response did not come in time. gorush may still work on the batch.
     case timedOut
-    /// All, some or nothing may have been sent.
+    /// gorush may have sent all, some or none of the batch.
     case unknown
 
-    /// A proxy that asks for more is told so by the next attempt; a push does not live for many hours.
+    /// 1 h. A proxy that asks for more repeats it at the next attempt, and a push lives for some hours only.
     static let maximumRetryAfter = Duration.seconds(3600)
 
-    /// All that gorush says with a 400, but for the limit (GORUSH.md §2.2).
+    /// gorush's messages with status 400, except the one about the limit (GORUSH.md §2.2).
     private static let gorushRefusals: Set = ["Missing notifications field.", "Notifications field is empty."]
 
-    /// - Parameter expectedCount: what `counts` must be at least if no platform is disabled (GORUSH.md §2.3).
+    /// - Parameter expectedCount: The least value of `counts` if no platform is disabled (GORUSH.md §2.3).
     init(_ response: HTTPResponse, expectedCount: Int) {
         self =
             switch response.status {
@@ -70,7 +70,7 @@ enum GorushResponse: Sendable, Equatable {
         return .accepted(failures: accepted.logs ?? [])
     }
 
-    /// What gorush counted, if the answer is the usual one to the byte: to read it as JSON takes a tenth of the time of a push.
+    /// Returns gorush's count if the response is byte for byte the usual one. Parsing it as JSON takes a tenth of the time of a push.
     private static func countOfPlainSuccess(_ body: [UInt8]) -> Int? {
         let (beginning, end) = (#"{"counts":"#.utf8, #","logs":[],"success":"ok"}"#.utf8)
         let digits = body.dropFirst(beginning.count).dropLast(end.count)
@@ -78,13 +78,13 @@ enum GorushResponse: Sendable, Equatable {
         return Int(String(decoding: digits, as: UTF8.self)).flatMap { $0 >= 0 ? $0 : nil }
     }
 
-    /// What it answers to an empty list, which is how it is known for a gorush that takes pushes from us.
+    /// Whether the response is gorush's to an empty list, by which a probe recognises a gorush that accepts pushes.
     static func isOfEmptyList(_ response: HTTPResponse) -> Bool {
         GorushResponse(response, expectedCount: 0) == .refused(message: "Notifications field is empty.")
     }
 
     private static func refused(_ response: HTTPResponse) -> GorushResponse {
-        // Go's words, and nginx's.
+        // The words of Go and of nginx.
         let text = String(decoding: response.body.prefix(1_000), as: UTF8.self)
         if ["HTTP request to an HTTPS server", "plain HTTP request was sent to HTTPS port"].contains(where: text.contains) {
             return .wantsTLS

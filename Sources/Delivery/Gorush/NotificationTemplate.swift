@@ -1,20 +1,21 @@
 package import JSON
 
-/// What every notification of a platform has in common: an operator's settings `gorush.ios` and `gorush.android`.
+/// The fields of every notification of a platform: the operator's settings `gorush.ios` and `gorush.android`.
 package struct NotificationTemplate: Sendable, Hashable {
     package var texts = PushTexts()
-    /// Under gorush's names (``GorushField``), `data` among them. What delivery itself puts there goes before.
+    /// The fields under gorush's names (``GorushField``), including `data`. The delivery's own values take precedence.
     package var fields: [String: JSON] = [:]
-    /// Nothing is shown: the app is woken and shows what it wants. Android calls that a data message, Apple a background push.
+    /// Whether the phone displays nothing itself: it wakes the app, which decides. Android calls that a data message, Apple a background
+    /// push.
     package var isSilent = false
-    /// iOS: a chat's notifications are grouped under a name made of its id.
+    /// iOS: whether notifications of a chat are grouped under a digest of its id.
     package var threadsByChat = false
-    /// Android: how long Google keeps a push for a phone that is away, if that is less than what is left of the push's life.
+    /// Android: the time for which Google keeps a push for an unreachable phone, if it is less than the push's remaining lifetime.
     package var timeToLive: Duration?
 
     package init() {}
 
-    /// Adds to `data`, beside what delivery puts there.
+    /// Adds a member to `data`, in addition to the delivery's own.
     package mutating func addData(_ text: String, named name: String) {
         fields.set(.text(text), at: "data", name)
     }
@@ -22,7 +23,7 @@ package struct NotificationTemplate: Sendable, Hashable {
     /// The operator's members of `data`.
     var data: [String: JSON] { if case .object(let members)? = fields["data"] { members } else { [:] } }
 
-    /// Whether `data` may have a key of that name: Apple and Google keep some to themselves, and others are delivery's (GORUSH.md §4).
+    /// Whether `data` may have a key of that name: Apple and Google reserve some, and the delivery sets others (GORUSH.md §4).
     package static func mayHoldData(named name: String) -> Bool {
         let taken: Set = [
             "aps", "from", "message_type", "notification", "chat_id", "message", "installation_ids", "encryptedMessage", "chatId",
@@ -31,7 +32,7 @@ package struct NotificationTemplate: Sendable, Hashable {
         return !name.isEmpty && !taken.contains(name) && !name.hasPrefix("google") && !name.hasPrefix("gcm")
     }
 
-    /// An upper bound for what it adds to a payload.
+    /// An upper bound for the bytes that the template adds to a payload.
     var byteCount: Int {
         let threadByteCount = threadsByChat ? #","thread-id":"""#.utf8.count + ShortDigest.byteCount : 0
         return threadByteCount + fields.reduce(0) { $0 + GorushPayload.byteCount(of: $1.value, named: $1.key) }

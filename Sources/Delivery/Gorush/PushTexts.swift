@@ -1,9 +1,9 @@
 package import Wire
 
-/// What a phone shows.
+/// The text that a phone displays.
 package enum PushText: Sendable, Hashable, ExpressibleByStringLiteral {
     case literal(String)
-    /// The name of a text of the app's own, which the phone has in its owner's language: Apple's `loc-key`, Android's `body_loc_key`.
+    /// The key of a localized text in the app: Apple's `loc-key`, Android's `body_loc_key`.
     case localizationKey(String)
 
     package init(stringLiteral text: String) {
@@ -11,7 +11,7 @@ package enum PushText: Sendable, Hashable, ExpressibleByStringLiteral {
     }
 }
 
-/// What a phone shows, by type. The defaults are the reference's (PROTOCOL.md §10).
+/// The displayed texts by type. The defaults are the reference's (PROTOCOL.md §10).
 package struct PushTexts: Sendable, Hashable {
     package var message: PushText
     package var mention: PushText
@@ -27,7 +27,7 @@ package struct PushTexts: Sendable, Hashable {
         self.requestToJoinCommunity = requestToJoinCommunity
     }
 
-    /// The types of later clients carry the text of a message (PROTOCOL.md §9).
+    /// Returns the text of a type. Unknown types of later clients get the text of a message (PROTOCOL.md §9).
     package func text(for type: PushNotificationType) -> PushText {
         switch type {
         case .mention: mention

@@ -1,6 +1,6 @@
 import StatusCrypto
 
-/// A name that Apple, Google and phones may see: half of a SHA-256, in hex. It says nothing of what it was made of.
+/// An identifier that Apple, Google and phones may see: half of a SHA-256 in hex, which does not reveal its input.
 enum ShortDigest {
     /// APNs takes up to 64 bytes for a `collapse_id` (GORUSH.md §3).
     static let byteCount = 32

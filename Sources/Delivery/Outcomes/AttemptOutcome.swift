@@ -1,18 +1,18 @@
-/// How one attempt to deliver a push ended.
+/// The outcome of one attempt to deliver a push.
 enum AttemptOutcome: Sendable, Equatable {
-    /// Apple or Google accepted it.
+    /// Apple or Google accepted the push.
     case sent
-    /// gorush says that it failed, and why.
+    /// gorush reported a failure.
     case failed(Failure)
-    /// gorush rejects it permanently.
+    /// gorush rejects the push permanently.
     case refused(reason: String)
-    /// It may have been sent.
+    /// The push may have been sent.
     case unknown(reason: String)
-    /// It may have been sent, or gorush still works on it: there was no response in time.
+    /// The response did not come in time: the push may have been sent, or gorush still works on it.
     ///
     /// - `count`: The number of such attempts during which the route delivered other pushes, this one included.
     case timedOut(count: Int)
-    /// It was certainly not sent, for a reason that has nothing to do with it.
+    /// The push was certainly not sent, for a reason that is not its own.
     case notSent(reason: String)
 }
 

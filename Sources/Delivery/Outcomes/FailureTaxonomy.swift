@@ -1,10 +1,10 @@
 import StatusCrypto
 
-/// What a failure that gorush reports means (GORUSH.md §6).
+/// The meaning of a failure that gorush reports (GORUSH.md §6).
 enum FailureKind: Sendable, CaseIterable {
-    /// Apple's 410: the device is gone. The one verdict that is believed at once.
+    /// Apple's 410: the device token is dead. The only verdict that one attempt proves.
     case deadToken
-    /// The device is gone, or the push went to the wrong place: to the sandbox for production, or to another Firebase project.
+    /// The device token is dead, or the push went to the wrong environment of Apple or another Firebase project.
     case ambiguous
     /// The failure will pass.
     case transient
@@ -20,10 +20,10 @@ enum FailureKind: Sendable, CaseIterable {
     case ourFault
 }
 
-/// A failure as it is counted and stored.
+/// A failure with the reason that metrics and the database contain.
 struct Failure: Sendable, Equatable {
     var kind: FailureKind
-    /// One of a fixed set, for metrics and the database.
+    /// The reason for metrics and the database, from a fixed set.
     var reason: String
     /// Apple's or Google's words on one short line without tokens, for an operator.
     var words: String
@@ -34,7 +34,7 @@ struct Failure: Sendable, Equatable {
         self.words = words ?? reason
     }
 
-    /// A text that is not in the table. It must not cost a device or a push, so the push is tried again until it expires.
+    /// The failure for a text that the table lacks. It must cost neither device nor push, so the push is retried until it expires.
     static let unknownText = Failure(kind: .transient, reason: "unknown text")
 }
 
@@ -50,7 +50,7 @@ enum FailureTaxonomy {
         var match: Match
         var text: String
         var kind: FailureKind
-        /// As it is counted and stored.
+        /// The reason for metrics and the database.
         var reason: String
 
         func applies(to error: String) -> Bool {
@@ -102,7 +102,7 @@ enum FailureTaxonomy {
         + rows(
             .whole, .ourFault, "PayloadEmpty", "BadCollapseId", "BadExpirationDate", "BadMessageId", "BadPriority", "InvalidPushType",
             "BadPath")
-        // OAuth of FCM, before the words that stand around it: Google's end decides. What its server or the network did will pass.
+        // FCM's OAuth, before the shorter words that its text contains. A failure of Google's server or of the network will pass.
         + rows(.part, .transient, "cannot fetch token: 5", "cannot fetch token: Post")
         + rows(.part, .credentials, "cannot fetch token", "oauth2: ")
         // FCM: Google's message; the code is not passed on. The short forms are those of gorush before 1.18.

@@ -3,12 +3,13 @@ import PushProtocol
 package import StatusCrypto
 import Store
 
-/// How first attempts went, for those who wait for them: they name a push by its digest, for they begin to wait before it has a row.
+/// The outcomes of first attempts, for gateways that wait for them. A waiter identifies a push by its digest, because it begins to wait
+/// before the push has a row.
 package final class FirstAttemptWaiters: Sendable {
     package enum Result: Sendable, Equatable {
         case sent
         case deadToken
-        /// It has ended otherwise.
+        /// The push finished with another outcome.
         case failed
     }
 
@@ -18,7 +19,7 @@ package final class FirstAttemptWaiters: Sendable {
 
     private let waiting = Monitor(Waiting())
 
-    /// Pushes ended.
+    /// Reports finished pushes to their waiters.
     func note(_ ended: [(push: QueuedPush, outcome: PushOutcome)]) {
         guard !ended.isEmpty, waiting.read({ !$0.results.isEmpty }) else { return }
         waiting.update { waiting in
@@ -34,10 +35,10 @@ package final class FirstAttemptWaiters: Sendable {
         }
     }
 
-    /// Does what brings pushes under way, and waits until all have ended, or the time is over.
+    /// Performs the work that enqueues pushes, and waits until all have finished, or the time has passed.
     ///
-    /// - Parameter digests: each is waited for once at a time.
-    /// - Returns: in their order; nil for those that have not ended.
+    /// - Parameter digests: The digests of the pushes; each has at most one waiter at a time.
+    /// - Returns: The outcomes in the same order; nil for pushes that have not finished.
     package func wait(
         for digests: [Digest32], atMost duration: Duration, clock: any Clock<Duration>, after start: () async throws -> Void
     ) async throws -> [Result?] {

@@ -5,14 +5,14 @@ import StatusCrypto
 import Store
 import Wire
 
-/// All that delivery reads from the store and writes to it.
+/// The reads and writes of the delivery on the store.
 struct Outbox: Sendable {
     let store: any PushOutbox
 
     /// 1,000 pushes that expire in one transaction: some milliseconds of the writer.
     private static let expiryCount = 1_000
 
-    /// Puts the outbox in order after the previous process.
+    /// Recovers the outbox after the previous process.
     ///
     /// - Returns: The number of attempts that were in flight when that process ended.
     func takeOver(routes: Set<RouteAssignment>, at now: Timestamp) async throws -> Int {
@@ -55,11 +55,11 @@ struct Outbox: Sendable {
     struct Attempt: Sendable, Equatable {
         var push: QueuedPush
         var outcome: AttemptOutcome
-        /// When it was made, by the wall clock.
+        /// The time of the attempt by the wall clock.
         var at: Timestamp
     }
 
-    /// What attempts have in common.
+    /// The values that attempts of one transaction share.
     struct Context: Sendable {
         var route: String
         var rules: OutcomeRules
@@ -73,9 +73,9 @@ struct Outbox: Sendable {
         var steadyNow: Timestamp
     }
 
-    /// What came of attempts.
+    /// The result of recording attempts.
     struct RecordedOutcomes: Sendable {
-        /// One for each attempt.
+        /// The decisions, one for each attempt.
         var decisions: [PushDecision] = []
         /// Registrations that ended with their tokens.
         var unregistered: [ChangedRegistration] = []
@@ -85,8 +85,8 @@ struct Outbox: Sendable {
         var isLeased = true
     }
 
-    /// Decides what follows from attempts and what is stored about their targets, and writes it in one transaction with the plan: pushes
-    /// that cannot be sent finish, pushes that have to wait are postponed, and the rest is leased.
+    /// Decides the outcome of each attempt, and records it in one transaction with the next plan: the plan's unsendable pushes finish, its
+    /// deferred pushes are postponed, and the rest is leased.
     ///
     /// - Parameter jitter: Returns a number from 0 to 1, another one for each push.
     func recordOutcomes(
@@ -177,7 +177,7 @@ extension Outbox.Attempt {
 }
 
 extension PushDecision {
-    /// The same for a push that is tried once: its sender hears how the attempt went, so the push finishes in any case.
+    /// The decision for a push with a single attempt: its sender gets the result of that attempt, so the push finishes in any case.
     fileprivate var ofOnlyAttempt: PushDecision {
         if case .finish = disposition { return self }
         var decision = self

@@ -2,16 +2,16 @@ import Concurrency
 import Envelope
 import Store
 
-/// What is written about a push after an attempt.
+/// The decision about a push after an attempt.
 struct PushDecision: Sendable, Equatable {
     enum Disposition: Sendable, Equatable {
         case finish(PushOutcome)
         case retry(after: Duration, isUnknown: Bool)
-        /// As if there had been no attempt.
+        /// The push returns to its state before the lease; the attempt does not count.
         case releaseLease
     }
 
-    /// What happens to the device token.
+    /// The change of the device token.
     enum TokenAction: Sendable, Equatable {
         case none
         case unregister
@@ -26,7 +26,7 @@ struct PushDecision: Sendable, Equatable {
     var dropsCiphertext = false
 }
 
-/// What is stored about the target of a push. Anybody can register a token or a bundle id that never existed.
+/// The stored facts about the target of a push. Anyone can register a device token or bundle id that never existed.
 struct TargetHistory: Sendable, Equatable {
     /// "" for Android.
     var topic: String
@@ -34,7 +34,7 @@ struct TargetHistory: Sendable, Equatable {
     var tokenHasWorked: Bool
     /// Whether a push of the route was delivered to that bundle id before.
     var topicHasWorked: Bool
-    /// When the first ambiguous verdict on the token came; nil if there is none.
+    /// The time of the first ambiguous verdict on the token; nil if there is none.
     var suspectedAt: Timestamp?
 }
 

@@ -1,20 +1,20 @@
 import PushProtocol
 import Store
 
-/// What an response means for the route.
+/// The effect of a response on its route.
 enum RouteHealth: Sendable, Equatable {
     case healthy
-    /// - `issue`: in words for an operator.
+    /// - `issue`: The reason in words for an operator.
     case failing(issue: String, retryAfter: Duration?)
 }
 
-/// What an response means for the batch that was posted.
+/// The effect of a response on its batch.
 enum ResponseInterpretation: Sendable, Equatable {
-    /// An outcome for each push, item by item.
+    /// The outcomes of the pushes, item by item.
     case outcomes([AttemptOutcome], RouteHealth)
-    /// Nothing was sent because of one of them, or of their number: each half is to be posted by itself.
+    /// gorush sent nothing, because of one notification or of their number: each half is posted alone.
     case divide
-    /// Nothing was sent: gorush takes so many at a time.
+    /// gorush sent nothing: it accepts at most that number of notifications.
     case limit(Int)
 
     /// - Parameters:
@@ -67,7 +67,7 @@ enum ResponseInterpretation: Sendable, Equatable {
     private static func outcomes(_ failures: [GorushFailure], batch: [DeliveryItem], retriesItself: Bool) -> [AttemptOutcome] {
         let byIdentifier = Dictionary(grouping: failures, by: \.identifier)
         return batch.flatMap { item in
-            // With one notification in the request, whatever failed is it.
+            // With one notification in the request, every failure is its own.
             let failures = batch.count == 1 ? failures : byIdentifier[item.notification.identifier] ?? []
             return item.pushes.map { push -> AttemptOutcome in
                 guard let failure = failures.last(where: { concerns($0, push, in: item) }) else { return .sent }
@@ -78,8 +78,8 @@ enum ResponseInterpretation: Sendable, Equatable {
         }
     }
 
-    /// An entry about a notification with several devices concerns the one that it names; where it names none of them, as when the call
-    /// to Google failed as a whole, it concerns all.
+    /// Whether an entry concerns a push. An entry about a notification with several devices concerns the one that it names. If it names
+    /// none of them, because the whole call to Google failed, it concerns all.
     private static func concerns(_ failure: GorushFailure, _ push: QueuedPush, in item: DeliveryItem) -> Bool {
         item.pushes.count == 1 || failure.names(push.push.deviceToken)
             || !item.pushes.contains { failure.names($0.push.deviceToken) }

@@ -11,22 +11,22 @@ struct DeliveryItem: Sendable {
     var pushes: [QueuedPush]
 }
 
-/// What to do with pushes that are due.
+/// The plan for due pushes.
 struct DeliveryPlan: Sendable {
     var expired: [QueuedPush] = []
     var unsendable: [(push: QueuedPush, obstacle: UnsendablePush)] = []
-    /// Pushes whose device has unregistered, or is another app's now.
+    /// Pushes whose installation has unregistered, or belongs to another app now.
     var withdrawn: [QueuedPush] = []
-    /// Pushes with bundle ids that may be invented, and no attempt is free for them.
+    /// Pushes with unproven bundle ids that the budget does not admit now.
     var deferred: [QueuedPush] = []
     /// Pushes for suspected targets that were tried a short time ago, with the rest of the interval.
     var suspended: [(push: QueuedPush, rest: Duration)] = []
     /// The suspected targets that are tried now.
     var suspectedTargets: Set<Digest32> = []
-    /// One element for each request.
+    /// The requests: one batch of items each.
     var batches: [[DeliveryItem]] = []
 
-    /// Returns what is written before anything goes out.
+    /// Returns the changes to commit before the requests are posted.
     ///
     /// - Parameters:
     ///   - now: The monotonic time.
@@ -45,7 +45,7 @@ struct DeliveryPlan: Sendable {
     }
 }
 
-/// Turns pushes into requests.
+/// Combines pushes into requests.
 struct BatchPlanner: Sendable {
     var dataFormat: GorushDataFormat
     var template: NotificationTemplate
@@ -53,9 +53,9 @@ struct BatchPlanner: Sendable {
 
     /// - Parameters:
     ///   - batch: The number of notifications in a request; nil for one with one token.
-    ///   - limit: The maximum number of pushes that go out. What is left stays due.
+    ///   - limit: The maximum number of pushes to post. The others stay due.
     ///   - now: The time of the wall clock.
-    ///   - admit: Returns which pushes that could be posted may be; called once.
+    ///   - admit: Returns the rows of the sendable pushes that the budget admits; called once.
     func plan(
         _ due: [QueuedPush], batch: Int?, limit: Int, at now: Timestamp, using random: inout some RandomNumberGenerator,
         admitting admit: ([QueuedPush]) -> Set<Int64>
@@ -88,7 +88,7 @@ struct BatchPlanner: Sendable {
             return item
         }
         live.removeAll { $0.notification != nil }
-        // By request: only devices of one request share a notification (PROTOCOL.md §10).
+        // Grouped by request: only devices of one request share a notification (PROTOCOL.md §10).
         for (_, pushes) in Dictionary(grouping: live, by: \.message).sorted(by: { $0.key < $1.key }) {
             for group in GorushGroup.make(from: pushes, format: dataFormat, template: template, oneTokenEach: batch == nil) {
                 items.append(item(group, identifier: NotificationID(at: now, using: &random), at: now))
@@ -99,9 +99,9 @@ struct BatchPlanner: Sendable {
         return plan
     }
 
-    /// Halves a batch of which one element spoils the rest, down to a single push. Attempts keep their notification ids.
+    /// Halves a batch that gorush refuses because of one of its elements, down to a single push. Attempts keep their notification ids.
     ///
-    /// - Returns: nil for one push, which cannot be divided.
+    /// - Returns: Both halves, or nil for a single push.
     func divide(_ batch: [DeliveryItem], at now: Timestamp) -> [[DeliveryItem]]? {
         if batch.count > 1 {
             let middle = batch.count / 2
@@ -117,7 +117,7 @@ struct BatchPlanner: Sendable {
     }
 
     private func item(_ group: GorushGroup, identifier: NotificationID, at now: Timestamp) -> DeliveryItem {
-        // The shortest that is left: the pushes of one request were accepted together.
+        // The earliest expiry: the server accepted the pushes of one request together.
         let end = group.pushes.map { $0.acceptedAt.advanced(by: lifetime) }.min() ?? now
         let secondsLeft = max(1, (end.nanoseconds - now.nanoseconds) / 1_000_000_000)
         var notification = group.notification
@@ -127,15 +127,16 @@ struct BatchPlanner: Sendable {
         return DeliveryItem(identifier: identifier, notification: notification, pushes: group.pushes)
     }
 
-    /// The same at every attempt, also after a crash and whatever else is in the batch, and another for every request of every server
-    /// and every chat: made of the request's row, the moment it was accepted, and the chat.
+    /// Returns an identifier that is the same at every attempt, also after a crash and in every batch, and differs between requests,
+    /// servers and chats: a digest of the request's row, its acceptance time and the chat.
     static func collapseIdentifier(of push: QueuedPush) -> String {
         ShortDigest.of(Array("\(push.message) \(push.acceptedAt.nanoseconds) ".utf8) + push.push.chatID)
     }
 }
 
 extension Suspicion {
-    /// Returns how long no push may be posted to the target; nil if one may. A wall clock that was set back holds up nothing.
+    /// Returns the time for which no push may be posted to the suspected target; nil if one may. A wall clock that was set back delays
+    /// none.
     fileprivate func rest(at now: Timestamp) -> Duration? {
         let end = triedAt.advanced(by: OutcomeRules.confirmationInterval)
         guard triedAt <= now, now < end else { return nil }

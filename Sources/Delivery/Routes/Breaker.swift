@@ -1,21 +1,21 @@
 import Concurrency
 
-/// Keeps a route that does not work from being tried by every push: one attempt at a time, at growing intervals.
+/// The circuit breaker of a route. While the route fails, it permits one request at a time, at growing intervals.
 ///
-/// Times are those of a monotonic clock, from its start.
+/// Times are those of a monotonic clock since the start of the delivery.
 struct Breaker: Sendable, Equatable {
     enum State: Sendable, Equatable {
-        /// All may go.
+        /// All requests are permitted.
         case closed
-        /// None may go before that time; then one.
+        /// No request is permitted before that time, and then one.
         case open(until: Duration, failures: Int)
-        /// One goes, and decides.
+        /// One request is in flight and decides.
         case trial(failures: Int)
     }
 
     private(set) var state = State.closed
 
-    /// When an attempt may be made; nil when the trial under way has to end first.
+    /// The time of the next permitted request; nil while a trial is in flight.
     var nextAttempt: Duration? {
         switch state {
         case .closed: .zero
@@ -24,30 +24,30 @@ struct Breaker: Sendable, Equatable {
         }
     }
 
-    /// How many requests may go out now; to be followed by ``begin()`` for each.
+    /// Returns the number of requests permitted now. The caller calls ``begin()`` for each.
     func permits(at now: Duration) -> Int {
         guard let nextAttempt, nextAttempt <= now else { return 0 }
         return state == .closed ? .max : 1
     }
 
-    /// A request goes out. If the route has just failed, this one decides.
+    /// Records a request. After a failure, this request is the trial.
     mutating func begin() {
         if case .open(_, let failures) = state { state = .trial(failures: failures) }
     }
 
-    /// The route took a request.
+    /// Records that gorush accepted a request.
     mutating func succeed() {
-        // The answer to a request that went out before the failure: the trial will show.
+        // The request was posted before the failure. The trial decides.
         if case .open = state { return }
         state = .closed
     }
 
-    /// The route is known to work, and nobody is under way or waits to find that out.
+    /// Closes the breaker without a trial, because a probe has shown that the route works.
     mutating func reset() {
         if case .open = state { state = .closed }
     }
 
-    /// The route did not take a request. Of many that fail together one counts.
+    /// Records that gorush did not accept a request. Of several requests that fail together one counts.
     ///
     /// - Parameters:
     ///   - retryAfter: The delay that gorush asked for.
@@ -68,6 +68,6 @@ struct Breaker: Sendable, Equatable {
 }
 
 extension BackOff {
-    /// A route's delays. Short: gorush's return is to be noticed within 5 seconds, and an attempt that finds nobody costs little.
+    /// The delays of a route, at most 4 s: the server must notice gorush's return within 5 s, and a failed attempt costs little.
     static let route = BackOff(first: .milliseconds(500), longest: .seconds(4))
 }

@@ -1,12 +1,12 @@
-/// How many requests and notifications of a route may be in flight: additive increase and multiplicative decrease.
+/// The limits of a route's requests and notifications in flight, by additive increase and multiplicative decrease.
 ///
-/// While requests fill the window, each round of responses makes it four wider. A request that gorush does not take halves it.
+/// While requests fill the window, each round of responses makes it four wider. A request that gorush does not accept halves it.
 struct Concurrency: Sendable {
-    /// 32 requests: what a gorush with its usual workers takes, and enough for 500 pushes a second at 60 ms.
+    /// 32 requests: gorush's usual workers handle them, and they allow 500 pushes a second at 60 ms.
     static let initialWindow = 32
     /// 4 requests. Fewer leave gorush idle between a request and the next.
     static let minimumWindow = 4
-    /// How much wider a round of responses makes the window.
+    /// The number of slots by which a round of responses widens the window.
     static let increment = 4
 
     private let maximumWindow: Int
@@ -17,12 +17,12 @@ struct Concurrency: Sendable {
     private(set) var window: Int
     private(set) var requestsInFlight = 0
     private(set) var notificationsInFlight = 0
-    /// Smaller for a while after a failure: an attempt without a response may be delivered twice.
+    /// The maximum number of notifications for a while after a failure, because attempts without a response may be delivered twice.
     private var carefulBatch = Int.max
     /// The number of responses since the window was changed.
     private var responseCount = 0
     private var wasFull = false
-    /// The number of responses still to come to requests from before the window was halved. They say nothing new.
+    /// The number of outstanding responses to requests from before the window was halved. The window ignores them.
     private var staleCount = 0
 
     init(configuration: DeliveryConfiguration) {
@@ -32,31 +32,31 @@ struct Concurrency: Sendable {
         window = min(Self.initialWindow, maximumWindow)
     }
 
-    /// Requests go out, with these numbers of notifications.
+    /// Records posted requests by their numbers of notifications.
     mutating func posted(_ batches: [Int]) {
         requestsInFlight += batches.count
         notificationsInFlight += batches.reduce(0, +)
         if requestsInFlight >= window { wasFull = true }
     }
 
-    /// A request with that number of notifications is over.
+    /// Records the end of a request with that number of notifications.
     mutating func ended(_ notificationCount: Int) {
         requestsInFlight -= 1
         notificationsInFlight -= notificationCount
     }
 
-    /// gorush took a request.
+    /// Records that gorush accepted a request.
     mutating func succeeded() {
         carefulBatch = 2 * min(carefulBatch, .max / 2)
         guard staleCount == 0 else { return staleCount -= 1 }
         responseCount += 1
         guard responseCount >= window else { return }
-        // Where fewer requests are wanted than may be in flight, a wider window would prove nothing.
+        // An unfilled window proves nothing about a wider one.
         if wasFull { window = min(maximumWindow, window + Self.increment) }
         (responseCount, wasFull) = (0, false)
     }
 
-    /// gorush did not take a request, or did not respond. Of many that fail together one counts.
+    /// Records that gorush did not accept a request or did not respond. Of several requests that fail together one counts.
     mutating func failed() {
         carefulBatch = max(1, maximumBatch / 10)
         guard staleCount == 0 else { return staleCount -= 1 }
@@ -65,10 +65,10 @@ struct Concurrency: Sendable {
         (responseCount, wasFull) = (0, false)
     }
 
-    /// gorush takes at most that number of notifications in a request.
+    /// Records the maximum number of notifications that gorush accepts in a request.
     mutating func limitBatch(to count: Int) { maximumBatch = min(maximumBatch, count) }
 
-    /// gorush's configuration was read: an earlier limit may be gone.
+    /// Replaces earlier limits after gorush's configuration was read.
     mutating func resetBatch(to count: Int) { maximumBatch = count }
 
     /// The number of notifications in a request.
@@ -80,7 +80,7 @@ struct Concurrency: Sendable {
     ///
     /// - Parameters:
     ///   - batch: The number of notifications in a request, or nil for one push a request.
-    ///   - profile: What limits the notifications in gorush.
+    ///   - profile: The limits of gorush.
     func capacity(batch: Int?, profile: GorushProfile) -> Int {
         var maximum = min(maximumNotificationsInFlight, profile.queueShare)
         // gorush works on one batch while the next one waits for it.

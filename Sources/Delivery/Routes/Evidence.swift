@@ -4,18 +4,18 @@ import StatusCrypto
 import Store
 import Wire
 
-/// What attempts say about a route: whether it delivers, and whether a verdict on a device can be believed (DELIVERY.md, rules 2 and 3).
+/// The conclusions from a route's attempts: whether it delivers, and whether verdicts on devices are credible (DELIVERY.md, rules 2 and 3).
 ///
-/// A target is proven if Apple or Google has accepted a push for it before. Anybody can register tokens and bundle ids that never
-/// existed, so only proven targets make a route fail. Times are those of a monotonic clock since the start, but for the witnesses'.
+/// A target is proven if Apple or Google has accepted a push for it before. Anyone can register tokens and bundle ids that never existed,
+/// so only proven targets make a route fail. Times are those of a monotonic clock since the start, except those of ``Witnesses``.
 struct Evidence: Sendable {
     /// The minimum time between the first and the last failed attempt of a route that fails: shorter faults pass by themselves.
     static let failureInterval = Duration.seconds(60)
     /// 5 s in which Apple or Google refuses gorush and accepts nothing. A single refusal between deliveries is no fault.
     static let refusalInterval = Duration.seconds(5)
-    /// 15 min after the last failed attempt nobody waits for the route, so it no longer fails.
+    /// 15 min after the last failed attempt no push waits for the route, so it no longer fails.
     static let validity = Duration.seconds(900)
-    /// 1,000 bundle ids. The apps of one route are a handful.
+    /// 1,000 bundle ids. A route has a handful of apps.
     private static let maximumTopicCount = 1_000
 
     /// Failed attempts since the last delivery.
@@ -23,7 +23,7 @@ struct Evidence: Sendable {
         var first: Duration
         var last: Duration
         var words: String
-        /// The first target, and whether there was another one. nil for refusals of gorush itself, where the target does not matter.
+        /// The first target; nil for refusals of gorush itself, whose target does not matter.
         var target: Digest32?
         var hasSeveralTargets = false
 
@@ -40,12 +40,12 @@ struct Evidence: Sendable {
     private(set) var deliveryCount = 0
     private(set) var witnesses = Witnesses()
 
-    /// Attempts to proven targets that failed, whatever the words.
+    /// The failed attempts to proven targets, with any words.
     private var failures: Failures?
-    /// Attempts at which Apple or Google refused gorush itself.
+    /// The attempts at which Apple or Google refused gorush itself.
     private var refusals: Failures?
     private var refusedTopics: [String: (words: String, time: Duration)] = [:]
-    /// Why an attempt to an unproven target failed last.
+    /// The words of the last failed attempt to an unproven target.
     private var unprovenWords: String?
     /// The start of the first failure since the last delivery, gorush's own failures included.
     private var troubleBegan: Duration?
@@ -57,7 +57,7 @@ struct Evidence: Sendable {
 
     // MARK: Events
 
-    /// Records how an attempt ended.
+    /// Records the outcome of an attempt.
     ///
     /// - Returns: Whether pushes that waited because of the route, or for a first delivery to the bundle id, are due now.
     mutating func record(_ attempt: Outbox.Attempt, at now: Duration) -> Bool {
@@ -71,10 +71,10 @@ struct Evidence: Sendable {
         return false
     }
 
-    /// gorush did not take a request.
+    /// Records that gorush did not accept a request.
     mutating func gorushFailed(at now: Duration) { troubleBegan = troubleBegan ?? now }
 
-    /// These bundle ids are stored, by this process or an earlier one.
+    /// Records bundle ids that are stored, by this process or an earlier one.
     mutating func saved(_ topics: Set<String>) {
         savedTopics.formUnion(topics)
         deliveredBundleIDs.formUnion(topics)
@@ -133,25 +133,25 @@ struct Evidence: Sendable {
         return "\(provider) delivers nothing, not even to devices that have worked: \(failures.words)"
     }
 
-    /// Known bundle ids that Apple refuses.
+    /// The reasons about known bundle ids that Apple refuses.
     func topicIssues(at now: Duration) -> [String] {
         refusedTopics.filter { now - $0.value.time < Self.validity }.sorted { $0.key < $1.key }
             .map { "Apple refuses the bundle id \($0.key): \($0.value.words)" }
     }
 
-    /// What may become an issue: one device that has worked and is not delivered to, or a route that never delivered.
+    /// The warnings: a single proven device that gets no pushes, or a route that has never delivered.
     func warnings(at now: Duration) -> [String] {
         var warnings: [String] = []
         if let failures, !failures.hasSeveralTargets, failures.last - failures.first >= Self.failureInterval, failures.isCurrent(at: now) {
             warnings.append("the only device that was tried has worked and is not delivered to: \(failures.words)")
         }
         if let unprovenWords, deliveredBundleIDs.isEmpty {
-            warnings.append("no push was ever delivered here, and what was tried is turned down: \(unprovenWords)")
+            warnings.append("no push was ever delivered here, and all attempts were refused: \(unprovenWords)")
         }
         return warnings
     }
 
-    /// When a conclusion changes without another attempt; nil if none does.
+    /// Returns the time at which a conclusion changes without another attempt; nil if none does.
     func nextChange(after now: Duration) -> Duration? {
         let ends = [
             refusals.map { $0.first + Self.refusalInterval }, refusals.map { $0.last + Self.validity },
@@ -166,12 +166,13 @@ struct Evidence: Sendable {
     }
 }
 
-/// Deliveries that prove that a route worked at a time: pushes to devices that had worked before.
+/// Deliveries that prove that a route worked at a time: pushes to devices that were proven before.
 ///
-/// They are asked whether a device that had worked before a time was delivered to after it. Of two deliveries to one bundle id the newer
-/// one proves more, unless its device is proven more recently. So few are kept. Times are those of the wall clock, as suspicions are stored.
+/// A verdict is believed if a device that was proven before the first verdict got a push after it (``confirm(topic:since:)``). Of two
+/// deliveries to one bundle id the newer one proves more, unless its device was proven more recently, so few are kept. Times are those of
+/// the wall clock, like those of stored suspicions.
 struct Witnesses: Sendable, Equatable {
-    /// 64 deliveries a bundle id. Without the oldest a verdict is believed later, never earlier.
+    /// 64 deliveries per bundle id. Without the oldest ones a verdict is believed later, never earlier.
     private static let maximumCount = 64
 
     private struct Delivery: Sendable, Equatable {
@@ -189,7 +190,7 @@ struct Witnesses: Sendable, Equatable {
         if let count = deliveries[topic]?.count, count > Self.maximumCount { deliveries[topic]?.removeFirst() }
     }
 
-    /// Whether a device that had worked before a time was delivered to after it.
+    /// Whether a device that was proven before a time got a push after it.
     func confirm(topic: String, since time: Timestamp) -> Bool {
         deliveries[topic]?.contains { $0.provenAt <= time && time < $0.deliveredAt } ?? false
     }

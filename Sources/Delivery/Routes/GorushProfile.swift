@@ -1,4 +1,4 @@
-/// What the gorush of a route says about itself, and what follows from that.
+/// The configuration of a route's gorush, and its consequences.
 struct GorushProfile: Sendable {
     private let platform: GorushPlatform
     private let environment: DeliveryConfiguration.APNsEnvironment
@@ -6,15 +6,15 @@ struct GorushProfile: Sendable {
     /// The number of routes that share the gorush, this one included.
     private let routesOfEndpoint: Int
 
-    /// As gorush last described itself; nil if it does not.
+    /// gorush's last description of itself; nil if it shows none.
     private(set) var instance: GorushInstance?
-    /// Why gorush could not be used when it was last asked.
+    /// Why gorush could not be used at the last probe; nil if it could.
     private(set) var issue: String?
-    /// Whether gorush was ever asked, and responded or did not in time.
+    /// Whether a probe of gorush has ended, with or without a response.
     private(set) var wasAsked = false
-    /// Whether gorush was asked since the start and since a connection last broke. Another configuration may be in force otherwise.
+    /// Whether a probe has ended since the start and since a connection last broke. Otherwise gorush may have another configuration.
     private(set) var isCurrent = false
-    /// Whether there has ever been a push: a platform that nobody uses may be disabled.
+    /// Whether the route has ever had a push: an unused platform may be disabled.
     private var hasPushes = false
     /// Misconfigurations that lose pushes although gorush accepts them, in words for an operator.
     private(set) var warnings: [String] = []
@@ -39,19 +39,19 @@ struct GorushProfile: Sendable {
         switch probe {
         case .instance(let instance): self.instance = instance
         case .silent: instance = nil
-        // The last description still holds: a gorush that is away says nothing new.
+        // The last description still holds while gorush does not respond.
         case .unreachable, .unusable: break
         }
         update()
     }
 
-    /// A connection broke, so gorush may have been restarted with another configuration.
+    /// Records that a connection broke: gorush may have been restarted with another configuration.
     mutating func connectionBroke() { isCurrent = false }
 
-    /// gorush took a request.
+    /// Records that gorush accepted a request.
     mutating func worked() { issue = nil }
 
-    /// A push is posted.
+    /// Records that a push is posted.
     mutating func used() {
         guard !hasPushes else { return }
         hasPushes = true
@@ -68,13 +68,13 @@ struct GorushProfile: Sendable {
 
     // MARK: Conclusions
 
-    /// Why nothing is posted to this gorush.
+    /// Why the server posts nothing to this gorush; nil if it does.
     var configurationFault: String? { instance?.configurationFault }
 
-    /// Whether gorush sends pushes to the other one of Apple's environments, where every device token is invalid.
+    /// Whether gorush sends pushes to the other environment of Apple, where every device token is invalid.
     var contradictsEnvironment: Bool { platform == .ios && instance?.contradicts(environment) == true }
 
-    /// Whether gorush says that it does not serve the platform.
+    /// Whether gorush's configuration disables the platform.
     var isDisabled: Bool {
         switch platform {
         case .ios: instance?.ios?.enabled == false
@@ -82,8 +82,8 @@ struct GorushProfile: Sendable {
         }
     }
 
-    /// The number of notifications of this route that may be in gorush's queue: half of it, for others may use gorush too, shared by
-    /// its routes.
+    /// The maximum number of notifications of this route in gorush's queue: half of it is for other programs, and the routes share the
+    /// rest.
     var queueShare: Int {
         max(1, max(1, (instance?.queueCount ?? GorushInstance.defaultQueueCount) / 2) / routesOfEndpoint)
     }

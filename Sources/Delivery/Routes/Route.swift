@@ -10,7 +10,7 @@ import Synchronization
 /// Delivers the pushes of one route: its own queue in the outbox, connections, breaker and back-off, so that no route's trouble is
 /// another's. Does what its ``RouteState`` says, and tells it what came of that.
 final class Route: Sendable {
-    /// What the routes of a delivery have in common.
+    /// The values that the routes of a delivery share.
     struct Dependencies: Sendable {
         var outbox: Outbox
         var configuration: DeliveryConfiguration
@@ -23,13 +23,13 @@ final class Route: Sendable {
     }
 
     let name: String
-    /// Where its gorush is, for operators.
+    /// The URL of the route's gorush, for operators.
     let gorushURL: String
     private let state: Mutex<RouteState>
-    /// As it was last logged.
+    /// The status that was last logged.
     private let logged: Mutex<RouteStatus>
     private let changed = Notify()
-    /// Pushes that found no place in the queue, as they were last counted.
+    /// The number of pushes that found the queue full, when it was last read.
     private let refused = Atomic<Int>(0)
     private let dependencies: Dependencies
     private let planner: BatchPlanner
@@ -44,7 +44,7 @@ final class Route: Sendable {
         self.dependencies = dependencies
         let configuration = dependencies.configuration
         let endpoint = configuration.endpoint(of: route)
-        // One connection more than pushes need, for the probe.
+        // The probe has a connection in addition to those of pushes.
         http = HTTPClient(
             configuration: .init(
                 maximumConnectionsPerHost: configuration.maximumRequestsInFlight + 1,
@@ -65,16 +65,16 @@ final class Route: Sendable {
 
     // MARK: Life
 
-    /// There may be something to do.
+    /// Signals that the queue may have new pushes.
     func wake() { handleAndWake(.woken) }
 
-    /// These bundle ids have worked in an earlier process.
+    /// Records bundle ids that were proven in an earlier process.
     func haveWorked(_ topics: Set<String>) { handle(.topicsSaved(topics)) }
 
-    /// Begins nothing new; ``run()`` returns when what is under way has ended.
+    /// Stops the route: it posts no further pushes, and ``run()`` returns when those in flight have ended.
     func stop() { handleAndWake(.stopping) }
 
-    /// Delivers until stopped. A cancellation gives up what is under way: its outcome is unknown then, and written so.
+    /// Delivers until stopped. A cancellation cancels the attempts in flight, and the route records their outcome as unknown.
     func run() async {
         await withDiscardingTaskGroup { probes in
             await withDiscardingTaskGroup { requests in
@@ -94,10 +94,10 @@ final class Route: Sendable {
                     }
                 }
             }
-            // Nothing that it would still tell matters.
+            // No result of a probe matters any more.
             probes.cancelAll()
         }
-        // What was cancelled has come to something, too.
+        // Cancelled attempts have outcomes, too.
         await retryingUntilCommitted { try await recordOutcomes() }
         http.shutdown()
     }
@@ -106,20 +106,20 @@ final class Route: Sendable {
         do { try await body() } catch { handle(.storeFailed("\(error)")) }
     }
 
-    /// Something happened while ``run()`` may be waiting.
+    /// Handles an event that may occur while ``run()`` waits, and wakes it.
     private func handleAndWake(_ event: RouteState.Event) {
         handle(event)
         changed.notify()
     }
 
-    /// Something happened that ``run()`` has caused, or will soon hear the end of; what changes for the operator is logged.
+    /// Handles an event of a task that ``run()`` waits for anyway, and logs changes of the status.
     private func handle(_ event: RouteState.Event) {
         let now = dependencies.time.elapsed()
         state.withLock { $0.handle(event, at: now) }
         log(at: now)
     }
 
-    // MARK: What is to be done
+    // MARK: Actions
 
     private func probe() async {
         let probe = await gorush.probe()
@@ -137,7 +137,7 @@ final class Route: Sendable {
         handle(.retriedNow(upTo: try await dependencies.outbox.retryNow(route: name, after: row, at: dependencies.time.now)))
     }
 
-    /// The number of pushes that are read at least, so that a single request finds one whose target may be tried.
+    /// The minimum number of pushes to read, so that a single request finds one whose target may be attempted.
     private static let minimumReadCount = 32
 
     private func postDuePushes(for requestCount: Int, batch: Int?, in group: inout DiscardingTaskGroup) async throws {
@@ -150,7 +150,7 @@ final class Route: Sendable {
             return handle(.nothingDue(until: next.map(time.elapsed)))
         }
         let elapsed = time.elapsed()
-        // What was given back while this was read is due because the route has failed: then nothing goes out.
+        // If a request failed during this read, its released pushes are in `due`. The route does not post them now.
         guard state.withLock({ $0.requestRoom(at: elapsed) >= requestCount }) else { return handle(.woken) }
         let now = dependencies.wallClock.now()
         var random = dependencies.random
@@ -169,7 +169,7 @@ final class Route: Sendable {
         }
     }
 
-    /// - Parameter requestCount: notifications of the request that ends with it; nil: more of it follows.
+    /// - Parameter requestCount: The number of notifications of the request that ends with this part; nil if further parts follow.
     private func post(_ batch: [DeliveryItem], at now: Timestamp, ending requestCount: Int?) async {
         let pushes = batch.flatMap(\.pushes)
         let first = dependencies.configuration.timeout
@@ -197,7 +197,7 @@ final class Route: Sendable {
         }
     }
 
-    /// Handles the end of a request. The next one takes the outcomes along into the database.
+    /// Handles the end of a request. The next leases record its outcomes.
     private func completeRequest(_ requestCount: Int?, with event: RouteState.Event? = nil) {
         let now = dependencies.time.elapsed()
         let mustWake = state.withLock { state in
@@ -209,9 +209,9 @@ final class Route: Sendable {
         if mustWake { changed.notify() }
     }
 
-    /// Writes what became of pushes, and what goes out next.
+    /// Records the outcomes of attempts, together with the next plan.
     ///
-    /// - Returns: false if a push of the plan has ended since it was read: then nothing goes out.
+    /// - Returns: False if a push of the plan has finished since it was read. The route then posts none of them.
     @discardableResult
     private func recordOutcomes(leasing plan: DeliveryPlan? = nil, at now: Timestamp? = nil) async throws -> Bool {
         let attempts = state.withLock { state in
@@ -222,7 +222,7 @@ final class Route: Sendable {
         do {
             return try await write(attempts, leasing: plan ?? DeliveryPlan(), at: now)
         } catch {
-            // What gorush said must not be forgotten.
+            // The outcomes stay in memory until a later transaction records them.
             state.withLock { $0.unrecordedOutcomes += attempts }
             throw error
         }
@@ -245,7 +245,7 @@ final class Route: Sendable {
         return recorded.isLeased
     }
 
-    /// Tries a write until the database takes it, or the task is cancelled.
+    /// Retries a write until the database accepts it, or the task is cancelled.
     private func retryingUntilCommitted(_ write: () async throws -> Void) async {
         while true {
             do {
@@ -270,52 +270,55 @@ final class Route: Sendable {
         return Double.random(in: 0...1, using: &random)
     }
 
-    // MARK: What an operator sees
+    // MARK: Status
 
-    var view: RouteStatus {
+    var status: RouteStatus {
         let now = dependencies.time.elapsed()
         return state.withLock { RouteStatus($0, at: now) }
     }
 
-    /// Until when nothing happens if nobody calls, by the clock, since the delivery was made; nil while something is under way.
+    /// Returns the time until which nothing happens without an event; nil while work is in progress. Times count from the creation of the
+    /// delivery.
     func idleUntil(at now: Duration) -> Duration? { state.withLock { $0.idleUntil(at: now) } }
 
-    /// Sets the gauges, and counts pushes that found no place in the queue.
+    /// Sets the gauges, and counts pushes that found the queue full.
     ///
-    /// - Parameter refusedCount: of these, since the store was opened.
+    /// - Parameter refusedCount: The number of these since the store was opened.
     func refreshMetrics(queuedCount: Int, refusedCount: Int) {
-        metrics.set(view, queuedCount: queuedCount)
+        metrics.set(status, queuedCount: queuedCount)
         let newCount = refusedCount - refused.exchange(refusedCount, ordering: .relaxed)
         metrics.finished(.refused, reason: "queue full", by: newCount)
-        if newCount > 0 { logger.warning("as many pushes wait as may, and new ones are refused", metadata: ["pushes": "\(newCount)"]) }
+        if newCount > 0 { logger.warning("route queue is full; refusing new pushes", metadata: ["pushes": "\(newCount)"]) }
     }
 
-    /// Tells what has changed since it was last told.
+    /// Logs the changes since the last logged status.
     private func log(at now: Duration) {
-        let view = state.withLock { RouteStatus($0, at: now) }
+        let status = state.withLock { RouteStatus($0, at: now) }
         let before = logged.withLock { logged in
-            defer { logged = view }
+            defer { logged = status }
             return logged
         }
-        if view != before { log(view, before: before) }
+        if status != before { log(status, before: before) }
     }
 
-    private func log(_ view: RouteStatus, before: RouteStatus) {
-        if let failure = view.failure, before.failure == nil {
+    private func log(_ status: RouteStatus, before: RouteStatus) {
+        if let failure = status.failure, before.failure == nil {
             logger.warning("the route fails", metadata: ["reason": "\(failure)"])
-        } else if let failure = before.failure, view.failure == nil {
+        } else if let failure = before.failure, status.failure == nil {
             logger.warning("the route no longer fails", metadata: ["reason": "\(failure)"])
         }
-        // The provider's words change from attempt to attempt.
-        let (issues, earlier) = (view.deliveryIssues.filter { $0 != view.failure }, before.deliveryIssues.filter { $0 != before.failure })
+        // The provider's words differ from attempt to attempt, so they do not count as a change.
+        let (issues, earlier) = (
+            status.deliveryIssues.filter { $0 != status.failure }, before.deliveryIssues.filter { $0 != before.failure }
+        )
         for issue in issues where !earlier.contains(issue) {
             logger.warning("pushes are not delivered", metadata: ["reason": "\(issue)"])
         }
         if issues.isEmpty, !earlier.isEmpty { logger.warning("pushes are delivered again") }
-        if let error = view.storeIssue, error != before.storeIssue {
+        if let error = status.storeIssue, error != before.storeIssue {
             logger.error("the outbox cannot be read or written; pushes wait", metadata: ["error": "\(error)"])
         }
-        for warning in view.warnings where !before.warnings.contains(warning) {
+        for warning in status.warnings where !before.warnings.contains(warning) {
             logger.warning("delivery may lose or delay pushes", metadata: ["reason": "\(warning)"])
         }
     }

@@ -9,7 +9,7 @@ import Wire
 /// ``Evidence`` whether the route delivers. Times are those of a monotonic clock since the start of the delivery.
 struct RouteState: Sendable {
     enum Event: Sendable, Equatable {
-        /// There may be something new in the queue.
+        /// The queue may have new pushes.
         case woken
         /// The server shuts down.
         case stopping
@@ -17,19 +17,19 @@ struct RouteState: Sendable {
         case posting([Int])
         /// These pushes were planned, and a push that has finished since kept the store from leasing any.
         case notLeased([QueuedPush])
-        /// Nothing is due before that time; nil if the queue is empty.
+        /// The queue has no due push before that time; nil if it is empty.
         case nothingDue(until: Duration?)
         /// The outbox could not be read or written.
         case storeFailed(String)
-        /// gorush responded or did not, and the attempts ended so. The jitter, from 0 to 1, is for the delay before the next request.
+        /// gorush responded or did not, with these outcomes. The jitter, from 0 to 1, varies the delay before the next request.
         case answered(RouteHealth, [Outbox.Attempt], jitter: Double)
-        /// gorush takes at most that number of notifications in a request; the attempts never began.
+        /// gorush accepts at most that number of notifications in a request; the attempts never began.
         case limited(Int, [Outbox.Attempt])
-        /// A request with that number of notifications is over: another one may go out.
+        /// A request with that number of notifications has ended.
         case ended(Int)
         /// gorush responded to a probe, or did not.
         case probed(GorushClient.Probe)
-        /// It is stored that a push was delivered to these bundle ids.
+        /// The store knows that a push was delivered to these bundle ids.
         case topicsSaved(Set<String>)
         /// Waiting pushes up to that row are due; nil if there are no more.
         case retriedNow(upTo: Int64?)
@@ -40,16 +40,16 @@ struct RouteState: Sendable {
         case probe
         /// Finish pushes that are older than their lifetime.
         case expire
-        /// Post what is due: up to that number of requests, with up to so many notifications each; nil for one with one token. Unwritten
-        /// outcomes go into the same transaction.
+        /// Post due pushes in at most `requests` requests of `batchSize` notifications (nil: one notification with one token), recording
+        /// pending outcomes in the same transaction.
         case postDue(requests: Int, batchSize: Int?)
-        /// Write how pushes ended.
+        /// Record pending outcomes.
         case recordOutcomes
         /// Make waiting pushes after that row due.
         case retryNow(after: Int64)
         /// Do nothing before that time unless an event comes.
         case wait(until: Duration)
-        /// Begin nothing any more.
+        /// Return from `run`.
         case stop
     }
 
@@ -62,9 +62,9 @@ struct RouteState: Sendable {
     private(set) var breaker = Breaker()
     private var probation = UnprovenBundleIDBudget()
     private(set) var timeOuts = TimeoutPolicy()
-    /// Attempts whose outcome is not written yet.
+    /// The attempts whose outcomes are not recorded yet.
     var unrecordedOutcomes: [Outbox.Attempt] = []
-    /// Why gorush took no request.
+    /// Why gorush accepted no request; nil if it did.
     private(set) var issue: String?
     private(set) var storeIssue: String?
 
@@ -78,7 +78,7 @@ struct RouteState: Sendable {
 
     // MARK: Actions
 
-    /// Returns what to do now. It is asked after each action, and after each event that comes during a wait.
+    /// Returns the next action. The route calls this function after each action, and after each event during a wait.
     mutating func next(at now: Duration) -> Action {
         let action = decide(at: now)
         schedule.wait(until: action.end)
@@ -97,7 +97,7 @@ struct RouteState: Sendable {
         guard profile.wasAsked else { return .wait(until: pause) }
         if let rest = schedule.storeRest(at: now) { return .wait(until: min(pause, rest)) }
         if let row = schedule.rowToRetryNow(at: now) {
-            // What failed for the same reason is written first, or it would be left out.
+            // Pending outcomes with the same reason are recorded first, so that their pushes become due, too.
             return unrecordedOutcomes.isEmpty ? .retryNow(after: row) : .recordOutcomes
         }
         if schedule.mustExpire(at: now) { return .expire }
@@ -105,7 +105,7 @@ struct RouteState: Sendable {
         guard schedule.mayRead(at: now) else { return rest(until: pause) }
         let requests = requestRoom(at: now)
         guard requests > 0 else {
-            // The end of a request is an event, that of the breaker's delay is not.
+            // The end of the breaker's delay is no event, unlike the end of a request.
             guard let attempt = breaker.nextAttempt, attempt > now else { return rest(until: pause) }
             return rest(until: min(pause, attempt))
         }
@@ -114,10 +114,10 @@ struct RouteState: Sendable {
         return .postDue(requests: requests, batchSize: batchCount)
     }
 
-    /// Nothing goes out before that time, so unwritten outcomes need not wait for the next leases.
+    /// Returns a wait. The route posts no push before its end, so pending outcomes are recorded first instead of with the next leases.
     private func rest(until end: Duration) -> Action { unrecordedOutcomes.isEmpty ? .wait(until: end) : .recordOutcomes }
 
-    /// The number of requests that may go out now. While the route fails it is one at a time.
+    /// Returns the number of requests that may be posted now. While the route fails it is one at a time.
     func requestRoom(at now: Duration) -> Int {
         let limit = evidence.fails(at: now) ? max(0, 1 - concurrency.requestsInFlight) : .max
         return min(concurrency.capacity(batch: batchCount, profile: profile), breaker.permits(at: now), limit)
@@ -128,13 +128,13 @@ struct RouteState: Sendable {
         configuration.batchMode == .batch ? concurrency.batch(workers: profile.workerShare) : nil
     }
 
-    /// Returns which pushes may be attempted now: attempts with bundle ids that may be invented are counted.
+    /// Returns the rows of the pushes that may be attempted now. Attempts with unproven bundle ids spend their budget.
     mutating func admitted(_ pushes: [QueuedPush], at now: Duration) -> Set<Int64> {
         Set(pushes.filter { admits($0, at: now) }.map(\.id))
     }
 
     private mutating func admits(_ push: QueuedPush, at now: Duration) -> Bool {
-        // A gateway's bundle ids are its operator's.
+        // The operator configures the bundle ids of gateways.
         guard push.push.tokenType == .apn, push.notification == nil, !evidence.isKnown(push.push.apnTopic) else { return true }
         return probation.take(push, at: now)
     }
@@ -148,25 +148,26 @@ struct RouteState: Sendable {
 
     // MARK: Conclusions
 
-    /// Why pushes are not delivered, in words for an operator; gorush itself first.
+    /// Returns the reasons why pushes are not delivered, in words for an operator; those about gorush come first.
     func healthIssues(at now: Duration) -> [String] {
-        // Anybody can register a device of a platform that is not served here: that is a warning. A probe says more than a broken request.
+        // Anyone can register a device of a platform that this server does not serve, so a disabled platform is a warning. A probe's reason
+        // is more exact than that of a request.
         let gorush = [profile.issue ?? (profile.isDisabled ? nil : issue), profile.configurationFault]
         return (gorush + [evidence.issue(at: now)]).compactMap(\.self) + evidence.topicIssues(at: now)
     }
 
-    /// What may lose or delay pushes, in words for an operator.
+    /// Returns the conditions that may lose or delay pushes, in words for an operator.
     func warnings(at now: Duration) -> [String] { profile.warnings + evidence.warnings(at: now) }
 
-    /// The time until which nothing happens unless an event comes; nil while something is in progress.
+    /// Returns the time until which nothing happens without an event; nil while work is in progress.
     func idleUntil(at now: Duration) -> Duration? {
         guard schedule.waitEnd != nil, concurrency.requestsInFlight == 0, !schedule.isProbing else { return nil }
         var copy = self
         return copy.decide(at: now).end
     }
 
-    /// Whether there is something to do before the end of the wait that ``next(at:)`` decided, or nothing is in flight any more. A task
-    /// that does not wait asks anyway.
+    /// Whether an action is due before the end of the wait that ``next(at:)`` decided, or no request is in flight any more. A task that
+    /// does not wait calls ``next(at:)`` anyway.
     func mustWake(at now: Duration) -> Bool {
         guard let waitEnd = schedule.waitEnd else { return false }
         guard concurrency.requestsInFlight > 0 else { return true }
@@ -193,7 +194,7 @@ struct RouteState: Sendable {
             storeIssue = nil
             schedule.nothingDue(until: until, at: now)
             if until != nil { profile.used() }
-            // No push is there that could find out whether the route works again.
+            // No push is left that could show whether the route works again.
             if breaker.state != .closed { schedule.probe(by: now + Schedule.searchInterval) }
         case .storeFailed(let error):
             storeIssue = error
@@ -206,7 +207,7 @@ struct RouteState: Sendable {
             works(at: now)
         case .ended(let count):
             concurrency.ended(count)
-            // Whether a push still waits is known when none is in flight.
+            // The queue shows whether a push still waits once none is in flight.
             if concurrency.requestsInFlight == 0 { schedule.wake() }
         case .probed(let probe): probed(probe, at: now)
         case .topicsSaved(let topics): evidence.saved(topics)
@@ -219,7 +220,8 @@ struct RouteState: Sendable {
         if record(attempts, at: now) { schedule.retryNow(at: now) }
         switch health {
         case .healthy where evidence.deliveryCount == deliveryCount && evidence.fails(at: now):
-            // gorush works, and Apple or Google delivers nothing. An unproven target says nothing about that: the next push is tried at once.
+            // gorush works, and Apple or Google delivers nothing. An unproven target proves nothing about that, so the next push follows at
+            // once.
             concurrency.succeeded()
             let isProof = attempts.contains { $0.push.provenAt != nil }
             breaker.fail(at: now, retryAfter: nil, jitter: isProof ? jitter : 0, isCounted: isProof)
@@ -258,7 +260,7 @@ struct RouteState: Sendable {
 
     private mutating func probed(_ probe: GorushClient.Probe, at now: Duration) {
         profile.probed(probe)
-        // As long as there is a push to try gorush with, that decides.
+        // If a push waits, its attempt decides instead of the probe.
         if profile.issue == nil, schedule.isQuiet, case .open(let until, _) = breaker.state, until <= now {
             breaker.reset()
             issue = nil

@@ -1,15 +1,15 @@
-/// What an operator sees of a route.
+/// The status of a route, for operators.
 struct RouteStatus: Sendable, Equatable {
-    /// Why gorush, Apple or Google takes no pushes.
+    /// The reasons why gorush, Apple or Google accepts no pushes.
     let deliveryIssues: [String]
-    /// Why Apple or Google delivers nothing; nil if the route works. One of the issues.
+    /// Why Apple or Google delivers nothing, which is also one of the issues; nil if the route works.
     let failure: String?
     let storeIssue: String?
-    /// Whether gorush was asked at all: before that, nobody knows.
+    /// Whether a probe has ended. Before that the state of gorush is unknown.
     let hasProbed: Bool
-    /// Whether gorush was asked, and its configuration allows posting.
+    /// Whether a probe has ended, and gorush's configuration allows posting.
     let mayPost: Bool
-    /// What may lose or delay pushes.
+    /// The conditions that may lose or delay pushes.
     let warnings: [String]
     let isBreakerOpen: Bool
     /// Whether Apple or Google refuses gorush itself.
@@ -31,7 +31,7 @@ struct RouteStatus: Sendable, Equatable {
         requestWindow = state.concurrency.window
     }
 
-    /// Why pushes are not delivered; empty when they are.
+    /// The reasons why pushes are not delivered; empty when they are.
     var healthIssues: [String] {
         let healthIssues = deliveryIssues + [storeIssue].compactMap { $0.map { "the outbox cannot be used: \($0)" } }
         return healthIssues.isEmpty && !hasProbed ? ["gorush has not answered yet"] : healthIssues

@@ -1,12 +1,12 @@
 import Concurrency
 
-/// When a route reads its queue, expires pushes, makes waiting pushes due and asks gorush for its configuration.
+/// The times at which a route reads its queue, expires pushes, makes waiting pushes due and probes gorush.
 ///
 /// Times are those of a monotonic clock since the start of the delivery.
 struct Schedule: Sendable {
     /// 30 s, the maximum interval between two reads of the queue and between two searches for expired pushes.
     static let longestPause = Duration.seconds(30)
-    /// 5 ms in which slots for several requests are collected while more is due than may go out: each read costs a commit.
+    /// 5 ms in which slots for several requests accumulate while more pushes are due than may be posted: each read costs a commit.
     static let gatheringTime = Duration.milliseconds(5)
     /// 1 s between attempts to use a database that fails.
     static let storeRetryInterval = Duration.seconds(1)
@@ -25,15 +25,15 @@ struct Schedule: Sendable {
 
     private(set) var isStopping = false
     private var queue = Queue.mayHaveMore
-    /// The number of requests that were wanted at the last read.
+    /// The number of requests that the last read was for.
     private var wantedCount = 0
-    /// When the queue was last read; nil unless it had everything that was wanted.
+    /// The time of the last read; nil unless the queue had pushes for all wanted requests.
     private var fullRead: Duration?
     private var nextExpiry = Duration.zero
     private var storeRetry = Duration.zero
-    /// nil while a probe is in progress.
+    /// The time of the next probe; nil while one is in progress.
     private var nextProbe: Duration? = .zero
-    /// The time and the row at which to go on making pushes due; nil if none has to be.
+    /// The time of the next transaction that makes waiting pushes due, and the row after which it starts; nil if there is none.
     private var hastening: (next: Duration, row: Int64)?
     /// The end of the wait that was last decided; nil if there was something to do.
     private(set) var waitEnd: Duration?
@@ -42,16 +42,16 @@ struct Schedule: Sendable {
 
     mutating func stop() { isStopping = true }
 
-    /// There may be something new in the queue.
+    /// Records that the queue may have new pushes.
     mutating func wake() { queue = .mayHaveMore }
 
-    /// The store works, and that number of requests goes out.
+    /// Records that the store works and that the route posts that number of requests.
     mutating func posted(_ requestCount: Int, at now: Duration) {
         queue = .mayHaveMore
         fullRead = requestCount < wantedCount ? nil : now
     }
 
-    /// Nothing is due before that time; nil if the queue is empty.
+    /// Records that no push is due before that time; nil if the queue is empty.
     mutating func nothingDue(until: Duration?, at now: Duration) {
         fullRead = nil
         // A push may have come since the queue was read.
@@ -67,10 +67,10 @@ struct Schedule: Sendable {
     /// Probes gorush at that time at the latest.
     mutating func probe(by time: Duration) { nextProbe = nextProbe.map { min($0, time) } }
 
-    /// gorush responded to a probe, or did not.
+    /// Records the end of a probe.
     mutating func probed(isFine: Bool, at now: Duration) { nextProbe = now + (isFine ? Self.probeInterval : Self.searchInterval) }
 
-    /// What waited because of the route is due.
+    /// Makes the pushes due that wait because of the route.
     mutating func retryNow(at now: Duration) { hastening = (now, 0) }
 
     /// Pushes up to that row were made due; nil if there are no more.
@@ -92,10 +92,10 @@ struct Schedule: Sendable {
         return true
     }
 
-    /// When the store may be used again; nil for now.
+    /// Returns the time at which the store may be used again; nil means now.
     func storeRest(at now: Duration) -> Duration? { storeRetry > now ? storeRetry : nil }
 
-    /// The row after which to go on making pushes due; nil if it is not time.
+    /// Returns the row after which to make waiting pushes due now; nil if it is not time.
     func rowToRetryNow(at now: Duration) -> Int64? { hastening.flatMap { $0.next <= now ? $0.row : nil } }
 
     mutating func mustExpire(at now: Duration) -> Bool {
@@ -107,7 +107,7 @@ struct Schedule: Sendable {
     /// Whether the queue is to be read.
     func mayRead(at now: Duration) -> Bool { if case .quiet(let until) = queue { until <= now } else { true } }
 
-    /// When enough slots for requests are collected; nil for now.
+    /// Returns the time at which enough slots for requests have accumulated; nil means now.
     func gathering(for requestCount: Int, of window: Int, at now: Duration) -> Duration? {
         guard let fullRead, requestCount < window / 4, now < fullRead + Self.gatheringTime else { return nil }
         return fullRead + Self.gatheringTime
@@ -118,7 +118,7 @@ struct Schedule: Sendable {
         wantedCount = requestCount
     }
 
-    /// The time at which there is something to do without an event.
+    /// Returns the time of the next action without an event.
     func pause(at now: Duration) -> Duration {
         var ends = [now + Self.longestPause, nextProbe, hastening?.next]
         if nextExpiry > now { ends.append(nextExpiry) }

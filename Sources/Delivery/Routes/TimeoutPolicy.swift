@@ -1,7 +1,7 @@
 import Store
 
-/// How often pushes were not answered in time. gorush goes on with a request that its caller has given up, so each further attempt can
-/// be another notification (GORUSH.md §0 fact 6).
+/// The attempts without a response in time. gorush continues with a request whose caller has timed out, so each further attempt can be
+/// another notification (GORUSH.md §0 fact 6).
 struct TimeoutPolicy: Sendable {
     /// 3 attempts without a response while others were delivered: the push is at fault, and not the route.
     static let maximumCount = 3
@@ -11,17 +11,17 @@ struct TimeoutPolicy: Sendable {
     private struct Count {
         /// All attempts without a response.
         var all = 0
-        /// Those during which the route delivered another push.
+        /// The attempts during which the route delivered another push.
         var counted = 0
     }
 
-    /// By the push's row, until an attempt is answered.
+    /// The counts by the push's row, until an attempt has a response.
     private var counts: [Int64: Count] = [:]
 
     /// The number of attempts without a response that count.
     subscript(push: QueuedPush) -> Int { counts[push.id]?.counted ?? 0 }
 
-    /// Returns the time for a response: twice as long for each one that did not come.
+    /// Returns the timeout of the next attempt, doubled for each attempt without a response.
     ///
     /// - Parameter first: The time at the first attempt; also the longest, if that is shorter.
     func limit(for pushes: some Sequence<QueuedPush>, first: Duration) -> Duration {

@@ -1,27 +1,25 @@
 import Store
 
-/// A budget for attempts with bundle ids that Apple has never taken a push for, and that the configuration does not name: anybody can
-/// invent as many as he likes, and each would cost a request.
+/// A budget for attempts with unproven bundle ids that the configuration does not name: anyone can invent them, and each costs a request.
 ///
-/// Times are those of a monotonic clock, from its start.
+/// Times are those of a monotonic clock since the start of the delivery.
 struct UnprovenBundleIDBudget: Sendable {
-    /// Attempts under way and refusals that are free. A new app has its first success with its first device that works, and needs none any
-    /// more.
+    /// 20 attempts in flight or refused. A new app needs none after the first delivery to one of its devices.
     static let burst = 20
-    /// One more is free so often: 8,640 a day, whatever is invented.
+    /// 10 s per further attempt: 8,640 a day for all invented bundle ids together.
     static let interval = Duration.seconds(10)
-    /// What waits for a free one is looked at again within that time, at random.
+    /// 10 min, within which deferred pushes are due again, at a random time.
     static let retryInterval = Duration.seconds(600)
-    /// Why it waits. With the first push that is delivered to a new bundle id, all that wait are looked at.
+    /// The stored reason of deferred pushes. The first delivery to a new bundle id makes all of them due.
     static let reason = "unproven bundle id"
 
-    /// When all would be free again.
+    /// The time at which the budget is full again.
     private var fullAt = Duration.zero
     private var underWay: Set<Int64> = []
 
-    /// Takes an attempt for a push.
+    /// Spends an attempt for a push.
     ///
-    /// - Returns: false: none is free.
+    /// - Returns: Whether the budget had one.
     mutating func take(_ push: QueuedPush, at now: Duration) -> Bool {
         let end = max(fullAt, now) + Self.interval
         guard end - now <= Self.interval * Self.burst else { return false }
@@ -30,7 +28,7 @@ struct UnprovenBundleIDBudget: Sendable {
         return true
     }
 
-    /// Gives an attempt back, unless it was one of this budget and was refused.
+    /// Returns an attempt to the budget, unless it was refused.
     mutating func ended(_ push: QueuedPush, isRefused: Bool) {
         if underWay.remove(push.id) != nil, !isRefused { fullAt -= Self.interval }
     }

@@ -77,7 +77,7 @@ import Testing
         for number in 0..<60 { _ = fresh.record(failed(number, "SenderId mismatch", isProven: false), at: .seconds(number * 10)) }
         #expect(fresh.issue(at: .seconds(600)) == nil)
         #expect(
-            fresh.warnings(at: .seconds(600)) == ["no push was ever delivered here, and what was tried is turned down: SenderId mismatch"])
+            fresh.warnings(at: .seconds(600)) == ["no push was ever delivered here, and all attempts were refused: SenderId mismatch"])
     }
 
     @Test func `An idle route with one push an hour does not fail for two failures an hour apart`() {
