@@ -8,7 +8,7 @@ import Wire
 /// What operators and their tools see over HTTP.
 @Suite(.fewAtATime)
 struct AdminTests {
-    @Test func `health, identity and metrics tell about a running server`() async throws {
+    @Test func `health, identity and metrics describe a running server`() async throws {
         let server = try await ServerProcess.start(in: TemporaryFolder())
         let network = Network(server)
         #expect(try await network.admin.get("/health/live").status == 200)
@@ -28,7 +28,7 @@ struct AdminTests {
         #expect(!log.contains(alice.registration().deviceToken.text) && !log.contains(alice.registration().accessToken.text))
     }
 
-    @Test(arguments: ["debug", "trace"]) func `no secret of the server is in its log, however talkative`(level: String) async throws {
+    @Test(arguments: ["debug", "trace"]) func `no secret of the server is in its log at any level`(level: String) async throws {
         try await withStubGorush { gorush in
             let settings = [
                 "log.level": level, "gorush.url": await gorush.url,
@@ -48,7 +48,7 @@ struct AdminTests {
         }
     }
 
-    @Test func `probes may ask with HEAD`() async throws {
+    @Test func `probes may use HEAD`() async throws {
         let server = try await ServerProcess.start(in: TemporaryFolder())
         let port = try #require(server.addresses.admin.split(separator: ":").last)
         for path in ["/health/live", "/health/ready"] {
@@ -62,7 +62,7 @@ struct AdminTests {
     }
 
     /// A browser that was led here under another site's name asks under that name.
-    @Test func `the admin endpoints answer under their own names only`() async throws {
+    @Test func `the admin endpoints respond under their own names only`() async throws {
         let server = try await ServerProcess.start(in: TemporaryFolder(), settings: ["admin.allowedHosts": "push.example.org"])
         let admin = AdminClient(server)
         for host in ["127.0.0.1:1", "[::1]:80", "localhost", "LOCALHOST:8646", "push.example.org", "Push.Example.org:8646"] {
@@ -79,7 +79,7 @@ struct AdminTests {
     }
 
     /// Neither may look at what the other waits for: a health check that comes too late has a server killed.
-    @Test func `connections that say nothing do not silence health checks`() async throws {
+    @Test func `silent connections do not block health checks`() async throws {
         let server = try await ServerProcess.start(in: TemporaryFolder())
         let port = try #require(server.addresses.admin.split(separator: ":").last)
         // Each is open until its shell ends, which waits for somebody who never comes.
@@ -91,7 +91,7 @@ struct AdminTests {
         #expect(await server.terminate() == 0)
     }
 
-    @Test func `a gorush that is away is named as the reason`() async throws {
+    @Test func `an unreachable gorush is named as the reason`() async throws {
         try await withStubGorush { gorush in
             gorush.breakDown(.answer(status: 503))
             let server = try await ServerProcess.start(

@@ -6,7 +6,7 @@ import Testing
 @Suite(.fewAtATime)
 struct ChildProcessTests {
     @Test(arguments: [("exit 0", 0), ("exit 7", 7), ("kill -TERM $$", -15)] as [(String, Int32)])
-    func `an end is told by its exit code, or by its signal`(script: String, exitCode: Int32) async throws {
+    func `the end of a process is reported as its exit code or its signal`(script: String, exitCode: Int32) async throws {
         let process = try ChildProcess("/bin/sh", ["-c", script])
         #expect(await process.exitCode == exitCode)
         // Asked again, also when it is long gone.
@@ -14,7 +14,7 @@ struct ChildProcessTests {
         #expect(await process.exitCode == exitCode)
     }
 
-    @Test func `output comes in lines, the last one also without its end`() async throws {
+    @Test func `output is read in lines, the last one also without a line feed`() async throws {
         let ended = try await ChildProcess.run("/bin/sh", ["-c", "echo one; echo; printf two; echo three >&2"])
         #expect(ended.output == "one\n\ntwo" && ended.error == "three")
         let process = try ChildProcess("/bin/sh", ["-c", "echo one; exec sleep 60"])
@@ -23,14 +23,14 @@ struct ChildProcessTests {
         #expect(await !process.standardOutput.wait(count: 2))
     }
 
-    @Test func `a child has the environment that it is given, and no descriptor of ours`() async throws {
+    @Test func `a child has the given environment and inherits no descriptor`() async throws {
         let ended = try await ChildProcess.run("/usr/bin/env", [], environment: ["A": "b"])
         #expect(ended.output == "A=b")
         let descriptors = try await ChildProcess.run("/bin/sh", ["-c", "echo /proc/$$/fd/*"])
         #expect(descriptors.output.split(separator: " ").allSatisfy { ["0", "1", "2", "3"].contains($0.split(separator: "/").last) })
     }
 
-    @Test func `who waits and is cancelled leaves nothing running`() async throws {
+    @Test func `a cancelled wait leaves no process running`() async throws {
         let process = try ChildProcess("/bin/sh", ["-c", "echo ready; exec sleep 60"])
         let task = Task { await process.exitCode }
         #expect(await process.standardOutput.wait { $0 == "ready" })
@@ -40,7 +40,7 @@ struct ChildProcessTests {
         #expect(await !waiting.value)
     }
 
-    @Test func `a program that is not there is an error`() {
+    @Test func `a missing program is an error`() {
         #expect(throws: ChildProcess.SpawnFailure.self) { try ChildProcess("no-such-program", []) }
     }
 }

@@ -5,7 +5,7 @@ import Testing
 /// The face that scripts rely on: commands, exit codes, files (INTERFACE.md).
 @Suite(.fewAtATime)
 struct CommandTests {
-    @Test func `identity makes a key file only when it is told to, for its owner alone, and prints the same key again`() async throws {
+    @Test func `identity creates a key file only on request, for its owner only, and prints the same key again`() async throws {
         let folder = try TemporaryFolder()
         let path = folder.path("sub/identity.key")
         func identity(_ flags: String...) async throws -> ChildProcess.Ended {
@@ -33,7 +33,7 @@ struct CommandTests {
     }
 
     /// Foundation's functions for paths have traps for short ones.
-    @Test func `a key file may be a letter in the working directory`() async throws {
+    @Test func `a key file may have a name of one letter in the working directory`() async throws {
         let folder = try TemporaryFolder()
         let program = ChildProcess.path(of: "pushserver")
         let script = "cd '\(folder.path("."))' && exec '\(program)' identity --create --set identity.keyFile=k --set storage.path=s"
@@ -63,7 +63,7 @@ struct CommandTests {
         #expect(other.contains("path: \(folder.path("work"))/push.sqlite"), "\(other)")
     }
 
-    @Test(arguments: ["pushserver", "pushctl", "pushbench"]) func `each program tells its version, commit and Swift`(program: String)
+    @Test(arguments: ["pushserver", "pushctl", "pushbench"]) func `each program prints its version, commit and Swift`(program: String)
         async throws
     {
         let result = try await ChildProcess.run(program, ["--version"])
@@ -106,7 +106,7 @@ struct CommandTests {
         }
     }
 
-    @Test func `later sources win, and what is printed reads back to the same`() async throws {
+    @Test func `later sources win, and the printed configuration reads back to the same`() async throws {
         let folder = try TemporaryFolder()
         try folder.write("log: { level: error, format: json }\ngorush: { url: 'http://me:secret@host/gorush' }\n", to: "a.yaml")
         let result = try await ChildProcess.run(
@@ -122,7 +122,7 @@ struct CommandTests {
     }
 
     @Test(arguments: ["null", "NULL", "~", "-", "...", "a\nb", "tab\t", "\"\\", "a: b # c", "\u{85}\u{2028}\u{FEFF}"])
-    func `whatever a text is, what is printed of it reads back to the same`(text: String) async throws {
+    func `any text in the printed configuration reads back to the same`(text: String) async throws {
         let folder = try TemporaryFolder()
         let first = try await ChildProcess.run("pushserver", ["check-config", "--set", "gorush.texts.message=\(text)"])
         try folder.write(first.output, to: "shown.yaml")
@@ -131,7 +131,7 @@ struct CommandTests {
     }
 
     @Test(arguments: [("log.level=info", true), ("registration.apnTopics=org.example.app", false)])
-    func `it is recommended to name the apps that are served`(setting: String, isRecommended: Bool) async throws {
+    func `check-config recommends naming the served apps`(setting: String, isRecommended: Bool) async throws {
         let arguments = ["check-config", "--set", "gorush.timeout=5s", "--set", "gorush.url=http://127.0.0.1:8088", "--set", setting]
         let result = try await ChildProcess.run("pushserver", arguments)
         #expect(result.exitCode == 0)
@@ -166,11 +166,11 @@ struct CommandTests {
     }
 
     @Test(arguments: [["serve", "--nonsense"], ["fly"], ["relay", "--listen", "8645"]])
-    func `wrong usage is told apart`(arguments: [String]) async throws {
+    func `wrong usage has its own exit code`(arguments: [String]) async throws {
         #expect(try await ChildProcess.run("pushserver", arguments).exitCode == 64)
     }
 
-    @Test func `the relay runs on its own`() async throws {
+    @Test func `the relay runs without a server`() async throws {
         let folder = try TemporaryFolder()
         let relay = try Launched<[String: [String]]>(["relay", "--listen", "127.0.0.1:0", "--listen", "127.0.0.1:0"], in: folder)
         let body = try await relay.ready()

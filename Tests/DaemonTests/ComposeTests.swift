@@ -27,7 +27,7 @@ struct ComposeTests {
         try YAMLDecoder().decode(Compose.self, from: text("Config/compose.yaml"))
     }
 
-    @Test func `the node has all flags that WAKU_NODE asks for`() throws {
+    @Test func `the node has all flags that WAKU_NODE demands`() throws {
         let block = try #require(try text("docs/WAKU_NODE.md").split(separator: "```").dropFirst().first)
         let wanted = block.matches(of: /--[a-z0-9-]+=[^ \n<]+/).map { String($0.output) }
         #expect(wanted.count >= 10)
@@ -37,7 +37,7 @@ struct ComposeTests {
         }
     }
 
-    @Test func `the server takes what it is told, and finds the others under their names`() async throws {
+    @Test func `the server accepts its settings, and reaches the other services under their names`() async throws {
         let services = try compose().services
         let environment = try #require(services["pushserver"]?.environment)
         let ended = try await ChildProcess.run("pushserver", ["check-config"], environment: environment)
@@ -51,7 +51,7 @@ struct ComposeTests {
         #expect(try text("Config/prometheus.yml").contains("pushserver:8646"))
     }
 
-    @Test func `every volume is declared, and every file is there or named as the operator's`() throws {
+    @Test func `every volume is declared, and every file exists or is named as the operator's`() throws {
         let compose = try compose()
         for volume in compose.services.values.flatMap({ $0.volumes ?? [] }) {
             let source = String(volume.prefix { $0 != ":" })

@@ -6,7 +6,7 @@ import Wire
 /// Dead devices, and how operators restore them over HTTP.
 @Suite(.fewAtATime)
 struct DeadTokenRestoreTests {
-    @Test func `a dead device is unregistered, and an operator can bring it back`() async throws {
+    @Test func `a dead device is unregistered, and an operator can restore it`() async throws {
         try await withServerWorld { world async throws in
             try await world.loseDevice()
             #expect(try await world.request() == .notRegistered)
@@ -22,7 +22,7 @@ struct DeadTokenRestoreTests {
         }
     }
 
-    @Test func `who has come back since stays as it is`() async throws {
+    @Test func `a restore skips a device that has registered since`() async throws {
         try await withServerWorld { world async throws in
             try await world.loseDevice("ExpiredToken")
             #expect(try await world.register(world.alice, version: 2) == nil)
@@ -31,14 +31,14 @@ struct DeadTokenRestoreTests {
         }
     }
 
-    @Test func `the feedback hook of earlier releases is gone, and says what to do`() async throws {
+    @Test func `the feedback hook of earlier releases responds with 410 and the next step`() async throws {
         let server = try await ServerProcess.start(in: TemporaryFolder())
         let answer = try await AdminClient(server).post("/gorush/feedback", #"{"notif_id":"0","error":"Unregistered"}"#)
         #expect(answer.status == 410 && answer.body.contains("core.sync: true"))
         #expect(await server.terminate() == 0)
     }
 
-    @Test func `restoring wants the operator's token and a body that can be understood`() async throws {
+    @Test func `restoring requires the operator's token and a valid body`() async throws {
         try await withServerWorld { world async throws in
             try await world.loseDevice()
             let token = try String(contentsOfFile: world.adminTokenFile, encoding: .utf8)

@@ -6,7 +6,7 @@ import Wire
 /// A disk that takes nothing more (RELIABILITY.md T3), as an operator sees it.
 @Suite(.fewAtATime, .safetyNet)
 struct DiskFullTests {
-    @Test func `a disk that takes nothing more is an error, is counted, and is over as loudly`() async throws {
+    @Test func `a full disk is logged as an error and counted, and its end is logged too`() async throws {
         let folder = try TemporaryFolder()
         // Without that the kernel would end the server for writing too much.
         let server = try await ServerProcess(ServerProcess.launch(in: folder, shell: "trap '' XFSZ"))

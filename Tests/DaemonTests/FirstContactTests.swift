@@ -10,7 +10,7 @@ struct FirstContactTests {
     @Test(arguments: [
         (["zz"], "A public key is written in hex digits."), ([key, "http://127.0.0.1:1"], "The node cannot be reached"),
     ])
-    func `the example says in a sentence what is wrong`(arguments: [String], words: String) async throws {
+    func `the example explains a mistake in a sentence`(arguments: [String], words: String) async throws {
         let ended = try await ChildProcess.run("Quickstart", arguments)
         #expect(ended.exitCode == 1)
         let lines = ended.error.split(separator: "\n")

@@ -21,7 +21,7 @@ struct GatewayToolTests {
         }
     }
 
-    @Test func `an operator sees how many devices there are`() async throws {
+    @Test func `an operator sees the number of devices`() async throws {
         try await withStubGorush { stub in
             let server = try await ServerProcess.start(in: TemporaryFolder(), configuration: await GatewaysTests.configuration(stub))
             try await GatewaysTests.register("alice_talk_ios", "alice_files_android", with: GatewaysTests.client(server))
@@ -32,7 +32,7 @@ struct GatewayToolTests {
     }
 
     @Test(arguments: ["oaep", "pkcs1"])
-    func `a device registers, is woken, shows what its server said, and is forgotten`(padding: String) async throws {
+    func `a simulated device registers, receives and decrypts a notification, and unregisters`(padding: String) async throws {
         let device = try #require(folder).path("phone.json")
         let token = String(repeating: "a1", count: 32)
         try await withGateway { gateway, stub in
@@ -62,7 +62,7 @@ struct GatewayToolTests {
         }
     }
 
-    @Test func `a softphone is woken, and a dead one is a failure`() async throws {
+    @Test func `a softphone is notified, and a dead token is reported as a failure`() async throws {
         try await withGateway { gateway, stub in
             let (alive, dead) = (String(repeating: "a1", count: 32), String(repeating: "d1", count: 32))
             stub.fail(token: dead, with: "Unregistered")
@@ -76,7 +76,7 @@ struct GatewayToolTests {
         }
     }
 
-    @Test func `what cannot be done is said, and leaves the device as it was`() async throws {
+    @Test func `a failed command explains itself and does not change the device`() async throws {
         let folder = try #require(folder)
         let device = folder.path("phone.json")
         // Nobody listens on port 1.

@@ -86,7 +86,7 @@ struct GatewaysTests {
         "talk_chat_oaep", "talk_call_oaep", "files_share_ios_pkcs1", "delete_all_pkcs1", "files_share_android_pkcs1",
         "twofactor_android_oaep",
     ])
-    func `a Nextcloud notification reaches gorush as it has to`(name: String) async throws {
+    func `a Nextcloud notification reaches gorush with the expected fields`(name: String) async throws {
         try await withServer { client, stub, _ async throws in
             try await Self.register("alice_talk_ios", "alice_files_ios", "alice_files_android", with: client)
             #expect(try await Self.notify(name, with: client) == Self.taken)
@@ -94,7 +94,7 @@ struct GatewaysTests {
         }
     }
 
-    @Test func `a device whose token is dead is unknown the next time, and without its token for calls rings by alert`() async throws {
+    @Test func `a device with a dead token is unknown the next time; without its token for calls it is notified by alert`() async throws {
         try await withServer { client, stub, server async throws in
             try await Self.register("alice_talk_ios", "alice_files_ios", with: client)
             let database = ServerDatabase(path: server.folder.path("push.sqlite"))
@@ -114,7 +114,7 @@ struct GatewaysTests {
         }
     }
 
-    @Test func `what was answered as accepted survives a kill`() async throws {
+    @Test func `a notification that was reported as accepted survives a kill`() async throws {
         try await withStubGorush { stub in
             let (folder, configuration) = (try TemporaryFolder(), await Self.configuration(stub))
             stub.breakDown(.answer(status: 503))
@@ -135,7 +135,7 @@ struct GatewaysTests {
         }
     }
 
-    @Test func `a softphone's push is answered by what became of it, and never comes later`() async throws {
+    @Test func `the response to a softphone's push is its outcome, and the push never arrives later`() async throws {
         try await withServer { client, stub, server async throws in
             func push(_ token: String) async throws -> JSONValue? {
                 let body = #"{"AppId":"com.example.softphone.ios","DeviceToken":"\#(token)","verb":"NotifyReprovision","Selector":"s"}"#
@@ -158,7 +158,7 @@ struct GatewaysTests {
         }
     }
 
-    @Test func `without an address for them there are none`() async throws {
+    @Test func `without an address, no gateway listens`() async throws {
         let server = try await ServerProcess.start(in: TemporaryFolder())
         #expect(server.addresses.gateways == nil)
         #expect(await server.terminate() == 0)

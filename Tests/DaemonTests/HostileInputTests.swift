@@ -9,7 +9,7 @@ import Wire
 /// Whatever a peer sends, the server neither answers it nor falls over it.
 @Suite(.fewAtATime)
 struct HostileInputTests {
-    @Test func `what is no message for the server is dropped without a reply, and the next client is served`() async throws {
+    @Test func `a message that is not for the server is dropped without a reply, and the next client is served`() async throws {
         let folder = try TemporaryFolder()
         let server = try await ServerProcess.start(in: folder)
         let network = Network(server)

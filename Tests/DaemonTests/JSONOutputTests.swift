@@ -5,7 +5,7 @@ import Testing
 /// The output of commands with `--json` beside the schemas of docs/JSON.md.
 @Suite(.fewAtATime, .safetyNet)
 struct JSONOutputTests {
-    @Test func `each command prints what its schema in JSON.md says`() async throws {
+    @Test func `each command prints JSON that matches its schema in JSON.md`() async throws {
         let schemas = try JSONSchema.documented()
         let folder = try TemporaryFolder()
         let server = try await ServerProcess.start(in: folder)

@@ -9,7 +9,7 @@ import Testing
 @Suite(.safetyNet) struct KeyFileTests {
     private static let key = String(repeating: "7", count: 64)
 
-    @Test(arguments: [0o400, 0o440, 0o444]) func `a credential is read whatever its mode shows, and nothing else is`(mode: Int) throws {
+    @Test(arguments: [0o400, 0o440, 0o444]) func `a credential is read with any mode, and no other file is`(mode: Int) throws {
         let folder = try TemporaryFolder()
         try folder.write(Self.key + "\n", to: "identity", mode: mode)
         let path = folder.path("identity")
@@ -33,7 +33,7 @@ import Testing
         #expect(throws: KeyFileError.self) { try KeyFile(file).load() }
     }
 
-    @Test func `a credential that is not there is never made`() throws {
+    @Test func `a missing credential is never created`() throws {
         let folder = try TemporaryFolder()
         let path = folder.path("identity")
         let file = PrivateFile(path: path, environment: ["CREDENTIALS_DIRECTORY": String(path.dropLast("/identity".count))])
@@ -55,7 +55,7 @@ import Testing
         }
     }
 
-    @Test(arguments: [false, true]) func `a private file is its owner's from the first byte on, and its name is synced after it`(
+    @Test(arguments: [false, true]) func `a private file is its owner's only from the first byte on, and its name is synced last`(
         replaces: Bool
     ) throws {
         let folder = try TemporaryFolder()
@@ -70,7 +70,7 @@ import Testing
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.url.path()) == ["secret"])
     }
 
-    @Test func `what is there stays, unless it is to be replaced`() throws {
+    @Test func `an existing file stays unless it is to be replaced`() throws {
         let folder = try TemporaryFolder()
         try folder.write("of before", to: "secret")
         let file = PrivateFile(path: folder.path("secret"), environment: [:])

@@ -4,7 +4,7 @@ import Testing
 /// What tests with simulated time rely on.
 @Suite(.safetyNet)
 struct ManualClockTests {
-    @Test func `who sleeps wakes when the time has come, and is waited for`() async throws {
+    @Test func `a sleeper wakes at its time, and the clock waits for sleepers`() async throws {
         let clock = ManualClock()
         let sleeper = Task { try await clock.sleep(for: .seconds(3)) }
         await clock.sleepers(dueIn: .seconds(3))
@@ -15,7 +15,7 @@ struct ManualClockTests {
     }
 
     /// A test that has come to its time limit must not hang.
-    @Test func `who waits for sleepers and is cancelled goes on`() async {
+    @Test func `a cancelled wait for sleepers returns`() async {
         let clock = ManualClock()
         // Before it waits, or while it does.
         for _ in 0..<100 {

@@ -67,7 +67,7 @@ struct NeighbourTests {
         node.signal(SIGKILL)
     }
 
-    @Test func `a probe asks node and gorush, and says of each how it is`() async throws {
+    @Test func `a probe checks the node and gorush, and prints the state of each`() async throws {
         try await withStubGorush { gorush in
             let folder = try TemporaryFolder()
             let relay = try Launched<[String: [String]]>(
@@ -96,7 +96,7 @@ struct NeighbourTests {
         }
     }
 
-    @Test func `a url that is no gorush's keeps the server from being ready, in words`() async throws {
+    @Test func `a URL without a gorush keeps the server from being ready, with the reason`() async throws {
         let other = try RawServer { connection in
             while connection.readRequest() != nil { connection.respond(body: "<html>It works!</html>") }
         }

@@ -71,7 +71,7 @@ struct NextcloudOriginTests {
     /// The name that plain HTTP is allowed for.
     private static func proxyURL(_ client: GatewayClient) -> String { client.url.replacing("127.0.0.1", with: "localhost") + "/" }
 
-    @Test func `from a device to its origin, its proxy and gorush, and back`() async throws {
+    @Test func `a notification passes from the origin through the proxy to gorush, and feedback returns`() async throws {
         try await withStubGorush { stub in
             let backend = try Self.backend()
             let originServer = try await Self.start(in: TemporaryFolder(), backend: backend)
@@ -128,7 +128,7 @@ struct NextcloudOriginTests {
         }
     }
 
-    @Test func `what was accepted survives a kill, and a proxy that is away`() async throws {
+    @Test func `accepted notifications survive a kill and an unreachable proxy`() async throws {
         let (folder, backend, stub) = (try TemporaryFolder(), try Self.backend(), StubProxy())
         try await withGateways([stub]) { proxy in
             let first = try await Self.start(in: folder, backend: backend)

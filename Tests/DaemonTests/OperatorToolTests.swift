@@ -9,7 +9,7 @@ import Wire
 /// streams and an exit code, beside a running server.
 @Suite(.fewAtATime)
 struct OperatorToolTests {
-    @Test func `audit says line by line what balances, and fails when something does not`() async throws {
+    @Test func `audit prints each balance, and fails if one does not balance`() async throws {
         try await withServerWorld { world async throws in
             let readable = try await world.pushctl("audit")
             #expect(readable.exitCode == 0 && readable.error.isEmpty)
@@ -30,7 +30,7 @@ struct OperatorToolTests {
         }
     }
 
-    @Test func `registrations are counted, or shown for one key, and no token is ever`() async throws {
+    @Test func `registrations are counted, or shown for one key, never with a token`() async throws {
         try await withServerWorld { world async throws in
             let counts = try await world.pushctl("registrations", "--json").decoded(as: [String: Int].self)
             #expect(counts == ["apn": 1, "firebase": 0, "nextcloud": 0, "nextcloudOrigin": 0, "unregistered": 1])
@@ -89,7 +89,7 @@ struct OperatorToolTests {
         }
     }
 
-    @Test func `a backup of a running server is whole, its owner's alone, and can be started`() async throws {
+    @Test func `a backup of a running server is complete, readable only by its owner, and usable by a server`() async throws {
         let other = try TemporaryFolder()
         let path = other.path("push.sqlite")
         try await withServerWorld { world async throws in
@@ -115,7 +115,7 @@ struct OperatorToolTests {
         #expect(await server.terminate() == 0)
     }
 
-    @Test func `a key is forgotten once the server has ended, and a server that runs is left alone`() async throws {
+    @Test func `a key is forgotten after the server has stopped; forget fails while a server runs`() async throws {
         try await withServerWorld { world async throws in
             let key = Hex.encode(world.alice.key.publicKey.uncompressed.bytes, prefix: "0x")
             let refused = try await world.pushctl("forget", key)
@@ -134,7 +134,7 @@ struct OperatorToolTests {
         }
     }
 
-    @Test func `trace shows what became of a push, by its message or its device, and no secret`() async throws {
+    @Test func `trace shows the history of a push by its message or its device, without secrets`() async throws {
         try await withServerWorld { world async throws in
             #expect(try await world.request() == nil)
             try await world.database.wait(for: "push WHERE finished_at IS NOT NULL") { $0 == 1 }
@@ -190,7 +190,7 @@ struct OperatorToolTests {
         }
     }
 
-    @Test func `a backup that was made under load is restored, and what waited is tried again or old news`() async throws {
+    @Test func `a backup made under load can be restored, and its waiting pushes are retried or expire`() async throws {
         try await withStubGorush { gorush in
             gorush.breakDown(.hang)
             let folder = try TemporaryFolder()
@@ -244,7 +244,7 @@ struct OperatorToolTests {
     }
 
     @Test(.enabled(if: geteuid() == 0))
-    func `restored as root, a database belongs to the owner of its folder, and links there lead nowhere`() async throws {
+    func `a database restored as root belongs to the owner of its folder, and root follows no links there`() async throws {
         let (folder, other, mine) = (try TemporaryFolder(), try TemporaryFolder(), try TemporaryFolder())
         #expect(await (try ServerProcess.start(in: folder)).terminate() == 0)
         let place = other.path("push.sqlite")
@@ -275,7 +275,7 @@ struct OperatorToolTests {
         #expect(unsafe stat(place, &status) == 0 && status.st_uid == nobody && status.st_mode & 0o777 == 0o600)
     }
 
-    @Test func `nothing is restored over a server that has not yet written`() async throws {
+    @Test func `a restore fails while a server runs that has not written yet`() async throws {
         let (folder, other) = (try TemporaryFolder(), try TemporaryFolder())
         #expect(await (try ServerProcess.start(in: folder)).terminate() == 0)
         try FileManager.default.copyItem(atPath: folder.path("identity.key"), toPath: other.path("identity.key"))
@@ -291,7 +291,7 @@ struct OperatorToolTests {
         #expect(try Data(contentsOf: URL(filePath: other.path("push.sqlite"))).isEmpty)
     }
 
-    @Test func `the doctor tells by the admin endpoints whether what is accepted is delivered`() async throws {
+    @Test func `the doctor reads from the admin endpoints whether accepted pushes are delivered`() async throws {
         try await withServerWorld(gorush: .init(isProduction: false)) { world async throws in
             let key = world.server.addresses.publicKey
             let admin = ["--admin", "http://\(world.server.addresses.admin)"]
@@ -324,7 +324,7 @@ struct OperatorToolTests {
         }
     }
 
-    @Test func `the doctor waits for the outcome of its push and prints the words of Apple and a remedy`() async throws {
+    @Test func `the doctor waits for the outcome of its push and prints Apple's reason and a remedy`() async throws {
         try await withServerWorld { world async throws in
             let token = String(repeating: "ab", count: 32)
             let arguments = [
@@ -347,7 +347,7 @@ struct OperatorToolTests {
         ["audit"], ["registrations"], ["dead-tokens"], ["backup", "copy"],
         ["forget", "0279be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798"],
     ])
-    func `a file that is no server's database is a configuration error that names it`(command: [String]) async throws {
+    func `a file that is not a server's database is a configuration error that names the file`(command: [String]) async throws {
         let folder = try TemporaryFolder()
         try folder.write("These are words and not a database, and there are more of them than there are bytes in a header.", to: "text")
         try folder.write("", to: "empty")
@@ -368,7 +368,7 @@ struct OperatorToolTests {
         #expect(ended.exitCode == 78 && ended.error.contains(folder.path("text")))
     }
 
-    @Test func `looking changes nothing`() async throws {
+    @Test func `commands that only read do not change the database`() async throws {
         try await withServerWorld { world async throws in
             try await world.loseDevice()
             let database = world.database.path

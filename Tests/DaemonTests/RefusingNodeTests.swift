@@ -15,7 +15,7 @@ import Wire
 @Suite(.fewAtATime) struct RefusingNodeTests {
     private static let unansweredCount = 4_500
 
-    @Test func `what cannot be published holds up neither messages nor pushes nor the end`() async throws {
+    @Test func `replies that cannot be published delay neither messages nor pushes nor the shutdown`() async throws {
         let folder = try TemporaryFolder()
         let identity = try KeyFile(path: folder.path("identity.key")).loadOrCreate()
         try await leaveUnanswered(in: folder, identity)

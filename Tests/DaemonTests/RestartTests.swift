@@ -14,7 +14,7 @@ struct RestartTests {
     }
 
     @Test(arguments: End.allCases)
-    func `an old version is still refused, and a push still goes out`(end: End) async throws {
+    func `after a restart an old version is still refused, and a waiting push is delivered`(end: End) async throws {
         try await withStubGorush { gorush in
             let folder = try TemporaryFolder()
             // gorush is closed for business until the server has ended.

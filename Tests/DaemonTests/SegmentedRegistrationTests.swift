@@ -9,7 +9,7 @@ import Wire
 @Suite(.fewAtATime)
 struct SegmentedRegistrationTests {
     @Test(arguments: [false, true])
-    func `a registration in segments is answered as the reference does`(isReversed: Bool) async throws {
+    func `a registration in segments gets the reply of the reference`(isReversed: Bool) async throws {
         let world = try GoldenFlow.load().segmentedRegistration
         let serverKey = try PublicKey(uncompressed: world.serverPublicKey.bytes)
         let folder = try TemporaryFolder()

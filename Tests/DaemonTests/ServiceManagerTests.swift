@@ -9,7 +9,7 @@ import Testing
 @Suite(.fewAtATime, .safetyNet)
 struct ServiceManagerTests {
     @Test(arguments: [false, true])
-    func `the start is over when the server listens, whatever the node does, and the end is announced`(isAbstract: Bool) async throws {
+    func `the service manager learns that the server listens, even without a node, and that it stops`(isAbstract: Bool) async throws {
         let status = Condition(500)
         let node = try RawServer { connection in
             while connection.readRequest() != nil { connection.respond(status: status.value, body: "[]") }
@@ -53,7 +53,7 @@ struct ServiceManagerTests {
         #expect(await server.terminate() == 0)
     }
 
-    @Test func `without a service manager nothing is told, and a socket that is gone holds up nobody`() async throws {
+    @Test func `without a service manager nothing is sent, and a missing socket delays nothing`() async throws {
         let folder = try TemporaryFolder()
         let server = try await ServerProcess.start(in: folder, environment: ["NOTIFY_SOCKET": folder.path("nobody")])
         #expect(await server.terminate() == 0)
@@ -62,7 +62,7 @@ struct ServiceManagerTests {
         #expect(ServiceManager(["NOTIFY_SOCKET": "/" + String(repeating: "x", count: 107)]) == nil)
     }
 
-    @Test func `a line of status is one line`() async throws {
+    @Test func `the status is sent as one line`() async throws {
         let socket = try NotifySocket(in: TemporaryFolder())
         let manager = try #require(ServiceManager(["NOTIFY_SOCKET": socket.name]))
         #expect(manager.tell(.status("one\nREADY=1\ntwo")))
@@ -72,7 +72,7 @@ struct ServiceManagerTests {
     @Test(
         arguments: [(nil, "30000000", 30), ("7", "30000000", 30), ("8", "30000000", nil), (nil, "0", nil), (nil, nil, nil)]
             as [(String?, String?, Int?)])
-    func `a watchdog that waits for another process is not ours`(process: String?, interval: String?, seconds: Int?) throws {
+    func `a watchdog for another process is ignored`(process: String?, interval: String?, seconds: Int?) throws {
         var environment = ["NOTIFY_SOCKET": "/run/systemd/notify"]
         environment["WATCHDOG_PID"] = process
         environment["WATCHDOG_USEC"] = interval
@@ -93,7 +93,7 @@ struct ServiceManagerTests {
         }
     }
 
-    @Test func `the watchdog hears of each move of the writer, failed or not, and of none while it hangs`() async throws {
+    @Test func `the watchdog is notified of each completed write, failed or not, and not while the writer hangs`() async throws {
         let socket = try NotifySocket(in: TemporaryFolder())
         let manager = try #require(ServiceManager(["NOTIFY_SOCKET": socket.name, "WATCHDOG_USEC": "30000000"]))
         let (clock, writer) = (ManualClock(), Writer())
@@ -117,7 +117,7 @@ struct ServiceManagerTests {
         try await task.value
     }
 
-    @Test func `a short watchdog is fed in time`() async throws {
+    @Test func `a watchdog with a short limit is notified in time`() async throws {
         let manager = try #require(ServiceManager(["NOTIFY_SOCKET": "/nowhere", "WATCHDOG_USEC": "6000000"]))
         let clock = ManualClock()
         let watch = WriterWatch(serviceManager: manager, clock: clock) {}

@@ -87,7 +87,7 @@ struct SettingsTests {
             yaml: "admin: { allowedHosts: ['*'] }\n",
             problem: "admin.allowedHosts: expected a list of host names, found [*] (FILE, line 1)"),
     ])
-    func `a problem says where it is, what was found, and what was meant`(example: Case) async throws {
+    func `a problem names its place, the value found and the value expected`(example: Case) async throws {
         let folder = try TemporaryFolder()
         let file = folder.path("pushserver.yaml")
         try folder.write(example.yaml, to: "pushserver.yaml")
@@ -97,7 +97,7 @@ struct SettingsTests {
         #expect(problems.count == 1 && problems[0].contains(example.problem.replacing("FILE", with: file)), "\(result.error)")
     }
 
-    @Test func `what may be a secret is not said`() async throws {
+    @Test func `a problem does not show a value that may be a secret`() async throws {
         let result = try await checkConfig(
             "--set", "gorush.url=http://me:hush@host?x", "--set", "gorush.headers=hush",
             environment: ["PUSHSERVER_TRANSPORT_WAKU_URL": "hush"])
@@ -136,13 +136,13 @@ struct SettingsTests {
     }
 
     @Test(arguments: [[:], ["HOME": "home"], ["STATE_DIRECTORY": "state"]] as [[String: String]])
-    func `default paths are absolute, whatever the environment has`(environment: [String: String]) throws {
+    func `default paths are absolute in every environment`(environment: [String: String]) throws {
         let settings = try Settings(SettingsSource(yaml: nil, environment: environment, flags: [:]), environment: environment)
         #expect(settings.identityKeyFile.hasPrefix("/") && settings.storagePath.hasPrefix("/"))
     }
 
     @Test(arguments: ["feedbackSecret", "feedbackSecretFile", "deadTokenWaveShare"])
-    func `a setting that an earlier release had is an error that says to delete the line`(name: String) async throws {
+    func `a setting of an earlier release is an error with the advice to delete the line`(name: String) async throws {
         let folder = try TemporaryFolder()
         try folder.write("gorush:\n  url: http://host\n  \(name): hush\n", to: "pushserver.yaml")
         let result = try await checkConfig("--config", folder.path("pushserver.yaml"))
@@ -152,7 +152,7 @@ struct SettingsTests {
         #expect(!result.error.contains("hush"))
     }
 
-    @Test func `a variable and a flag with a mistake are told by their names`() async throws {
+    @Test func `a problem of a variable or flag names it`() async throws {
         let result = try await checkConfig(
             "--set", "log.lvel=info", environment: ["PUSHSERVER_LOG_LEVLE": "info", "PUSHSERVER_ADMIN_PORT": "8646"])
         #expect(result.error.contains("PUSHSERVER_LOG_LEVLE: no such setting in the environment; is PUSHSERVER_LOG_LEVEL meant?"))
@@ -161,7 +161,7 @@ struct SettingsTests {
         #expect(result.error.contains("PUSHSERVER_ADMIN_PORT: no such setting"))
     }
 
-    @Test func `what Kubernetes puts into the environment for services called pushserver is no setting`() async throws {
+    @Test func `the variables of Kubernetes for services called pushserver are not settings`() async throws {
         let result = try await checkConfig(environment: [
             "PUSHSERVER_SERVICE_HOST": "10.0.0.1", "PUSHSERVER_SERVICE_PORT": "8646", "PUSHSERVER_SERVICE_PORT_ADMIN": "8646",
             "PUSHSERVER_PORT": "tcp://10.0.0.1:8646", "PUSHSERVER_PORT_8646_TCP": "tcp://10.0.0.1:8646",

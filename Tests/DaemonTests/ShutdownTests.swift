@@ -19,7 +19,7 @@ struct ShutdownTests {
     }
 
     @Test(arguments: End.allCases)
-    func `a push at a gorush that never answers is of uncertain outcome, and goes out after the next start`(end: End) async throws {
+    func `an attempt at a gorush that never responds becomes uncertain, and is retried after the next start`(end: End) async throws {
         try await withPushUnderWay(gracePeriod: end == .gracePeriodIsOver ? "1s" : "600s") { server, gorush, database, settings in
             server.signal(SIGTERM)
             #expect(await server.log.wait { $0.contains("] draining") })
@@ -38,7 +38,7 @@ struct ShutdownTests {
         }
     }
 
-    @Test func `a database that another process keeps locked does not hold up the end`() async throws {
+    @Test func `a database that another process keeps locked does not delay the shutdown`() async throws {
         try await withPushUnderWay(gracePeriod: "1s") { server, gorush, database, settings in
             var configuration = Configuration()
             configuration.allowsUnsafeTransactions = true
@@ -53,7 +53,7 @@ struct ShutdownTests {
     }
 
     @Test(arguments: SilentNode.Silence.allCases)
-    func `a node that never answers does not hold up the end`(silence: SilentNode.Silence) async throws {
+    func `a node that never responds does not delay the shutdown`(silence: SilentNode.Silence) async throws {
         let folder = try TemporaryFolder()
         let identity = try KeyFile(path: folder.path("identity.key")).loadOrCreate()
         let alice = ProtocolClient(server: identity.publicKey)
@@ -73,7 +73,7 @@ struct ShutdownTests {
     }
 
     /// Every line of the log hangs then, and with it whatever task writes one.
-    @Test func `a standard error that nobody reads does not hold up the end`() async throws {
+    @Test func `a standard error without a reader does not delay the shutdown`() async throws {
         let folder = try TemporaryFolder()
         let pipe = folder.path("stderr")
         try #require(unsafe mkfifo(pipe, 0o600) == 0)
@@ -96,14 +96,14 @@ struct ShutdownTests {
         #expect(await server.exitCode == 0)
     }
 
-    @Test func `a signal that comes during the start is not forgotten`() async throws {
+    @Test func `a signal during the start takes effect`() async throws {
         let server = try ServerProcess.launch(in: TemporaryFolder())
         #expect(await server.log.wait { $0.contains("] starting") })
         #expect(await server.terminate() == 0)
         #expect(server.log.all.contains { $0.hasSuffix("] stopped") })
     }
 
-    @Test func `SIGHUP says that nothing is reloaded, and ends nothing`() async throws {
+    @Test func `SIGHUP logs that nothing is reloaded, and stops nothing`() async throws {
         let server = try await ServerProcess.start(in: TemporaryFolder())
         server.signal(SIGHUP)
         #expect(await server.log.wait { $0.contains("SIGHUP: nothing is reloaded") })

@@ -13,7 +13,7 @@ struct StartTests {
     }
 
     @Test(arguments: Way.allCases)
-    func `a second server is kept off the database, whatever way leads there`(way: Way) async throws {
+    func `a second server cannot use the database over any path or link`(way: Way) async throws {
         let folder = try TemporaryFolder()
         let server = try await ServerProcess.start(in: folder)
         let path = try database(of: folder, way)
@@ -49,7 +49,7 @@ struct StartTests {
     }
 
     @Test(arguments: ["admin.listen", "transport.embedded.listen"])
-    func `a port that somebody else listens on is told with its setting`(setting: String) async throws {
+    func `a port in use is reported with its setting`(setting: String) async throws {
         let other = try RawServer { _ in }
         let result = try await serve(in: TemporaryFolder(), "\(setting)=127.0.0.1:\(other.port)")
         #expect(result.exitCode == 78)
@@ -65,7 +65,7 @@ struct StartTests {
         case noFolder
     }
 
-    @Test(arguments: Unusable.allCases) func `a database that cannot be used is told with its path, and what to do`(unusable: Unusable)
+    @Test(arguments: Unusable.allCases) func `an unusable database is reported with its path and the next step`(unusable: Unusable)
         async throws
     {
         let folder = try TemporaryFolder()
@@ -95,7 +95,7 @@ struct StartTests {
     }
 
     @Test(arguments: ["serve", "identity --create"])
-    func `a key file that was lost or mistyped is never replaced beside the database of its server`(command: String) async throws {
+    func `a lost or mistyped key file is never replaced while the database of its server exists`(command: String) async throws {
         let folder = try TemporaryFolder()
         let first = try await ServerProcess.start(in: folder)
         #expect(await first.terminate() == 0)
@@ -167,7 +167,7 @@ struct StartTests {
         #expect(!result.error.contains("hush"))
     }
 
-    @Test func `a line for people has the message first, and then the fields`() async throws {
+    @Test func `a text log line has the message first, and then the fields`() async throws {
         let server = try await ServerProcess.start(in: TemporaryFolder())
         #expect(await server.terminate() == 0)
         let line = try #require(server.log.all.first { $0.contains("starting") })
@@ -177,7 +177,7 @@ struct StartTests {
         #expect(line.contains(#" settings="flag admin.listen, "#), "\(line)")
     }
 
-    @Test func `a line for machines is JSON, and names the module`() async throws {
+    @Test func `a JSON log line names the module`() async throws {
         let server = try ServerProcess.launch(in: TemporaryFolder(), settings: ["log.format": "json"])
         #expect(await server.log.wait { $0.contains(#""message":"ready""#) })
         #expect(await server.terminate() == 0)

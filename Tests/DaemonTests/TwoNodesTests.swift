@@ -8,7 +8,7 @@ import Wire
 
 /// A server at two nodes of one network, of which each is killed and started again while clients write.
 @Suite(.fewAtATime, .safetyNet) struct TwoNodesTests {
-    @Test func `nothing is lost, nothing is answered twice, and it says which node is away`() async throws {
+    @Test func `no message is lost or replied to twice, and a warning names the unreachable node`() async throws {
         try await withStubGorush { gorush in
             let bus = Bus()
             let nodes = try (0..<2).map { _ in try RestartableNode(on: bus, clock: .system) }

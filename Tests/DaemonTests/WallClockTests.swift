@@ -26,7 +26,7 @@ import Testing
     /// What the guarded clock shows, since the start.
     private var shown: Duration { .nanoseconds(guarded.clock.now().nanoseconds - Self.start.nanoseconds) }
 
-    @Test func `a jump ahead is not believed before it has held for ten minutes`() {
+    @Test func `a jump ahead is ignored until it has held for ten minutes`() {
         pass(.seconds(60))
         wallClock.advance(by: Self.day * 3)
         #expect(shown == .seconds(60))
@@ -40,7 +40,7 @@ import Testing
         #expect(shown == Self.day * 3 + .seconds(665))
     }
 
-    @Test func `a jump that is taken back was none`() {
+    @Test func `a jump that is reversed in time has no effect`() {
         wallClock.advance(by: Self.day)
         #expect(shown == .zero)
         pass(.seconds(300))
@@ -52,7 +52,7 @@ import Testing
         #expect(shown == .seconds(899))
     }
 
-    @Test func `another jump begins the ten minutes anew`() {
+    @Test func `another jump restarts the ten minutes`() {
         wallClock.advance(by: Self.day)
         #expect(shown == .zero)
         pass(.seconds(500))
@@ -64,7 +64,7 @@ import Testing
         #expect(shown == Self.day * 2 + .seconds(1_100))
     }
 
-    @Test(arguments: [-86_400 * 3, -5, 5, 3_600]) func `small steps, and steps back, are followed at once`(seconds: Int) {
+    @Test(arguments: [-86_400 * 3, -5, 5, 3_600]) func `small steps and steps back take effect at once`(seconds: Int) {
         wallClock.advance(by: .seconds(seconds))
         #expect(shown == .seconds(seconds) && guarded.warnings.isEmpty)
     }

@@ -47,7 +47,7 @@ import Wire
         #expect(admission.read(\.size) == .zero)
     }
 
-    @Test func `a message counts from its admission until the last value made of it is gone`() async throws {
+    @Test func `a message counts from its admission until its last permit reference is released`() async throws {
         // Of three messages, one was known.
         admission.enter(messages(1...2), spending: try admission.admit(payloads: [0, 0, 0], origin: .live))
         #expect(admission.read(\.size.count) == 2)
@@ -62,7 +62,7 @@ import Wire
         #expect(admission.read(\.size) == .zero)
     }
 
-    @Test func `rows are read as capacity becomes free: the oldest undecided, the newest unanswered`() async throws {
+    @Test func `rows are re-read as capacity becomes free: the oldest undecided, the newest unanswered`() async throws {
         admission.wait([9, 3, 1, 5, 8], .undecided)
         admission.wait([9, 3, 1, 5, 8], .unanswered)
         #expect(await admission.nextRows(.undecided, maximumCount: 64) == [1, 3])
@@ -80,7 +80,7 @@ import Wire
         #expect(admission.read { $0.count(.unanswered) } == 5)
     }
 
-    @Test func `a message that waits for a topic key takes no capacity, and is read when the key is derived`() async {
+    @Test func `a message that waits for a topic key takes no capacity, and is re-read when the key is derived`() async {
         let topic = TopicKeyQueue.Topic(subscriber: .init(registration: 1, isPrefixed: false), keyHash: Digest64())
         #expect(admission.wait(7, for: topic) == 0)
         #expect(admission.read(\.isEmpty))
@@ -89,7 +89,7 @@ import Wire
         #expect(await admission.nextRows(.undecided, maximumCount: 64) == [7])
     }
 
-    @Test func `a finished queue gives out the rest, and takes no more`() async throws {
+    @Test func `a finished queue returns the remaining messages, and ignores new ones`() async throws {
         admission.enter(messages(1...2), spending: try admission.admit(payloads: [0, 0], origin: .live))
         admission.finish()
         admission.enter(messages(3...3), spending: try admission.admit(payloads: [0], origin: .live))
@@ -110,7 +110,7 @@ import Wire
         }
     }
 
-    @Test func `own topics and query topics alternate, however many query topics have messages`() async throws {
+    @Test func `own topics and query topics alternate, whatever number of query topics has messages`() async throws {
         var table = AdmissionTable(limits: .init(count: 100, byteCount: 1 << 20))
         for number in 1...6 { table.enter(messages(Int64(number)...Int64(number), on: "query \(number)", isOwn: false)) }
         table.enter(messages(7...9, on: "own", isOwn: true))

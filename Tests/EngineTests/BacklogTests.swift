@@ -46,7 +46,7 @@ import Wire
     }
 
     @Test(arguments: Trouble.allCases)
-    func `what is received is decided and pushed while nothing can be published`(issue: Trouble) async throws {
+    func `messages are decided and their pushes delivered while the node rejects all replies`(issue: Trouble) async throws {
         issue.befall(publisher)
         try await harness.withServer(publishing: publisher, maximumIntakeCount: 2, maximumReplyCount: 2) { [self] server in
             for _ in 1...20 { try await server.publish(bob.envelope(bob.request([bob.notification(to: bob)]))) }
@@ -63,7 +63,7 @@ import Wire
     }
 
     @Test(arguments: Trouble.allCases)
-    func `what a crash left is decided beside what comes in, and answered when that can be published`(issue: Trouble) async throws {
+    func `unfinished messages of a crash are decided with new ones and get replies once a node accepts them`(issue: Trouble) async throws {
         issue.befall(publisher)
         let left = try (1...10).map { try request($0) }
         let leave = { (store: any PushStore) in
@@ -86,7 +86,7 @@ import Wire
     }
 
     @Test(arguments: [1, 2])
-    func `a query that finds no room is answered later, from what is stored then`(segmentCount: Int) async throws {
+    func `a query whose reply exceeds the capacity is decided again, from later registrations`(segmentCount: Int) async throws {
         let accessToken = "0f3b1c52-7d1e-4a52-9a39-0a3d1f0c8c11"
         // One message after the other.
         try await harness.withServer(publishing: publisher, maximumIntakeCount: 1, maximumReplyCount: 1) { [self] server in

@@ -92,7 +92,7 @@ private struct BelievingClient {
 
     /// Anybody may publish a recorded registration again, with another time and so under another message hash.
     @Test(arguments: [false, true])
-    func `a replayed old registration does not take the place of the response to the newest`(isStored: Bool) async throws {
+    func `a replayed old registration does not supersede the reply to the newest one`(isStored: Bool) async throws {
         let harness = try Harness()
         let client = ProtocolClient(server: harness.server)
         let publisher = FailingPublisher()

@@ -56,7 +56,7 @@ import Wire
         #expect(next() == [2, 3])
     }
 
-    @Test mutating func `a registration larger than its key may write waits until nothing else does`() {
+    @Test mutating func `a registration larger than the credit of its key waits until no other work does`() {
         add(registration(1, key: 1, byteCount: 1_001), other(2))
         #expect(next() == [2])
         add(other(3))
@@ -73,7 +73,7 @@ import Wire
         #expect(next()?.first == Int64(count + 1))
     }
 
-    @Test mutating func `a finished queue gives out what it has, and then ends`() {
+    @Test mutating func `a finished queue returns its remaining items, and then no more`() {
         add(registration(1, key: 1, byteCount: 2_000), other(2))
         queue.finish()
         add(other(3))

@@ -98,7 +98,7 @@ struct DeciderTests {
 
     // MARK: Tests
 
-    @Test func `A batch registers twice, is pushed to and asked: each message sees those before it`() throws {
+    @Test func `each message of a batch sees the effects of the earlier ones: registrations, pushes and queries`() throws {
         let (batch, outcomes) = decide([
             push(1), registration(2, version: 1), registration(3, version: 2), push(4, messageID: 2), message(5, .query([keyHash])),
             registration(6, version: 2),
@@ -114,7 +114,7 @@ struct DeciderTests {
         #expect(answer.info.map(\.version) == [2])
     }
 
-    @Test func `The same request in another message of the batch hears the same and is not pushed again`() {
+    @Test func `a repeated request in the same batch gets the same response and no second push`() {
         let both = [registration(1, version: 1), push(2), push(2)]
         let (batch, outcomes) = decide(both)
         #expect(batch.pushes.count == 1)
@@ -124,14 +124,14 @@ struct DeciderTests {
         #expect(other.pushes.count == 1 && other.mergedCount == 1)
     }
 
-    @Test func `Whom a registration of the batch blocks is not pushed for`() {
+    @Test func `a push request from an author whom an earlier registration of the batch blocks causes no push`() {
         let blocking = registration(1, version: 1) { $0.blockedChatList = [[1], [2]] }
         let (batch, outcomes) = decide([blocking, push(2, author: [2]), push(3, messageID: 2, author: [3])])
         #expect(outcomes.map(\.acceptedPushCount) == [0, 0, 1])
         #expect(batch.filteredCount == 1)
     }
 
-    @Test func `Who leaves in the batch is not pushed to, and frees a place for another installation`() {
+    @Test func `an installation that unregisters in the batch gets no push, and the key may register another one`() {
         let others = (1...ProtocolLimits.maximumInstallationsPerKey).map { Installation(keyHash: keyHash, installationID: "\($0)") }
         let leaving = registration(2, version: 1, installation: "1") { $0.unregister = true }
         let (batch, outcomes) = decide([
@@ -141,7 +141,7 @@ struct DeciderTests {
         #expect(batch.pushes.isEmpty)
     }
 
-    @Test func `A query is decided when its reply is out, all other messages and segments at once`() {
+    @Test func `a query is decided when its reply is published, all other messages and segments at once`() {
         var query = message(1, .query([keyHash]), segments: [2])
         let (unknown, _) = decide([query])
         #expect(unknown.decisions.map(\.message) == [1, 2])
@@ -154,7 +154,7 @@ struct DeciderTests {
         #expect(batch.decisions.last?.decision == .ignored(.notForUs))
     }
 
-    @Test func `the same query is answered once, again if its response was not published, and when its response is another`() {
+    @Test func `a repeated query gets a second reply only if the first was not published or the response differs`() {
         let lookups = (1...3).map { message($0, .query([keyHash]), statusID: 1) }
         let other = message(5, .query([keyHash]))
         let batch = [lookups[0], lookups[1], lookups[0], other, registration(6, version: 1), lookups[2]]
@@ -168,7 +168,7 @@ struct DeciderTests {
         }
     }
 
-    @Test func `What a batch tells of a key is charged before the next message of it is answered`() {
+    @Test func `response bytes about a key are charged before the next query of the batch is decided`() {
         var large = QueryableRegistration()
         large.allowedKeyList = [[UInt8](repeating: 1, count: 256 << 10)]
         let (batch, outcomes) = decide((1...40).map { message($0, .query([keyHash])) }) { $0.queryable = [keyHash: [large]] }
@@ -179,7 +179,7 @@ struct DeciderTests {
         #expect(batch.decisions.count == 40 - answerCount)
     }
 
-    @Test func `A key that registers too often hears INTERNAL_ERROR, and what is refused costs it nothing`() throws {
+    @Test func `a key that registers too often gets INTERNAL_ERROR, and a refused registration spends no credit`() throws {
         let refused = (1...50).map { registration($0, version: 0) }
         let taken = (51...350).map { registration($0, version: UInt64($0)) }
         let (batch, outcomes) = decide(refused + taken + [registration(351, version: 351)])
@@ -195,7 +195,7 @@ struct DeciderTests {
         #expect(stored.content.version == 350)
     }
 
-    @Test func `Within a batch, lists of a key add up, and nothing but an unregistration makes nobody known`() {
+    @Test func `within a batch, the list bytes of a key add up, and an unregistration alone does not make its key known`() {
         let large = (1...3).map { number in
             registration(Int64(number), version: 1, installation: "\(number)") {
                 $0.mutedChatList = Array(repeating: [UInt8](repeating: 1, count: 64), count: 3_900)
@@ -229,7 +229,7 @@ struct DeciderTests {
         }
     }
 
-    @Test func `Pushes beyond a target's bucket become one of each type, due with the next credits, and no sender is told`() throws {
+    @Test func `pushes beyond a target's bucket are coalesced by type, due with the next credits, and reported as successes`() throws {
         let later = PushNotificationType(rawValue: 99)
         let requests = pushes(2...101) + pushes(102...110, type: .requestToJoinCommunity, chat: [7]) + pushes(111...120, type: later)
         let (batch, outcomes) = decide([registration(1, version: 1)] + requests)
@@ -245,7 +245,7 @@ struct DeciderTests {
     }
 
     @Test(arguments: [([5], [5], [9]), ([6], [], [])] as [([UInt8], [UInt8], [UInt8])])
-    func `A push that waits in the outbox takes in what is beyond the bucket`(chat: [UInt8], told: [UInt8], message: [UInt8]) {
+    func `pushes beyond the bucket are coalesced with a deferred push in the outbox`(chat: [UInt8], told: [UInt8], message: [UInt8]) {
         let installation = Installation(keyHash: keyHash, installationID: "phone")
         let (batch, _) = decide(pushes(9...9, chat: [5])) { facts in
             facts.targets[installation] = target
@@ -258,7 +258,7 @@ struct DeciderTests {
         #expect(batch.coalesced.values.map { $0 } == [DeferredPush(row: 3, content: .init(chatID: told, message: message))])
     }
 
-    @Test func `What is filtered, has a wrong token, or was accepted before takes no credit`() {
+    @Test func `a filtered, repeated or unauthorised notification spends no credit of its target`() {
         let requests =
             pushes(2...60, chat: [1]) + (61...120).map { row in push(row, messageID: UInt8(row)) { $0.accessToken = "wrong" } }
             + (121...180).map { push($0, messageID: 200) }
@@ -268,7 +268,7 @@ struct DeciderTests {
         #expect(outcomes.dropFirst().flatMap(\.spendings).count == 1)
     }
 
-    @Test func `Pushes of the batch end with their registration`() {
+    @Test func `pushes of the batch are withdrawn when their installation unregisters`() {
         let leaving = registration(3, version: 2) { $0.unregister = true }
         let (left, _) = decide(
             [registration(1, version: 1), push(2, messageID: 2), leaving, registration(4, version: 3), push(5, messageID: 5)])
@@ -279,13 +279,13 @@ struct DeciderTests {
         }
     }
 
-    @Test func `In dry run pushes are discarded`() {
+    @Test func `in a dry run, pushes are discarded`() {
         let dryRun = Decider(serverKey: decider.serverKey, registrationPolicy: decider.registrationPolicy, isDryRun: true)
         let (batch, _) = decide([registration(1, version: 1), push(2)], by: dryRun)
         #expect(batch.pushes.map(\.outcome) == [.discarded])
     }
 
-    @Test func `Each thing is asked once, and only what will be looked at`() {
+    @Test func `the lookups of a batch contain each item once, and only those that a decision needs`() {
         let lookups = decider.lookups(about: [
             registration(1, version: 1), registration(2, version: 2), registration(3, version: 0), .dropped(4),
             push(5, installations: Array(repeating: "phone", count: 10)), push(6, messageID: 2),
@@ -298,7 +298,7 @@ struct DeciderTests {
         #expect(lookups.queries == [[keyHash]])
     }
 
-    @Test func `A transaction is cut by what its messages cost, not only by how many they are`() {
+    @Test func `a batch is split by the estimated cost of its messages, not only by their number`() {
         func counts(_ messages: [OpenedEnvelope]) -> [Int] {
             CommitStage.batches(of: messages.map { .init(work: .message($0)) }).map(\.count)
         }

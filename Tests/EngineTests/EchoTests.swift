@@ -23,7 +23,7 @@ import Wire
         harness.clock.advance(by: duration)
     }
 
-    @Test func `a reply is echoed after 1.5 and after 4 seconds, the same in other bytes`() async throws {
+    @Test func `a reply is echoed after 1.5 and after 4 seconds in new envelopes`() async throws {
         try await harness.withServer(echoesReplies: true) { [self] server in
             try await server.publish(request())
             _ = try await alice.reply(1, from: harness)
@@ -60,7 +60,7 @@ import Wire
         #expect(types == [.pushNotificationRegistrationResponse] + Array(repeating: .pushNotificationResponse, count: 3))
     }
 
-    @Test func `messages that have gathered undecided are answered before any echo`() async throws {
+    @Test func `while many messages are undecided, replies are published before echoes`() async throws {
         let others = (1...200).map { _ in ProtocolClient(server: harness.server) }
         try await harness.withServer(echoesReplies: true) { [self] server in
             try await server.publish(request())
@@ -86,7 +86,7 @@ import Wire
         #expect(places.last ?? 0 > others.count - 64 - 8)
     }
 
-    @Test func `there is no echo while the network has no quota left`() async throws {
+    @Test func `no echo is published while the quota of the network is used up`() async throws {
         let publisher = FailingPublisher()
         try await harness.withServer(publishing: publisher, echoesReplies: true) { [self] server in
             try await server.publish(request())

@@ -35,7 +35,7 @@ import Wire
         }
     }
 
-    @Test func `it is erased once it is published, and the same request is decided again`() async throws {
+    @Test func `a reply without a successful push is erased after its publication, and the same request is decided again`() async throws {
         try await harness.withServer { [self] server in
             let request = try request()
             try await server.publish(request)
@@ -51,7 +51,7 @@ import Wire
         #expect(try successes() == [[false], [true]])
     }
 
-    @Test func `a restart publishes it before it is erased`() async throws {
+    @Test func `a restart publishes an erasable reply before it is erased`() async throws {
         let publisher = FailingPublisher()
         publisher.fail(.max, with: .unreachable("on purpose"))
         try await harness.withServer(publishing: publisher, drainLimit: .zero) { [self] server in

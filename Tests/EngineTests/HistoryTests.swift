@@ -28,7 +28,7 @@ import Wire
     }
 
     @Test(arguments: [EnvelopeOrigin.live, .backfilled], [Duration.seconds(23 * 3_600), .seconds(25 * 3_600)])
-    func `a push request is pushed unless it was caught up after a day`(origin: EnvelopeOrigin, age: Duration) async throws {
+    func `a push request causes a push unless it is backfilled more than a day late`(origin: EnvelopeOrigin, age: Duration) async throws {
         try await harness.withServer { [harness, alice, bob] server in
             try await server.publish(alice.envelope(alice.registration()))
             _ = try await alice.reply(1, from: harness)
@@ -43,7 +43,7 @@ import Wire
     }
 
     @Test(arguments: [Duration.seconds(23 * 3_600), .seconds(25 * 3_600)])
-    func `a query is answered unless it was caught up after a day`(age: Duration) async throws {
+    func `a query gets a reply unless it is backfilled more than a day late`(age: Duration) async throws {
         try await harness.withServer { [harness, alice, bob] server in
             try await server.publish(alice.envelope(alice.registration()))
             _ = try await alice.reply(1, from: harness)
@@ -56,7 +56,7 @@ import Wire
         }
     }
 
-    @Test func `a registration is taken however late it is`() async throws {
+    @Test func `a backfilled registration is accepted at any age`() async throws {
         try await harness.withServer { [harness, alice] server in
             let envelope = try alice.envelope(alice.registration())
             try await server.engine.receive([aged(envelope, by: .seconds(40 * 24 * 3_600))], origin: .backfilled)
@@ -65,7 +65,7 @@ import Wire
         }
     }
 
-    @Test func `a reply that is too old for archives goes out in a new envelope`() async throws {
+    @Test func `a reply whose envelope is too old for archives is published in a new envelope`() async throws {
         let publisher = FailingPublisher()
         try await harness.withServer(publishing: publisher) { [harness, alice] server in
             publisher.fail(1, with: .outdated)

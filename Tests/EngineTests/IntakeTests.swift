@@ -28,7 +28,7 @@ import Wire
     }
 
     @Test(arguments: [(2, 32 << 20, Overload.messageCount), (4_096, 80_000, .byteCount)])
-    func `messages are refused by number and by bytes, unrecorded, and taken again when there is room`(
+    func `messages beyond the intake's limits are rejected unrecorded, and admitted again once capacity is free`(
         maximumCount: Int, maximumByteCount: Int, reason: Overload
     ) async throws {
         let envelopes = (0..<5).map { _ in junk(40_000) }
@@ -55,7 +55,7 @@ import Wire
         }
     }
 
-    @Test func `the store is behind when its oldest write is, and only then`() async throws {
+    @Test func `the store is behind only while its oldest write takes more than five seconds`() async throws {
         let clock = ManualClock()
         let health = StoreHealth(time: SteadyTime(clock: clock, start: Timestamp(nanoseconds: 0)), logger: quietLogger)
         await health.timing {

@@ -37,7 +37,7 @@ import Wire
         try await harness.register(owners)
     }
 
-    @Test func `junk on many query topics delays nobody else, and leaves the topics usable`() async throws {
+    @Test func `junk on many query topics delays no other client, and the topics stay usable`() async throws {
         try await harness.withServer(deriveTopicKey: gate.derive) { [self] server in
             defer { gate.open() }
             let bystander = ProtocolClient(server: harness.server)
@@ -68,7 +68,7 @@ import Wire
     }
 
     /// Four hundred throw-away registrations and a message on the topic of each kept everybody's first question waiting for seconds.
-    @Test func `the key of the oldest registration is derived after at most one other, however much junk came before`() async throws {
+    @Test func `the key of the oldest registration is derived after at most one other, whatever the amount of earlier junk`() async throws {
         let derived = Recorder<Topic>()
         let derive: @Sendable (TopicName) -> SymmetricKey = { [gate] topic in
             derived.append(topic.topic)

@@ -19,7 +19,7 @@ import Wire
         bob = ProtocolClient(server: harness.server)
     }
 
-    @Test func `a registration is answered with its request id, and nothing is derived for it`() async throws {
+    @Test func `the reply to a registration has its request id, and no topic key is derived for it`() async throws {
         try await harness.withServer { [harness, alice] server in
             let payload = alice.encrypted(alice.registration())
             try await server.publish(
@@ -36,7 +36,7 @@ import Wire
     }
 
     @Test(arguments: [TopicName.QueryForm.plain, .prefixed])
-    func `a registered key can be asked for on both forms of its query topic`(form: TopicName.QueryForm) async throws {
+    func `a registered key can be queried on both forms of its query topic`(form: TopicName.QueryForm) async throws {
         try await harness.withServer { [harness, alice, bob] server in
             try await server.publish(alice.envelope(alice.registration()))
             _ = try await alice.reply(1, from: harness)
@@ -54,7 +54,7 @@ import Wire
         }
     }
 
-    @Test func `a query can come on the server's own topic too, and is not frozen`() async throws {
+    @Test func `a query may also arrive on the server's own topic, and its reply is not stored`() async throws {
         try await harness.withServer { [harness, alice, bob] server in
             var query = PushNotificationQuery()
             query.publicKeys = [alice.keyHash.bytes]
@@ -73,7 +73,7 @@ import Wire
         }
     }
 
-    @Test func `a push request is answered, and its push is in the outbox`() async throws {
+    @Test func `a push request gets a reply, and its push is in the outbox`() async throws {
         try await harness.withServer { [harness, alice, bob] server in
             try await server.publish(alice.envelope(alice.registration()))
             _ = try await alice.reply(1, from: harness)
@@ -87,7 +87,7 @@ import Wire
         }
     }
 
-    @Test func `without a gorush the push is discarded at once`() async throws {
+    @Test func `without a gorush, a push is discarded at once`() async throws {
         try await harness.withServer(isDryRun: true) { [harness, alice, bob] server in
             try await server.publish(alice.envelope(alice.registration()))
             _ = try await alice.reply(1, from: harness)
@@ -97,7 +97,7 @@ import Wire
         }
     }
 
-    @Test func `the same request again gives the same answer and no second push`() async throws {
+    @Test func `a repeated request gets the same response and no second push`() async throws {
         try await harness.withServer { [harness, alice, bob] server in
             try await server.publish(alice.envelope(alice.registration()))
             _ = try await alice.reply(1, from: harness)
@@ -130,7 +130,7 @@ import Wire
         }
     }
 
-    @Test func `who unregistered is not registered, and an old registration stays refused`() async throws {
+    @Test func `an unregistered installation gets no push, and its old registration stays refused`() async throws {
         try await harness.withServer { [harness, alice, bob] server in
             try await server.publish(alice.envelope(alice.registration(version: 1)))
             _ = try await alice.reply(1, from: harness)
@@ -149,7 +149,7 @@ import Wire
         }
     }
 
-    @Test func `listening on a key's topics ends with its last installation`() async throws {
+    @Test func `the server unsubscribes from a key's topics when its last installation unregisters`() async throws {
         try await harness.withServer { [harness, alice] server in
             let topic = TopicName.query(alice.keyHash, .plain).topic.contentTopic
             for (number, installation) in ["phone", "tablet"].enumerated() {

@@ -45,7 +45,7 @@ import Wire
         }
     }
 
-    @Test func `a reply that did not go out is published at the next start, and not again at the one after`() async throws {
+    @Test func `an unpublished reply is published at the next start, and not again at the one after`() async throws {
         let refusing = FailingPublisher()
         refusing.fail(.max)
         try await harness.withServer(publishing: refusing, drainLimit: .zero) { [harness, alice] server in
@@ -63,7 +63,7 @@ import Wire
         #expect(harness.replyCount(to: alice) == 1)
     }
 
-    @Test func `a query whose reply did not go out is answered after a restart`() async throws {
+    @Test func `a query whose reply was not published gets its reply after a restart`() async throws {
         let refusing = FailingPublisher()
         try await harness.withServer(publishing: refusing, drainLimit: .zero) { [harness, alice, bob] server in
             try await server.publish(alice.envelope(alice.registration()))
@@ -82,7 +82,7 @@ import Wire
         }
     }
 
-    @Test func `a reply goes out without a restart, however long the node was away`() async throws {
+    @Test func `a reply is published without a restart after any outage of the node`() async throws {
         let refusing = FailingPublisher()
         let attemptCount = 60  // half an hour, at a back-off of 30 seconds
         refusing.fail(attemptCount, with: .unreachable("on purpose"))
@@ -94,7 +94,7 @@ import Wire
         }
     }
 
-    @Test func `a reply that the node does not take holds up no shutdown, and waits for the next start`() async throws {
+    @Test func `a reply that the node rejects does not delay the shutdown, and is published at the next start`() async throws {
         let refusing = FailingPublisher()
         refusing.fail(.max, with: .refused(status: 400, text: "on purpose"))
         try await harness.withServer(publishing: refusing) { [alice] server in
@@ -111,7 +111,7 @@ import Wire
 
 /// The store refuses a write: others pass, and who waits too long is told (PROTOCOL.md §7 row 12).
 @Suite(.safetyNet) struct StoreTroubleTests {
-    @Test func `after about two seconds the answer is INTERNAL_ERROR, and it stays without effect`() async throws {
+    @Test func `after about two seconds the reply is INTERNAL_ERROR, and the message stays without effect`() async throws {
         let harness = try Harness()
         let alice = ProtocolClient(server: harness.server)
         let bob = ProtocolClient(server: harness.server)
@@ -145,7 +145,7 @@ import Wire
     }
 
     /// Another process may have the database locked: then each attempt takes as long as a lock is waited for.
-    @Test func `it is the time that counts, not how often the store was asked`() async throws {
+    @Test func `the deadline of INTERNAL_ERROR depends on time, not on the number of attempts`() async throws {
         let harness = try Harness()
         let alice = ProtocolClient(server: harness.server)
         try await harness.withServer { server in

@@ -23,7 +23,7 @@ import Wire
         alice = ProtocolClient(server: harness.server)
     }
 
-    @Test func `an honest query is answered next, however many replies wait for others`() async throws {
+    @Test func `the reply to a new query is published next, whatever number of older replies waits`() async throws {
         try await harness.register([alice])
         let stranger = ProtocolClient(server: harness.server)
         let bob = ProtocolClient(server: harness.server)
@@ -49,7 +49,7 @@ import Wire
 
     /// The client's rule: it forgets no question, and takes any success for the answer to its newest (PROTOCOL.md §7).
     @Test(arguments: [false, true])
-    func `no late success follows a refusal, nor after a restart`(isRestarted: Bool) async throws {
+    func `no late success follows a refusal, even after a restart`(isRestarted: Bool) async throws {
         publisher.fail(.max, with: .unreachable("on purpose"))
         try await harness.withServer(publishing: publisher, drainLimit: .zero) { [self] server in
             try await server.publish(alice.envelope(alice.registration(version: 1)))
@@ -67,7 +67,7 @@ import Wire
         try await expectNothingLeft()
     }
 
-    @Test func `nor does one follow an INTERNAL_ERROR`() async throws {
+    @Test func `no late success follows an INTERNAL_ERROR`() async throws {
         publisher.fail(.max, with: .unreachable("on purpose"))
         try await harness.withServer(publishing: publisher) { [self] server in
             try await server.publish(alice.envelope(alice.registration(version: 1)))
@@ -84,7 +84,7 @@ import Wire
         try await expectNothingLeft()
     }
 
-    @Test func `another installation of the same key hears its answer too`() async throws {
+    @Test func `another installation of the same key still gets its reply`() async throws {
         publisher.fail(.max, with: .unreachable("on purpose"))
         var laptop = alice.registration()
         laptop.installationID = "another one"

@@ -55,7 +55,7 @@ import Wire
         return ids
     }
 
-    @Test mutating func `the newest leaves first, whoever asked, and one that was read again in its place`() {
+    @Test mutating func `the newest reply is published first, across all senders, and a re-read one in its order of age`() {
         add([3, 5])
         add([4])
         #expect(publishAll() == [5, 4, 3])
@@ -78,7 +78,7 @@ import Wire
         (MessageType.pushNotificationRegistrationResponse, 100),
         (.pushNotificationQueryResponse, ProtocolLimits.maximumShortReplyByteCount + 1),
     ])
-    mutating func `a reply to a registration has no echo, nor has a long one`(type: MessageType, byteCount: Int) {
+    mutating func `replies to registrations and long replies have no echo`(type: MessageType, byteCount: Int) {
         var reply = reply(1, byteCount: byteCount)
         reply.type = type
         _ = queue.add([reply])
@@ -100,7 +100,7 @@ import Wire
         #expect(queue.isIdle)
     }
 
-    @Test mutating func `the oldest make room, one in flight never`() throws {
+    @Test mutating func `the oldest replies are evicted, but never one in flight`() throws {
         add([1])
         let publication = try take(at: .zero)
         add([2, 3, 4, 5, 6])
@@ -120,7 +120,7 @@ import Wire
         #expect(queue.storedCount == 0)
     }
 
-    @Test mutating func `rows that were read become replies, unless they were superseded meanwhile`() {
+    @Test mutating func `rows that were read become replies unless they were superseded meanwhile`() {
         queue.store([1, 2, 3, 8, 9])
         #expect(queue.nextRows(maximumCount: 2) == [8, 9])
         queue.supersede([8])
@@ -129,7 +129,7 @@ import Wire
         #expect(publishAll() == [9])
     }
 
-    @Test mutating func `bytes are bounded, whatever their number, and one reply always fits`() {
+    @Test mutating func `the bytes of replies are limited, and one reply of any length fits`() {
         _ = queue.add([reply(1, byteCount: 60_000), reply(2, byteCount: 50_000), reply(3)])
         #expect(Array(queue.stored) == [1])
         #expect(queue.byteCount == 50_100)
@@ -138,7 +138,7 @@ import Wire
         #expect(queue.count == 1)
     }
 
-    @Test mutating func `a network that takes nothing is tried with one reply at a time, later and later`() throws {
+    @Test mutating func `a network that rejects everything is probed with one reply at a time, after growing delays`() throws {
         add([1, 2, 3])
         let publications = [next(at: .zero), next(at: .zero)].compactMap(\.self)
         // Both failed for the same reason.
@@ -158,7 +158,7 @@ import Wire
         #expect(publishAll(at: .milliseconds(1_600)).sorted() == [1, 2, 3].filter { $0 != second.reply.id })
     }
 
-    @Test mutating func `a reply that is refused for its own sake rests alone`() throws {
+    @Test mutating func `a reply that is rejected for a reason of its own rests alone`() throws {
         add([1, 2])
         fail(try take(at: .zero), .own, at: .zero)
         #expect(publishAll() == [1])
@@ -166,7 +166,7 @@ import Wire
         #expect(publishAll(at: .milliseconds(500)) == [2])
     }
 
-    @Test mutating func `what was sealed is published again byte for byte`() throws {
+    @Test mutating func `a retry publishes the sealed envelopes byte for byte`() throws {
         add([1])
         var publication = try take(at: .zero)
         publication.envelopes = [.sample()]
@@ -174,7 +174,7 @@ import Wire
         #expect(next(at: .seconds(1))?.envelopes == [.sample()])
     }
 
-    @Test mutating func `an echo leaves after all replies, never while the network takes nothing, and is not retried`() throws {
+    @Test mutating func `an echo is published after all replies, never while the network rejects everything, and is not retried`() throws {
         let echo = try takeEcho(of: 1, at: .zero)
         fail(echo, .network, at: .milliseconds(1_500))
         queue.advance(to: .seconds(4))
@@ -184,7 +184,7 @@ import Wire
         #expect(publishAll(at: .seconds(9)) == [2, 2])
     }
 
-    @Test mutating func `only echoes are dropped for want of room`() {
+    @Test mutating func `only echoes are dropped when the capacity is used up`() {
         let count = EchoQueue.maximumDueCount + 1
         queue = ReplyQueue(limits: .init(count: count, byteCount: 1 << 30, bytesPerSecond: 1 << 30))
         add(Array(1...Int64(count)))
@@ -207,14 +207,14 @@ import Wire
         #expect(publishAll(at: .seconds(9)).prefix(3) == [5, 4, 3])
     }
 
-    @Test mutating func `a reply that is superseded does not go out`() {
+    @Test mutating func `a superseded reply is not published`() {
         add([1, 2, 3])
         queue.supersede([2, 7])
         #expect(publishAll() == [3, 1])
         #expect(queue.isIdle)
     }
 
-    @Test mutating func `one that is superseded while it is being published is not retried`() throws {
+    @Test mutating func `a reply that is superseded in flight is not retried`() throws {
         add([1, 2])
         let publications = [try take(at: .zero), try take(at: .zero)]
         queue.supersede([1, 2])
@@ -229,7 +229,7 @@ import Wire
     }
 
     /// The timer must find a publication at the time for which it waited, or it would wait for that time again.
-    @Test mutating func `at the time of the next publication there is one, whatever else has to be waited for`() throws {
+    @Test mutating func `at the time of the next publication there is one`() throws {
         queue = ReplyQueue(limits: .init(count: 100, byteCount: 1 << 20, bytesPerSecond: 1_000))
         add([1, 2, 3, 4], byteCount: 1_488)
         fail(try take(at: .zero), .network, at: .zero)
@@ -246,7 +246,7 @@ import Wire
         #expect(queue.isIdle)
     }
 
-    @Test mutating func `at the end no reply waits for a network that takes nothing`() throws {
+    @Test mutating func `while draining, no reply waits for a network that rejects everything`() throws {
         add([1, 2])
         let publication = try take(at: .zero)
         #expect(queue.drain() == [])

@@ -26,7 +26,7 @@ import Wire
         return registration
     }
 
-    @Test func `a question of some hundred bytes does not buy answers without end`() async throws {
+    @Test func `repeated queries of some hundred bytes get only a limited number of response bytes`() async throws {
         try await harness.withServer { [harness, alice, mallory] server in
             try await server.publish(alice.envelope(largeRegistration(of: alice)))
             _ = try await alice.reply(1, from: harness)
@@ -61,7 +61,7 @@ import Wire
         }
     }
 
-    @Test func `five hundred strangers ring one phone thirty times, and then once each five seconds`() async throws {
+    @Test func `five hundred untrusted senders ring one phone thirty times, and then once each five seconds`() async throws {
         try await harness.withServer { [harness, alice] server in
             try await server.publish(alice.envelope(alice.registration()))
             _ = try await alice.reply(1, from: harness)
@@ -101,7 +101,7 @@ import Wire
         }
     }
 
-    @Test func `a key that registers without end is turned away, and nothing of it is written`() async throws {
+    @Test func `a key that registers without end is refused, and nothing more of it is stored`() async throws {
         try await harness.withServer { [harness, mallory] server in
             func register(_ versions: ClosedRange<UInt64>) async throws -> [PushNotificationRegistrationResponse] {
                 let before = harness.replyCount(to: mallory)
@@ -124,7 +124,7 @@ import Wire
         }
     }
 
-    @Test func `when the storage is full, those who are known go on`() async throws {
+    @Test func `when the storage is full, known keys can still register`() async throws {
         try await harness.register([alice])
         try await harness.withServer(policy: RegistrationPolicy(maximumStoredByteCount: 1)) { [harness, alice, mallory] server in
             try await server.publish(alice.envelope(alice.registration(version: 2)))
@@ -137,7 +137,7 @@ import Wire
         }
     }
 
-    @Test func `who has no large lists is answered to everybody, whoever asks how often`() async throws {
+    @Test func `queries for a key without large lists get a response, whatever number of queries others send`() async throws {
         try await harness.withServer { [harness, alice, mallory] server in
             try await server.publish(alice.envelope(alice.registration()))
             _ = try await alice.reply(1, from: harness)

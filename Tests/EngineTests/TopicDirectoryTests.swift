@@ -10,7 +10,7 @@ import Wire
 @Suite(.safetyNet) struct TopicDirectoryTests {
     /// A device token turns out to be dead while its owner registers anew: both say so to the directory, in either order.
     @Test(arguments: [false, true])
-    func `topics go with a registration that died, and stay with one that is live again`(isLiveAgain: Bool) async throws {
+    func `the topics of a dead registration are removed unless it is live again`(isLiveAgain: Bool) async throws {
         let harness = try Harness()
         let alice = ProtocolClient(server: harness.server)
         try await harness.withStore { store in

@@ -30,7 +30,7 @@ import Testing
         #expect(queue.next == nil)
     }
 
-    @Test mutating func `a topic is one for all installations of its owner, and another in its other form`() {
+    @Test mutating func `all installations of an owner share a topic, and its other form is a topic of its own`() {
         _ = queue.add(1, waitingFor: topic(5, of: 1))
         _ = queue.add(2, waitingFor: topic(6, of: 1))
         _ = queue.add(3, waitingFor: topic(5, of: 1, isPrefixed: true))

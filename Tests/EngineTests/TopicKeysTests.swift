@@ -10,7 +10,7 @@ import Wire
 
 /// Which keys are tried on a message on a query topic.
 @Suite(.safetyNet) struct TopicKeysTests {
-    @Test func `the key of an owner is tried once, however many installations the owner has`() async throws {
+    @Test func `the key of an owner is tried once for all installations of the owner`() async throws {
         let harness = try Harness()
         let alice = ProtocolClient(server: harness.server)
         try await harness.withStore { store in

@@ -18,7 +18,7 @@ import Testing
         #expect(!table.contains(8))
     }
 
-    @Test func `the same entry is there once, and is gone when it is removed`() {
+    @Test func `a repeated entry is stored once, and one removal deletes it`() {
         var table = TopicTable()
         table.insert(subscriber(1), topic: .max)
         table.insert(subscriber(1), topic: .max)
@@ -29,7 +29,7 @@ import Testing
         #expect(!table.contains(.max) && table.count == 0)
     }
 
-    @Test func `it behaves as a dictionary of sets does`() {
+    @Test func `the table behaves like a dictionary of sets`() {
         var random = SplitMix64(seed: 71)
         var table = TopicTable(minimumCapacity: 10)
         var model: [UInt32: Set<TopicTable.Subscriber>] = [:]
@@ -55,7 +55,7 @@ import Testing
     }
 
     @Test(arguments: [-1, TopicTable.maximumRegistration + 1, .max])
-    func `a row number that does not fit is left out`(registration: Int64) {
+    func `a registration above the maximum row id is not added`(registration: Int64) {
         var table = TopicTable()
         table.insert(subscriber(registration), topic: 1)
         #expect(table.count == 0 && !table.contains(1))

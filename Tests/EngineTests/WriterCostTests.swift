@@ -47,7 +47,7 @@ import Wire
     }
 
     /// A request of 151 KB that named one installation 1,000 times, each time another chat, cost seconds.
-    @Test func `a request that names an installation a thousand times looks it up once`() async throws {
+    @Test func `a request that names an installation a thousand times causes one lookup of it`() async throws {
         try await harness.register([alice])
         let statements = Statements()
         try await harness.withServer(prepare: statements.count) { [harness, alice, mallory] server in

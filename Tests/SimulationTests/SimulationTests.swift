@@ -13,12 +13,12 @@ struct SimulationTests {
     /// As many as a small machine has cores.
     private static let sliceCount: UInt64 = 2
 
-    @Test(arguments: 0..<sliceCount) func `In no world is a promise broken`(slice: UInt64) async throws {
+    @Test(arguments: 0..<sliceCount) func `no simulated world breaks an invariant`(slice: UInt64) async throws {
         if let seed = Self.replayed { return slice == 0 ? try await run(seed: seed, isPrinted: true) : () }
         for seed in 1...Self.seedCount where seed % Self.sliceCount == slice { try await run(seed: seed) }
     }
 
-    @Test func `A seed decides about everything that happens`() async throws {
+    @Test func `a seed determines every event of a simulation`() async throws {
         for seed: UInt64 in 1...3 {
             var (first, second) = (try await Simulation(seed: seed), try await Simulation(seed: seed))
             try await first.run(steps: 300)

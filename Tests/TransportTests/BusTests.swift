@@ -33,7 +33,7 @@ struct BusTests {
         #expect(recorder.recorded.withLock { $0 } == [.sample([1])])
     }
 
-    @Test func `what a recorder refuses is heard by nobody`() async throws {
+    @Test func `a message that a recorder refuses reaches no member`() async throws {
         let (listener, recorder) = (Listener(), Recorder())
         let membership = bus.attach(listener: Listener())
         _ = bus.attach(listener: listener)

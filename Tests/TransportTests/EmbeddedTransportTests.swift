@@ -28,7 +28,7 @@ struct EmbeddedTransportTests {
         }
     }
 
-    @Test func `publishing to the server means that it recorded`() async throws {
+    @Test func `a publication to the server succeeds only after it has recorded the message`() async throws {
         try await whileRunning { () async throws in
             try await client.publish(.sample([7]))
             #expect(receiver.batches == [[.sample([7])]])
@@ -36,14 +36,14 @@ struct EmbeddedTransportTests {
         }
     }
 
-    @Test func `what the server could not record is not published`() async throws {
+    @Test func `a message that the server could not record is not published`() async throws {
         try await whileRunning { () async throws in
             receiver.refuse(.max)
             await #expect(throws: Receiver.DiskFull.self) { try await client.publish(.sample()) }
         }
     }
 
-    @Test func `other topics pass by`() async throws {
+    @Test func `messages on other topics do not reach the server`() async throws {
         receiver.refuse(.max)
         try await whileRunning { () async throws in
             try await client.publish(.sample(on: "/waku/2/rs/16/64"))
@@ -52,7 +52,7 @@ struct EmbeddedTransportTests {
         #expect(receiver.batches.isEmpty)
     }
 
-    @Test func `nothing is published to a server that does not run (yet, or any more)`() async throws {
+    @Test func `a publication fails before the server runs and after it has stopped`() async throws {
         await #expect(throws: NotRecording.self) { try await client.publish(.sample()) }
         try await whileRunning { () async throws in #expect(transport.healthIssues.isEmpty) }
         await #expect(throws: NotRecording.self) { try await client.publish(.sample()) }
@@ -69,7 +69,7 @@ struct EmbeddedTransportTests {
         }
     }
 
-    @Test func `ends with its service group`() async throws {
+    @Test func `the transport stops with its service group`() async throws {
         struct Ingest: Service {
             let transport: EmbeddedTransport
             let receiver: Receiver
@@ -89,7 +89,7 @@ struct EmbeddedTransportTests {
         #expect(!transport.healthIssues.isEmpty)
     }
 
-    @Test func `a relay takes nothing while the server does not run`() async throws {
+    @Test func `a relay rejects messages while the server does not run`() async throws {
         try await withRelay(on: bus) { node async throws in
             let answer = try await node.post(TestNode.path, #"{"payload":"AQ==","contentTopic":"/wanted/1/b/c"}"#)
             #expect(answer.status == 503)
@@ -97,7 +97,7 @@ struct EmbeddedTransportTests {
         }
     }
 
-    @Test func `a relay tells a sender that there is no room`() async throws {
+    @Test func `a relay responds to a sender that the intake is full`() async throws {
         receiver.onReceive { _ in throw Overload.messageCount }
         try await withRelay(on: bus) { node async throws in
             try await whileRunning { () async throws in
@@ -108,7 +108,7 @@ struct EmbeddedTransportTests {
         }
     }
 
-    @Test func `what the server publishes can be fetched from a relay, and what that is sent reaches it`() async throws {
+    @Test func `a relay returns the server's messages and passes messages to the server`() async throws {
         try await withRelay(on: bus) { node async throws in
             try await whileRunning { () async throws in
                 let question = WakuEnvelope.sample([1], contentTopic: "/wanted/1/question/proto")

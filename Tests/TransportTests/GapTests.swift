@@ -50,7 +50,7 @@ struct GapTests {
         }
     }
 
-    @Test func `lost subscriptions are made again, and the gap is closed at once`() async throws {
+    @Test func `lost subscriptions are renewed, and the gap is backfilled at once`() async throws {
         try await whileReceiving(.init()) { transport async throws in
             try await world.send([1, 2])
             try world.control.restart()
@@ -65,7 +65,7 @@ struct GapTests {
         }
     }
 
-    @Test func `an answer that is lost on the way is fetched from the store`() async throws {
+    @Test func `messages of a lost response are fetched from the store`() async throws {
         try await whileReceiving { transport async throws in
             world.control.faults.losesAnswers = true
             try await world.send([1, 2])
@@ -87,7 +87,7 @@ struct GapTests {
         }
     }
 
-    @Test func `what the cache lost without a sign is found by the comparison`() async throws {
+    @Test func `the comparison finds messages that the cache lost without a sign`() async throws {
         try await whileReceiving { _ async throws in
             world.control.faults.evictEvery = 3
             try await world.send(1...9)
@@ -99,7 +99,7 @@ struct GapTests {
         }
     }
 
-    @Test func `a second reader at the node is a warning, until it has been gone for a while`() async throws {
+    @Test func `a second reader at the node is a warning until it has been absent for a while`() async throws {
         try await world.withNode(.init(pubsubTopics: [TestNode.topic])) { node async throws in
             let transport = world.transport(node.url)
             try await world.whileRunning(transport) { () async throws in
@@ -161,7 +161,7 @@ struct GapTests {
         }
     }
 
-    @Test func `a day's gap is caught up`() async throws {
+    @Test func `a gap of a day is backfilled`() async throws {
         try await world.withNode(.init(pubsubTopics: [TestNode.topic])) { node async throws in
             for number in 0..<48 as Range<UInt8> {
                 try await world.send([number])
@@ -178,7 +178,7 @@ struct GapTests {
         }
     }
 
-    @Test func `a checkpoint waits for what could not be recorded`() async throws {
+    @Test func `a checkpoint waits for messages that could not be recorded`() async throws {
         try await world.withNode(.init(pubsubTopics: [TestNode.topic])) { node async throws in
             try await world.send([1])
             _ = try await node.get(TestNode.path)
@@ -276,7 +276,7 @@ struct GapTests {
         }
     }
 
-    @Test func `a node without a store says so to the operator, and live messages go on`() async throws {
+    @Test func `a node without a store is reported to the operator, and live messages continue`() async throws {
         world.control.faults.hasNoStore = true
         try await whileReceiving(dueIn: Self.withoutHistory) { transport async throws in
             #expect(
@@ -305,7 +305,7 @@ struct GapTests {
         }
     }
 
-    @Test func `an operator who does without history is not reminded of it`() async throws {
+    @Test func `an operator who disables history gets no warning about it`() async throws {
         world.control.faults.isGoWaku = true
         try await world.withNode { node async throws in
             let transport = world.transport(

@@ -35,7 +35,7 @@ import Wire
 
     func ago(_ duration: Duration) -> Timestamp { world.now.advanced(by: .zero - duration) }
 
-    @Test(arguments: [1, 2, 3]) func `a store whose cursors lead in a circle is given up, later and later, until they advance`(length: Int)
+    @Test(arguments: [1, 2, 3]) func `a store whose cursors form a cycle is retried after growing delays until they advance`(length: Int)
         throws
     {
         let world = HistoryWorld()
@@ -63,7 +63,7 @@ import Wire
         #expect(world.missing(until: world.now) == 0)
     }
 
-    @Test mutating func `asks for nothing before the node gives live messages`() throws {
+    @Test mutating func `the history queries nothing before the node delivers live messages`() throws {
         #expect(history.action.work == .load)
         history.note(.loaded(ago(.seconds(600))), at: world.now)
         #expect(history.action.work == .wait)
@@ -72,7 +72,7 @@ import Wire
         guard case .ask = history.action.work else { Issue.record("\(history.action)"); return }
     }
 
-    @Test mutating func `a gap that was found before the checkpoint was read is not forgotten`() throws {
+    @Test mutating func `a gap found before the checkpoint was read is backfilled`() throws {
         history.note(.gap, at: world.now)
         #expect(history.action.work == .load)
         history.note(.loaded(nil), at: world.now)
@@ -80,7 +80,7 @@ import Wire
     }
 
     @Test(arguments: [false, true])
-    mutating func `compares nothing while the node gives nothing`(isInterruptedInPass: Bool) throws {
+    mutating func `the history compares nothing while the node delivers nothing`(isInterruptedInPass: Bool) throws {
         try start()
         world.advance(by: .seconds(60))
         if isInterruptedInPass { history.note(.waited, at: world.now) }
@@ -95,7 +95,7 @@ import Wire
         #expect(actions.allSatisfy { !$0.hasFoundMissed })
     }
 
-    @Test mutating func `what a page was missing is asked for when the node gives again, however long it did not`() throws {
+    @Test mutating func `messages missing from a page are queried when the node delivers again, after any time`() throws {
         try start()
         world.advance(by: .seconds(60))
         let evicted = world.archive(.seconds(30), number: 1)
@@ -121,7 +121,7 @@ import Wire
         #expect(history.action.delay == .zero)
     }
 
-    @Test mutating func `catches up from a minute before the checkpoint to now, page by page`() throws {
+    @Test mutating func `a backfill runs from a minute before the checkpoint to now, page by page`() throws {
         let checkpoint = ago(.seconds(900))
         let before = world.archive(.seconds(970), number: 1)
         let inMargin = world.archive(.seconds(959), number: 2)
@@ -139,7 +139,7 @@ import Wire
         #expect(history.action.issue == nil)
     }
 
-    @Test mutating func `a day's gap is caught up in windows of an hour, each with its checkpoint`() throws {
+    @Test mutating func `a gap of a day is backfilled in windows of an hour, each with its checkpoint`() throws {
         let checkpoint = ago(.seconds(24 * 3_600))
         let messages = (0..<24 * 6).map { world.archive(.seconds(24 * 3_600 - $0 * 600 - 1), number: $0) }
         try start(checkpoint: checkpoint)
@@ -152,7 +152,7 @@ import Wire
     }
 
     @Test(arguments: [nil, HistoryWorld.start.advanced(by: .seconds(86_400))])
-    mutating func `without a checkpoint, or with one of a clock that was wrong, a day is looked at`(checkpoint: Timestamp?) throws {
+    mutating func `without a checkpoint, or with one from a wrong clock, the last day is compared`(checkpoint: Timestamp?) throws {
         world.archive(.seconds(24 * 3_600 + 70), number: 1)
         let message = world.archive(.seconds(24 * 3_600 - 1), number: 2)
         history.note(.loaded(checkpoint), at: world.now)
@@ -162,7 +162,7 @@ import Wire
         #expect(world.saved.last == world.now)
     }
 
-    @Test mutating func `of a short window hashes are asked first, and only what is missing is fetched, by fifties`() throws {
+    @Test mutating func `a short window is compared by hashes, and missing messages are fetched in fifties`() throws {
         let messages = (0..<130).map { world.archive(.milliseconds(200_000 - $0), number: $0) }
         for message in messages.prefix(60) { world.know(message) }
         try start(checkpoint: ago(.seconds(230)))
@@ -175,7 +175,7 @@ import Wire
         #expect(fetches.allSatisfy { $0.startTime == nil && $0.endTime == nil && $0.pubsubTopic == nil && $0.includesData })
     }
 
-    @Test mutating func `every minute what is older than 20 seconds is compared`() throws {
+    @Test mutating func `every minute, messages older than 20 seconds are compared`() throws {
         try start()
         world.advance(by: .seconds(60))
         let evicted = world.archive(.seconds(21), number: 1)
@@ -193,7 +193,7 @@ import Wire
         #expect(history.action.delay == .seconds(60))
     }
 
-    @Test mutating func `what comes into the store late is found by the next comparison`() throws {
+    @Test mutating func `the next comparison finds messages that enter the store late`() throws {
         try start()
         world.advance(by: .seconds(60))
         history.note(.waited, at: world.now)
@@ -206,7 +206,7 @@ import Wire
         #expect(world.accepted == [late])
     }
 
-    @Test mutating func `a gap is closed at once, not at the next comparison`() throws {
+    @Test mutating func `a gap is backfilled at once, not at the next comparison`() throws {
         try start()
         world.advance(by: .seconds(10))
         let missed = world.archive(.seconds(1), number: 1)
@@ -218,7 +218,7 @@ import Wire
     }
 
     @Test(arguments: [Duration.seconds(120), .seconds(7_200)])
-    mutating func `what the node itself fetched only after its own outage is found some minutes later`(outage: Duration) throws {
+    mutating func `messages that the node fetched after its own outage are found some minutes later`(outage: Duration) throws {
         try start()
         world.advance(by: outage)
         history.note(.gap, at: world.now)
@@ -239,7 +239,7 @@ import Wire
         #expect(world.queries.count == count + 1)
     }
 
-    @Test mutating func `a gap during a pass is closed by another pass`() throws {
+    @Test mutating func `a gap during a pass is backfilled by another pass`() throws {
         history.note(.loaded(world.now), at: world.now)
         history.note(.gap, at: world.now)
         history.note(try world.carryOut(history.action.work), at: world.now)
@@ -252,7 +252,7 @@ import Wire
         #expect(history.action.filledGapCount == 1)
     }
 
-    @Test mutating func `what a registration of the same window makes wanted is fetched in the end`() throws {
+    @Test mutating func `messages for a registration of the same window are fetched at its end`() throws {
         let clientTopic = Topic(rawValue: 7).contentTopic
         let registration = world.archive(.seconds(500), number: 1)
         let query = world.archive(.seconds(499), contentTopic: clientTopic, number: 2)
@@ -291,7 +291,7 @@ import Wire
         }
     }
 
-    @Test mutating func `what the receiver had no room for is offered at once when a gap tells that it has`() throws {
+    @Test mutating func `messages beyond the receiver's capacity are offered at once when a gap shows that capacity is free`() throws {
         world.archive(.seconds(30), number: 1)
         history.note(.loaded(ago(.seconds(1_000))), at: world.now)
         history.note(.gap, at: world.now)
@@ -322,7 +322,7 @@ import Wire
         #expect(world.accepted == messages)
     }
 
-    @Test mutating func `an answer that is too long is asked for in smaller pieces`() throws {
+    @Test mutating func `a response that is too long is queried again in smaller pages`() throws {
         history.note(.loaded(ago(.seconds(1_000))), at: world.now)
         history.note(.gap, at: world.now)
         var sizes: [Int] = []
@@ -334,7 +334,7 @@ import Wire
         #expect(sizes == [50, 25, 12, 6, 3, 1, 1, 1])
     }
 
-    @Test mutating func `a failure holds the checkpoint and is tried again, later and later, until the node is back`() throws {
+    @Test mutating func `a failure holds the checkpoint and is retried after growing delays until the node is back`() throws {
         let message = world.archive(.seconds(30), number: 1)
         history.note(.loaded(ago(.seconds(1_000))), at: world.now)
         history.note(.gap, at: world.now)
@@ -353,7 +353,7 @@ import Wire
         #expect(history.action.filledGapCount == 1)
     }
 
-    @Test mutating func `what could not be recorded is offered again before anything else`() throws {
+    @Test mutating func `messages that could not be recorded are offered again first`() throws {
         world.archive(.seconds(30), number: 1)
         history.note(.loaded(ago(.seconds(1_000))), at: world.now)
         history.note(.gap, at: world.now)
@@ -368,7 +368,7 @@ import Wire
     }
 
     @Test(arguments: 0..<40)
-    mutating func `whatever fails and whenever it is killed, no checkpoint passes a message that was not accepted`(seed: UInt64) throws {
+    mutating func `no checkpoint passes a message that was not accepted, after any failure or kill`(seed: UInt64) throws {
         var random = SplitMix64(seed: seed)
         let origin = ago(.seconds(3_000))
         for number in 0..<200 {

@@ -24,7 +24,7 @@ import WakuREST
         #expect(acquire() == 0)
     }
 
-    @Test mutating func `a message is not given to the same node twice`() {
+    @Test mutating func `a message is not sent to the same node twice`() {
         #expect(acquire(besides: [0]) == 1)
         #expect(acquire(besides: [0, 1]) == 2)
         #expect(acquire(besides: [0, 1]) == nil)

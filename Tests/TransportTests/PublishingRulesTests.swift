@@ -16,7 +16,7 @@ import Wire
         .refused(status: 503, text: ""), .refused(status: 404, text: "/relay endpoints are not available while initializing."),
         .refused(status: 400, text: "Failed to publish: Node not subscribed to topic: /waku/2/rs/16/32"), .refused(status: 429, text: ""),
     ])
-    func `what may pass concerns every message`(error: NodeError) {
+    func `a passing failure affects every message`(error: NodeError) {
         #expect(PublishAttempts.mayPass(error))
         #expect(TransportError(error).isPassing)
     }
@@ -25,7 +25,7 @@ import Wire
         NodeError.refused(status: 400, text: "Failed to publish: Message size exceeded maximum of 153600 bytes"),
         .refused(status: 413, text: ""),
     ])
-    func `what will not pass concerns one`(error: NodeError) {
+    func `a lasting failure affects one message`(error: NodeError) {
         #expect(!PublishAttempts.mayPass(error))
         #expect(!TransportError(error).isPassing)
     }
@@ -45,7 +45,7 @@ import Wire
         #expect(PublishAttempts.isFresh(.sample(), at: Self.now.advanced(by: .seconds(seconds))) == isFresh)
     }
 
-    @Test func `the latest hashes are known, however many there were`() {
+    @Test func `the latest hashes are known after any number of messages`() {
         var known = SeenCache(maximumCount: 10)
         let hashes = (0..<100).map { Digest32(repeating: UInt8($0)) }
         for hash in hashes { known.insert([hash]) }

@@ -21,7 +21,7 @@ struct PublishingTests {
         }
     }
 
-    @Test func `publishes messages as they are`() async throws {
+    @Test func `the transport publishes messages unchanged`() async throws {
         try await withTransport { transport async throws in
             try await transport.publish(world.envelope(5))
             #expect(world.peers.heard == [world.envelope(5)])
@@ -29,7 +29,7 @@ struct PublishingTests {
         }
     }
 
-    @Test func `what may have been sent is offered once, and is the same message when it is offered again`() async throws {
+    @Test func `a publication with unknown result is not repeated, and a later retry sends the same message`() async throws {
         world.control.faults.publishing = .timedOutButSent
         try await withTransport { transport async throws in
             let envelope = world.envelope(5)
@@ -56,7 +56,7 @@ struct PublishingTests {
         }
     }
 
-    @Test func `a quota that is used up stops echoes, and is a warning until the node takes something`() async throws {
+    @Test func `a used-up quota stops echoes, and is a warning until the node accepts a message`() async throws {
         world.control.faults.publishing = .quotaUsedUp
         try await withTransport { transport async throws in
             try await world.whileRunning(transport) { () async throws in
@@ -75,7 +75,7 @@ struct PublishingTests {
         }
     }
 
-    @Test func `what the node refuses for its own sake is not sent again`() async throws {
+    @Test func `a message that the node rejects for its content is not retried`() async throws {
         world.control.faults.publishing = .refused
         try await withTransport { transport async throws in
             await #expect(throws: TransportError.refused(status: 400, text: "Failed to publish: RLN validation failed")) {
@@ -84,7 +84,7 @@ struct PublishingTests {
         }
     }
 
-    @Test func `an envelope that no archive would keep is not sent`() async throws {
+    @Test func `an envelope that is too old for any archive is not sent`() async throws {
         try await withTransport { transport async throws in
             let envelope = world.envelope(5)
             world.advance(by: .seconds(21))
@@ -106,7 +106,7 @@ struct PublishingTests {
         }
     }
 
-    @Test func `what the node took and nobody has is published again, until it is in the store`() async throws {
+    @Test func `a message that the node accepted is published again until it is in the store`() async throws {
         let configuration = WakuTransport.Configuration(
             pubsubTopics: [TestNode.topic], pollInterval: WakuWorld.interval, confirmsPublishing: true)
         try await withTransport(configuration) { transport async throws in

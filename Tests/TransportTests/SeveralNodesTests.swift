@@ -65,7 +65,7 @@ struct SeveralNodesTests {
         }
     }
 
-    @Test func `without any node it is not ready, and says so of each`() async throws {
+    @Test func `without any node the transport is not ready, and names each node`() async throws {
         try await whileReceiving { transport async throws in
             await first.kill()
             await second.kill()
@@ -84,7 +84,7 @@ struct SeveralNodesTests {
         }
     }
 
-    @Test func `what the store of one node lacks comes from the other's`() async throws {
+    @Test func `messages missing in the store of one node come from the other's`() async throws {
         await first.start()
         await second.start()
         first.control.faults.dropEvery = 1
@@ -146,7 +146,7 @@ struct SeveralNodesTests {
         }
     }
 
-    @Test func `a silent node without another is waited for`() async throws {
+    @Test func `a silent node without an alternative delays the message until it responds`() async throws {
         await first.start()
         let transport = world.transport(first.url)
         try await world.whileRunning(transport) { () async throws in

@@ -12,7 +12,7 @@ struct TopicPollTests {
         LiveBatch(wanted: [.sample()], hashes: (0..<count).map { Digest32(repeating: UInt8($0)) })
     }
 
-    @Test mutating func `polls at its interval`() {
+    @Test mutating func `the poll runs at its interval`() {
         #expect(poll.action.work == .take)
         #expect(poll.action.delay == .zero)
         poll.note(.took(LiveBatch()))
@@ -21,7 +21,7 @@ struct TopicPollTests {
         #expect(poll.action.issue == nil)
     }
 
-    @Test mutating func `takes nothing more before a batch is accepted`() {
+    @Test mutating func `the poll takes no further batch before the last one is accepted`() {
         let batch = batch(1)
         poll.note(.took(batch))
         #expect(poll.action.work == .offer(batch))
@@ -35,7 +35,7 @@ struct TopicPollTests {
         #expect(poll.action.issue == nil)
     }
 
-    @Test mutating func `what the receiver has no room for is left to the store, and fetched when there is room`() {
+    @Test mutating func `messages beyond the receiver's capacity are left to the store, and fetched once capacity is free`() {
         poll.note(.took(batch(1)))
         poll.note(.accepted)
         for _ in 1...2 {
@@ -68,7 +68,7 @@ struct TopicPollTests {
         #expect(poll.action.reception == nil)
     }
 
-    @Test mutating func `subscribes only when the node does not know the topic`() {
+    @Test mutating func `the poll subscribes only when the node does not know the topic`() {
         poll.note(.notSubscribed)
         #expect(poll.action.work == .subscribe)
         poll.note(.subscribed)
@@ -102,7 +102,7 @@ struct TopicPollTests {
         #expect(poll.action.reception == .gap(.overflow))
     }
 
-    @Test mutating func `learns nothing from small batches: no cache is as small as that`() {
+    @Test mutating func `small batches reveal nothing about the size of the cache`() {
         poll.note(.took(batch(20)))
         poll.note(.accepted)
         #expect(poll.note(.missed).overflowCount == 39)
@@ -134,7 +134,7 @@ struct TopicPollTests {
     }
 
     @Test(arguments: [(1, 500), (9, 500), (10, 0), (38, 0), (39, 0), (4_096, 0)])
-    mutating func `takes more at once while there is much`(count: Int, milliseconds: Int) {
+    mutating func `a larger batch shortens the time to the next poll`(count: Int, milliseconds: Int) {
         poll.note(.took(LiveBatch()))
         poll.note(.took(LiveBatch(wanted: [], hashes: Array(repeating: Digest32(), count: count))))
         #expect(poll.action.delay == .zero)
@@ -160,7 +160,7 @@ struct TopicPollTests {
             ([.failed("down")], Gap.outage), ([.notSubscribed, .subscribed], .resubscription),
             ([.failed("down"), .notSubscribed, .failed("down"), .subscribed], .outage),
         ] as [([TopicPoll.Event], Gap)])
-    mutating func `whatever interrupts the messages leaves one gap`(events: [TopicPoll.Event], gap: Gap) {
+    mutating func `each interruption of the messages leaves one gap`(events: [TopicPoll.Event], gap: Gap) {
         poll.note(.took(LiveBatch()))
         #expect(events.compactMap { poll.note($0).reception } == [.interrupted])
         poll.note(.took(batch(40)))
@@ -169,7 +169,7 @@ struct TopicPollTests {
         #expect(poll.action.reception == nil)
     }
 
-    @Test mutating func `a batch that could not be recorded is no gap`() {
+    @Test mutating func `a batch that could not be recorded leaves no gap`() {
         poll.note(.took(LiveBatch()))
         poll.note(.took(batch(1)))
         poll.note(.failed("disk full"))

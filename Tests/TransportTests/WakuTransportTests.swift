@@ -13,7 +13,7 @@ import Wire
 struct WakuTransportTests {
     let world = WakuWorld()
 
-    @Test func `subscribes where it has to and receives what it wants`() async throws {
+    @Test func `the transport subscribes to its pubsub topics and receives wanted messages`() async throws {
         try await world.withNode { node async throws in
             let transport = world.transport(node.url)
             #expect(!transport.healthIssues.isEmpty)
@@ -34,7 +34,7 @@ struct WakuTransportTests {
         }
     }
 
-    @Test func `receives on several pubsub topics, each with its checkpoint`() async throws {
+    @Test func `the transport receives on several pubsub topics, each with its checkpoint`() async throws {
         let topics = [TestNode.topic, "/waku/2/rs/16/64"]
         try await world.withNode { node async throws in
             let transport = world.transport(node.url, .init(pubsubTopics: topics, pollInterval: WakuWorld.interval))
@@ -47,7 +47,7 @@ struct WakuTransportTests {
         }
     }
 
-    @Test func `a twin with another version does not take the place of a message, live or in the store`() async throws {
+    @Test func `a twin with another version does not replace a message, live or in the store`() async throws {
         try await world.withNode { node async throws in
             try await world.whileRunning(world.transport(node.url)) { () async throws in
                 for (number, isTogether) in [(1, true), (2, false)] as [(UInt8, Bool)] {
@@ -64,7 +64,7 @@ struct WakuTransportTests {
         }
     }
 
-    @Test func `takes more at once while there is much`() async throws {
+    @Test func `a larger batch shortens the time to the next poll`() async throws {
         try await world.withNode(.init(pubsubTopics: [TestNode.topic])) { node async throws in
             let configuration = WakuTransport.Configuration(
                 pubsubTopics: [TestNode.topic], pollInterval: WakuWorld.interval, cacheCapacity: 16)
@@ -84,7 +84,7 @@ struct WakuTransportTests {
         }
     }
 
-    @Test func `keeps a batch that could not be recorded, takes nothing else, and holds the checkpoint`() async throws {
+    @Test func `the transport keeps a batch that could not be recorded, and takes no other until it is`() async throws {
         try await world.withNode(.init(pubsubTopics: [TestNode.topic])) { node async throws in
             let transport = world.transport(node.url)
             try await world.whileRunning(transport) { () async throws in
@@ -102,7 +102,7 @@ struct WakuTransportTests {
         }
     }
 
-    @Test func `what the receiver has no room for comes from the store as soon as it has, and the operator is not alarmed`() async throws {
+    @Test func `messages beyond the receiver's capacity come from the store once capacity is free, without a warning`() async throws {
         try await world.withNode(.init(pubsubTopics: [TestNode.topic])) { node async throws in
             let transport = world.transport(node.url)
             let isFull = Condition(true)
@@ -140,7 +140,7 @@ struct WakuTransportTests {
         }
     }
 
-    @Test func `what it holds when it is stopped is recorded before it ends`() async throws {
+    @Test func `messages in the transport are recorded before it stops`() async throws {
         try await world.withNode(.init(pubsubTopics: [TestNode.topic])) { node async throws in
             try await world.whileRunning(world.transport(node.url)) { () async throws in
                 world.receiver.refuse(4)
@@ -152,7 +152,7 @@ struct WakuTransportTests {
         }
     }
 
-    @Test func `reports an unreachable node, and recovers with it`() async throws {
+    @Test func `the transport reports an unreachable node, and recovers with it`() async throws {
         // Below the ports that the system gives out, so that no other test gets it meanwhile.
         let port = Int.random(in: 20_000..<30_000)
         let transport = world.transport("http://127.0.0.1:\(port)")
@@ -175,7 +175,7 @@ struct WakuTransportTests {
         }
     }
 
-    @Test func `says that a node is not ready yet, and waits for it`() async throws {
+    @Test func `the transport reports that a node is not ready yet, and waits for it`() async throws {
         world.control.faults.isNotReady = true
         try await world.withNode(.init(pubsubTopics: [TestNode.topic])) { node async throws in
             let transport = world.transport(node.url)
@@ -194,7 +194,7 @@ struct WakuTransportTests {
         }
     }
 
-    @Test func `ends with its service group`() async throws {
+    @Test func `the transport stops with its service group`() async throws {
         struct Ingest: Service {
             let transport: WakuTransport
             let receiver: Receiver

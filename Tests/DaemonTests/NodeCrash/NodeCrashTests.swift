@@ -19,7 +19,7 @@ struct NodeCrashTests {
     /// A node keeps 10,000 messages, and a round is some hundred.
     private static let maximumCampaignRoundCount = 60
 
-    @Test func `what the node still holds is processed exactly once, whoever is killed`() async throws {
+    @Test func `messages in the node's store are processed exactly once, whichever process is killed`() async throws {
         print("node crash test: \(roundCount) rounds, NODE_CRASH_TEST_SEED=\(Self.seed)")
         var random = SplitMix64(seed: Self.seed)
         var kinds: [NodeCrashCampaign.Kind] = []

@@ -11,7 +11,7 @@ struct DeadTokenTests {
     private let later = start.advanced(by: .seconds(1))
 
     @Test(arguments: StoreUnderTest.all)
-    func `A dead token takes every registration with it that had it before the attempt, and leaves their versions`(
+    func `a dead token removes every registration that had it before the attempt, and keeps their versions`(
         kind: StoreUnderTest
     ) async throws {
         try await kind.withStore { store in
@@ -38,7 +38,7 @@ struct DeadTokenTests {
     }
 
     @Test(arguments: StoreUnderTest.all)
-    func `A dead token takes no registration with another bundle id, which for Android means nothing`(kind: StoreUnderTest) async throws {
+    func `a dead token keeps registrations with another bundle id, except for Android`(kind: StoreUnderTest) async throws {
         for type in [TokenType.apn, .firebase] {
             try await kind.withStore { store in
                 var victim = registration()
@@ -51,7 +51,7 @@ struct DeadTokenTests {
     }
 
     @Test(arguments: StoreUnderTest.all)
-    func `The registration that was tried goes only with the version that it had, whatever the clock says`(
+    func `the registration of the attempt is removed only if it has the same version, whatever the clock says`(
         kind: StoreUnderTest
     ) async throws {
         try await kind.withStore { store in
@@ -70,7 +70,7 @@ struct DeadTokenTests {
     }
 
     @Test(arguments: StoreUnderTest.all)
-    func `A registration remembers that a push was delivered, as long as its token and bundle id stay`(kind: StoreUnderTest) async throws {
+    func `a registration keeps its last delivery while its token and bundle id stay the same`(kind: StoreUnderTest) async throws {
         try await kind.withStore { store in
             func deliveredAt() async throws -> Timestamp? {
                 try await store.enqueue([push()])
@@ -105,7 +105,7 @@ struct DeadTokenTests {
     }
 
     @Test(arguments: StoreUnderTest.all)
-    func `What went with its token comes back whole`(kind: StoreUnderTest) async throws {
+    func `a registration that was removed with its token is restored completely`(kind: StoreUnderTest) async throws {
         try await kind.withStore { store in
             let row = try await store.register(registration())
             let changed = ChangedRegistration(registration: row, topics: topics)
@@ -131,7 +131,7 @@ struct DeadTokenTests {
     }
 
     @Test(arguments: StoreUnderTest.all)
-    func `Who has registered or unregistered since is left as he is`(kind: StoreUnderTest) async throws {
+    func `a restore skips owners who have registered or unregistered since`(kind: StoreUnderTest) async throws {
         try await kind.withStore { store in
             try await store.register(registration(installation(1, key: 1)))
             try await store.register(registration(installation(2, key: 2)))
@@ -148,7 +148,7 @@ struct DeadTokenTests {
     }
 
     @Test(arguments: StoreUnderTest.all)
-    func `Whoever is cancelled after an attempt can still look up what it means, and write it`(kind: StoreUnderTest) async throws {
+    func `a task that is cancelled after an attempt can still read suspicions and write the outcome`(kind: StoreUnderTest) async throws {
         try await kind.withStore { store in
             try await store.enqueue([push()])
             let settling = Task {
@@ -165,7 +165,7 @@ struct DeadTokenTests {
     }
 
     @Test(arguments: StoreUnderTest.all)
-    func `A suspicion keeps its first time until it is lifted, and both it and the copies are pruned`(
+    func `a suspicion keeps its first time until it is cleared, and suspicions and copies are pruned`(
         kind: StoreUnderTest
     ) async throws {
         try await kind.withStore { store in

@@ -10,7 +10,7 @@ import Wire
 @Suite(.safetyNet)
 struct DecisionTests {
     @Test(arguments: StoreUnderTest.all)
-    func `What nobody knows is missing`(kind: StoreUnderTest) async throws {
+    func `facts of unknown keys and requests are missing`(kind: StoreUnderTest) async throws {
         try await kind.withStore { store in
             let facts = try await store.facts { lookups in
                 lookups.registrations = [installation()]
@@ -26,7 +26,7 @@ struct DecisionTests {
     }
 
     @Test(arguments: StoreUnderTest.all)
-    func `What a message does, a later one of its batch sees`(kind: StoreUnderTest) async throws {
+    func `each message of a batch sees the effects of earlier ones`(kind: StoreUnderTest) async throws {
         try await kind.withStore { store in
             var asked = Lookups()
             asked.registrations = [installation(1), installation(2)]
@@ -60,7 +60,7 @@ struct DecisionTests {
     }
 
     @Test(arguments: StoreUnderTest.all)
-    func `An answer and a push are seen by the next message of the batch`(kind: StoreUnderTest) async throws {
+    func `a reply and a push are visible to the next message of the batch`(kind: StoreUnderTest) async throws {
         try await kind.withStore { store in
             let message = try await store.record(1)
             try await store.apply(at: start) { batch in
@@ -73,7 +73,7 @@ struct DecisionTests {
     }
 
     @Test(arguments: StoreUnderTest.all)
-    func `A registration comes and goes in one batch`(kind: StoreUnderTest) async throws {
+    func `an installation can register and unregister in one batch`(kind: StoreUnderTest) async throws {
         try await kind.withStore { store in
             try await store.register(registration(installation(1)))
             let changes = try await store.apply(at: start) { batch in
@@ -91,7 +91,7 @@ struct DecisionTests {
     }
 
     @Test(arguments: StoreUnderTest.all)
-    func `What cannot be written spoils it for no other message of the batch`(kind: StoreUnderTest) async throws {
+    func `a message that cannot be written does not fail the others of the batch`(kind: StoreUnderTest) async throws {
         try await kind.withStore { store in
             for number in 1...9 { _ = try await store.record(number) }
             try await store.decide([4, 5], as: .silent)
@@ -115,7 +115,7 @@ struct DecisionTests {
     }
 
     @Test(arguments: StoreUnderTest.all)
-    func `A body that fails counts nothing`(kind: StoreUnderTest) async throws {
+    func `a failed decision counts nothing in the ledger`(kind: StoreUnderTest) async throws {
         try await kind.withStore { store in
             let message = try await store.record(1)
             try await store.decide([message], as: .silent)
@@ -132,7 +132,7 @@ struct DecisionTests {
     }
 
     @Test(arguments: StoreUnderTest.all)
-    func `The newest answer to a push request is found by its Status message id`(kind: StoreUnderTest) async throws {
+    func `the newest response to a push request is found by its Status message id`(kind: StoreUnderTest) async throws {
         try await kind.withStore { store in
             for number in 1...4 { _ = try await store.record(number) }
             try await store.apply(at: start) { batch in
@@ -149,7 +149,7 @@ struct DecisionTests {
     }
 
     @Test(arguments: StoreUnderTest.all)
-    func `Of keys that are asked for together, those beyond one answer are not looked up`(kind: StoreUnderTest) async throws {
+    func `keys of a query beyond the capacity of one response are not looked up`(kind: StoreUnderTest) async throws {
         try await kind.withStore { store in
             for key in 1...4 {
                 var large = registration(installation(key, key: key))
@@ -166,7 +166,7 @@ struct DecisionTests {
 
     /// Sixteen registrations of 7.8 MB took a second of the writer for each question, however small the answer was to be.
     @Test(arguments: StoreUnderTest.all)
-    func `Of a key no list is read that nobody may be told`(kind: StoreUnderTest) async throws {
+    func `lists beyond the credits of their key are not read`(kind: StoreUnderTest) async throws {
         try await kind.withStore { store in
             for number in 1...3 {
                 var large = registration(installation(number))

@@ -49,7 +49,7 @@ import Wire
     }
 
     @Test(arguments: StoreUnderTest.all)
-    func `Nothing is left but versions, and nobody else loses anything`(kind: StoreUnderTest) async throws {
+    func `forgetting a key keeps only versions, and no data of others is lost`(kind: StoreUnderTest) async throws {
         try await kind.withStore { store in
             try await fill(store)
             let forgotten = try await store.forget(key, at: start)
@@ -75,7 +75,7 @@ import Wire
         }
     }
 
-    @Test func `Neither the file nor its log holds what was forgotten`() async throws {
+    @Test func `neither the database file nor the WAL contains forgotten data`() async throws {
         let folder = try TemporaryFolder()
         let store = try folder.open()
         try await fill(store)

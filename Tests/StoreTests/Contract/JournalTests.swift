@@ -21,7 +21,7 @@ struct JournalTests {
     }
 
     @Test(arguments: StoreUnderTest.all)
-    func `What was recorded and not decided is there after a crash, in order, if it is asked for`(kind: StoreUnderTest) async throws {
+    func `undecided messages are readable after a crash, in order`(kind: StoreUnderTest) async throws {
         try await kind.withCrash { store in
             for number in 1...5 { _ = try await store.record(number, at: start.advanced(by: .seconds(number))) }
             try await store.decide([2], as: .silent)
@@ -39,7 +39,7 @@ struct JournalTests {
     }
 
     @Test(arguments: StoreUnderTest.all)
-    func `A reply that is not known to be out is there after a crash`(kind: StoreUnderTest) async throws {
+    func `an unmarked reply is readable after a crash`(kind: StoreUnderTest) async throws {
         let replies = [reply(1), reply(2, type: .pushNotificationRegistrationResponse, status: nil), reply(3)]
         try await kind.withCrash { store in
             for number in 1...4 { _ = try await store.record(number) }
@@ -76,7 +76,7 @@ struct JournalTests {
     }
 
     @Test(arguments: StoreUnderTest.all, [MessageDecision.ignored(.invalid), .silent, .answered(reply())])
-    func `A message is decided once, and what came with a second decision is undone`(
+    func `a message is decided once, and a second decision rolls back its transaction`(
         kind: StoreUnderTest, first: MessageDecision
     ) async throws {
         try await kind.withStore { store in
@@ -97,7 +97,7 @@ struct JournalTests {
     }
 
     @Test(arguments: StoreUnderTest.all)
-    func `Messages of the same time are told apart by their hash`(kind: StoreUnderTest) async throws {
+    func `messages with the same time are distinguished by their hash`(kind: StoreUnderTest) async throws {
         try await kind.withStore { store in
             let first = try await store.record([(hash(1), envelope(9)), (hash(2), envelope(9))], at: start)
             let second = try await store.record([(hash(3), envelope(9)), (hash(2), envelope(9))], at: start)
@@ -106,7 +106,7 @@ struct JournalTests {
     }
 
     @Test(arguments: StoreUnderTest.all)
-    func `Silent ends come for many messages at once, wherever their rows are`(kind: StoreUnderTest) async throws {
+    func `messages in any rows can be closed together without a reply`(kind: StoreUnderTest) async throws {
         try await kind.withStore { store in
             for number in 1...9 { _ = try await store.record(number) }
             try await store.decide([9, 2, 1, 3, 6], as: .silent)
@@ -121,7 +121,7 @@ struct JournalTests {
     }
 
     @Test(arguments: StoreUnderTest.all)
-    func `The answer to a registration takes the place of older ones to the same installation, and of no others`(
+    func `the reply to a registration supersedes older replies to the same installation only`(
         kind: StoreUnderTest
     ) async throws {
         @Sendable func answer(_ installationID: String?, to recipient: UInt8 = 2) -> Reply {
@@ -164,7 +164,7 @@ struct JournalTests {
     }
 
     @Test(arguments: StoreUnderTest.all)
-    func `A checkpoint is there after a restart, for its pubsub topic alone`(kind: StoreUnderTest) async throws {
+    func `a history checkpoint survives a restart, for its pubsub topic only`(kind: StoreUnderTest) async throws {
         try await kind.withCrash { store async throws in
             #expect(try await store.checkpoint(of: "/waku/2/rs/16/32") == nil)
             try await store.saveCheckpoint(start, of: "/waku/2/rs/16/32")
@@ -175,7 +175,7 @@ struct JournalTests {
     }
 
     @Test(arguments: StoreUnderTest.all, [Duration.seconds(60), .seconds(-86_400)])
-    func `A checkpoint replaces the one before, also when the clock was set back`(kind: StoreUnderTest, step: Duration) async throws {
+    func `a history checkpoint may be earlier than the previous one`(kind: StoreUnderTest, step: Duration) async throws {
         try await kind.withStore { store in
             try await store.saveCheckpoint(start, of: "/waku/2/rs/16/32")
             try await store.saveCheckpoint(start.advanced(by: step), of: "/waku/2/rs/16/32")
@@ -184,7 +184,7 @@ struct JournalTests {
     }
 
     @Test(arguments: StoreUnderTest.all)
-    func `A closed store says that nothing was written`(kind: StoreUnderTest) async throws {
+    func `a write to a closed store throws`(kind: StoreUnderTest) async throws {
         try await kind.withStore { store in
             await store.close()
             await #expect(throws: StoreError.closed) { try await store.saveCheckpoint(start, of: "/waku/2/rs/16/32") }

@@ -27,7 +27,7 @@ struct LedgerTests {
     }
 
     @Test(arguments: StoreUnderTest.all)
-    func `What is pruned still balances`(kind: StoreUnderTest) async throws {
+    func `the ledger balances after pruning`(kind: StoreUnderTest) async throws {
         try await kind.withStore { store in
             try await store.fillLedger()
             let pruned = try await store.prune(at: start.advanced(by: ProtocolLimits.decidedMessageLifetime + .seconds(1)))

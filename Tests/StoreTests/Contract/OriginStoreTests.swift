@@ -32,7 +32,7 @@ struct OriginStoreTests {
         }
     }
 
-    @Test func `a user has a device for each app password, and sees no others`() async throws {
+    @Test func `a user has one device for each app password, and only devices of their own`() async throws {
         try await withSQLiteStore { store async throws in
             for device in [Self.device(1), Self.device(2), Self.device(1, user: "bob")] { try await put(device, in: store) }
             let changed = Self.device(2, proxy: "https://b", hash: "h2")
@@ -74,7 +74,7 @@ struct OriginStoreTests {
         }
     }
 
-    @Test func `what is settled is gone, and unknown devices with all that waits for them`() async throws {
+    @Test func `finished pushes are deleted, and unknown devices with all their waiting pushes`() async throws {
         try await withSQLiteStore { store async throws in
             for device in [Self.device(1), Self.device(2)] { try await put(device, in: store) }
             try await store.acceptOriginPushes([Self.push(1, "1"), Self.push(2, "2"), Self.push(1, "3"), Self.push(2, "4")], of: "alice")
@@ -85,7 +85,7 @@ struct OriginStoreTests {
         }
     }
 
-    @Test func `a device that has registered another token since is not the unknown one`() async throws {
+    @Test func `a device that has registered another token since is not removed as unknown`() async throws {
         try await withSQLiteStore { store async throws in
             try await put(Self.device(1), in: store)
             try await store.acceptOriginPushes([Self.push(1, "1")], of: "alice")
@@ -97,7 +97,7 @@ struct OriginStoreTests {
         }
     }
 
-    @Test func `an answer that comes late settles nothing that is new`() async throws {
+    @Test func `a late result finishes no newer push`() async throws {
         try await withSQLiteStore { store async throws in
             try await put(Self.device(1), in: store)
             try await store.acceptOriginPushes([Self.push(1, "1")], of: "alice")
@@ -112,7 +112,7 @@ struct OriginStoreTests {
         }
     }
 
-    @Test func `all of it survives a crash`() async throws {
+    @Test func `devices, keys and waiting pushes survive a crash`() async throws {
         let folder = try TemporaryFolder()
         let crashed = try folder.open()
         _ = try await crashed.addOriginUserKey([1], of: "alice")
@@ -125,7 +125,7 @@ struct OriginStoreTests {
         await crashed.close()
     }
 
-    @Test func `too much that waits is not accepted, none of it`() async throws {
+    @Test func `pushes beyond the capacity are rejected, all or none`() async throws {
         try await withSQLiteStore { store async throws in
             try await put(Self.device(1), in: store)
             try await store.acceptOriginPushes(Array(repeating: Self.push(1), count: OriginPush.maximumWaitingCount), of: "alice")

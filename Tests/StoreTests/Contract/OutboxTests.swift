@@ -9,7 +9,7 @@ import Wire
 @Suite(.safetyNet)
 struct OutboxTests {
     @Test(arguments: StoreUnderTest.all)
-    func `A queued push comes back whole, also after a crash`(kind: StoreUnderTest) async throws {
+    func `a queued push keeps all its fields, also after a crash`(kind: StoreUnderTest) async throws {
         try await kind.withCrash { store in
             try await store.enqueue([push()], message: 42)
         } after: { store in
@@ -19,7 +19,7 @@ struct OutboxTests {
     }
 
     @Test(arguments: StoreUnderTest.all)
-    func `Pushes are due by their next attempt, then in the order they came`(kind: StoreUnderTest) async throws {
+    func `pushes are due by their next attempt, then in the order of acceptance`(kind: StoreUnderTest) async throws {
         try await kind.withStore { store in
             try await store.enqueue((1...5).map { push($0) })
             try await store.attempt([1, 2], until: start.advanced(by: .seconds(5)))
@@ -33,7 +33,7 @@ struct OutboxTests {
     }
 
     @Test(arguments: StoreUnderTest.all)
-    func `A push takes the token that its device has by then, and is nobody's once that has unregistered or changed its app`(
+    func `a push gets the present token of its registration, and is an orphan once that has unregistered or changed its app`(
         kind: StoreUnderTest
     ) async throws {
         try await kind.withStore { store in
@@ -68,7 +68,7 @@ struct OutboxTests {
     }
 
     @Test(arguments: StoreUnderTest.all)
-    func `However many pushes wait for one target, another one's is among the next`(kind: StoreUnderTest) async throws {
+    func `a target with many waiting pushes does not delay the push of another target`(kind: StoreUnderTest) async throws {
         try await kind.withStore { store in
             func goOut(_ count: Int) async throws -> [Int64] {
                 let due = try await store.duePushes(route: "", at: start, limit: count).map(\.id)
@@ -86,7 +86,7 @@ struct OutboxTests {
     }
 
     @Test(arguments: StoreUnderTest.all)
-    func `After a restart nobody overtakes those who wait already`(kind: StoreUnderTest) async throws {
+    func `after a restart, new pushes do not overtake the waiting ones`(kind: StoreUnderTest) async throws {
         let routes: Set = [RouteAssignment(tokenType: .apn, apnTopic: "", route: "ios")]
         try await kind.withCrash { store in
             _ = try await store.takeOverOutbox(routes: routes, latest: start)
@@ -100,7 +100,7 @@ struct OutboxTests {
     }
 
     @Test(arguments: StoreUnderTest.all)
-    func `Under lasting load a quarter of what goes out is tried again`(kind: StoreUnderTest) async throws {
+    func `under lasting load, a quarter of the attempts are retries`(kind: StoreUnderTest) async throws {
         try await kind.withStore { store in
             try await store.enqueue((1...40).map { StoreTests.push($0) })
             try await store.attempt(Array(1...10), until: start)
@@ -117,7 +117,7 @@ struct OutboxTests {
     }
 
     @Test(arguments: StoreUnderTest.all)
-    func `Pushes that failed for a reason are retriedNow, but for those of other reasons and those that are leased`(
+    func `retryNow makes waiting pushes with the given reasons due, and neither others nor leased ones`(
         kind: StoreUnderTest
     ) async throws {
         try await kind.withStore { store in
@@ -158,7 +158,7 @@ struct OutboxTests {
     }
 
     @Test(arguments: StoreUnderTest.all)
-    func `A due push comes with what is stored about its token`(kind: StoreUnderTest) async throws {
+    func `a due push has the evidence about its token`(kind: StoreUnderTest) async throws {
         try await kind.withStore { store in
             var other = push(2)
             other.deviceToken = "another device token"
@@ -184,7 +184,7 @@ struct OutboxTests {
     }
 
     @Test(arguments: StoreUnderTest.all, PushOutcome.allCases)
-    func `A finished push is never due again and keeps its first outcome`(kind: StoreUnderTest, outcome: PushOutcome) async throws {
+    func `a finished push is never due again and keeps its outcome`(kind: StoreUnderTest, outcome: PushOutcome) async throws {
         try await kind.withStore { store in
             try await store.enqueue([push()])
             try await store.change([1], to: .finish(outcome))
@@ -199,7 +199,7 @@ struct OutboxTests {
     }
 
     @Test(arguments: StoreUnderTest.all)
-    func `A discarded push is final from the start and is remembered`(kind: StoreUnderTest) async throws {
+    func `a discarded push is finished from the start, and its deduplication key is kept`(kind: StoreUnderTest) async throws {
         try await kind.withStore { store in
             try await store.enqueue([push()], isDiscarded: true)
             #expect(
@@ -213,8 +213,7 @@ struct OutboxTests {
     }
 
     @Test(arguments: StoreUnderTest.all)
-    func `A deduplication key is remembered for ten minutes from the moment its push entered the outbox`(kind: StoreUnderTest) async throws
-    {
+    func `a deduplication key is found for ten minutes after its push entered the outbox`(kind: StoreUnderTest) async throws {
         try await kind.withStore { store in
             try await store.enqueue([push(1)])
             try await store.change([1], to: .finish(.sent))
@@ -235,7 +234,7 @@ struct OutboxTests {
     }
 
     @Test(arguments: StoreUnderTest.all)
-    func `The queue is counted and its oldest push known`(kind: StoreUnderTest) async throws {
+    func `the open pushes are counted, and the oldest is known`(kind: StoreUnderTest) async throws {
         try await kind.withStore { store in
             #expect(try await store.oldestQueuedPush() == nil)
             for number in 1...3 { try await store.enqueue([push(number)], at: start.advanced(by: .seconds(number))) }
@@ -248,7 +247,7 @@ struct OutboxTests {
     }
 
     @Test(arguments: StoreUnderTest.all)
-    func `What no payload can hold is not kept`(kind: StoreUnderTest) async throws {
+    func `content that exceeds any payload is not stored`(kind: StoreUnderTest) async throws {
         try await kind.withStore { store in
             var long = push()
             long.chatID = [UInt8](repeating: 1, count: 2_049)
@@ -260,7 +259,7 @@ struct OutboxTests {
     }
 
     @Test(arguments: StoreUnderTest.all)
-    func `A ciphertext that is too long is left out, and the push goes on`(kind: StoreUnderTest) async throws {
+    func `a ciphertext that is too long is erased, and the push stays open`(kind: StoreUnderTest) async throws {
         try await kind.withStore { store in
             try await store.enqueue([push()])
             try await store.lease([1])
@@ -273,7 +272,7 @@ struct OutboxTests {
     }
 
     @Test(arguments: StoreUnderTest.all)
-    func `What is leased is not due, and a lease that was left behind is of unknown outcome and due at once`(
+    func `a leased push is not due, and after a restart its attempt is uncertain and its retry due at once`(
         kind: StoreUnderTest
     ) async throws {
         try await kind.withStore { store in
@@ -293,7 +292,7 @@ struct OutboxTests {
     }
 
     @Test(arguments: StoreUnderTest.all)
-    func `What is leased is not leased again, and nothing else of the update happens`(kind: StoreUnderTest) async throws {
+    func `leasing a leased push fails the complete update`(kind: StoreUnderTest) async throws {
         try await kind.withStore { store in
             try await store.enqueue((1...3).map { push($0) })
             try await store.lease([1])
@@ -308,7 +307,7 @@ struct OutboxTests {
     }
 
     @Test(arguments: StoreUnderTest.all)
-    func `Each route has its own queue, and routes that change take theirs over`(kind: StoreUnderTest) async throws {
+    func `each route has its own queue, and changed routes take over the open pushes`(kind: StoreUnderTest) async throws {
         try await kind.withStore { store in
             let android = RouteAssignment(tokenType: .firebase, apnTopic: "", route: "android")
             let ios = RouteAssignment(tokenType: .apn, apnTopic: "", route: "ios")
@@ -329,7 +328,7 @@ struct OutboxTests {
     }
 
     @Test(arguments: StoreUnderTest.all)
-    func `Only pushes of the route that are too old and not leased expire, some at a time`(kind: StoreUnderTest) async throws {
+    func `only old pushes of the route without a lease expire, a limited number at a time`(kind: StoreUnderTest) async throws {
         try await kind.withStore { store in
             for number in 1...5 { try await store.enqueue([push(number)], at: start.advanced(by: .seconds(number))) }
             try await store.lease([1])

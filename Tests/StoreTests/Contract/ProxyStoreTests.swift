@@ -28,7 +28,7 @@ struct ProxyStoreTests {
             uniqueKeysWithValues: numbers.compactMap { number in known[DeviceIdentifier(hash(number))].map { (number, $0) } })
     }
 
-    @Test func `a device is found by all of its identifier, and stands in the place of the one before`() async throws {
+    @Test func `a device is found by its complete identifier, and replaces the previous one`() async throws {
         try await withSQLiteStore { store async throws in
             for number in 1...2 { try await put(Self.device(number), in: store) }
             let changed = Self.device(2, token: "another", voip: nil)
@@ -40,7 +40,7 @@ struct ProxyStoreTests {
         }
     }
 
-    @Test func `a full storage takes no new device, and still changes known ones`() async throws {
+    @Test func `a full storage rejects new devices and still changes known ones`() async throws {
         let folder = try TemporaryFolder()
         let store = try folder.open(maximumStoredByteCount: 400_000)
         var count = 0
@@ -82,7 +82,7 @@ struct ProxyStoreTests {
         }
     }
 
-    @Test func `a removed device is remembered for a day`() async throws {
+    @Test func `the identifier of a removed device is kept for a day`() async throws {
         try await withSQLiteStore { store async throws in
             try await put(Self.device(1), in: store)
             let later = start.advanced(by: .seconds(5))
@@ -104,7 +104,7 @@ struct ProxyStoreTests {
         }
     }
 
-    @Test func `a dead token takes its devices, and a dead one for calls only itself`() async throws {
+    @Test func `a dead token removes its devices, and a dead token for calls removes only itself`() async throws {
         try await withSQLiteStore { store async throws in
             try await put(Self.device(1), in: store)
             try await put(Self.device(2, token: "other", voip: "other voip"), in: store)
@@ -122,7 +122,7 @@ struct ProxyStoreTests {
         ("0123456789abcdef other", "topic", attemptedAt), (device(1).token, "another topic", attemptedAt),
         (device(1).token, "topic", start), ("voip", "topic", attemptedAt),
     ])
-    func `what another token's verdict is, or that of another app or time, does not count`(
+    func `a verdict about another token, app or time removes no device`(
         token: DeviceToken, topic: String, attemptedAt: Timestamp
     ) async throws {
         try await withSQLiteStore { store async throws in
@@ -132,7 +132,7 @@ struct ProxyStoreTests {
         }
     }
 
-    @Test func `verdicts cost ten devices an hour`() async throws {
+    @Test func `verdicts remove at most ten devices an hour`() async throws {
         try await withSQLiteStore { store async throws in
             for number in 1...12 { try await put(Self.device(number, token: "token \(number)"), in: store) }
             func kill(_ number: Int, at now: Timestamp) async throws {

@@ -10,7 +10,7 @@ struct PruningTests {
     private let due = start.advanced(by: ProtocolLimits.decidedMessageLifetime + .nanoseconds(1))
 
     @Test(arguments: StoreUnderTest.all)
-    func `What was decided or finished goes when its time is over, not before`(kind: StoreUnderTest) async throws {
+    func `decided messages and finished pushes are pruned after their lifetime, not before`(kind: StoreUnderTest) async throws {
         try await kind.withStore { store in
             for number in 1...4 { _ = try await store.record(number) }
             try await store.decide([1], as: .ignored(.invalid))
@@ -28,7 +28,7 @@ struct PruningTests {
     }
 
     @Test(arguments: StoreUnderTest.all)
-    func `A queued push, an undecided message and a tombstone stay for ever`(kind: StoreUnderTest) async throws {
+    func `queued pushes, undecided messages and tombstones are never pruned`(kind: StoreUnderTest) async throws {
         try await kind.withStore { store in
             _ = try await store.record(1)
             try await store.enqueue([push()])
@@ -41,7 +41,7 @@ struct PruningTests {
     }
 
     @Test(arguments: StoreUnderTest.all)
-    func `A row of a time to come keeps nothing else from going`(kind: StoreUnderTest) async throws {
+    func `a row with a future time does not prevent the pruning of others`(kind: StoreUnderTest) async throws {
         try await kind.withStore { store in
             // The clock was a year fast for a while.
             let future = start.advanced(by: .seconds(365 * 86_400))
@@ -57,7 +57,7 @@ struct PruningTests {
     }
 
     @Test(arguments: StoreUnderTest.all)
-    func `A reply that never went out is given up with its message`(kind: StoreUnderTest) async throws {
+    func `a reply that was never published is pruned with its message`(kind: StoreUnderTest) async throws {
         try await kind.withStore { store in
             for number in 1...2 { _ = try await store.record(number) }
             try await store.decide([1], as: .answered(reply()))
@@ -69,7 +69,7 @@ struct PruningTests {
     }
 
     @Test(arguments: StoreUnderTest.all)
-    func `One call deletes so many rows at most and tells that there may be more`(kind: StoreUnderTest) async throws {
+    func `one call prunes a limited number of rows and reports that more may be due`(kind: StoreUnderTest) async throws {
         try await kind.withStore { store in
             let count = 3_000
             try await store.enqueue((1...count).map { push($0) }, isDiscarded: true)
@@ -85,7 +85,7 @@ struct PruningTests {
     }
 
     @Test(arguments: StoreUnderTest.all)
-    func `Numbers of rows that were pruned are not given again`(kind: StoreUnderTest) async throws {
+    func `the ids of pruned rows are not reused`(kind: StoreUnderTest) async throws {
         try await kind.withStore { store in
             let message = try await store.record(1)
             try await store.decide([message], as: .silent)
@@ -98,7 +98,7 @@ struct PruningTests {
     }
 
     @Test(arguments: StoreUnderTest.all)
-    func `What was neither renewed nor reached since a time is unregistered, and can be restored`(kind: StoreUnderTest) async throws {
+    func `a registration without renewal and delivery is unregistered, and can be restored`(kind: StoreUnderTest) async throws {
         try await kind.withStore { store in
             let (old, new) = (start, start.advanced(by: .seconds(10)))
             for number in 1...4 {

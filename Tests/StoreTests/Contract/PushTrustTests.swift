@@ -25,7 +25,7 @@ struct PushTrustTests {
     }
 
     @Test(arguments: StoreUnderTest.all)
-    func `a push to a target that has worked is among the next, however many targets are invented`(kind: StoreUnderTest) async throws {
+    func `a push to a proven target is among the next, whatever number of invented targets has pushes`(kind: StoreUnderTest) async throws {
         try await kind.withStore { store in
             let row = try await store.register(registration(installation(Self.provenNumber)))
             try await deliver(to: row, in: store)
@@ -38,7 +38,7 @@ struct PushTrustTests {
     }
 
     @Test(arguments: StoreUnderTest.all)
-    func `retries to targets that have worked are not delayed by those of invented targets`(kind: StoreUnderTest) async throws {
+    func `retries to invented targets do not delay those to proven targets`(kind: StoreUnderTest) async throws {
         try await kind.withStore { store in
             let row = try await store.register(registration(installation(Self.provenNumber)))
             try await deliver(to: row, in: store)
@@ -60,7 +60,7 @@ struct PushTrustTests {
     }
 
     @Test(arguments: StoreUnderTest.all)
-    func `pushes to unknown bundle ids have slots of their own, until one is delivered to`(kind: StoreUnderTest) async throws {
+    func `pushes to an unknown bundle id have slots of their own until one of them is delivered`(kind: StoreUnderTest) async throws {
         try await kind.withSmallQueue { store in
             func enqueue(_ numbers: ClosedRange<Int>, bundleID: String) async throws -> Int {
                 let before = try await store.queuedPushCount()

@@ -10,7 +10,7 @@ import Wire
 @Suite(.safetyNet)
 struct RegistrationLimitTests {
     @Test(arguments: StoreUnderTest.all)
-    func `What is stored of a key is known, without its lists`(kind: StoreUnderTest) async throws {
+    func `the facts of a key contain all its installations, without their lists`(kind: StoreUnderTest) async throws {
         try await kind.withStore { store in
             try await store.register(registration(installation(1)))
             try await store.register(registration(installation(2)))
@@ -50,7 +50,7 @@ struct RegistrationLimitTests {
 
     /// 600 unregistrations of what nobody had heard of left 600 rows for ever.
     @Test(arguments: StoreUnderTest.all)
-    func `Of tombstones of what was never registered the newest stay, and all of real registrations`(kind: StoreUnderTest) async throws {
+    func `the newest tombstones without a registration stay, and all tombstones of real registrations`(kind: StoreUnderTest) async throws {
         try await kind.withStore { store in
             let limit = ProtocolLimits.maximumUnknownTombstonesPerKey
             try await store.register(registration(installation(1)))
@@ -73,7 +73,7 @@ struct RegistrationLimitTests {
     }
 
     @Test(arguments: StoreUnderTest.all)
-    func `The storage is full above its limit, and asked about for registrations alone`(kind: StoreUnderTest) async throws {
+    func `the storage is full above its limit, which is checked for registrations only`(kind: StoreUnderTest) async throws {
         try await kind.withStore { store in
             func isFull(_ maximum: Int?, asking: Bool = true) async throws -> Bool {
                 try await store.facts { lookups in

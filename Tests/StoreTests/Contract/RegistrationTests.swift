@@ -9,7 +9,7 @@ import Wire
 @Suite(.safetyNet)
 struct RegistrationTests {
     @Test(arguments: StoreUnderTest.all)
-    func `Registrations come back with all of their fields, also after the store was opened again`(kind: StoreUnderTest) async throws {
+    func `registrations keep all of their fields, also after the store was reopened`(kind: StoreUnderTest) async throws {
         let folder = try TemporaryFolder()
         var store = try kind.open(folder)
         let sent = (0..<200).map { number in
@@ -40,7 +40,7 @@ struct RegistrationTests {
     }
 
     @Test(arguments: StoreUnderTest.all)
-    func `Empty lists and texts come back empty`(kind: StoreUnderTest) async throws {
+    func `empty lists and texts are read as empty`(kind: StoreUnderTest) async throws {
         try await kind.withStore { store in
             try await store.register(registration())  // has lists, which have to go
             var sent = registration(version: 2)
@@ -101,7 +101,7 @@ struct RegistrationTests {
     }
 
     @Test(arguments: StoreUnderTest.all)
-    func `A tombstone is left also where nothing was registered`(kind: StoreUnderTest) async throws {
+    func `an unregistration without a registration leaves a tombstone`(kind: StoreUnderTest) async throws {
         try await kind.withStore { store async throws in
             #expect(try await store.unregister(version: 5, plaintextDigest: hash(5)) == nil)
             #expect(try await store.version() == StoredVersion(version: 5, plaintextDigest: hash(5), isRegistered: false))
@@ -109,7 +109,7 @@ struct RegistrationTests {
     }
 
     @Test(arguments: StoreUnderTest.all)
-    func `Installations of a key are counted without the one that asks, tombstones and other keys`(kind: StoreUnderTest) async throws {
+    func `the count of installations leaves out the installation itself, tombstones and other keys`(kind: StoreUnderTest) async throws {
         try await kind.withStore { store in
             for number in 1...4 { try await store.register(registration(installation(number))) }
             try await store.register(registration(installation(9, key: 2)))
@@ -121,7 +121,7 @@ struct RegistrationTests {
     }
 
     @Test(arguments: StoreUnderTest.all)
-    func `Installation ids are told apart to the last character, NUL among them`(kind: StoreUnderTest) async throws {
+    func `installation ids are distinguished by every character, including NUL`(kind: StoreUnderTest) async throws {
         try await kind.withStore { store in
             let ids = ["a", "a\0", "a\0b", "A", "ä", "a\u{308}"]
             for (number, id) in ids.enumerated() {
@@ -135,7 +135,7 @@ struct RegistrationTests {
     }
 
     @Test(arguments: StoreUnderTest.all)
-    func `An operator sees how many there are, and one key's without their secrets`(kind: StoreUnderTest) async throws {
+    func `an operator sees the number of registrations, and those of a key without secrets`(kind: StoreUnderTest) async throws {
         try await kind.withStore { store in
             try await store.register(registration(installation(1, key: 1)))
             try await store.register(registration(installation(2, key: 2), version: 3))

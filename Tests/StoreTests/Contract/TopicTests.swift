@@ -6,7 +6,7 @@ import Testing
 @Suite(.safetyNet)
 struct TopicTests {
     @Test(arguments: StoreUnderTest.all)
-    func `The topics of live registrations are listed, by row, with their newest values`(kind: StoreUnderTest) async throws {
+    func `the topics of live registrations are listed by row with their newest values`(kind: StoreUnderTest) async throws {
         try await kind.withStore { store in
             let changed = QueryTopics(plain: 0, prefixed: .max)
             for number in 1...4 { try await store.register(registration(installation(number, key: number))) }
@@ -19,7 +19,7 @@ struct TopicTests {
     }
 
     @Test(arguments: StoreUnderTest.all)
-    func `Topic keys are kept by key and form, the last one saved`(kind: StoreUnderTest) async throws {
+    func `topic keys are stored by key and form, and the last saved one counts`(kind: StoreUnderTest) async throws {
         try await kind.withStore { store in
             try await store.saveTopicKey(FixedBytes(repeating: 1), keyHash: hash(1), prefixed: false)
             try await store.saveTopicKey(FixedBytes(repeating: 2), keyHash: hash(1), prefixed: true)
@@ -33,7 +33,7 @@ struct TopicTests {
     }
 
     @Test(arguments: StoreUnderTest.all)
-    func `Topic keys stay while another installation of the key is registered, and go with the last`(
+    func `topic keys stay while an installation of the key is registered, and are deleted with the last`(
         kind: StoreUnderTest
     ) async throws {
         try await kind.withStore { store in

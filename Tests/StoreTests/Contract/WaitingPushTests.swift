@@ -27,7 +27,7 @@ struct WaitingPushTests {
     }
 
     @Test(arguments: StoreUnderTest.all)
-    func `What waits for a credit is due then, and is looked up for whom has none left`(kind: StoreUnderTest) async throws {
+    func `a deferred push is due with its credit, and is looked up for targets without credits`(kind: StoreUnderTest) async throws {
         try await kind.withStore { store in
             let pushes = [push(1), push(2), push(3, type: .mention)]
             try await store.apply(at: start) { [due] batch in
@@ -53,7 +53,7 @@ struct WaitingPushTests {
     }
 
     @Test(arguments: StoreUnderTest.all)
-    func `A push that waits for anything but a credit takes nothing in`(kind: StoreUnderTest) async throws {
+    func `a push that waits for another reason than a credit is not coalesced`(kind: StoreUnderTest) async throws {
         try await kind.withStore { store in
             let (one, due) = (push(1), due)
             try await store.apply(at: start) { $0.enqueue(one, message: 1, due: due) }
@@ -65,7 +65,7 @@ struct WaitingPushTests {
     }
 
     @Test(arguments: StoreUnderTest.all)
-    func `What became one with a push is counted, writes no row, and balances`(kind: StoreUnderTest) async throws {
+    func `a coalesced push is counted, writes no row, and balances`(kind: StoreUnderTest) async throws {
         try await kind.withStore { store in
             let pushes = (1...4).map { push($0) }
             let due = due
@@ -90,7 +90,7 @@ struct WaitingPushTests {
 
     /// It was posted to the old token, hours after its owner had left.
     @Test(arguments: StoreUnderTest.all)
-    func `What waits ends when its device unregisters, and what is under way goes on`(kind: StoreUnderTest) async throws {
+    func `waiting pushes are withdrawn when their installation unregisters, and leased ones continue`(kind: StoreUnderTest) async throws {
         try await kind.withStore { store in
             try await store.register(registration())
             try await store.enqueue((1...4).map { push($0) })
@@ -109,7 +109,7 @@ struct WaitingPushTests {
     }
 
     @Test(arguments: StoreUnderTest.all)
-    func `What waits ends too when its device leaves and comes back in one batch`(kind: StoreUnderTest) async throws {
+    func `waiting pushes are withdrawn if their installation unregisters and registers in one batch`(kind: StoreUnderTest) async throws {
         try await kind.withStore { store in
             try await store.register(registration())
             try await store.enqueue([push(1)])

@@ -27,7 +27,7 @@ struct DiskFaultTests {
     }
 
     @Test(arguments: Fault.all)
-    func `A store whose disk fails says so, changes nothing, and works again once the disk does`(fault: Fault) async throws {
+    func `a store with a failing disk throws, changes nothing, and works again once the disk does`(fault: Fault) async throws {
         var failedSteps: Set<Int> = []
         for scenes in try await StoreScene.courses {
             for scene in scenes.dropLast() {
@@ -43,7 +43,7 @@ struct DiskFaultTests {
         if !fault.operations.contains(.read) { #expect(failedSteps == Set(StoreScript.steps.indices)) }
     }
 
-    @Test func `A lock that another process has for a moment only is waited for`() async throws {
+    @Test func `a write waits for a lock that another process holds briefly`() async throws {
         let fault = Fault(testDescription: "", operations: .lock, failure: .busy, lasts: false)
         for scenes in try await StoreScene.courses {
             for scene in scenes.dropLast() {
@@ -58,7 +58,7 @@ struct DiskFaultTests {
         }
     }
 
-    @Test func `the owner of a database is read although another process has a lock for a moment`() async throws {
+    @Test func `the owner of a database can be read while another process holds a lock briefly`() async throws {
         let folder = try TemporaryFolder()
         await (try await StoreScript().open(folder)).close()
         let disk = try FaultyDisk(database: folder.database)

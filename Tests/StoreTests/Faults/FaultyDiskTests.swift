@@ -29,7 +29,7 @@ import Testing
     }
 
     @Test(arguments: [("FULL", ["a", "b"]), ("NORMAL", ["a"])])
-    func `A power cut leaves what was synced`(synchronous: String, expected: [String]) throws {
+    func `a power cut keeps synced writes`(synchronous: String, expected: [String]) throws {
         let queue = try open(synchronous: synchronous)
         try queue.write { try $0.create(table: "a") { $0.column("x") } }
         try queue.writeWithoutTransaction { _ = try $0.checkpoint(.full) }
@@ -39,7 +39,7 @@ import Testing
         #expect(try tablesAfterPowerCut() == expected)
     }
 
-    @Test func `What a failed sync has lost is not saved by a later one`() throws {
+    @Test func `writes that a failed sync lost are not saved by a later sync`() throws {
         let queue = try open(synchronous: "NORMAL")
         try queue.write { try $0.create(table: "a") { $0.column("x") } }
         disk.fail(.sync, with: .syncError, count: 1)
@@ -52,7 +52,7 @@ import Testing
         #expect(try tablesAfterPowerCut() == [])
     }
 
-    @Test func `A disk is not given its power back while a file is open`() throws {
+    @Test func `the power of a disk cannot be restored while a file is open`() throws {
         let queue = try open(synchronous: "FULL")
         disk.cutPower()
         #expect(throws: FaultyDisk.Misuse.self) { try disk.restorePower() }

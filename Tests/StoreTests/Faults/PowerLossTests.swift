@@ -8,7 +8,7 @@ import Testing
 @Suite(.fewAtATime)
 struct PowerLossTests {
     @Test(arguments: [false, true])
-    func `Whenever the power is cut, what was acknowledged is there and nothing is half done`(keepsSomePages: Bool) async throws {
+    func `after a power cut at any point, acknowledged writes exist and no transaction is half done`(keepsSomePages: Bool) async throws {
         for (before, after) in try await StoreScene.courses.flatMap({ zip($0, $0.dropFirst()) }) {
             for call in FailingCalls() {
                 let cut = try await cutPower(at: call, from: before, keepsSomePages: keepsSomePages)
@@ -22,7 +22,7 @@ struct PowerLossTests {
         }
     }
 
-    @Test func `Without a sync at each commit the same script loses what was acknowledged`() async throws {
+    @Test func `without a sync at each commit, the same script loses acknowledged writes`() async throws {
         let scenes = try await StoreScene.script.value
         var lostSteps: [Int] = []
         for (before, after) in zip(scenes, scenes.dropFirst()) {

@@ -10,7 +10,7 @@ import Wire
 @Suite(.safetyNet)
 struct CheckpointerTests {
     /// The log begins anew only when all of it is in the database, which a copy beside the writer alone never reaches.
-    @Test func `While the store is written to without a pause, its log begins anew`() async throws {
+    @Test func `the WAL restarts while the store is written without a pause`() async throws {
         let folder = try TemporaryFolder()
         let store = try folder.open()
         do {

@@ -13,7 +13,7 @@ import Testing
 /// One writer, and what waits for it shares a transaction.
 @Suite(.safetyNet)
 struct CommitTests {
-    @Test func `What goes on after its transaction is gone leaves nothing`() async throws {
+    @Test func `statements after a rollback of their transaction write nothing`() async throws {
         try await withSQLiteStore { store in
             await #expect(throws: StoreError(code: SQLITE_ABORT)) {
                 try await store.queue.perform { transaction in
@@ -29,7 +29,7 @@ struct CommitTests {
         }
     }
 
-    @Test func `Writes that wait share a transaction: records, decisions and outcomes`() async throws {
+    @Test func `waiting writes share a transaction: records, decisions and outcomes`() async throws {
         try await withSQLiteStore { store in
             try await store.enqueue((1...9).map { push($0) })
             let outcomes = try await whileWriterIsBusy(store, count: 9) { number in
@@ -45,7 +45,7 @@ struct CommitTests {
         }
     }
 
-    @Test func `One that fails spoils it for no other`() async throws {
+    @Test func `a failing write does not fail the others in its group commit`() async throws {
         try await withSQLiteStore { store in
             let outcomes = try await whileWriterIsBusy(store, count: 100) { number in
                 try await store.queue.perform { transaction in
@@ -61,7 +61,7 @@ struct CommitTests {
         }
     }
 
-    @Test func `When the disk is full all in the transaction fail, and the store recovers by itself`() async throws {
+    @Test func `when the disk is full, all writes of the transaction fail, and the store recovers by itself`() async throws {
         try await withSQLiteStore { store in
             try await store.register(registration())
             try await setMaximumPageCount(store, "(SELECT page_count FROM pragma_page_count)")
@@ -81,7 +81,7 @@ struct CommitTests {
         }
     }
 
-    @Test func `Writes that wait when the store closes are kept`() async throws {
+    @Test func `writes that wait when the store closes are durable`() async throws {
         let folder = try TemporaryFolder()
         let store = try folder.open()
         let hold = await WriterHold(store)
@@ -97,7 +97,7 @@ struct CommitTests {
         await reopened.close()
     }
 
-    @Test func `Readers beside the writer see whole transactions only`() async throws {
+    @Test func `concurrent readers see complete transactions only`() async throws {
         try await withSQLiteStore { store in
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for _ in 0..<4 {

@@ -13,7 +13,7 @@ struct DiskSpaceTests {
         #expect(DiskSpace(free: free, total: total).isScarce == isScarce)
     }
 
-    @Test func `The disk of a file is asked, and one that is not there says nothing`() throws {
+    @Test func `the space of a file's disk is read, and is nil for a missing file`() throws {
         let space = try #require(DiskSpace(ofFile: "/"))
         #expect(space.total > space.free)
         #expect(DiskSpace(ofFile: "/no/such/file")?.total == nil)

@@ -11,7 +11,7 @@ struct ListFingerprintsTests {
     private func entry(_ number: Int) -> [UInt8] { [UInt8](repeating: UInt8(number % 256), count: number / 256 + 1) }
 
     @Test(arguments: [1, 2, 3, 64, 1_000])
-    func `Exactly the entries of a list are found in its column, which has 8 bytes for each`(count: Int) throws {
+    func `the column of a list has 8 bytes for each entry, and exactly its entries are found in it`(count: Int) throws {
         let list = (0..<count).map { entry(2 * $0) }
         let column = try #require(fingerprints.column(for: list.shuffled()))
         #expect(column.count == 8 * count)
@@ -19,13 +19,13 @@ struct ListFingerprintsTests {
         #expect(fingerprints.entries(Set(asked), in: column) == Set(list))
     }
 
-    @Test func `An empty list has no column, and nothing is in it`() {
+    @Test func `an empty list has no column and contains no entry`() {
         #expect(fingerprints.column(for: []) == nil)
         #expect(fingerprints.entries([[], [1]], in: nil) == [])
         #expect(fingerprints.column(for: [[]]) != nil)
     }
 
-    @Test func `Another database has other fingerprints`() {
+    @Test func `two databases have different fingerprints`() {
         let other = ListFingerprints(key: FixedBytes(repeating: 2))
         #expect(other.entries([entry(1)], in: fingerprints.column(for: [entry(1)])) == [])
     }

@@ -12,7 +12,7 @@ import Wire
 /// RELIABILITY.md T11. What becomes of a migration that is broken off is tested with the faults.
 @Suite(.safetyNet)
 struct MigrationTests {
-    @Test func `All that a database of the first release holds is found again`() async throws {
+    @Test func `a migrated database of the first release keeps all its contents`() async throws {
         let folder = try TemporaryFolder()
         try FirstRelease.make(in: folder)
         let store = try folder.open()
@@ -79,7 +79,7 @@ struct MigrationTests {
         ORDER BY 1, 2
         """
 
-    @Test func `A tool waits for the server to migrate a database`() async throws {
+    @Test func `a tool refuses a database that the server has not migrated`() async throws {
         let folder = try TemporaryFolder()
         try FirstRelease.make(in: folder)
         #expect(throws: StoreError.notSetUp) { try folder.open(readOnly: true) }

@@ -11,7 +11,7 @@ import Testing
 
 @Suite(.safetyNet)
 struct OpeningTests {
-    @Test func `The writer syncs at every commit, on a write-ahead log`() async throws {
+    @Test func `the writer syncs the WAL at every commit`() async throws {
         try await withSQLiteStore { store in
             let settings = try await store.queue.perform { transaction in
                 let database = transaction.database
@@ -39,7 +39,7 @@ struct OpeningTests {
         await store.close()
     }
 
-    @Test func `A missing folder is made for the server's user, and a file that was open to all is closed`() async throws {
+    @Test func `a missing folder is created for the server's user only, and the mode of an existing file becomes 0600`() async throws {
         let folder = try TemporaryFolder()
         let file = folder.url.appending(path: "a/b/push.sqlite")
         try await SQLiteStore(path: file.path(), identity: identity, logger: Logger(label: "test")).close()
@@ -50,7 +50,7 @@ struct OpeningTests {
         #expect(try mode(of: file) == 0o600)
     }
 
-    @Test func `A folder that cannot be made is a fault of the set-up`() throws {
+    @Test func `a folder that cannot be created is a configuration fault`() throws {
         let error = try #require(throws: StoreError.self) {
             try SQLiteStore(path: "/dev/null/push.sqlite", identity: identity, logger: Logger(label: "test"))
         }
@@ -83,13 +83,13 @@ struct OpeningTests {
         #expect(try Data(contentsOf: URL(filePath: folder.database)) == before)
     }
 
-    @Test func `A file that is no database is refused`() throws {
+    @Test func `a file that is not a database is refused`() throws {
         let folder = try TemporaryFolder()
         try Data(repeating: 0x41, count: 8_192).write(to: URL(filePath: folder.database))
         #expect(throws: StoreError.notADatabase) { try folder.open() }
     }
 
-    @Test func `A start that was killed before the first migration begins anew`() async throws {
+    @Test func `a start that was killed before the first migration starts over`() async throws {
         let folder = try TemporaryFolder()
         try edit(folder.database) { try $0.execute(sql: "CREATE TABLE grdb_migrations (identifier TEXT NOT NULL PRIMARY KEY)") }
         let store = try folder.open()
@@ -97,7 +97,7 @@ struct OpeningTests {
         await store.close()
     }
 
-    @Test func `A tool neither makes a database nor writes into it`() async throws {
+    @Test func `a tool neither creates a database nor writes to it`() async throws {
         let folder = try TemporaryFolder()
         #expect(throws: StoreError.notSetUp) { try folder.open(readOnly: true) }
         #expect(!FileManager.default.fileExists(atPath: folder.database))
@@ -111,7 +111,7 @@ struct OpeningTests {
         await server.close()
     }
 
-    @Test func `A closed store takes no more writes and has moved its log into the database`() async throws {
+    @Test func `a closed store rejects writes and has copied its WAL into the database`() async throws {
         let folder = try TemporaryFolder()
         let store = try folder.open()
         try await store.register(registration())
@@ -121,7 +121,7 @@ struct OpeningTests {
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.url.path()) == ["push.sqlite"])
     }
 
-    @Test func `No error text tells what was stored`() async throws {
+    @Test func `no error text contains a stored value`() async throws {
         try await withSQLiteStore { store in
             let error = await #expect(throws: StoreError.self) {
                 try await store.queue.perform { transaction throws in

@@ -12,7 +12,7 @@ import Wire
 
 @Suite(.safetyNet)
 struct QueryPlanTests {
-    @Test func `No statement of daily work steps through a whole table`() async throws {
+    @Test func `no statement of daily work scans a table`() async throws {
         try await withSQLiteStore { store in
             let numbers = 1...50
             for number in numbers { _ = try await store.record(number) }

@@ -13,7 +13,7 @@ import Testing
             // Given twice, in two ranges: a statement that expects to change each row once notices.
             ([5, 5, 6], [5...5, 5...6]),
         ] as [([Int64], [ClosedRange<Int64>])])
-    func `Rows without a gap are one range`(rows: [Int64], ranges: [ClosedRange<Int64>]) {
+    func `rows without a gap form one range`(rows: [Int64], ranges: [ClosedRange<Int64>]) {
         #expect(Array(RowRanges(rows)) == ranges)
     }
 }

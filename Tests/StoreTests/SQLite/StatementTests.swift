@@ -10,7 +10,7 @@ import Testing
 @Suite(.safetyNet)
 struct StatementTests {
     @Test(arguments: ["SELECT ?", "SELECT ?, ?, ?", "SELECT ?1, ?3"])
-    func `A statement gets as many values as it has parameters`(sql: String) async throws {
+    func `a statement with another number of values than parameters throws`(sql: String) async throws {
         try await withSQLiteStore { store in
             await #expect(throws: StoreError(code: SQLITE_RANGE)) {
                 try await store.read { try $0.forEach(sql, 1, 2) { _ in } }
@@ -20,7 +20,7 @@ struct StatementTests {
         }
     }
 
-    @Test func `All columns of a row are read`() async throws {
+    @Test func `reading another number of columns than a row has throws`() async throws {
         try await withSQLiteStore { store in
             await #expect(throws: StoreError(code: SQLITE_RANGE)) {
                 try await store.read { try $0.all("SELECT 1, 2, 3") { (try $0.next(Int.self), try $0.next(Int.self)) } }
@@ -31,7 +31,7 @@ struct StatementTests {
         }
     }
 
-    @Test func `A value that is none of its type is damage`() async throws {
+    @Test func `a stored value of another type is reported as damaged`() async throws {
         try await withSQLiteStore { store in
             func read<Value: SQLValue & SendableMetatype & Sendable>(_ sql: String, as type: Value.Type) async throws {
                 _ = try await store.read { try $0.first("SELECT \(sql)") { try $0.next(type) } }

@@ -34,7 +34,7 @@ struct TamperedRowsTests {
         }
     }
 
-    @Test func `A tombstone's row holds its first columns only, and no other table has anything of it`() async throws {
+    @Test func `a tombstone keeps only the first columns of its row, and no other table refers to it`() async throws {
         try await withSQLiteStore { store in
             try await store.register(registration())
             try await store.saveTopicKey(.init(repeating: 9), keyHash: hash(1), prefixed: false)
@@ -56,7 +56,7 @@ struct TamperedRowsTests {
         }
     }
 
-    @Test func `A push request finds its target, and who stands in its lists, without the lists`() async throws {
+    @Test func `a push request finds its target and matching list entries without reading the lists`() async throws {
         try await withSQLiteStore { store in
             try await store.register(registration())
             let target = try await store.target()
