@@ -6,7 +6,7 @@ import TestSupport
 /// https://agroce.github.io/issta12.pdf).
 enum Event: CaseIterable {
     /// Somebody publishes a message.
-    case letter
+    case testMessage
     /// Somebody publishes a message again, in another envelope.
     case repetition
     /// Somebody who may push to a phone does so without end.
@@ -33,9 +33,9 @@ enum Event: CaseIterable {
     /// How often it happens, beside the others.
     var weight: Int {
         switch self {
-        case .letter: 44
+        case .testMessage: 44
         case .repetition: 4
-        // Each is a hundred letters, and takes as long as all else.
+        // Each is a hundred messages, and takes as long as all else.
         case .flood, .hoard: 1
         case .travel: 20
         case .server: 92
@@ -50,7 +50,7 @@ enum Event: CaseIterable {
     /// Whether no world is without it.
     var isEssential: Bool {
         switch self {
-        case .letter, .travel, .server, .time, .diskRepair: true
+        case .testMessage, .travel, .server, .time, .diskRepair: true
         case .repetition, .flood, .hoard, .networkFault, .gorushFault, .deletion, .clock, .diskFault, .crash, .pruning: false
         }
     }

@@ -53,9 +53,9 @@ struct Network {
     /// Somebody publishes.
     ///
     /// - Parameter twin: somebody else publishes the same with another version, which the hash does not cover, and is faster.
-    mutating func publish(letter: Int, on topic: Topic, at now: Timestamp, twin: Bool = false) {
+    mutating func publish(testMessage: Int, on topic: Topic, at now: Timestamp, twin: Bool = false) {
         var message = WakuMessage()
-        message.payload = (0..<8).map { UInt8(truncatingIfNeeded: letter >> (8 * $0)) }
+        message.payload = (0..<8).map { UInt8(truncatingIfNeeded: testMessage >> (8 * $0)) }
         message.contentTopic = topic.contentTopic
         message.version = RFC26.messageVersion
         message.timestamp = now.nanoseconds
@@ -74,7 +74,7 @@ struct Network {
         archive(envelope)
     }
 
-    static func letter(_ envelope: WakuEnvelope) -> Int {
+    static func testMessage(_ envelope: WakuEnvelope) -> Int {
         envelope.message.payload.reversed().reduce(0) { $0 << 8 | Int($1) }
     }
 

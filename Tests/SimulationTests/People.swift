@@ -39,7 +39,7 @@ struct Person: Hashable, Sendable {
 }
 
 /// A message as it is meant. On the wire its number stands for the ciphertext: cryptography has its own tests, and costs milliseconds.
-struct Letter: Sendable {
+struct TestMessage: Sendable {
     var body: OpenedEnvelope.Body
     var origin: OpenedEnvelope.Origin
     /// Whether a person waits for what it asks for.
@@ -47,8 +47,8 @@ struct Letter: Sendable {
 }
 
 /// What registered phones, senders and attackers write, by chance.
-struct Correspondence {
-    private(set) var letters: [Letter] = []
+struct Workload {
+    private(set) var testMessages: [TestMessage] = []
     private var versions: [Installation: UInt64] = [:]
 
     static let serverTopic = Topic(rawValue: 0xFFFF_0001)
@@ -67,12 +67,12 @@ struct Correspondence {
 
     private mutating func add(_ body: OpenedEnvelope.Body, from sender: Person, isHonest: Bool = true) -> Int {
         var id = Digest32()
-        for index in 0..<8 { id[index] = UInt8(truncatingIfNeeded: letters.count >> (8 * index)) }
-        letters.append(
-            Letter(
+        for index in 0..<8 { id[index] = UInt8(truncatingIfNeeded: testMessages.count >> (8 * index)) }
+        testMessages.append(
+            TestMessage(
                 body: body, origin: .init(sender: sender.key, messageID: SHA256.hash(id.span), pubsubTopic: Network.pubsubTopic),
                 isHonest: isHonest))
-        return letters.count - 1
+        return testMessages.count - 1
     }
 
     /// A phone registers or, now and then, leaves; each time with the next version.
@@ -129,7 +129,7 @@ struct Correspondence {
 
     /// An installation more of the hoarder, or the tombstone of one more.
     mutating func hoard(isGhost: Bool) -> Int {
-        let number = letters.count
+        let number = testMessages.count
         let installation = isGhost ? Person.hoarder.ghost(number) : Person.hoarder.installation(number)
         return add(
             .registration(Self.registration(.hoarder, installation, isApple: false, version: 1, leaves: isGhost, muting: false)),
@@ -138,8 +138,8 @@ struct Correspondence {
 
     /// The same once more: the network drops what is the same to the byte, so it comes in another envelope.
     mutating func again(_ number: Int) -> Int {
-        letters.append(letters[number])
-        return letters.count - 1
+        testMessages.append(testMessages[number])
+        return testMessages.count - 1
     }
 
     /// A push for both phones of an owner.
@@ -147,7 +147,7 @@ struct Correspondence {
     /// - Parameter guesses: with an access token that was never given out.
     mutating func push(to owner: Person, chat: [UInt8], guesses: Bool = false) -> Int {
         var request = PushNotificationRequest()
-        request.messageID = [UInt8(truncatingIfNeeded: letters.count), UInt8(truncatingIfNeeded: letters.count >> 8)]
+        request.messageID = [UInt8(truncatingIfNeeded: testMessages.count), UInt8(truncatingIfNeeded: testMessages.count >> 8)]
         request.requests = (0...1).map { number in
             let installation = owner.installation(number)
             var notification = PushNotification()
@@ -165,7 +165,7 @@ struct Correspondence {
 
     /// Where a message is published.
     func topic(of number: Int) -> Topic {
-        guard case .query(let keys) = letters[number].body, let owner = Person.owners.first(where: { $0.keyHash == keys.first }) else {
+        guard case .query(let keys) = testMessages[number].body, let owner = Person.owners.first(where: { $0.keyHash == keys.first }) else {
             return Self.serverTopic
         }
         return Topic(rawValue: owner.topics.plain)

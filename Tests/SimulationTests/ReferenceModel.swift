@@ -16,18 +16,18 @@ struct ReferenceModel {
 
         /// What it is woken by.
         func deviceToken(of installation: Installation) -> DeviceToken {
-            Correspondence.deviceToken(of: installation, version: version)
+            Workload.deviceToken(of: installation, version: version)
         }
     }
 
-    /// What replies to requests must say, by the request's place among the letters: one for each notification.
+    /// What replies to requests must say, by the request's place among the messages: one for each notification.
     private(set) var reports: [Int: [Bool]] = [:]
     private(set) var phones: [Installation: Phone] = [:]
     /// Notifications that were reported as success, and not filtered.
     private(set) var acceptedCount: Int64 = 0
     /// Deduplication keys of pushes that a sender was told of.
     private(set) var promised: Set<Digest32> = []
-    /// Letters whose decisions are durable, and the rows that they stand in.
+    /// Messages whose decisions are durable, and the rows that they stand in.
     private(set) var decided: [Int: Int64] = [:]
     /// A decision about a registration: the row of the message, and in which commit it was made; nil where nobody saw.
     private struct RegistrationDecision {
@@ -37,9 +37,9 @@ struct ReferenceModel {
 
     private var commitCount = 0
     private var registrationDecisions: [Installation: [RegistrationDecision]] = [:]
-    /// In which commit each letter was decided, where that was seen.
+    /// In which commit each message was decided, where that was seen.
     private var commits: [Int: Int] = [:]
-    /// Letters that had an answer.
+    /// Messages that had an answer.
     private(set) var answered: Set<Int> = []
     /// Pushes that are written down as sent.
     private(set) var sent: Set<Int64> = []
@@ -51,15 +51,15 @@ struct ReferenceModel {
 
     mutating func beginCommit() { commitCount += 1 }
 
-    /// A decision about a letter is durable.
+    /// A decision about a message is durable.
     ///
     /// - Parameter isSeen: whether it was made in the commit that was begun last; otherwise a crash hides when.
-    mutating func decided(_ number: Int, _ letter: Letter, row: Int64, isSeen: Bool = true) throws(Violation) {
-        if case .query = letter.body { return }
+    mutating func decided(_ number: Int, _ testMessage: TestMessage, row: Int64, isSeen: Bool = true) throws(Violation) {
+        if case .query = testMessage.body { return }
         let commit = isSeen ? commitCount : nil
         commits[number] = commit
-        try expect(decided.updateValue(row, forKey: number) == nil, "letter \(number) is decided once")
-        switch letter.body {
+        try expect(decided.updateValue(row, forKey: number) == nil, "message \(number) is decided once")
+        switch testMessage.body {
         case .registration(let registration):
             // The refusal of a version below the stored one supersedes no response.
             if let installation = registration.facts.installation(keyHash: registration.keyHash),
@@ -68,7 +68,7 @@ struct ReferenceModel {
                 registrationDecisions[installation, default: []].append(.init(row: row, commit: commit))
             }
             register(registration)
-        case .push(let request): push(request, number, letter.origin.messageID, row)
+        case .push(let request): push(request, number, testMessage.origin.messageID, row)
         case .query: break
         }
     }
@@ -78,7 +78,7 @@ struct ReferenceModel {
         let installation = Installation(keyHash: registration.keyHash, installationID: content.installationID)
         guard content.version > phones[installation]?.version ?? 0, content.unregister || registration.facts.grantIsValid else { return }
         phones[installation] = Phone(
-            version: content.version, isLive: !content.unregister, mutes: content.mutedChatList.contains(Correspondence.mutedChat))
+            version: content.version, isLive: !content.unregister, mutes: content.mutedChatList.contains(Workload.mutedChat))
     }
 
     private mutating func push(_ request: PushNotificationRequest, _ number: Int, _ messageID: Digest32, _ row: Int64) {
@@ -91,14 +91,14 @@ struct ReferenceModel {
                 continue
             }
             guard let installation = notification.installation, let phone = phones[installation], phone.isLive,
-                notification.accessToken == Correspondence.accessToken(of: installation)
+                notification.accessToken == Workload.accessToken(of: installation)
             else {
                 successes.append(false)
                 continue
             }
             // Filtered or not: it is all the same to the sender (I4).
             successes.append(true)
-            guard !(phone.mutes && notification.chatID == Correspondence.mutedChat) else { continue }
+            guard !(phone.mutes && notification.chatID == Workload.mutedChat) else { continue }
             acceptedCount += 1
             accepted[number, default: []].append(DeduplicationKey.digest(messageID: request.messageID, installation: installation))
         }
@@ -106,7 +106,7 @@ struct ReferenceModel {
         if row > earlier?.row ?? 0 { newest[messageID] = (row, successes) }
     }
 
-    /// The answer to a letter is out.
+    /// The answer to a message is out.
     mutating func told(_ number: Int) {
         answered.insert(number)
         promised.formUnion(accepted[number] ?? [])
@@ -123,17 +123,17 @@ struct ReferenceModel {
 
     // MARK: What that means
 
-    /// Whether a newer answer to the same phone may stand in the place of a letter's.
-    func mayBeSuperseded(_ number: Int, _ letter: Letter) -> Bool { !newerDecisions(than: number, letter).isEmpty }
+    /// Whether a newer answer to the same phone may stand in the place of a message's.
+    func mayBeSuperseded(_ number: Int, _ testMessage: TestMessage) -> Bool { !newerDecisions(than: number, testMessage).isEmpty }
 
     /// Whether one does: it was decided later. What is decided after a newer message, because that failed first, is said: it is so now.
-    func isSuperseded(_ number: Int, _ letter: Letter) -> Bool {
+    func isSuperseded(_ number: Int, _ testMessage: TestMessage) -> Bool {
         guard let commit = commits[number] else { return false }
-        return newerDecisions(than: number, letter).contains { $0.commit.map { $0 > commit } ?? false }
+        return newerDecisions(than: number, testMessage).contains { $0.commit.map { $0 > commit } ?? false }
     }
 
-    private func newerDecisions(than number: Int, _ letter: Letter) -> [RegistrationDecision] {
-        guard case .registration(let registration) = letter.body,
+    private func newerDecisions(than number: Int, _ testMessage: TestMessage) -> [RegistrationDecision] {
+        guard case .registration(let registration) = testMessage.body,
             let installation = registration.facts.installation(keyHash: registration.keyHash), let row = decided[number]
         else { return [] }
         return registrationDecisions[installation, default: []].filter { $0.row > row }

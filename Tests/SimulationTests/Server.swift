@@ -19,7 +19,7 @@ struct Server {
     /// A message that is recorded, and what it says.
     struct Undecided {
         var row: Int64
-        var letter: Int
+        var testMessage: Int
         var failureCount = 0
     }
 
@@ -53,14 +53,14 @@ struct Server {
     var attempts: [Attempt] = []
 
     /// Opens the database and takes up what is in it.
-    init(path: String, letters: [Letter], seed: UInt64, at now: Timestamp, steadily: Duration) async throws {
+    init(path: String, testMessages: [TestMessage], seed: UInt64, at now: Timestamp, steadily: Duration) async throws {
         let store = try SQLiteStore(
             path: path, identity: Person.server.key.compressed, random: SplitMix64(seed: seed), maximumQueueCount: Self.maximumQueueCount,
             logger: Logger(label: "simulation") { _ in SwiftLogNoOpLogHandler() })
         do {
             var configuration = DeliveryConfiguration(endpoint: .init(url: "http://gorush"))
             configuration.batchMode = seed % 2 == 0 ? .automatic : .batch
-            self = try await Server(store: store, configuration: configuration, letters: letters, at: now, steadily: steadily)
+            self = try await Server(store: store, configuration: configuration, testMessages: testMessages, at: now, steadily: steadily)
         } catch {
             await store.close()
             throw error
@@ -68,7 +68,7 @@ struct Server {
     }
 
     private init(
-        store: SQLiteStore, configuration: DeliveryConfiguration, letters: [Letter], at now: Timestamp, steadily: Duration
+        store: SQLiteStore, configuration: DeliveryConfiguration, testMessages: [TestMessage], at now: Timestamp, steadily: Duration
     ) async throws {
         self.store = store
         self.configuration = configuration
@@ -90,7 +90,7 @@ struct Server {
         for index in routes.indices { routes[index].handle(.topicsSaved(topics[all[index].name] ?? []), at: .zero) }
         let unfinished = try await store.unfinishedRows()
         for row in try await store.undecided(unfinished.undecided) {
-            undecided.append(Undecided(row: row.id, letter: Network.letter(row.envelope)))
+            undecided.append(Undecided(row: row.id, testMessage: Network.testMessage(row.envelope)))
         }
         for (id, reply) in try await store.unreplied(unfinished.unreplied) {
             if let reply = PendingReply(id: id, stored: reply) { replies.append(reply) }
@@ -98,7 +98,7 @@ struct Server {
     }
 
     private static func wants(_ directory: TopicDirectory) -> @Sendable (String) -> Bool {
-        { text in Topic(contentTopic: text).map { $0 == Correspondence.serverTopic || directory.wants($0) } ?? false }
+        { text in Topic(contentTopic: text).map { $0 == Workload.serverTopic || directory.wants($0) } ?? false }
     }
 
     // MARK: Receiving
@@ -157,7 +157,7 @@ struct Server {
         let readable = envelopes.filter { $0.message.version == RFC26.messageVersion }
         let rows = try await store.record(readable.map { ($0.hash, $0) }, at: now)
         for case (let row?, let envelope) in zip(rows, readable) {
-            undecided.append(Undecided(row: row, letter: Network.letter(envelope)))
+            undecided.append(Undecided(row: row, testMessage: Network.testMessage(envelope)))
         }
     }
 
@@ -171,8 +171,8 @@ struct Server {
     }
 
     /// Decides about the first so many, in one transaction, as `CommitStage` does.
-    mutating func decide(_ count: Int, _ letters: [Letter], at now: Timestamp, steadily: Duration) async -> Decided {
-        let work = undecided.prefix(count).map { opened($0, letters) }
+    mutating func decide(_ count: Int, _ testMessages: [TestMessage], at now: Timestamp, steadily: Duration) async -> Decided {
+        let work = undecided.prefix(count).map { opened($0, testMessages) }
         guard !work.isEmpty else { return Decided() }
         allowances.now = steadyNow(steadily)
         let committed = await store.commit(work, at: now) { [allowances] messages in
@@ -205,7 +205,9 @@ struct Server {
         undecided.removeFirst(work.count)
         for var message in decided.failed {
             message.failureCount += 1
-            if message.failureCount >= Self.maximumFailureCount, let reply = Self.decider.internalError(for: opened(message, letters)) {
+            if message.failureCount >= Self.maximumFailureCount,
+                let reply = Self.decider.internalError(for: opened(message, testMessages))
+            {
                 replies.append(reply)
             } else {
                 undecided.append(message)
@@ -216,9 +218,9 @@ struct Server {
         return decided
     }
 
-    private func opened(_ message: Undecided, _ letters: [Letter]) -> OpenedEnvelope {
-        let letter = letters[message.letter]
-        return OpenedEnvelope(id: message.row, content: .message(letter.body, from: letter.origin))
+    private func opened(_ message: Undecided, _ testMessages: [TestMessage]) -> OpenedEnvelope {
+        let testMessage = testMessages[message.testMessage]
+        return OpenedEnvelope(id: message.row, content: .message(testMessage.body, from: testMessage.origin))
     }
 
     // MARK: Replying

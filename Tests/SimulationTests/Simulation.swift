@@ -29,7 +29,7 @@ struct Simulation {
     private var cutsPower = false
     private var network = Network()
     private var gorush = Gorush()
-    private var people = Correspondence()
+    private var people = Workload()
     private var model = ReferenceModel()
     private var server: Server
     /// Rows and live installations as the process found them.
@@ -38,12 +38,12 @@ struct Simulation {
     private var pollDue = Duration.zero
     private var historyDue: Duration? = .zero
     private var routeDue: [Duration]
-    /// Which letter a row holds.
-    private var letterOfRow: [Int64: Int] = [:]
+    /// Which message a row holds.
+    private var testMessageOfRow: [Int64: Int] = [:]
     /// What failed to be written, and may be durable all the same: a restart tells.
     private var uncertainDecisions: [Server.Undecided] = []
     private var uncertainEnds: [QueuedPush] = []
-    /// Letters whose senders heard INTERNAL_ERROR.
+    /// Messages whose senders heard INTERNAL_ERROR.
     private var refused: Set<Int> = []
     /// What has happened, for whoever looks for the reason.
     private(set) var trace: [String] = []
@@ -57,7 +57,7 @@ struct Simulation {
         folder = try TemporaryFolder()
         path = folder.path("push.sqlite")
         disk = try FaultyDisk(database: path)
-        server = try await Server(path: path, letters: [], seed: seed, at: Self.start, steadily: .zero)
+        server = try await Server(path: path, testMessages: [], seed: seed, at: Self.start, steadily: .zero)
         routeDue = server.routes.map { _ in .zero }
     }
 
@@ -93,11 +93,11 @@ struct Simulation {
     private mutating func step() async throws {
         let event = events.next(using: &random)
         switch event {
-        case .letter: publish(letter())
-        case .repetition: publish(people.letters.isEmpty ? nil : people.again(pick(0..<people.letters.count)))
+        case .testMessage: publish(testMessage())
+        case .repetition: publish(people.testMessages.isEmpty ? nil : people.again(pick(0..<people.testMessages.count)))
         case .flood:
             let owner = owner()
-            for _ in 0..<pick(20..<60) { publish(people.push(to: owner, chat: Correspondence.chats[0])) }
+            for _ in 0..<pick(20..<60) { publish(people.push(to: owner, chat: Workload.chats[0])) }
         case .hoard:
             let ghostShare = pick(2..<6)
             for number in 0..<pick(20..<90) { publish(people.hoard(isGhost: number % ghostShare == 0)) }
@@ -126,21 +126,21 @@ struct Simulation {
         if isDiskFaulty, isCut { try await restart() }
     }
 
-    private mutating func letter() -> Int? {
+    private mutating func testMessage() -> Int? {
         let owner = owner()
         switch pick(0..<12) {
         case 0..<4: return people.register(owner, pick(0..<2), leaves: chance(5), muting: chance(2))
-        case 4..<9: return people.push(to: owner, chat: Correspondence.chats[pick(0..<2)])
+        case 4..<9: return people.push(to: owner, chat: Workload.chats[pick(0..<2)])
         case 9: return people.ask(about: owner)
-        case 10: return people.push(to: owner, chat: Correspondence.chats[0], guesses: true)
+        case 10: return people.push(to: owner, chat: Workload.chats[0], guesses: true)
         default: return people.forgeRegistration(owner, pick(0..<2), replays: chance(2))
         }
     }
 
-    private mutating func publish(_ letter: Int?) {
-        guard let letter else { return }
-        note("letter \(letter)")
-        network.publish(letter: letter, on: people.topic(of: letter), at: trueNow, twin: chance(6))
+    private mutating func publish(_ testMessage: Int?) {
+        guard let testMessage else { return }
+        note("message \(testMessage)")
+        network.publish(testMessage: testMessage, on: people.topic(of: testMessage), at: trueNow, twin: chance(6))
     }
 
     private mutating func changeNetwork() {
@@ -250,36 +250,39 @@ struct Simulation {
     }
 
     private mutating func noteRows() {
-        for message in server.undecided { letterOfRow[message.row] = message.letter }
+        for message in server.undecided { testMessageOfRow[message.row] = message.testMessage }
     }
 
     private mutating func decide(_ count: Int) async throws {
         guard !server.undecided.isEmpty else { return }
-        let decided = await server.decide(count, people.letters, at: now, steadily: steadily)
-        note("decided \(decided.messages.map(\.letter))")
+        let decided = await server.decide(count, people.testMessages, at: now, steadily: steadily)
+        note("decided \(decided.messages.map(\.testMessage))")
         model.beginCommit()
-        for message in decided.messages { try model.decided(message.letter, people.letters[message.letter], row: message.row) }
+        for message in decided.messages {
+            try model.decided(message.testMessage, people.testMessages[message.testMessage], row: message.row)
+        }
         uncertainDecisions += decided.failed
         try await check()
     }
 
     private mutating func reply() throws {
-        guard let reply = server.reply(to: &network), let letter = letterOfRow[reply.row] else { return }
-        note("told \(letter)")
-        switch (people.letters[letter].body, reply.completion) {
+        guard let reply = server.reply(to: &network), let testMessage = testMessageOfRow[reply.row] else { return }
+        note("told \(testMessage)")
+        switch (people.testMessages[testMessage].body, reply.completion) {
         case (.query, _): break
         // It could not be stored, and its sender knows.
-        case (_, .decision): refused.insert(letter)
+        case (_, .decision): refused.insert(testMessage)
         case (.registration, _):
-            model.told(letter)
+            model.told(testMessage)
             try expect(
-                !model.isSuperseded(letter, people.letters[letter]), "no phone hears of a registration after a newer one: letter \(letter)")
+                !model.isSuperseded(testMessage, people.testMessages[testMessage]),
+                "no phone hears of a registration after a newer one: message \(testMessage)")
         case (.push, _):
-            model.told(letter)
+            model.told(testMessage)
             let response = try PushNotificationResponse.decode(reply.payload)
             try expect(
-                response.reports.map(\.success) == model.reports[letter],
-                "a reply says what is so, and whether a push was filtered is not in it (I4): letter \(letter)")
+                response.reports.map(\.success) == model.reports[testMessage],
+                "a reply says what is so, and whether a push was filtered is not in it (I4): message \(testMessage)")
         }
     }
 
@@ -352,7 +355,7 @@ struct Simulation {
         disk = try FaultyDisk(database: path)
         isDiskFaulty = false
         self.cutsPower = false
-        server = try await Server(path: path, letters: people.letters, seed: seed, at: now, steadily: steadily)
+        server = try await Server(path: path, testMessages: people.testMessages, seed: seed, at: now, steadily: steadily)
         noteRows()
         pollDue = steadily
         historyDue = steadily
@@ -367,8 +370,8 @@ struct Simulation {
     /// What failed to be written may be durable all the same, even what a sender was told to have failed.
     private mutating func adoptUncertain() async throws {
         for message in uncertainDecisions where try await server.isAnswered(message.row) {
-            if model.decided[message.letter] != nil { continue }
-            try model.decided(message.letter, people.letters[message.letter], row: message.row, isSeen: false)
+            if model.decided[message.testMessage] != nil { continue }
+            try model.decided(message.testMessage, people.testMessages[message.testMessage], row: message.row, isSeen: false)
         }
         for push in uncertainEnds {
             if let outcome = try await server.end(of: push.id) { try noteEnd(push, outcome) }
@@ -422,13 +425,13 @@ struct Simulation {
         try expect(server.undecided.isEmpty, "everything is decided in the end")
         let openCount = try await server.store.queuedPushCount()
         try expect(openCount == 0, "each accepted push ends (I1): \(openCount) are open")
-        for (number, letter) in people.letters.enumerated() {
-            if case .query = letter.body { continue }
+        for (number, testMessage) in people.testMessages.enumerated() {
+            if case .query = testMessage.body { continue }
             if refused.contains(number) { continue }
-            try expect(model.decided[number] != nil, "nothing is lost that the node's store has: letter \(number)")
+            try expect(model.decided[number] != nil, "nothing is lost that the node's store has: message \(number)")
             try expect(
-                model.answered.contains(number) || model.mayBeSuperseded(number, letter),
-                "each sender hears what became of it: letter \(number)")
+                model.answered.contains(number) || model.mayBeSuperseded(number, testMessage),
+                "each sender hears what became of it: message \(number)")
         }
         for push in model.sent {
             try expect(gorush.deliveryCounts[push, default: 0] > 0, "what counts as sent has reached a phone: push \(push)")

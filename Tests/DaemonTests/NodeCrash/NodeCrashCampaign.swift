@@ -24,7 +24,7 @@ struct NodeCrashCampaign {
 
     static let allKinds = Moment.allCases.flatMap { moment in Victim.allCases.map { (moment, $0) } }
 
-    private(set) var correspondence: Correspondence
+    private(set) var workload: Workload
     private(set) var server: ServerProcess?
     let database: ServerDatabase
     private let folder: TemporaryFolder
@@ -39,7 +39,7 @@ struct NodeCrashCampaign {
         var random = SecureRandom()
         let identity = PrivateKey.generate(using: &random)
         try folder.write(identity.withExposedBytes { Hex.encode([UInt8](copying: $0)) }, to: "identity.key")
-        correspondence = Correspondence(server: identity.publicKey, clientCount: 8)
+        workload = Workload(server: identity.publicKey, clientCount: 8)
         database = ServerDatabase(path: folder.path("push.sqlite"))
         node = NodeProcess(in: folder)
         settings = [
@@ -54,8 +54,8 @@ struct NodeCrashCampaign {
         try launchNode()
         try launchServer()
         try await waitUntilReady()
-        for client in correspondence.clients.indices {
-            try await node.publish(correspondence.register(client))
+        for client in workload.clients.indices {
+            try await node.publish(workload.register(client))
         }
         _ = try await settle()
     }
@@ -64,7 +64,7 @@ struct NodeCrashCampaign {
     ///
     /// - Returns: hashes of what it holds.
     mutating func settle() async throws -> Set<Digest32> {
-        while let envelope = correspondence.nextReturned() { try await node.publish(envelope) }
+        while let envelope = workload.nextReturned() { try await node.publish(envelope) }
         let stored = try await readStore()
         try await converse { $0.unanswered.isDisjoint(with: stored) }
         return try await readStore()
@@ -109,7 +109,7 @@ struct NodeCrashCampaign {
             if victim != .node { await launchedServer?.logs(lineCount: Int.random(in: 0...3, using: &random)) }
         case .repliesWaiting:
             // The answers to what was written before may all be out.
-            try await converse(writing: 2) { $0.hasNewLetter }
+            try await converse(writing: 2) { $0.hasNewMessage }
             try await node.misbehave(Bool.random(using: &random) ? .publishesNothing : .deniesPublishing)
             try await write(count: Int.random(in: 1...48, using: &random))
             try await database.wait(for: "unfinished_message u JOIN message m ON m.id = u.message WHERE m.decided_at IS NOT NULL") {
@@ -156,14 +156,14 @@ struct NodeCrashCampaign {
 
     // MARK: Clients
 
-    /// Posts so many letters, or fewer if every client waits for answers.
+    /// Posts so many messages, or fewer if every client waits for answers.
     private mutating func write(count: Int) async throws {
         for _ in 0..<count {
-            guard let envelope = try correspondence.next() else { return }
+            guard let envelope = try workload.next() else { return }
             do {
                 try await node.publish(envelope)
             } catch {
-                correspondence.comesBack(envelope)
+                workload.comesBack(envelope)
                 return
             }
         }
@@ -171,25 +171,25 @@ struct NodeCrashCampaign {
 
     /// Writes and reads until so many answers more have come.
     private mutating func converse(untilAnswers count: Int) async throws {
-        let goal = correspondence.answerCount + count
+        let goal = workload.answerCount + count
         try await converse(writing: 2) { $0.answerCount >= goal }
     }
 
     /// Writes and reads, at once and whenever node or server have written something down, until it is so.
-    private mutating func converse(writing count: Int = 0, until isSo: (Correspondence) -> Bool) async throws {
+    private mutating func converse(writing count: Int = 0, until isSo: (Workload) -> Bool) async throws {
         try await FolderWatch(folder.path("")).wait {
             try await write(count: count)
             var envelopes = try await node.take()
             // A restarted node has lost what it had for us; what it stored it has not.
-            if envelopes.isEmpty { envelopes = try await node.stored(since: correspondence.oldestUnanswered).map(\.envelope) }
-            correspondence.read(envelopes)
-            return isSo(correspondence)
+            if envelopes.isEmpty { envelopes = try await node.stored(since: workload.oldestUnanswered).map(\.envelope) }
+            workload.read(envelopes)
+            return isSo(workload)
         }
     }
 
     private mutating func readStore() async throws -> Set<Digest32> {
         let stored = try await node.stored()
-        correspondence.read(stored.map(\.envelope))
+        workload.read(stored.map(\.envelope))
         return Set(stored.map(\.hash))
     }
 }

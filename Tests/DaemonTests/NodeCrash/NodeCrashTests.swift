@@ -38,7 +38,7 @@ struct NodeCrashTests {
                     try await check(campaign, stored, gorush)
                 } catch {
                     // The end of the time limit, too.
-                    let unanswered = campaign.correspondence.unanswered.count
+                    let unanswered = campaign.workload.unanswered.count
                     Issue.record("in or after \(kind.map { "\($0)" } ?? "no round"), \(unanswered) unanswered, seed \(Self.seed): \(error)")
                 }
             }
@@ -52,17 +52,17 @@ struct NodeCrashTests {
     /// - Parameter stored: hashes of what the node holds in the end.
     private func check(_ campaign: NodeCrashCampaign, _ stored: Set<Digest32>, _ gorush: StubGorush) async throws {
         let context: Comment = "seed \(Self.seed)"
-        let correspondence = campaign.correspondence
-        let letters = correspondence.letters
-        let held = letters.filter { stored.contains($0.key) }
+        let workload = campaign.workload
+        let testMessages = workload.testMessages
+        let held = testMessages.filter { stored.contains($0.key) }
 
         // Answered, and not in two ways.
         #expect(held.values.allSatisfy { !$0.answers.isEmpty }, context)
-        #expect(letters.values.allSatisfy { $0.answers.count <= 1 }, context)
+        #expect(testMessages.values.allSatisfy { $0.answers.count <= 1 }, context)
         // I1: whoever is asked for has registered before, so each push was accepted, and was posted or is told by one for several.
         var accepted: Set<String> = []
-        for letter in letters.values {
-            guard case .push(let chatID) = letter.content, let answer = letter.answers.first else { continue }
+        for testMessage in testMessages.values {
+            guard case .push(let chatID) = testMessage.content, let answer = testMessage.answers.first else { continue }
             let reports = try PushNotificationResponse.decode(answer).reports
             #expect(reports.map(\.success) == [true], "\(reports) \(context)")
             accepted.insert(chatID)
@@ -78,7 +78,7 @@ struct NodeCrashTests {
         let posted = gorush.chatIDs
         let uncertainCount = try CrashTests.uncertainCount(in: campaign.database.path)
         #expect(posted.count - Set(posted).count <= uncertainCount, context)
-        #expect(Set(posted).isSubset(of: correspondence.chatIDs), context)
+        #expect(Set(posted).isSubset(of: workload.chatIDs), context)
 
         let queue = try DatabaseQueue(path: campaign.database.path)
         try await queue.read { database in
@@ -94,9 +94,9 @@ struct NodeCrashTests {
             #expect(try Int.fetchOne(database, sql: "SELECT count(*) FROM push WHERE finished_at IS NULL") == 0, context)
         }
         // I3: of each client the newest version is there, whatever came after it.
-        for (index, client) in correspondence.clients.enumerated() {
-            let versions = held.values.compactMap { letter in
-                if letter.client == index, case .registration(let version) = letter.content { version } else { nil as UInt64? }
+        for (index, client) in workload.clients.enumerated() {
+            let versions = held.values.compactMap { testMessage in
+                if testMessage.client == index, case .registration(let version) = testMessage.content { version } else { nil as UInt64? }
             }
             let shown = try await ChildProcess.run(
                 "pushctl", ["registrations", "--database", campaign.database.path, "--json", "--of", Hex.encode(client.keyHash.bytes)])
@@ -107,7 +107,7 @@ struct NodeCrashTests {
         let audit = try await ChildProcess.run("pushctl", ["audit", "--database", campaign.database.path])
         #expect(audit.exitCode == 0, "\(audit.output) \(context)")
         print(
-            "node crash test: \(letters.count) messages, \(held.count) of them in the node's store, \(accepted.count) pushes accepted, "
+            "node crash test: \(testMessages.count) messages, \(held.count) in the node's store, \(accepted.count) accepted pushes, "
                 + "\(posted.count - Set(posted).count) posted twice, \(uncertainCount) attempts of unknown outcome")
     }
 }

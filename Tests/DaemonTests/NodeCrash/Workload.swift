@@ -4,34 +4,34 @@ import StatusCrypto
 import TestSupport
 import Wire
 
-/// What clients wrote to the server, and what they were answered. Each has some letters under way and writes another one when it is
-/// answered.
-struct Correspondence {
+/// The messages of clients to the server, and the replies. Each client has some messages without a reply, and writes another one when it
+/// gets a reply.
+struct Workload {
     enum Content {
         case registration(version: UInt64)
         /// A push request with one notification, named by its chat.
         case push(chatID: String)
     }
 
-    struct Letter {
+    struct TestMessage {
         let client: Int
         let content: Content
         let envelope: WakuEnvelope
-        /// Payloads. A letter that is processed once may be answered twice, but not differently.
+        /// The payloads of its replies. A message that is processed once may have several replies, but all with the same payload.
         var answers: Set<[UInt8]> = []
     }
 
-    /// Unanswered letters of one client.
+    /// The number of messages of one client without a reply.
     private static let windowSize = 6
 
     let clients: [ProtocolClient]
-    private(set) var letters: [Digest32: Letter] = [:]
+    private(set) var testMessages: [Digest32: TestMessage] = [:]
     private(set) var answerCount = 0
-    /// Letters that the node may not have got: they are posted again as they are.
+    /// The messages that the node may not have received. They are posted again unchanged.
     private var returned: [Digest32] = []
-    /// Hashes of all envelopes that were read.
+    /// The hashes of all envelopes that were read.
     private var known: Set<Digest32> = []
-    /// Letters by the id that is in the answer.
+    /// The messages by the id in their replies.
     private var identifiers: [[UInt8]: Digest32] = [:]
     private var openCounts: [Int]
     private var sequence: UInt64 = 0
@@ -43,34 +43,34 @@ struct Correspondence {
 
     // MARK: Writing
 
-    /// The next one to post; nil if everybody waits for answers.
+    /// Returns the next message to post; nil if every client waits for replies.
     mutating func next() throws -> WakuEnvelope? {
         if let envelope = nextReturned() { return envelope }
         guard let client = openCounts.indices.min(by: { openCounts[$0] < openCounts[$1] }), openCounts[client] < Self.windowSize else {
             return nil
         }
-        // The answer to a registration that follows would stand in the place of the one before.
+        // The reply to a later registration would supersede that of an earlier one.
         return sequence % 4 == 0 && !awaitsRegistration(client) ? try register(client) : try push(from: client)
     }
 
-    /// Whether the next one is new to the server.
-    var hasNewLetter: Bool { returned.isEmpty && openCounts.contains { $0 < Self.windowSize } }
+    /// Whether the next message is new to the server.
+    var hasNewMessage: Bool { returned.isEmpty && openCounts.contains { $0 < Self.windowSize } }
 
     private func awaitsRegistration(_ client: Int) -> Bool {
-        letters.values.contains { letter in
-            guard letter.client == client, letter.answers.isEmpty, case .registration = letter.content else { return false }
+        testMessages.values.contains { testMessage in
+            guard testMessage.client == client, testMessage.answers.isEmpty, case .registration = testMessage.content else { return false }
             return true
         }
     }
 
-    /// The node did not say that it has it.
+    /// Queues a message again, because the node did not confirm it.
     mutating func comesBack(_ envelope: WakuEnvelope) {
         returned.append(envelope.hash)
     }
 
-    /// The next one to post again, if there is one.
+    /// Returns the next message to post again; nil if none is queued.
     mutating func nextReturned() -> WakuEnvelope? {
-        returned.popLast().flatMap { letters[$0]?.envelope }
+        returned.popLast().flatMap { testMessages[$0]?.envelope }
     }
 
     mutating func register(_ client: Int) throws -> WakuEnvelope {
@@ -98,7 +98,7 @@ struct Correspondence {
     ) throws -> WakuEnvelope {
         let envelope = try clients[client].toServer(payload, type: type, topic: topic)
         let hash = envelope.hash
-        letters[hash] = Letter(client: client, content: content, envelope: envelope)
+        testMessages[hash] = TestMessage(client: client, content: content, envelope: envelope)
         identifiers[identifier] = hash
         openCounts[client] += 1
         return envelope
@@ -121,25 +121,25 @@ struct Correspondence {
             case .pushNotificationRegistrationResponse: (try? PushNotificationRegistrationResponse.decode(message.payload))?.requestID
             default: nil as [UInt8]?
             }
-        guard let hash = identifier.flatMap({ identifiers[$0] }), var letter = letters[hash] else { return }
-        if letter.answers.isEmpty {
+        guard let hash = identifier.flatMap({ identifiers[$0] }), var testMessage = testMessages[hash] else { return }
+        if testMessage.answers.isEmpty {
             answerCount += 1
-            openCounts[letter.client] -= 1
+            openCounts[testMessage.client] -= 1
         }
-        letter.answers.insert(message.payload)
-        letters[hash] = letter
+        testMessage.answers.insert(message.payload)
+        testMessages[hash] = testMessage
     }
 
-    /// Chat ids of all pushes that were asked for.
+    /// The chat ids of all requested pushes.
     var chatIDs: Set<String> {
-        Set(letters.values.compactMap { if case .push(let chatID) = $0.content { chatID } else { nil } })
+        Set(testMessages.values.compactMap { if case .push(let chatID) = $0.content { chatID } else { nil } })
     }
 
-    /// When the first of the letters without an answer was written.
+    /// The time of the oldest message without a reply.
     var oldestUnanswered: Timestamp? {
-        letters.values.filter(\.answers.isEmpty).compactMap(\.envelope.message.timestamp).min().map(Timestamp.init(nanoseconds:))
+        testMessages.values.filter(\.answers.isEmpty).compactMap(\.envelope.message.timestamp).min().map(Timestamp.init(nanoseconds:))
     }
 
-    /// Letters without an answer.
-    var unanswered: Set<Digest32> { Set(letters.filter { $0.value.answers.isEmpty }.keys) }
+    /// The messages without a reply.
+    var unanswered: Set<Digest32> { Set(testMessages.filter { $0.value.answers.isEmpty }.keys) }
 }
