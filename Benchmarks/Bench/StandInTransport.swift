@@ -78,7 +78,7 @@ extension EnvelopeReceiver {
                 return try await receive(envelopes, origin: .live)
             } catch let overload as Overload {
                 guard let engine = self as? Engine else { throw overload }
-                await engine.waitForRoom()
+                await engine.waitForCapacity()
                 try Task.checkCancellation()
             }
         }

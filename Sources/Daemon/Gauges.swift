@@ -11,7 +11,7 @@ struct Gauges: Sendable {
     private let waku: WakuTransport?
     private let registrations = Meter(label: "pushserver_registrations")
     private let topics = Meter(label: "pushserver_query_topics")
-    private let underWay = Meter(label: "pushserver_messages_under_way")
+    private let inFlight = Meter(label: "pushserver_messages_under_way")
     private let replies = Meter(label: "pushserver_replies_waiting")
     private let queued = Meter(label: "pushserver_pushes_queued")
     private let lostLogLines = Meter(label: "pushserver_log_lines_lost")
@@ -24,12 +24,12 @@ struct Gauges: Sendable {
         Meter(label: "pushserver_open_files_limit").set(openFileLimit)
     }
 
-    /// A value that cannot be read keeps what it was.
+    /// Reads the values and sets the metrics. A metric whose value cannot be read does not change.
     func refresh() async {
         waku?.refreshGauges()
         topics.set(engine.queryTopicCount)
         lostLogLines.set(LogOutput.standardError.lostLineCount)
-        underWay.set(engine.underWayCount)
+        inFlight.set(engine.inFlightCount)
         replies.set(engine.waitingReplyCount)
         if let count = try? await store.registrationCount() { registrations.set(count) }
         if let count = try? await store.queuedPushCount() { queued.set(count) }

@@ -4,13 +4,14 @@ import StatusCrypto
 import Store
 import Wire
 
-/// Decides messages of a batch, one after another, against what is known.
+/// Decides the messages of a batch one after another, from the loaded facts. It performs no I/O.
 ///
-/// The rules themselves are PushProtocol's; this is what they are asked, and what follows from their answers. Pure.
+/// The rules of the protocol are in PushProtocol. The decider calls them with the facts of a batch and turns their results into changes of
+/// the batch and replies.
 struct Decider: Sendable {
     let serverKey: FixedBytes<33>
     let registrationPolicy: RegistrationPolicy
-    /// True when no gorush is configured: accepted pushes are discarded at once, finally.
+    /// Whether the server discards accepted pushes permanently, because no gorush is configured.
     let isDryRun: Bool
     /// The key whose pushes are discarded: the canary's; nil if there is none.
     var discardedKeyHash: Digest64?
@@ -20,7 +21,7 @@ struct Decider: Sendable {
         var category: MessageOutcome
         var reply: PendingReply?
         var acceptedPushCount = 0
-        /// The part of these that became one with others.
+        /// The number of accepted pushes that were coalesced with others.
         var coalescedPushCount = 0
         /// The credits that the decision spends.
         var spendings: [Allowances.Spending] = []
@@ -121,7 +122,7 @@ struct Decider: Sendable {
         return outcome
     }
 
-    /// Lets the INTERNAL_ERROR of a registration that could not be stored supersede older replies.
+    /// Supersedes older replies to the installation of a registration that could not be stored, so that its INTERNAL_ERROR is the last.
     func supersede(_ message: OpenedEnvelope, with reply: PendingReply, in batch: inout DecidedBatch) {
         guard case .message(.registration(let registration), _) = message.content, let installation = registration.installation,
             RegistrationRules.supersedes(registration.facts, stored: batch.facts.versions[installation])
@@ -129,8 +130,8 @@ struct Decider: Sendable {
         batch.supersede(reply.stored, answering: reply.id)
     }
 
-    /// PROTOCOL.md §8. Not frozen: the message stays undecided until its reply is out, and after a crash it is answered from what is
-    /// stored then.
+    /// Prepares the reply to a query (PROTOCOL.md §8). The store does not keep the reply: the message stays undecided until the reply is
+    /// published. After a crash the server decides the query again from the registrations of that time.
     private func answer(
         _ keyHashes: [Digest64], of id: Int64, from origin: OpenedEnvelope.Origin, in batch: inout DecidedBatch
     ) -> Outcome {
@@ -141,13 +142,13 @@ struct Decider: Sendable {
             return Outcome(category: answer.isCut ? .queryLimited : .queryUnknown)
         }
         let digest = payload.hashValue
-        guard batch.facts.allowances.mayAnswer(id, to: origin.messageID, digest: digest) else {
+        guard batch.facts.allowances.mayRespond(id, to: origin.messageID, digest: digest) else {
             batch.decide(id, as: .silent)
             return Outcome(category: .queryRepeated)
         }
         let reply = PendingReply(id: id, type: .pushNotificationQueryResponse, payload: payload, origin: origin, completion: .decision)
-        let spending = Allowances.Spending.answer(
-            message: id, question: origin.messageID, digest: digest, byteCounts: answer.byteCounts)
+        let spending = Allowances.Spending.response(
+            message: id, query: origin.messageID, digest: digest, byteCounts: answer.byteCounts)
         batch.spend(spending)
         return Outcome(category: .queryAnswered, reply: reply, spendings: [spending])
     }
@@ -156,8 +157,8 @@ struct Decider: Sendable {
     private func decide(
         _ request: PushNotificationRequest, of id: Int64, from origin: OpenedEnvelope.Origin, in batch: inout DecidedBatch
     ) -> Outcome {
-        // What is stored was written by us; if it cannot be read, deciding anew is the safe side: the deduplication key still guards the
-        // outbox.
+        // The server wrote the stored response. If it is unreadable, the request is decided again: the deduplication keys still prevent
+        // a second push.
         let earlier = batch.facts.responses[origin.messageID].flatMap { try? PushNotificationResponse.decode($0) }
         let decision = PushRules.decide(
             request, earlier: earlier, targets: batch.facts.targets, recentDeduplicationKeys: batch.facts.recentDeduplicationKeys)
@@ -177,8 +178,10 @@ struct Decider: Sendable {
         return outcome
     }
 
-    /// Within the bucket of its target a push goes out at once. What is beyond becomes one push of its type, which goes out when the next
-    /// credit falls due: nobody's phone is rung without end, and the sender learns nothing of it (PROTOCOL.md §9).
+    /// Adds a push to the outbox, due now if the bucket of its target has a credit.
+    ///
+    /// The server coalesces pushes beyond the bucket into one push per type, due when the next credit arrives. This limits how often a
+    /// phone rings. The reply to the sender does not show it (PROTOCOL.md §9).
     private func enqueue(_ push: AcceptedPush, of id: Int64, in batch: inout DecidedBatch, _ outcome: inout Outcome) {
         guard !isDryRun, push.target.keyHash != discardedKeyHash else { return batch.enqueue(push, message: id, isDiscarded: true) }
         let isRateLimited = batch.facts.allowances.pushCount(to: push.target) == 0
@@ -191,9 +194,11 @@ struct Decider: Sendable {
         outcome.spendings.append(.push(push.target))
     }
 
-    /// The answer to a message that the store could not take for too long; nil where there is none to give.
+    /// Returns the INTERNAL_ERROR reply to a message that the store has rejected for too long.
     ///
-    /// Once it is published, the message is decided without effect.
+    /// Once the reply is published, the message is decided without effect.
+    ///
+    /// - Returns: nil for a query, for a registration that the server cannot decrypt, and for a push request without an id.
     func internalError(for message: OpenedEnvelope) -> PendingReply? {
         var reply = internalErrorReply(to: message)
         reply?.segments = message.segments

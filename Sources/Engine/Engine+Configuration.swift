@@ -6,28 +6,28 @@ extension Engine {
     package struct Configuration: Sendable {
         package var identity: PrivateKey
         package var registrationPolicy: RegistrationPolicy
-        /// No gorush is configured: accepted pushes are discarded, finally.
+        /// Whether the server discards accepted pushes permanently, because no gorush is configured.
         package var isDryRun: Bool
         /// The hash of the key whose pushes are discarded; nil if there is none.
         package var discardedKeyHash: Digest64?
-        /// Workers for each of the two stages that compute; as many as cores.
+        /// The number of workers that open messages, one for each core.
         package var workerCount: Int
         /// Whether replies to queries and push requests are published again after 1.5 s and 4 s, for clients that subscribe late.
         package var echoesReplies: Bool
-        /// Messages between record and decision: at some kilobytes each a few megabytes, and seconds of work.
+        /// The maximum number of messages in memory before their decision: at some kilobytes each a few megabytes, and seconds of work.
         package var maximumIntakeCount: Int
-        /// Their payloads: room for a full intake of ordinary messages, or for 32 of the longest. Opened and decoded they take three times
-        /// as much, which a small machine has.
+        /// The maximum bytes of their envelopes: a full intake of ordinary messages, or 32 of the longest. Opened and decoded, messages
+        /// take about three times that memory, which a small machine has.
         package var maximumIntakeByteCount: Int
-        /// Replies in memory: what finds no room waits in the database.
+        /// The maximum number of replies in memory. Further replies wait in the database.
         package var maximumReplyCount: Int
-        /// Their payloads: the same.
+        /// The maximum bytes of the payloads of replies in memory. Further replies wait in the database.
         package var maximumReplyByteCount: Int
-        /// Bytes of replies and echoes a second: what a go-waku node was measured to take at the most, 8,000 POSTs of a kilobyte.
+        /// The maximum bytes of replies and echoes per second: the measured maximum of a go-waku node, 8,000 POSTs of one kilobyte.
         package var replyBytesPerSecond: Int
-        /// How long a shutdown waits for what is under way; what is left stays recorded.
+        /// The time for which a shutdown waits for work in progress. Unfinished messages stay recorded.
         package var drainLimit: Duration
-        /// How long a shutdown waits before that for the transport to end, to which a node may owe an answer.
+        /// The time for which a shutdown first waits for the transport, because a node's response may be outstanding.
         package var transportLimit: Duration
         /// Derives the key of a query topic, on a thread of its own.
         package var deriveTopicKey: @Sendable (TopicName) -> SymmetricKey

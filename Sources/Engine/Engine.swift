@@ -10,25 +10,26 @@ import Synchronization
 package import Transport
 import Wire
 
-/// The server's heart: open → decide → commit → reply (docs/ARCHITECTURE.md, "Message path").
+/// The pipeline of the server: record → open → decide → commit → reply (docs/ARCHITECTURE.md, "Message path").
 ///
-/// A transport hands it envelopes through `EnvelopeReceiver`; each is recorded before anything acts on it, so that a crash at any point
-/// is worked off at the next start.
+/// A transport passes envelopes in through `EnvelopeReceiver`. The engine records each envelope before anything acts on it. After a crash
+/// the next start resumes every message whose decision or reply is missing.
 package final class Engine: Service, EnvelopeReceiver {
-    /// The most a payload may be: the network's limit of 1 MiB a message (WAKU_REST.md §2.2).
+    /// The maximum size of a payload: 1 MiB, the network's limit for a message (WAKU_REST.md §2.2).
     package static let maximumPayloadByteCount = 1 << 20
     /// The interval between deletions of old rows.
     private static let pruneInterval = Duration.seconds(60)
-    /// The time for which a warning reports rejected messages.
+    /// The time for which ``warnings`` report a rejection.
     private static let overloadMemory = Duration.seconds(60)
 
     private let configuration: Configuration
     private let context: EngineContext
     private let directory: TopicDirectory
     private let transport: any MessageTransport
-    /// Whether pushes that reach a device are known to have: otherwise no registration can be called unused.
+    /// Whether the delivery learns which pushes Apple and Google accept. Without that, the engine cannot tell whether a registration is
+    /// unused.
     private let provesDeliveries: @Sendable () -> Bool
-    /// When messages were rejected last, and why.
+    /// The time and the reason of the last rejection; nil if the engine has rejected no message.
     private let lastOverload = Mutex<(time: Duration, reason: Overload)?>(nil)
     private let topicKeys: TopicKeys
     private let admission: Admission
@@ -38,8 +39,10 @@ package final class Engine: Service, EnvelopeReceiver {
     private let markWriter: MarkWriter
 
     /// - Parameters:
-    ///   - directory: shared with the delivery, which unregisters dead devices.
-    ///   - onAcceptedPushes: called after each commit that put pushes into the outbox.
+    ///   - directory: The topics of the server. The delivery has the same directory, because it unregisters dead devices.
+    ///   - provesDeliveries: Whether the delivery learns which pushes Apple and Google accept. Without that, the engine removes no unused
+    ///     registrations.
+    ///   - onAcceptedPushes: Called after each commit that added pushes to the outbox.
     package init(
         configuration: Configuration, store: any PushStore, directory: TopicDirectory, transport: any MessageTransport,
         clock: any Clock<Duration>, wallClock: WallClock,
@@ -54,7 +57,7 @@ package final class Engine: Service, EnvelopeReceiver {
             serverKey: identity.publicKey.compressed, registrationPolicy: configuration.registrationPolicy,
             isDryRun: configuration.isDryRun, discardedKeyHash: configuration.discardedKeyHash)
 
-        // From the last stage to the first: each knows the next one only.
+        // The last stage is created first, because each stage knows the next one only.
         let admission = Admission(limits: configuration.admissionLimits)
         self.admission = admission
         context = EngineContext(store: store, clock: clock, wallClock: wallClock, logger: logger)
@@ -69,9 +72,9 @@ package final class Engine: Service, EnvelopeReceiver {
         openStage = OpenStage(opener: Opener(identity: identity), keys: topicKeys, context: context, from: admission, to: commitStage)
     }
 
-    /// Receives until the service group shuts down, and meanwhile finishes what a crash left; then drains.
+    /// Resumes the unfinished messages of the last run, and receives messages until the transport stops; then drains.
     ///
-    /// - Throws: `StoreError` when what was left cannot be read.
+    /// - Throws: `StoreError` if the unfinished rows cannot be read; the error of the transport if that fails.
     package func run() async throws {
         try await findUnfinished()
         try await withTaskGroup(of: Void.self) { stages in
@@ -88,7 +91,9 @@ package final class Engine: Service, EnvelopeReceiver {
         }.get()
     }
 
-    /// Runs all that brings new work to the stages, as long as the transport runs.
+    /// Runs the tasks that bring work to the stages until the transport stops.
+    ///
+    /// - Returns: The result of the transport.
     private func beginWork() async -> Result<Void, any Error> {
         await withTaskGroup(of: Void.self) { group in
             group.addTask { await self.messageReader(.undecided) { await self.admission.nextRows(.undecided, maximumCount: $0) }.run() }
@@ -116,7 +121,7 @@ package final class Engine: Service, EnvelopeReceiver {
         }
     }
 
-    /// Runs until the transport stops, which may take ``Configuration/transportLimit`` at a shutdown.
+    /// Returns when the transport stops. At a shutdown, the engine cancels it after ``Configuration/transportLimit``.
     private func runTransport() async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await self.transport.run(receiver: self) }
@@ -146,7 +151,8 @@ package final class Engine: Service, EnvelopeReceiver {
         guard !wanted.isEmpty else { return }
         let permit = try admit(wanted.map(\.envelope), origin)
         let now = context.wallClock.now()
-        // In parallel to the record, which takes longer. Keys that cannot be read now are read again.
+        // The keys are read in parallel, because the commit of the rows takes longer. If that read fails, the open stage returns the
+        // messages to the journal, and their re-read loads the keys.
         async let keys: Void = topicKeys.load(wanted.flatMap(\.addressees.subscribers))
         let ids = try await context.storeHealth.observing {
             try await context.store.record(wanted.map { (hash: $0.envelope.hash, envelope: $0.envelope) }, at: now)
@@ -173,19 +179,20 @@ package final class Engine: Service, EnvelopeReceiver {
         }
     }
 
-    /// Returns when messages are admitted again, or when the task is cancelled.
-    package func waitForRoom() async { await admission.wait { $0.freeCount > 0 } }
+    /// Returns when half of the intake is free, or when the task is cancelled.
+    package func waitForCapacity() async { await admission.wait { $0.freeCount > 0 } }
 
-    /// Messages and replies in memory, and replies that are not marked yet.
-    package var underWayCount: Int { admission.read(\.size.count) + replyStage.read(\.count) + markWriter.count }
-    /// Bytes of messages in memory.
+    /// The number of messages and replies in memory, plus published replies that are not marked yet.
+    package var inFlightCount: Int { admission.read(\.size.count) + replyStage.read(\.count) + markWriter.count }
+    /// The estimated bytes of messages in memory.
     package var intakeByteCount: Int { admission.read(\.size.byteCount) }
-    /// Replies that are not marked as published, in memory or not.
+    /// The number of replies that are not marked as published, in memory or not.
     package var waitingReplyCount: Int {
         replyStage.read { $0.count + $0.storedCount } + markWriter.count + admission.read { $0.count(.unanswered) }
     }
 
-    /// Returns when all work is done, in memory and in the journal; messages that wait for a topic key do not count.
+    /// Returns when all work is done, in memory and in the journal, or when the task is cancelled. Messages that wait for a topic key do
+    /// not count.
     package func waitUntilIdle() async {
         repeat {
             await admission.wait(until: \.isEmpty)
@@ -194,13 +201,15 @@ package final class Engine: Service, EnvelopeReceiver {
         } while !Task.isCancelled && !(admission.read(\.isEmpty) && waitingReplyCount == 0)
     }
 
-    /// Returns when every admitted message is decided; messages that wait for a topic key do not count.
+    /// Returns when every admitted message is decided, or when the task is cancelled. Messages that wait for a topic key do not count.
     package func waitUntilDecided() async { await admission.wait(until: \.isDecided) }
 
-    /// Entries of the topic directory, two for each registration.
+    /// The number of entries in the topic directory, two for each registration.
     package var queryTopicCount: Int { directory.queryTopicCount }
 
-    /// Writes something of no meaning, in its turn: as long as it waits for the writer counts for ``healthIssues``.
+    /// Writes a value without meaning, so that ``healthIssues`` reports a writer that hangs while no message arrives.
+    ///
+    /// - Throws: `StoreError` if the write fails.
     package func probeStore() async throws {
         try await context.storeHealth.timing { try await context.store.probe() }
     }
@@ -212,7 +221,7 @@ package final class Engine: Service, EnvelopeReceiver {
                 ? ["the store's writer hangs: a write takes more than \(StoreHealth.longestWrite.components.seconds) s"] : [])
     }
 
-    /// Conditions that an operator should know of. The engine works all the same: load shedding is no failure.
+    /// Conditions that an operator should know about. They leave the engine healthy: load shedding is no failure.
     package var warnings: [String] {
         guard let (time, reason) = lastOverload.withLock(\.self), context.time.elapsed() - time < Self.overloadMemory else { return [] }
         return ["messages were refused in the last minute: \(reason) (\(reason.rawValue))"]
@@ -220,7 +229,7 @@ package final class Engine: Service, EnvelopeReceiver {
 
     // MARK: Start and end
 
-    /// Finds the rows that the last run left, before the engine records new messages. Readers load them as capacity becomes free.
+    /// Finds the rows that the last run left, before the engine records new messages. Journal readers load them as capacity becomes free.
     private func findUnfinished() async throws {
         let unfinished = try await context.store.unfinishedRows()
         admission.wait(unfinished.undecided, .undecided)
@@ -229,7 +238,7 @@ package final class Engine: Service, EnvelopeReceiver {
         if count > 0 { context.logger.notice("resuming unfinished messages of the previous run", metadata: ["messages": "\(count)"]) }
     }
 
-    /// Waits for queries to be answered again, and for capacity for them and their replies.
+    /// Waits for queries to be decided again, and for capacity for both the messages and their replies.
     private func nextUnanswered(_ maximumCount: Int) async -> [Int64]? {
         guard await admission.nextRows(.unanswered, maximumCount: 1) != nil else { return nil }
         await replyStage.wait { $0.freeRowCapacity > 0 }
@@ -264,7 +273,7 @@ package final class Engine: Service, EnvelopeReceiver {
             context: context)
     }
 
-    /// Waits for the work in progress, within a limit; then stops the stages.
+    /// Waits for the work in progress, at most ``Configuration/drainLimit``; then stops the stages.
     private func drain() async {
         replyStage.drain()
         _ = await withTimeout(configuration.drainLimit, clock: context.clock) {
@@ -276,8 +285,8 @@ package final class Engine: Service, EnvelopeReceiver {
         replyStage.finish()
         commitStage.finish()
         markWriter.finish()
-        if underWayCount > 0 {
-            context.logger.warning("stopped with work in progress; it is recorded", metadata: ["messages": "\(underWayCount)"])
+        if inFlightCount > 0 {
+            context.logger.warning("stopped with work in progress; it is recorded", metadata: ["messages": "\(inFlightCount)"])
         }
     }
 
@@ -294,7 +303,10 @@ package final class Engine: Service, EnvelopeReceiver {
         }
     }
 
-    /// - Returns: the last row that was looked at.
+    /// Unregisters installations without registration and without delivery within the policy's lifetime, a limited number per call.
+    ///
+    /// - Parameter row: The row after which the store continues its search; 0 starts at the first.
+    /// - Returns: The row after which the next call continues.
     private func unregisterUnused(after row: Int64) async throws -> Int64 {
         let now = context.wallClock.now()
         let oldest = now.advanced(by: .zero - configuration.registrationPolicy.lifetime)
@@ -302,7 +314,7 @@ package final class Engine: Service, EnvelopeReceiver {
         for registration in unused.gone { directory.remove(registration: registration.registration, topics: registration.topics) }
         if !unused.gone.isEmpty {
             context.metrics.registrationsUnused.increment(by: unused.gone.count)
-            context.logger.notice("unused registrations are gone", metadata: ["registrations": "\(unused.gone.count)"])
+            context.logger.notice("unused registrations removed", metadata: ["registrations": "\(unused.gone.count)"])
         }
         return unused.lastRow
     }

@@ -25,6 +25,8 @@ struct EngineContext: Sendable {
     /// Commits work in one transaction, and reports failures to ``storeHealth``, the metrics and the log.
     ///
     /// The caller reports success, because only the caller knows whether the transaction changed anything.
+    ///
+    /// - Returns: The outcome of each piece of work in the same order: the result of `decide`, or the error of the store.
     func commit<Work: Sendable, Outcome: Sendable>(
         _ work: [Work], at now: Timestamp, loading lookups: @escaping @Sendable ([Work]) -> Lookups,
         deciding decide: @escaping @Sendable (Work, inout DecidedBatch) -> Outcome

@@ -1,7 +1,7 @@
 import CoreMetrics
 import Transport
 
-/// How a message ended, for the metrics. A fixed set: nothing that a peer chose may become a label.
+/// The outcome of a message, as a metric label. The set is fixed: a label never contains text of a peer.
 enum MessageOutcome: String, CaseIterable, Sendable {
     case registered
     case unregistered
@@ -16,7 +16,7 @@ enum MessageOutcome: String, CaseIterable, Sendable {
     case registrationOverStorage = "registration_over_storage"
     case queryAnswered = "query_answered"
     case queryUnknown = "query_unknown"
-    /// The same query got the same response a moment ago.
+    /// A query whose sender got the same response less than 2 s ago (`ProtocolLimits.equalAnswerInterval`).
     case queryRepeated = "query_repeated"
     /// The budget of response bytes is used up for the queried keys.
     case queryLimited = "query_limited"
@@ -24,13 +24,13 @@ enum MessageOutcome: String, CaseIterable, Sendable {
     case pushRequestWithoutID = "push_request_without_id"
     case notForUs = "not_for_us"
     case invalid
-    /// Caught up from a node's history too late.
+    /// A backfilled message above the age limit of its type.
     case tooOld = "too_old"
-    /// The store could not take it for about two seconds.
+    /// A message that the store rejected for about two seconds.
     case internalError = "internal_error"
 }
 
-/// Every metric of the engine, created once.
+/// The engine's metrics.
 struct EngineMetrics: Sendable {
     let received = Counter(label: "pushserver_envelopes_received_total")
     let recorded = Counter(label: "pushserver_envelopes_recorded_total")
@@ -38,7 +38,7 @@ struct EngineMetrics: Sendable {
     let accepted = Counter(label: "pushserver_pushes_accepted_total")
     let coalesced = Counter(label: "pushserver_pushes_coalesced_total")
     let repliesPublished = Counter(label: "pushserver_replies_published_total")
-    /// Registration answers that were not sent because a newer one of the same client was decided.
+    /// Replies to registrations that were dropped, because a newer registration of the same installation was decided.
     let repliesSuperseded = Counter(label: "pushserver_replies_superseded_total")
     let replyFailures = Counter(label: "pushserver_reply_publish_failures_total")
     let echoesPublished = Counter(label: "pushserver_reply_echoes_published_total")
@@ -46,7 +46,7 @@ struct EngineMetrics: Sendable {
     let registrationsUnused = Counter(label: "pushserver_registrations_unused_total")
     let commits = Counter(label: "pushserver_commits_total")
     let commitFailures = Counter(label: "pushserver_commit_failures_total")
-    let laneOverflows = Counter(label: "pushserver_topic_key_lane_overflows_total")
+    let topicKeyOverflows = Counter(label: "pushserver_topic_key_lane_overflows_total")
     private let shed: [Overload: Counter]
     private let outcomes: [MessageOutcome: Counter]
 

@@ -7,15 +7,16 @@ import Wire
 
 /// An envelope in the journal.
 struct RecordedMessage: Sendable, Identifiable {
-    /// Row in the store.
+    /// The row in the journal.
     var id: Int64
     var receivedAt: Timestamp
     var envelope: WakuEnvelope
     /// The owners of its topic when the message arrived.
     var addressees: TopicDirectory.Addressees
-    /// After a crash nobody knows any more: then it counts as live, which loses nothing.
+    /// Whether the message arrived live or was backfilled. The journal does not store it: a message that was re-read counts as live, so
+    /// no age limit drops it.
     var origin = EnvelopeOrigin.live
-    /// From the journal, where it waited.
+    /// Whether the message was re-read from the journal.
     var isReadAgain = false
 }
 
@@ -31,14 +32,14 @@ extension RecordedMessage {
 struct OpenedEnvelope: Sendable {
     enum Body: Sendable {
         case registration(Registration)
-        /// Hashes of the keys that are asked for.
+        /// The hashes of the queried keys.
         case query([Digest64])
         case push(PushNotificationRequest)
     }
 
     enum Content: Sendable {
         case message(Body, from: Origin)
-        /// The message gets no reply.
+        /// A message without a reply.
         case dropped(IgnoreReason)
     }
 
@@ -53,7 +54,7 @@ struct OpenedEnvelope: Sendable {
         var byteCount = 0
     }
 
-    /// The recipient of the reply, and the id of the message.
+    /// The sender of a message, who receives the reply, and the id and pubsub topic of the message.
     struct Origin: Sendable {
         var sender: PublicKey
         /// Status message id.
@@ -62,13 +63,13 @@ struct OpenedEnvelope: Sendable {
     }
 
     var id: Int64
-    /// The rows of the other segments that it was put together from: what happens to the message happens to them.
+    /// The rows of the other segments of the message. They share its decision.
     var segments: [Int64] = []
-    /// When its sender says that it was sent; nil for a message that arrived live, which is not old whatever it says.
+    /// The sender's time of a backfilled message; nil for a live message, which has no age limit.
     var backfilledSentAt: Timestamp?
     var content: Content
 
-    /// Whether nothing can be made of it.
+    /// Whether the message is invalid: no key opens it, or its content cannot be decoded.
     var isJunk: Bool { if case .dropped(.invalid) = content { true } else { false } }
 
     static func dropped(_ id: Int64, _ reason: IgnoreReason = .invalid) -> OpenedEnvelope {

@@ -4,23 +4,27 @@ import StatusCrypto
 import Store
 import Wire
 
-/// From an envelope to a message with all its cryptographic facts. Pure computation on one core; no store, no clock.
+/// Decrypts an envelope and performs all cryptographic checks of its message. It needs no store and no clock.
 struct Opener: Sendable {
     let identity: PrivateKey
 
-    /// Tries the server's own key: for messages on its personal or partitioned topic.
+    /// Decrypts a message on the server's personal or partitioned topic with the server key.
+    ///
+    /// - Returns: nil if the key does not open the message.
     func frameForIdentity(_ message: RecordedMessage) -> RFC26.Frame? {
         try? RFC26.openAsymmetric(message.envelope.message.payload, with: identity)
     }
 
-    /// Tries the key of a query topic.
+    /// Decrypts a message with the key of a query topic.
+    ///
+    /// - Returns: nil if the key does not open the message.
     func frame(_ message: RecordedMessage, topicKey: SymmetricKey) -> RFC26.Frame? {
         try? RFC26.openSymmetric(message.envelope.message.payload, with: topicKey)
     }
 
-    /// The type decides what a message is, not the topic it came on (PROTOCOL.md §2).
+    /// Decodes a message by its type, whatever topic it arrived on (PROTOCOL.md §2).
     ///
-    /// - Parameter data: what the frame held, or what its segments were put together to.
+    /// - Parameter data: The content of the frame, or of all segments of the message.
     func interpret(_ data: [UInt8], of message: RecordedMessage) -> OpenedEnvelope {
         guard let metadata = try? ApplicationMetadata.open(data) else {
             return .dropped(message.id)
@@ -43,7 +47,7 @@ struct Opener: Sendable {
         return OpenedEnvelope(id: message.id, backfilledSentAt: message.backfilledSentAt, content: .message(body, from: origin))
     }
 
-    /// Decrypts a registration under the key that client and server share and judges its grant (PROTOCOL.md §7).
+    /// Decrypts a registration with the shared key of client and server, and verifies its grant (PROTOCOL.md §7).
     private func registration(_ metadata: OpenedMessage) -> OpenedEnvelope.Registration {
         let facts: RegistrationInput
         if let plaintext = try? AESGCM.openCombined(metadata.payload.span, key: identity.sharedSecret(with: metadata.sender)) {
@@ -64,7 +68,7 @@ struct Opener: Sendable {
     }
 
     private func isGranted(_ content: PushNotificationRegistration, by client: PublicKey) -> Bool {
-        // An unregister carries no grant that anybody looks at: the recovery would be spent for nothing.
+        // The rules ignore the grant of an unregistration, so its public key is not recovered.
         guard !content.unregister, let grant = Signature(content.grant) else { return false }
         return grant.isBy(client, Grant.digest(client: client, server: identity.publicKey, accessToken: content.accessToken))
     }

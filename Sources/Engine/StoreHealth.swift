@@ -4,21 +4,22 @@ import Logging
 import Store
 import Synchronization
 
-/// Whether the last write to the store worked; while it did not, the store is probed, so that an idle server recovers by itself.
+/// Records whether writes to the store succeed. After a failure it probes the store until a write succeeds, so an idle server recovers
+/// without new messages.
 final class StoreHealth: Sendable {
-    /// Between two probes: an operator who made room sees the server ready within seconds (RELIABILITY.md T3).
+    /// 1 s between probes: an operator who frees disk space sees the server ready within seconds (RELIABILITY.md T3).
     private static let probeInterval = Duration.seconds(1)
 
-    /// The longest that a write may take, those before it included: a batch takes a tenth of a second, and a client waits 3.
+    /// 5 s for a write, including its wait for earlier writes. A batch takes 0.1 s, and a client waits 3 s.
     static let longestWrite = Duration.seconds(5)
 
     private let logger: Logger
     private let time: SteadyTime
-    /// When the writes began that are not over, by number.
+    /// The start times of the writes in progress, by number.
     private let writes = Mutex((last: 0, starts: [Int: Duration]()))
     private let failureCount = Counter(label: "pushserver_store_write_failures_total")
     private let failing = Atomic<Bool>(false)
-    /// The number of failures since the store could last be written.
+    /// The number of failures since the last successful write.
     private let currentFailureCount = Atomic<Int>(0)
     private let failures: AsyncStream<Void>
     private let failure: AsyncStream<Void>.Continuation
@@ -29,22 +30,23 @@ final class StoreHealth: Sendable {
         (failures, failure) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
+    /// Whether the last write failed.
     var isFailing: Bool { failing.load(ordering: .relaxed) }
 
-    /// Whether the writer's oldest job has waited for too long.
+    /// Whether a write in progress has taken more than ``longestWrite``.
     var isBehind: Bool {
         let oldest = writes.withLock { $0.starts.values.min() }
         return oldest.map { time.elapsed() - $0 > Self.longestWrite } ?? false
     }
 
-    /// To be called for what was really written: a transaction without a change succeeds on a full disk, too.
+    /// Reports a successful write. Call it only if the transaction changed the database: without a change it succeeds on a full disk too.
     func succeeded() {
         guard isFailing, failing.exchange(false, ordering: .relaxed) else { return }
         logger.warning(
             "the store can be written again", metadata: ["failures": "\(currentFailureCount.exchange(0, ordering: .relaxed))"])
     }
 
-    /// Logs the first failure; those that follow are counted, because a busy server has many a second.
+    /// Reports a failed write. The first failure is logged. Later failures are only counted, because a busy server has many a second.
     func failed(_ error: any Error) {
         failureCount.increment()
         currentFailureCount.add(1, ordering: .relaxed)
@@ -52,6 +54,7 @@ final class StoreHealth: Sendable {
         failure.yield()
     }
 
+    /// Performs a write that counts for ``isBehind`` while it runs.
     func timing<Result>(_ write: () async throws -> Result) async rethrows -> Result {
         let now = time.elapsed()
         let number = writes.withLock { writes in
@@ -63,6 +66,7 @@ final class StoreHealth: Sendable {
         return try await write()
     }
 
+    /// Performs a write, and reports its success or failure.
     func observing<Result>(_ write: () async throws -> Result) async throws -> Result {
         do {
             let result = try await timing(write)
@@ -74,7 +78,7 @@ final class StoreHealth: Sendable {
         }
     }
 
-    /// Runs until cancelled.
+    /// Probes the store while it fails, until the task is cancelled.
     func run(probing store: any PushStore, clock: any Clock<Duration>) async {
         for await _ in failures {
             while isFailing, (try? await clock.sleep(for: Self.probeInterval)) != nil {

@@ -3,24 +3,24 @@ package import StatusCrypto
 package import Store
 import Synchronization
 
-/// Every topic the server listens on: its personal and its partitioned topic, and both query topics of each registered client.
+/// The topics that the server subscribes to: its personal and its partitioned topic, and both query topics of each registration.
 ///
-/// Topics of a new registration are added before its reply is published; those of a client go when its last installation does, because
-/// each installation brings and takes its own entries (PROTOCOL.md §2 and §7).
+/// The engine adds the topics of a new registration before it publishes the reply. Each installation has its own entries, so the topics of
+/// an owner remain until the last installation unregisters (PROTOCOL.md §2 and §7).
 package final class TopicDirectory: Sendable {
-    /// Messages on these are encrypted to the server's key.
+    /// The server's personal and partitioned topic, whose messages are encrypted with the server key.
     private let own: [Topic]
     private let table: Mutex<TopicTable>
 
-    /// With a table that is there already.
+    /// Creates a directory with an existing table of query topics.
     package init(serverKey: PublicKey, table: TopicTable) {
         own = [TopicName.personal(serverKey).topic, TopicName.partitioned(serverKey).topic]
         self.table = Mutex(table)
     }
 
-    /// Loads the topics of all registrations; about 0.2 s for a million.
+    /// Creates a directory with the topics of all stored registrations, in about 0.2 s for a million.
     ///
-    /// - Throws: `StoreError` when they cannot be read.
+    /// - Throws: `StoreError` if the topics cannot be read.
     package convenience init(serverKey: PublicKey, store: any PushStore) async throws {
         let empty = TopicTable(minimumCapacity: 2 * (try await store.registrationCount()))
         let loaded = try await store.reduceLiveTopics(into: empty) { table, registration, topics in
@@ -30,20 +30,20 @@ package final class TopicDirectory: Sendable {
         self.init(serverKey: serverKey, table: loaded)
     }
 
-    /// Whether the message could be for us; cheap enough to be asked for all of a shard's traffic.
+    /// Returns whether the server subscribes to a topic. It is cheap enough for all traffic of a shard.
     package func wants(_ topic: Topic) -> Bool {
         own.contains(topic) || table.withLock { $0.contains(topic.rawValue) }
     }
 
-    /// The owners of the keys that a message on a topic may be encrypted with.
+    /// The keys that a message on a topic may be encrypted with.
     struct Addressees: Sendable {
-        /// The server's, on its own topics.
+        /// Whether it may be the server key, because the topic is the server's personal or partitioned topic.
         var isIdentity = false
-        /// The clients whose query topic this may be.
+        /// The registrations whose query topic this may be.
         var subscribers: [TopicTable.Subscriber] = []
     }
 
-    /// - Returns: The addressees, or nil for a topic without subscribers.
+    /// - Returns: nil for a topic that the server does not subscribe to.
     func addressees(of contentTopic: String) -> Addressees? {
         guard let topic = Topic(contentTopic: contentTopic) else { return nil }
         let isIdentity = own.contains(topic)
@@ -65,20 +65,22 @@ package final class TopicDirectory: Sendable {
         }
     }
 
-    /// Takes in registrations that were put back, or unregistered, by others than the engine.
+    /// Adds the topics of registrations that a command of the operator restored.
     package func add(_ registrations: [ChangedRegistration]) {
         for changed in registrations { add(registration: changed.registration, topics: changed.topics) }
     }
 
-    /// Their owners may be registering anew at the same moment, and the engine may have heard of that first. So the store is asked
-    /// afterwards: whoever is live then stays.
+    /// Removes the topics of installations that were unregistered, except those that are registered again.
+    ///
+    /// An owner may register at the same moment, and the engine may add the topics before this function removes them. Therefore it reads
+    /// the live registrations from the store afterwards, and adds their topics again.
     package func remove(_ registrations: [ChangedRegistration], unlessLiveIn store: any PushStore) async {
         for changed in registrations { remove(registration: changed.registration, topics: changed.topics) }
-        // A topic too many costs a futile decryption now and then; one too few loses messages.
+        // If the read fails, all topics stay. A superfluous topic costs a few decryptions, but a missing one loses messages.
         add((try? await store.liveTopics(of: registrations.map(\.registration))) ?? registrations)
     }
 
-    /// Query topics in the directory, two for each registration.
+    /// The number of query topics in the directory, two for each registration.
     package var queryTopicCount: Int { table.withLock { $0.count } }
 }
 

@@ -5,25 +5,26 @@ import StatusCrypto
 import Store
 import Synchronization
 
-/// The symmetric keys of query topics, derived when the first message arrives on one and kept from then on.
+/// The symmetric keys of query topics. The server derives a key when the first message arrives on its topic, and stores it.
 ///
-/// A derivation costs about 13 ms of a core (PBKDF2 with 65,356 iterations, PROTOCOL.md §2), so anybody could buy a second of ours with
-/// a few messages on topics not used yet. Derivations therefore run one at a time on a thread of low priority, beside the pipeline.
+/// A derivation takes about 13 ms of a core (PBKDF2 with 65,356 iterations, PROTOCOL.md §2), so untrusted clients could use up a second
+/// with a few messages on unused topics. Therefore derivations run outside the pipeline, one at a time on a thread of low priority.
 final class TopicKeys: Sendable {
     /// The state of a topic's key.
     enum Entry: Sendable {
         case known(SymmetricKey)
-        /// Nor has it been for another installation of its owner's key, which has the same topic.
+        /// The key was derived for no installation of the owner; all of them share the topic.
         case notDerived(keyHash: Digest64)
         /// No registration has the topic.
         case ownerless
     }
 
-    /// Entries in memory: 20,000 at about 100 bytes; beyond that the store has them.
+    /// 20,000 entries in memory at about 100 bytes. Further ones are read from the store again.
     private static let maximumCachedCount = 20_000
 
     private let store: any PushStore
-    /// By registration, not by key hash: to learn that takes a read of the store, 60 µs a message. A row is one installation's for ever.
+    /// The entries by the row of the registration. The key hash would be the same for all installations of an owner, but reading it from
+    /// the store takes 60 µs a message. The store never reuses the row of an installation.
     private let cache = Mutex<[TopicTable.Subscriber: Entry]>([:])
     private let thread = WorkerPool(name: "topic-keys")
     private let compute: @Sendable (TopicName) -> SymmetricKey
@@ -40,16 +41,19 @@ final class TopicKeys: Sendable {
 
     /// The keys to try on a message on a query topic.
     struct Candidates: Sendable {
-        /// Each once: all installations of an owner have the same key.
+        /// The derived keys without duplicates: all installations of an owner have the same key.
         var keys: [SymmetricKey] = []
-        /// The first topic whose key is not derived; the next is found when the message is opened again.
+        /// The first topic whose key is not derived; nil if all are. When that key is derived, the message is opened again, and a further
+        /// missing key is found.
         var missing: TopicKeyQueue.Topic?
     }
 
-    /// The keys of those who may have the topic of a message; nil if one of them was never loaded, or was evicted from memory.
+    /// Returns the keys that a message on the topic of these subscribers may be encrypted with.
+    ///
+    /// - Returns: nil if an entry is not in memory, because it was never loaded or was evicted.
     func candidates(of subscribers: [TopicTable.Subscriber]) -> Candidates? {
         var candidates = Candidates()
-        // Anybody can derive these keys from their owner's public key, so a copy of the bytes gives no secret away.
+        // Everyone can derive these keys from the public key of the owner, so a copy of the bytes reveals no secret.
         var seen: Set<FixedBytes<32>?> = []
         for subscriber in subscribers {
             switch self[subscriber] {
@@ -66,16 +70,19 @@ final class TopicKeys: Sendable {
         return candidates
     }
 
-    /// Brings into memory what the store has on these topics, in one read for all that are not there.
+    /// Loads the entries that are not in memory, in one read.
+    ///
+    /// - Throws: `StoreError` or `CancellationError` if the read fails.
     func load(_ subscribers: [TopicTable.Subscriber]) async throws {
         let missing = cache.withLock { cache in subscribers.filter { cache[$0] == nil } }
         guard !missing.isEmpty else { return }
         for (subscriber, entry) in zip(missing, try await read(missing)) { keep(entry, of: subscriber) }
     }
 
-    /// Brings the key into memory, derived and saved if need be.
+    /// Loads a key into memory. If the store does not have it, derives and saves it.
     ///
-    /// - Throws: when it could not be read, or saved; in memory it is then all the same.
+    /// - Throws: `StoreError` if the key could not be saved; it is in memory then. `CancellationError` if the task was cancelled before the
+    ///   key was derived.
     func derive(_ subscriber: TopicTable.Subscriber, ownedBy keyHash: Digest64) async throws {
         if case .known = self[subscriber] { return }
         if case .known(let key)? = try? await read([subscriber]).first { return keep(.known(key), of: subscriber) }
@@ -87,7 +94,7 @@ final class TopicKeys: Sendable {
         try await store.saveTopicKey(bytes, keyHash: keyHash, prefixed: subscriber.isPrefixed)
     }
 
-    /// Derives the keys that messages in the journal wait for, until cancelled. Messages that still wait then are read at the next start.
+    /// Derives the keys that messages in the journal wait for, until the task is cancelled. The next start re-reads the other messages.
     @concurrent
     func derive(for admission: Admission, logger: Logger) async {
         while !Task.isCancelled, let topic = await admission.nextTopic() {

@@ -1,14 +1,15 @@
-/// Which registrations a 4-byte topic may belong to: a multimap in one flat array.
+/// A multimap from 4-byte query topics to registrations, in one flat array.
 ///
-/// A million clients listen on two million query topics, and about 116 pairs of them share their four bytes (PROTOCOL.md §2). Each entry
-/// is one 64-bit word, topic in the upper half and subscriber in the lower, in open addressing with linear probing; equal topics are
-/// neighbours in a probe run. Between a load of 7/10 after growing and 7/8 before, that is 9.1 to 11.5 bytes an entry.
+/// A million registrations have two million query topics, and about 116 pairs of them have the same four bytes (PROTOCOL.md §2). Each entry
+/// is one 64-bit word: the topic in the upper half, the subscriber in the lower. The array uses open addressing with linear probing, so
+/// entries with the same topic are in one probe run. The load is 7/10 after growing and at most 7/8, which is 9.1 to 11.5 bytes an entry.
 package struct TopicTable: Sendable {
-    /// A registration's row and which form of its query topic this is.
+    /// A registration, and the form of its query topic.
     package struct Subscriber: Hashable, Sendable {
-        /// Row id in the store; below 2^30, so that the form fits beside it and no entry looks like an empty or a removed one.
+        /// The row id of the registration, at most ``maximumRegistration``: the lower half of an entry also holds the form, and the words
+        /// `empty` and `removed` must not equal an entry.
         package var registration: Int64
-        /// True for the specification's `0x…` form of the name, false for the reference's.
+        /// Whether the topic name has the specification's `0x` prefix; the reference's name has none.
         package var isPrefixed: Bool
 
         package init(registration: Int64, isPrefixed: Bool) {
@@ -22,17 +23,17 @@ package struct TopicTable: Sendable {
     private static let removed = UInt64.max - 1
 
     private var slots: [UInt64]
-    /// Entries and tombstones: what lengthens a probe run.
+    /// The number of slots that lengthen a probe run: entries and removed entries.
     private var usedCount = 0
-    /// Live entries.
+    /// The number of entries.
     package private(set) var count = 0
 
-    /// - Parameter minimumCapacity: entries that fit without growing.
+    /// - Parameter minimumCapacity: The number of entries that fit without growing.
     package init(minimumCapacity: Int = 0) {
         slots = Array(repeating: Self.empty, count: Self.slotCount(for: minimumCapacity))
     }
 
-    /// Whether anybody listens on the topic.
+    /// Returns whether the topic has an entry.
     package func contains(_ topic: UInt32) -> Bool {
         var index = home(of: topic)
         while slots[index] != Self.empty {
@@ -42,7 +43,7 @@ package struct TopicTable: Sendable {
         return false
     }
 
-    /// Everybody who listens on the topic, in no particular order.
+    /// Returns the subscribers of the topic in no particular order.
     package func subscribers(of topic: UInt32) -> [Subscriber] {
         var found: [Subscriber] = []
         var index = home(of: topic)
@@ -56,7 +57,7 @@ package struct TopicTable: Sendable {
         return found
     }
 
-    /// Adds an entry unless it is there. A registration beyond `maximumRegistration` is not added.
+    /// Adds an entry unless it exists. Ignores a registration above ``maximumRegistration``.
     package mutating func insert(_ subscriber: Subscriber, topic: UInt32) {
         guard let entry = Self.entry(subscriber, topic: topic) else { return }
         if (usedCount + 1) * 8 > slots.count * 7 { rebuild() }
@@ -72,7 +73,7 @@ package struct TopicTable: Sendable {
         count += 1
     }
 
-    /// Removes an entry if it is there.
+    /// Removes an entry if it exists.
     package mutating func remove(_ subscriber: Subscriber, topic: UInt32) {
         guard let entry = Self.entry(subscriber, topic: topic) else { return }
         var index = home(of: topic)
@@ -86,7 +87,8 @@ package struct TopicTable: Sendable {
         }
     }
 
-    /// Topics are the first bytes of a hash, but a peer can choose names; the multiplication spreads what it chose.
+    /// The slot at which the probe run of a topic begins. Topics are the first bytes of a hash, but a peer can choose names, so the
+    /// multiplication spreads them.
     private func home(of topic: UInt32) -> Int {
         let spread = (UInt64(topic) &* 0x9E37_79B9_7F4A_7C15) >> 32
         return Int(truncatingIfNeeded: (spread &* UInt64(slots.count)) >> 32)
@@ -113,7 +115,7 @@ package struct TopicTable: Sendable {
         return UInt64(topic) << 32 | UInt64(subscriber.registration) << 1 | (subscriber.isPrefixed ? 1 : 0)
     }
 
-    /// Room for `count` entries at a load of at most 7/8.
+    /// The number of slots for `count` entries at a load of at most 7/8.
     private static func slotCount(for count: Int) -> Int {
         max(16, (count + 1) * 8 / 7 + 1)
     }

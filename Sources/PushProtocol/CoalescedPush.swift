@@ -5,7 +5,7 @@ package struct PushSlot: Hashable, Sendable {
     package var target: Installation
     package var type: PushNotificationType
 
-    /// Unknown types of later clients count as MESSAGE, whose text they have: a sender cannot gain slots by inventing types.
+    /// Creates the slot of a push. Unknown types count as MESSAGE, whose text they have: a sender cannot gain slots by inventing types.
     package init(target: Installation, type: PushNotificationType) {
         self.target = target
         self.type = [.mention, .requestToJoinCommunity].contains(type) ? type : .message
@@ -23,7 +23,7 @@ package struct PushContent: Sendable, Equatable {
         self.message = message
     }
 
-    /// Returns the content of one push in place of both: the newer content, or none if the chats differ.
+    /// Returns the content of one push in place of both: the newer content, or empty content if the chats differ.
     package func coalesced(with newer: PushContent) -> PushContent {
         chatID == newer.chatID ? newer : PushContent(chatID: [], message: [])
     }

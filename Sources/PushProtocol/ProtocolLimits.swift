@@ -1,4 +1,4 @@
-/// The limits on what peers can make the server store or do, and lifetimes. Each has its reason; none is a setting.
+/// The limits of the storage and work that peers can cause, and the lifetimes of rows. They are not settings.
 package enum ProtocolLimits {
     // MARK: Registrations
 
@@ -12,7 +12,7 @@ package enum ProtocolLimits {
     package static let maximumUnknownTombstonesPerKey = 16
     /// 16 KiB that a known key may store when the storage is full and no push was ever accepted for it: some devices without large lists.
     package static let maximumByteCountPerUnprovenKey = 16 << 10
-    /// The estimated bytes of an installation's row beside its lists.
+    /// The estimated bytes of an installation's row without its lists.
     package static let rowByteCount = 512
     /// 300 registrations of a key at once. A reference client registers once for each chat that its user mutes, believes the first success
     /// that it receives, and ignores INTERNAL_ERROR: a client that meets this limit may be wrong about its registration permanently.
@@ -43,21 +43,21 @@ package enum ProtocolLimits {
 
     // MARK: Queries
 
-    /// 100 keys in a query, which bounds the work of one message. Reference clients ask for one key.
+    /// 100 keys in a query, which bounds the work of one message. Reference clients query one key.
     package static let maximumKeysPerQuery = 100
     /// 786,432 bytes in a response to a query: the payload of the largest unsegmented message (PROTOCOL.md §5.1). A query of some kilobytes
     /// must not return gigabytes. The response omits infos beyond the limit, and clients can query those keys alone.
     package static let maximumAnswerByteCount = 786_432
-    /// 4,096 bytes of a response that each queried key has for free: twelve installations without large lists fit, so nobody can keep them
-    /// from being found.
+    /// 4,096 bytes of a response that each queried key has for free: twelve installations without large lists fit. Untrusted clients cannot
+    /// use up these bytes, so every query finds such installations.
     package static let freeAnswerByteCount = 4_096
-    /// 8 MiB of responses beyond the free bytes, for all queried keys together, at once: 80 people may ask in one moment for somebody with
-    /// 2,000 contacts.
+    /// 8 MiB of responses beyond the free bytes, for all queried keys together, at once: 80 clients may query a key with 2,000 contacts in
+    /// the same moment.
     package static let answerByteCapacity = 8 << 20
-    /// The time in which the used part of `answerByteCapacity` falls to 1/e: 8 s, so that responses take 1 MiB a second at the most.
+    /// 8 s in which the used part of `answerByteCapacity` falls to 1/e, so that responses take at most 1 MiB a second.
     package static let answerByteDecay = Duration.seconds(8)
-    /// 2 s between two equal responses to the same query (Status message id): anybody may publish a recorded query again. A client that lost
-    /// a response sends the same query, to the bit, after 3 s. A response that differs from the last one is not limited.
+    /// 2 s between two equal responses to the same query (Status message id), because any client can publish a recorded query again. A
+    /// client that lost a response sends the same bytes again after 3 s. A response that differs from the last one is not limited.
     package static let equalAnswerInterval = Duration.seconds(2)
     /// 4,096 bytes: the longest reply that is published before long ones, and that is echoed. The response to a query for an owner with
     /// some devices takes 2 KB, a report on a thousand pushes 64 KB, whose echo would cost more than it helps late subscribers.
@@ -67,7 +67,7 @@ package enum ProtocolLimits {
 
     // MARK: Push requests
 
-    /// 1,000 notifications in a request, which names the devices of one chat's members. Bounds the work of one message and of one
+    /// 1,000 notifications in a request, which names the devices of one chat's members. The limit bounds the work of one message and of one
     /// transaction.
     package static let maximumNotificationsPerRequest = 1_000
     /// 10 min from the moment the push entered the outbox. A longer time would drop wanted pushes: the message_id of a
@@ -80,7 +80,7 @@ package enum ProtocolLimits {
     package static let pushCapacity = 30
     /// The time until one more push may go to the installation: 12 a minute for hours are more than any user reads.
     package static let pushInterval = Duration.seconds(5)
-    /// 24 h: after a day a "new message" notification is of no use, and the push expires.
+    /// 24 h, after which a push expires: a "new message" notification is useless after a day.
     package static let pushLifetime = Duration.seconds(24 * 60 * 60)
     /// The default of pushes that may wait for a route: about a gigabyte. 100,000 devices with 40 pushes a day reach it when gorush is down
     /// for six hours; 25,000 devices never do.

@@ -24,14 +24,14 @@ package struct PushRequestDecision: Sendable, Equatable {
 }
 
 extension PushRules {
-    /// Decides a whole request.
+    /// Decides a request.
     ///
     /// - Parameters:
     ///   - earlier: The stored response to the same Status message id. Its successes are repeated without a check or a push; its failures
     ///     are decided again.
     ///   - targets: The live registrations among the named installations.
-    ///   - recentDeduplicationKeys: Those of the request's deduplication keys whose pushes entered the outbox in the last
-    ///     `ProtocolLimits.deduplicationLifetime`.
+    ///   - recentDeduplicationKeys: The deduplication keys of pushes that entered the outbox in the last
+    ///     `ProtocolLimits.deduplicationLifetime`, at least those of the request.
     /// - Returns: The decision, or nil if the request has no message id and is dropped without a reply.
     package static func decide(
         _ request: PushNotificationRequest, earlier: PushNotificationResponse?,
@@ -78,7 +78,7 @@ extension PushRules {
         return decision
     }
 
-    /// Returns the response if the store has failed: every report says INTERNAL_ERROR.
+    /// Returns the response if the store has failed, in which every report has the error INTERNAL_ERROR.
     ///
     /// - Returns: The response, or nil if the request has no message id and is dropped without a reply.
     package static func internalErrorResponse(to request: PushNotificationRequest) -> PushNotificationResponse? {

@@ -21,7 +21,7 @@ package enum QueryRules {
         package fileprivate(set) var isCut = false
     }
 
-    /// Returns infos about the queried keys, as far as one response and the bucket of each key allow.
+    /// Returns infos about the queried keys, within the capacity of one response and the bucket of each key.
     ///
     /// - Parameters:
     ///   - registrations: The live registrations of each key, in any order.

@@ -120,7 +120,7 @@ import Wire
 
     @Test func `junk on an own topic does not demote it`() {
         var table = AdmissionTable(limits: .init(count: 100, byteCount: 1 << 20))
-        table.note(Array(repeating: ("own", true), count: 100))
+        table.recordResults(Array(repeating: ("own", true), count: 100))
         table.enter(messages(1...3, on: "own", isOwn: true) + messages(4...6, on: "query", isOwn: false))
         #expect(table.next(maximumCount: 10)?.map(\.id) == [1, 4, 2, 5, 3, 6])
         // The same on query topics.

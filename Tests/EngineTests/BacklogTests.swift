@@ -52,7 +52,7 @@ import Wire
             for _ in 1...20 { try await server.publish(bob.envelope(bob.request([bob.notification(to: bob)]))) }
             for number in 1...20 { try await server.publish(request(UInt8(number))) }
             try await harness.waitForPushes(20, in: server.store)
-            #expect(server.engine.underWayCount <= 4)
+            #expect(server.engine.inFlightCount <= 4)
             heal()
             await harness.whileTimePasses { await server.engine.waitUntilIdle() }
             #expect(harness.replyCount(to: bob) == 40)

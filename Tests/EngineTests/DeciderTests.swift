@@ -162,7 +162,7 @@ struct DeciderTests {
         #expect(
             outcomes.map(\.category) == [.queryAnswered, .queryRepeated, .queryAnswered, .queryAnswered, .registered, .queryAnswered])
         let first = outcomes.first?.spendings.first
-        guard case .answer(1, Digest32(repeating: 1), _, [:]) = first else {
+        guard case .response(1, Digest32(repeating: 1), _, [:]) = first else {
             Issue.record("\(String(describing: first))")
             return
         }

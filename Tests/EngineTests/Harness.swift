@@ -60,7 +60,7 @@ final class Harness: Sendable {
                 do {
                     return try await publishOnce(envelope)
                 } catch is Overload {
-                    await engine.waitForRoom()
+                    await engine.waitForCapacity()
                     try Task.checkCancellation()
                 }
             }

@@ -38,7 +38,7 @@ import Wire
             for envelope in envelopes.dropFirst(2) {
                 await #expect(throws: reason) { try await server.publishOnce(envelope) }
             }
-            #expect(server.engine.underWayCount == 2)
+            #expect(server.engine.inFlightCount == 2)
             #expect(server.engine.intakeByteCount <= 2 * 41_000)
             #expect(try await server.store.unfinishedRows().undecided.count == 2)
             #expect(server.engine.warnings.contains { $0.contains(reason.rawValue) })

@@ -26,12 +26,12 @@ import Testing
     }
 
     @Test mutating func `a topic of junk gets one message in nine, until one opens`() {
-        for _ in 1...TopicRoundRobin<String>.maximumJunkCount { turns.note("junk", isJunk: true) }
+        for _ in 1...TopicRoundRobin<String>.maximumJunkCount { turns.recordResult(isJunk: true, on: "junk") }
         add(9, on: "junk")
         add(30, on: "a")
         let served = take(18)
         #expect(served.count { $0.hasPrefix("junk") } == 2)
-        turns.note("junk", isJunk: false)
+        turns.recordResult(isJunk: false, on: "junk")
         // It stands for its next turn already; from then on it is one of them.
         let next = [take(9), take(8)].map { $0.count { $0.hasPrefix("junk") } }
         #expect(next == [1, 4])
@@ -39,9 +39,9 @@ import Testing
     }
 
     @Test mutating func `a topic on which some messages do not open is not demoted`() {
-        for _ in 1..<TopicRoundRobin<String>.maximumJunkCount { turns.note("a", isJunk: true) }
-        turns.note("a", isJunk: false)
-        for _ in 1..<TopicRoundRobin<String>.maximumJunkCount { turns.note("a", isJunk: true) }
+        for _ in 1..<TopicRoundRobin<String>.maximumJunkCount { turns.recordResult(isJunk: true, on: "a") }
+        turns.recordResult(isJunk: false, on: "a")
+        for _ in 1..<TopicRoundRobin<String>.maximumJunkCount { turns.recordResult(isJunk: true, on: "a") }
         add(2, on: "a")
         add(2, on: "b")
         #expect(take() == ["a1", "b1", "a2", "b2"])

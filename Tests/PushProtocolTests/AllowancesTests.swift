@@ -100,22 +100,22 @@ import Wire
     // MARK: Queries
 
     @Test func `the same query gets the same response once in two seconds, another response at once, and a retry always`() {
-        let (question, other) = (Digest32(repeating: 1), Digest32(repeating: 2))
-        var answers = RecentQueries()
-        func allows(_ message: Int64, _ question: Digest32, _ digest: Int, at seconds: Double) -> Bool {
-            answers.allow(message, asking: question, digest: digest, at: time(seconds))
+        let (query, other) = (Digest32(repeating: 1), Digest32(repeating: 2))
+        var queries = RecentQueries()
+        func allows(_ message: Int64, _ query: Digest32, _ digest: Int, at seconds: Double) -> Bool {
+            queries.allows(message, query: query, digest: digest, at: time(seconds))
         }
-        #expect(allows(1, question, 7, at: 0))
-        answers.note(1, asking: question, digest: 7, at: time(0))
-        #expect(!allows(2, question, 7, at: 1.9))
-        #expect(allows(2, question, 8, at: 1.9))
+        #expect(allows(1, query, 7, at: 0))
+        queries.record(1, query: query, digest: 7, at: time(0))
+        #expect(!allows(2, query, 7, at: 1.9))
+        #expect(allows(2, query, 8, at: 1.9))
         #expect(allows(2, other, 7, at: 1.9))
-        #expect(allows(1, question, 7, at: 1.9))
-        #expect(allows(2, question, 7, at: 2))
-        #expect(!answers.restricted(to: [question]).allow(2, asking: question, digest: 7, at: time(1.9)))
-        answers.note(2, asking: question, digest: 7, at: time(2))
-        #expect(!allows(3, question, 7, at: 3.9))
-        #expect(allows(3, question, 7, at: 4))
+        #expect(allows(1, query, 7, at: 1.9))
+        #expect(allows(2, query, 7, at: 2))
+        #expect(!queries.restricted(to: [query]).allows(2, query: query, digest: 7, at: time(1.9)))
+        queries.record(2, query: query, digest: 7, at: time(2))
+        #expect(!allows(3, query, 7, at: 3.9))
+        #expect(allows(3, query, 7, at: 4))
     }
 
     // MARK: Shares

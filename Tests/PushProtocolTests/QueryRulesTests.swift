@@ -97,8 +97,8 @@ import Wire
         var answerCount = 0
         while !answer(allowances).isCut {
             allowances.spend(
-                .answer(
-                    message: Int64(answerCount), question: Digest32(), digest: 0, byteCounts: answer(allowances).byteCounts))
+                .response(
+                    message: Int64(answerCount), query: Digest32(), digest: 0, byteCounts: answer(allowances).byteCounts))
             answerCount += 1
         }
         // The responses of one burst; after it, all small infos of both keys.

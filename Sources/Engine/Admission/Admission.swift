@@ -1,7 +1,8 @@
 import Concurrency
 import Transport
 
-/// Admits messages, and hands them to the open stage. ``AdmissionTable`` has the rules.
+/// Admits messages and passes them to the open stage. The rules are in ``AdmissionTable``; this class makes them safe to share and adds
+/// the waits.
 final class Admission: Sendable {
     private let table: Monitor<AdmissionTable>
 
@@ -11,16 +12,17 @@ final class Admission: Sendable {
 
     // MARK: From the network
 
-    /// Admits messages that are going to be recorded.
+    /// Admits messages before the server records them.
     ///
-    /// - Throws: `Overload` if they exceed the limits.
+    /// - Parameter payloads: The byte count of each payload.
+    /// - Throws: `Overload` if the intake is full.
     func admit(payloads: [Int], origin: EnvelopeOrigin) throws(Overload) -> Permit {
         let size = AdmissionTable.Size(payloads: payloads)
         if let overload = table.update({ $0.admit(size, origin: origin) }) { throw overload }
         return Permit(size, of: self)
     }
 
-    /// Queues messages that have been recorded, in exchange for the permit that they were recorded with.
+    /// Queues recorded messages. Their permit ends.
     func enter(_ messages: [RecordedMessage], spending permit: consuming Permit) {
         let spent = permit.spend()
         table.update { table in
@@ -29,7 +31,7 @@ final class Admission: Sendable {
         }
     }
 
-    /// Permits what follows from admitted messages, whatever the limits: the rows of segments that came in vain.
+    /// Creates a permit without a limit for a row that follows from admitted messages: a segment that is dropped.
     func permitRow() -> SharedPermit {
         let size = AdmissionTable.Size(payloads: [0])
         table.update { $0.add(size) }
@@ -49,13 +51,13 @@ final class Admission: Sendable {
         return batch.map { ($0, SharedPermit(Permit($0.size, of: self))) }
     }
 
-    func note(_ results: [(topic: String, isJunk: Bool)]) { table.update { $0.note(results) } }
+    func recordResults(_ results: [(topic: String, isJunk: Bool)]) { table.update { $0.recordResults(results) } }
 
     func finish() { table.update { $0.finish() } }
 
     // MARK: In the journal
 
-    /// Lets rows of the journal be read, again or for the first time.
+    /// Adds rows of the journal that are to be read into memory.
     func wait(_ rows: [Int64], _ reason: AdmissionTable.Reason) {
         if !rows.isEmpty { table.update { $0.wait(rows, reason) } }
     }
@@ -67,17 +69,20 @@ final class Admission: Sendable {
         await table.wait { $0.nextRows(reason, maximumCount: maximumCount) }
     }
 
+    /// Queues the messages of rows that have been read.
     func enter(_ messages: [RecordedMessage], of rows: [Int64], _ reason: AdmissionTable.Reason) {
         table.update { $0.enter(messages, of: rows, reason) }
     }
 
     // MARK: Waiting for a topic key
 
+    /// - Returns: The number of messages that were displaced from the queue of topics, including this one.
     func wait(_ row: Int64, for topic: TopicKeyQueue.Topic) -> Int { table.update { $0.wait(row, for: topic) } }
 
     /// Waits for a topic whose key is to be derived; nil when the task is cancelled.
     func nextTopic() async -> TopicKeyQueue.Topic? { await table.wait { $0.nextTopic() } }
 
+    /// Makes the messages readable that waited for the key of a topic.
     func finishTopic(_ topic: TopicKeyQueue.Topic) { table.update { $0.finishTopic(topic) } }
 
     // MARK: State

@@ -8,22 +8,22 @@ import Wire
 /// | state | where the message is | counts towards the limits |
 /// |---|---|---|
 /// | being recorded | with the caller of ``admit(_:origin:)``, who holds a permit | yes |
-/// | waiting | in the journal: undecided, or to be answered again | no |
+/// | waiting | in the journal: undecided, or a query to be decided again | no |
 /// | waiting for a topic key | in the journal | no |
 /// | queued | in memory, in the round of its topic | yes |
 /// | in a stage | in memory, with the holder of a permit | yes |
 ///
-/// The server rejects what exceeds the limits before it records it (`Overload`): the message stays with its sender or in the node's store.
-/// Callers are never kept waiting: a transport that waited could not receive the messages that still fit.
+/// While the limits are reached, the server rejects messages before it records them (`Overload`): they stay with their sender or in the
+/// node's store. Callers never wait, because a waiting transport could not receive further messages.
 struct AdmissionTable: Sendable {
     struct Limits: Sendable {
-        /// Messages: at some kilobytes each a few megabytes, and seconds of work.
+        /// The number of messages from which on the server rejects more.
         var count: Int
-        /// Bytes of their envelopes. Opened and decoded, a message takes about three times as much.
+        /// The estimated bytes of their envelopes from which on the server rejects more.
         var byteCount: Int
     }
 
-    /// The capacity that messages take.
+    /// The number of messages and their estimated bytes.
     struct Size: Equatable, Sendable {
         static let zero = Size(count: 0, byteCount: 0)
 
@@ -39,7 +39,7 @@ struct AdmissionTable: Sendable {
         case unanswered
     }
 
-    /// Messages that take two cores about 20 ms. More of them mean that work has piled up.
+    /// 64 messages, which take two cores about 20 ms. With more the queue has built up.
     private static let congestionThreshold = 64
 
     private let limits: Limits
@@ -50,7 +50,7 @@ struct AdmissionTable: Sendable {
     private var queries = TopicRoundRobin<RecordedMessage>()
     private var isOwnNext = true
     private var topicKeys = TopicKeyQueue()
-    /// Rows that wait in the journal to be read.
+    /// The journal rows that wait to be read into memory.
     private var rows: [Reason: IndexSet] = [:]
     private var isFinished = false
 
@@ -62,18 +62,18 @@ struct AdmissionTable: Sendable {
     var isIdle: Bool { size.count == 0 }
     /// Whether no message is in memory, and none in the journal waits to be read.
     var isEmpty: Bool { isIdle && rows.values.allSatisfy { $0.count == 0 } }
-    /// Whether every message is decided, except queries to be answered again and messages that wait for a topic key.
+    /// Whether every message is decided, except queries to be decided again and messages that wait for a topic key.
     var isDecided: Bool { isIdle && count(.undecided) == 0 }
-    /// Whether the cores have more to do than the messages of this moment.
+    /// Whether more messages are in memory than the cores process at once.
     var isCongested: Bool { size.count > Self.congestionThreshold }
-    /// How many messages may be read from the journal; 0 unless half of the limits is free.
+    /// The number of messages that may be read from the journal; 0 unless half of the limits is free.
     var freeCount: Int { overload(fraction: 2) == nil ? max(1, limits.count / 2 - size.count) : 0 }
 
     // MARK: From the network
 
-    /// Counts messages that are going to be recorded. Backfilled messages can wait: they leave half of the limits free.
+    /// Counts messages before the server records them. Backfilled messages can wait, so they leave half of the limits free.
     ///
-    /// - Returns: Why they are rejected; nil if they are admitted.
+    /// - Returns: The reason why the messages are rejected; nil if they are admitted.
     mutating func admit(_ new: Size, origin: EnvelopeOrigin) -> Overload? {
         if let overload = overload(fraction: 1) { return overload }
         if origin == .backfilled, overload(fraction: 2) != nil { return .history }
@@ -81,18 +81,23 @@ struct AdmissionTable: Sendable {
         return nil
     }
 
-    /// Counts what follows from admitted messages, without a limit.
+    /// Counts messages that are in memory already, whatever the limits.
     mutating func add(_ new: Size) {
         size.count += new.count
         size.byteCount += new.byteCount
     }
 
+    /// Uncounts messages that are no longer in memory.
     mutating func release(_ old: Size) {
         size.count -= old.count
         size.byteCount -= old.byteCount
     }
 
-    /// A batch that is larger than the limits has to get in as well, when it is alone.
+    /// Returns the limit that the present messages have reached; with a `fraction` of 2, the limit that they have reached half of.
+    ///
+    /// New messages do not count, so that a batch larger than the limits is admitted when it is alone.
+    ///
+    /// - Returns: nil if no limit is reached.
     private func overload(fraction: Int) -> Overload? {
         if size.count * fraction >= limits.count { return .messageCount }
         if size.byteCount * fraction >= limits.byteCount { return .byteCount }
@@ -101,7 +106,7 @@ struct AdmissionTable: Sendable {
 
     // MARK: Through the queue
 
-    /// Queues messages, each in the round of its topic. Ignored once the queue is finished: the next start reads them.
+    /// Queues messages, each in the round of its topic. Ignores them once the queue is finished: the next start reads them.
     mutating func enter(_ messages: [RecordedMessage]) {
         guard !isFinished else { return }
         for message in messages {
@@ -111,8 +116,9 @@ struct AdmissionTable: Sendable {
         }
     }
 
-    /// The next messages to be opened, which stay counted. The server's own topics and query topics alternate: however many query topics
-    /// are flooded, every second message is from an own topic.
+    /// Removes the next messages to be opened from the queue; they still count towards the limits.
+    ///
+    /// The server's own topics and query topics alternate, so a flood on query topics leaves every second slot to the own topics.
     ///
     /// - Returns: Up to `maximumCount` messages; empty when the queue is finished and empty; nil when there is nothing to do yet.
     mutating func next(maximumCount: Int) -> [RecordedMessage]? {
@@ -128,31 +134,33 @@ struct AdmissionTable: Sendable {
 
     /// Records for query topics whether their messages could be opened. Junk on the server's own topics demotes nothing: every client uses
     /// them.
-    mutating func note(_ results: [(topic: String, isJunk: Bool)]) {
-        for result in results { queries.note(result.topic, isJunk: result.isJunk) }
+    mutating func recordResults(_ results: [(topic: String, isJunk: Bool)]) {
+        for result in results { queries.recordResult(isJunk: result.isJunk, on: result.topic) }
     }
 
-    /// Closes the queue. Messages in it are still given out.
+    /// Closes the queue. ``next(maximumCount:)`` still returns the messages in it.
     mutating func finish() { isFinished = true }
 
     // MARK: In the journal
 
+    /// The number of rows that wait for a reason.
     func count(_ reason: Reason) -> Int { rows[reason]?.count ?? 0 }
 
+    /// Adds rows that wait to be read.
     mutating func wait(_ new: [Int64], _ reason: Reason) {
         for row in new { rows[reason, default: []].insert(Int(row)) }
     }
 
     /// The rows to read next.
     ///
-    /// - Returns: At most `maximumCount` rows and as many as are free; nil while there are none.
+    /// - Returns: At most `maximumCount` and at most ``freeCount`` rows; nil if no row waits or nothing is free.
     func nextRows(_ reason: Reason, maximumCount: Int) -> [Int64]? {
         let count = min(maximumCount, freeCount)
         guard count > 0, let waiting = rows[reason], waiting.count > 0 else { return nil }
         return (reason == .undecided ? waiting.prefix(count) : waiting.suffix(count)).map { Int64($0) }
     }
 
-    /// Queues the messages of rows that have been read. Rows without a message have been decided since.
+    /// Queues the messages of rows that have been read. A row without a message has been decided since.
     mutating func enter(_ messages: [RecordedMessage], of read: [Int64], _ reason: Reason) {
         for row in read { rows[reason]?.remove(Int(row)) }
         enter(messages)
@@ -166,12 +174,12 @@ struct AdmissionTable: Sendable {
     /// The topic whose key is derived next.
     func nextTopic() -> TopicKeyQueue.Topic? { topicKeys.next }
 
-    /// Lets the messages be read that waited for the key of a topic.
+    /// Makes the messages readable that waited for the key of a topic.
     mutating func finishTopic(_ topic: TopicKeyQueue.Topic) { wait(topicKeys.take(topic), .undecided) }
 }
 
 extension AdmissionTable.Size {
-    /// The estimated bytes of an envelope beside its payload.
+    /// The estimated bytes of an envelope without its payload.
     static let overheadByteCount = 512
 
     /// The size of messages with these payloads.

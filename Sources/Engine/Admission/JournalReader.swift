@@ -8,17 +8,18 @@ struct JournalReader<Item: Sendable>: Sendable {
     /// The delay before the next attempt after a failed read.
     static var retryInterval: Duration { .seconds(1) }
 
-    /// Waits for the rows to read, at most as many as given; nil when the task is cancelled.
+    /// Waits for rows to read and returns at most the given number; nil when the task is cancelled.
     let next: @Sendable (_ maximumCount: Int) async -> [Int64]?
+    /// Reads the items of rows. A row that needs no more work has no item.
     let read: @Sendable ([Int64]) async throws -> [Item]
-    /// Takes what was read of rows. Rows without an item have been dropped meanwhile.
+    /// Receives the items and all rows of a page, including rows without an item.
     let enter: @Sendable ([Item], _ rows: [Int64]) -> Void
     let context: EngineContext
 
     /// Runs until cancelled.
     func run() async {
         var failureCount = 0
-        // A wait that finds rows at once does not notice a cancellation.
+        // `next` returns rows at once without checking for cancellation, so the loop checks.
         while !Task.isCancelled, let rows = await next(Self.maximumPageCount) {
             do {
                 enter(try await read(rows), rows)

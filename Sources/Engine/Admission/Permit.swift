@@ -1,7 +1,7 @@
-/// The right of recorded messages to be in memory.
+/// The right of messages to be in memory, from their admission to their decision.
 ///
-/// A permit ends exactly once: when it is spent on messages that enter the queue (``Admission/enter(_:spending:)``), or else when it is
-/// destroyed, whichever way its holder took. The compiler sees to both, so no path can shrink the admission permanently.
+/// A permit ends exactly once: when messages enter the queue with it (``Admission/enter(_:spending:)``), or when it is destroyed. The
+/// compiler guarantees this on every path, so no path can leak capacity of the admission.
 struct Permit: ~Copyable, Sendable {
     private let admission: Admission
     private var size: AdmissionTable.Size
@@ -26,7 +26,7 @@ struct Permit: ~Copyable, Sendable {
     }
 }
 
-/// The permit of one message, which all values made of the message share: batches are arrays, and arrays hold copyable values only.
+/// A copyable reference to the permit of one message. Batches are arrays, and arrays hold copyable values only.
 ///
 /// The permit ends with the last reference.
 final class SharedPermit: Sendable {

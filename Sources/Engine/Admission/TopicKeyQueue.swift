@@ -2,11 +2,12 @@ import StatusCrypto
 
 /// Decides which query topic's key is derived next, and holds the rows that wait for it.
 ///
-/// A derivation takes 13 ms, and anybody can register and publish on the topic that the registration brings. So a topic has one place,
-/// however many messages wait for it. The oldest and the newest registration alternate: a crowd of throw-away registrations, whether of
-/// today or of yesterday, is between the owners that registered before it and those that registered after it, and delays neither. Messages
-/// wait as rows in the journal. Messages that lose their place are opened again when the others are done: a late query is answered from
-/// what is stored then.
+/// A derivation takes 13 ms, and an untrusted client can register and publish on the topics of its registration. Therefore each topic
+/// takes one slot, whatever number of messages waits for it. The oldest and the newest registration alternate. A crowd of throw-away
+/// registrations is between them in age, so it delays neither the owners that registered before it nor those that registered after it.
+///
+/// Messages wait as rows in the journal. Messages that lose their slot are opened again when the queue is empty. A late query is decided
+/// from the registrations of that time.
 struct TopicKeyQueue: Sendable {
     /// A topic that waits, and its registration.
     struct Topic: Sendable, Equatable {
@@ -21,23 +22,25 @@ struct TopicKeyQueue: Sendable {
         init(_ topic: Topic) { (keyHash, isPrefixed) = (topic.keyHash, topic.subscriber.isPrefixed) }
     }
 
-    /// 1,000 topics: 13 s of work, and as much memory as some hundred messages.
+    /// 1,000 topics: 13 s of work, and the memory of some hundred messages.
     static let maximumTopicCount = 1_000
 
     private var rows: [Key: [Int64]] = [:]
     /// The topics of `rows`, oldest registration first.
     private var topics: [Topic] = []
     private var isNewestNext = false
-    /// Rows that lost their place.
+    /// Rows that lost their slot.
     private var overflow: [Int64] = []
 
-    /// - Returns: The number of messages that lost their place to this one, including itself.
+    /// Adds a row that waits for the key of a topic.
+    ///
+    /// - Returns: The number of messages that lost their slot, possibly including the new one.
     mutating func add(_ row: Int64, waitingFor topic: Topic) -> Int {
         let key = Key(topic)
         if rows[key] == nil { insert(topic) }
         rows[key, default: []].append(row)
         guard topics.count > Self.maximumTopicCount else { return 0 }
-        // The middle: the topics that are served last.
+        // The topic in the middle would be served last.
         let evicted = rows.removeValue(forKey: Key(topics.remove(at: topics.count / 2))) ?? []
         overflow += evicted
         return evicted.count
@@ -48,7 +51,7 @@ struct TopicKeyQueue: Sendable {
 
     /// Removes a topic whose key has been derived.
     ///
-    /// - Returns: The rows that waited for it; with the last topic also those that lost their place.
+    /// - Returns: The rows that waited for it; with the last topic also those that lost their slot.
     mutating func take(_ topic: Topic) -> [Int64] {
         isNewestNext.toggle()
         let key = Key(topic)

@@ -2,25 +2,25 @@ import DequeModule
 
 /// Decides which message of a class of topics is opened next.
 ///
-/// Content topics alternate, so a flood on one delays each of the others by one message. A topic whose messages do not open is served less
-/// often: anybody may publish on any topic, and the server has to try a decryption to find out that a message is junk.
+/// Content topics alternate, so a flood on one delays each of the others by one message. Any client may publish on any topic, and junk
+/// costs the server a decryption. Therefore a topic with many consecutive junk messages is served less often.
 struct TopicRoundRobin<Message: Sendable>: Sendable {
-    /// 16 consecutive messages that did not open demote a topic: no client sends so many by mistake.
+    /// 16 consecutive junk messages demote a topic: no client sends that number by mistake.
     static var maximumJunkCount: Int { 16 }
-    /// The number of messages of other topics between two of demoted topics.
+    /// 8 messages of other topics come between two messages of demoted topics.
     static var demotionWeight: Int { 8 }
-    /// 4,096 topics whose failures are remembered. Beyond that all failures are forgotten, which costs a few decryptions.
+    /// 4,096 topics with counted junk. Beyond that all counts restart at 0, which costs a few decryptions.
     static var maximumTopicCount: Int { 4_096 }
 
     private var waiting: [String: Deque<Message>] = [:]
     /// Topics of `waiting`, each once, in the order in which they are served.
     private var topics: Deque<String> = []
-    /// The same for demoted topics.
+    /// Demoted topics of `waiting`, in the order in which they are served.
     private var demotedTopics: Deque<String> = []
     private var countSinceDemoted = 0
     /// The number of waiting messages.
     private(set) var count = 0
-    /// The number of consecutive messages that did not open, by topic.
+    /// The number of consecutive junk messages, by topic.
     private var junkCounts: [String: Int] = [:]
 
     mutating func add(_ message: Message, on topic: String) {
@@ -36,8 +36,8 @@ struct TopicRoundRobin<Message: Sendable>: Sendable {
         return message
     }
 
-    /// Records whether a message on the topic could be opened.
-    mutating func note(_ topic: String, isJunk: Bool) {
+    /// Counts a junk message on a topic; a good one resets the count.
+    mutating func recordResult(isJunk: Bool, on topic: String) {
         guard isJunk else {
             junkCounts[topic] = nil
             return

@@ -1,7 +1,7 @@
-/// A bucket of bytes that may still be published. It fills evenly.
+/// The bucket of bytes that may be published. Its capacity is the credits of one second, and it refills evenly.
 ///
-/// Short replies need any credit at all, long ones leave a quarter of the bucket to them, and echoes leave half: a sender who asks for long
-/// responses takes nothing from those who ask for short ones.
+/// A short reply needs a positive credit. A long reply leaves a quarter of the bucket to short ones, an echo leaves half. Therefore a
+/// sender who requests long responses does not delay senders with short ones.
 struct ByteBudget: Sendable {
     enum Priority {
         case short
@@ -11,7 +11,7 @@ struct ByteBudget: Sendable {
 
     private let bytesPerSecond: Double
     private var credit: Double
-    /// When the bucket was filled last.
+    /// The monotonic time of the last refill.
     private(set) var time = Duration.zero
 
     init(bytesPerSecond: Int) {
@@ -25,16 +25,16 @@ struct ByteBudget: Sendable {
         time = now
     }
 
-    /// One second's worth is the bucket; the last reply may overdraw it.
+    /// Deducts the bytes of a reply. The last reply may overdraw the bucket.
     mutating func spend(_ reply: PendingReply) {
         credit -= Double(AdmissionTable.Size(payloads: [reply.payload.count]).byteCount)
     }
 
     func suffices(for priority: Priority) -> Bool { credit > floor(of: priority) }
 
-    /// When the budget suffices; nil if it does now.
+    /// The monotonic time at which the budget suffices; nil if it does now.
     func time(for priority: Priority) -> Duration? {
-        // A byte more than the floor, or the bucket would have to be asked again at once.
+        // The time is when the credit is one byte above the floor, because at the floor itself the budget does not suffice.
         suffices(for: priority) ? nil : time + .seconds((floor(of: priority) + 1 - credit) / bytesPerSecond)
     }
 

@@ -3,20 +3,20 @@ import Wire
 
 /// Replies that are published again, twice, in fresh envelopes.
 ///
-/// Clients were seen to subscribe to their own topic up to 2.5 s after they asked (RELIABILITY.md, "Operators' requirements"). The network
-/// would drop the same bytes, so each echo is sealed anew. Echoes are a courtesy: no restart remembers them, a failed one is not retried,
-/// and what exceeds the bounds is not echoed.
+/// Some clients subscribe to their own topic up to 2.5 s after their request (RELIABILITY.md, "Operators' requirements"). The network would
+/// drop the same bytes, so each echo is sealed in a new envelope. Echoes are best effort: a restart forgets them, a failed one is not
+/// retried, and the queue drops those beyond its bounds.
 ///
-/// Replies to registrations have no echo: a reference client takes any success for its newest version (PROTOCOL.md §7). Nor have long
-/// replies: a few bytes would buy them three times.
+/// Replies to registrations have no echo, because a reference client treats any success as that of its newest version (PROTOCOL.md §7).
+/// Long replies have no echo, because a request of a few bytes would make the server publish them three times.
 struct EchoQueue: Sendable {
     /// The times of both echoes after the reply.
     static let delays: [Duration] = [.milliseconds(1_500), .seconds(4)]
-    /// The capacity for echoes that are due: at two thousand a second, as long as a client listens for one.
+    /// 4,096 echoes that are due: at 2,000 a second they take 2 s, and a client listens no longer for one.
     static let maximumDueCount = 4_096
-    /// The capacity for echoes that are not due: some seconds of replies at full load.
+    /// 32 MiB for echoes that are not due: some seconds of replies at full load.
     static let maximumByteCount = 32 << 20
-    /// The estimated bytes of an echo in memory beside its payload.
+    /// The estimated bytes of an echo in memory without its payload.
     private static let overheadByteCount = 256
 
     private struct Echo: Sendable {
@@ -25,19 +25,19 @@ struct EchoQueue: Sendable {
         var byteCount: Int { reply.payload.count + EchoQueue.overheadByteCount }
     }
 
-    /// Whether echoes wait although they are due: to seal one takes a core as long as to answer a client that has no reply yet.
+    /// Whether echoes wait although they are due. Sealing an echo takes the CPU time of a first reply, so echoes wait under load.
     var isPaused = false
-    /// By delay; each in the order of publication, which is the order in which they fall due.
+    /// The echoes that are not due, a queue for each delay, in the order in which they fall due.
     private var delayed: [Deque<Echo>] = Array(repeating: [], count: delays.count)
     private var due: [PendingReply] = []
     private var delayedByteCount = 0
     private var droppedCount = 0
 
-    /// Whether an echo waits to be published now.
+    /// Whether no echo is due.
     var isEmpty: Bool { due.isEmpty }
-    /// Whether an echo may be taken.
+    /// Whether ``take()`` returns an echo.
     var isReady: Bool { !due.isEmpty && !isPaused }
-    /// When the next echo falls due; nil if none is left.
+    /// The monotonic time at which the next echo falls due; nil if there is none.
     var nextTime: Duration? { zip(delayed, Self.delays).compactMap { queue, delay in queue.first.map { $0.publishedAt + delay } }.min() }
 
     /// Adds both echoes of a reply that was published just now.
@@ -49,6 +49,7 @@ struct EchoQueue: Sendable {
         delayedByteCount += echo.byteCount
     }
 
+    /// Moves the echoes whose delay has passed to those that are due.
     mutating func advance(to now: Duration) {
         for (index, delay) in Self.delays.enumerated() {
             while let echo = delayed[index].first, echo.publishedAt + delay <= now {
@@ -58,13 +59,13 @@ struct EchoQueue: Sendable {
             }
         }
         guard due.count > Self.maximumDueCount else { return }
-        // The oldest, some at once, because each removal moves the rest.
+        // The oldest quarter is dropped at once, because each removal moves the rest.
         let excess = due.count - Self.maximumDueCount * 3 / 4
         due.removeFirst(excess)
         droppedCount += excess
     }
 
-    /// Takes the newest echo that is due.
+    /// Removes and returns the newest echo that is due; nil if none is due or echoes are paused.
     mutating func take() -> PendingReply? { isPaused ? nil : due.popLast() }
 
     mutating func removeAll() {

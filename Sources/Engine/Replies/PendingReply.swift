@@ -5,29 +5,29 @@ import Wire
 
 /// A reply that is decided and not yet published.
 struct PendingReply: HoldsSecret, Sendable, Identifiable {
-    /// Row of the message it answers.
+    /// The row of the request.
     var id: Int64
     var type: MessageType
     var payload: [UInt8]
     var recipient: PublicKey
     /// The pubsub topic of the request (PROTOCOL.md §2).
     var pubsubTopic: String
-    /// Set for push requests: a repeated request finds this reply.
+    /// The Status message id of a push request, by which a repeated request finds this reply; nil for other replies.
     var statusMessageID: Digest32?
     /// The installation of a registration response; nil if the registration names none.
     var installationID: String?
     var completion: Completion
-    /// Rows that are marked with it.
+    /// The rows of the other segments of the request, which are marked together with it.
     var segments: [Int64] = []
 
-    /// What the journal records once the reply is published.
+    /// The change in the journal after the publication of the reply.
     enum Completion: Sendable {
-        /// The stored reply is published.
+        /// The stored reply gets its publication mark.
         case reply
-        /// The stored reply is published, and nothing of it is kept: no push of its request succeeded, so the same request is decided
-        /// again (PROTOCOL.md §9).
+        /// The stored reply gets its publication mark, and its content is erased. No push of its request succeeded, so a repeated request
+        /// is decided again (PROTOCOL.md §9).
         case erasedReply
-        /// The message is decided. Its reply was never stored: a query's (PROTOCOL.md §8), or an INTERNAL_ERROR after a failed write.
+        /// The message gets its decision. Its reply is not stored: a query's (PROTOCOL.md §8), or an INTERNAL_ERROR after failed writes.
         case decision
     }
 
@@ -55,6 +55,7 @@ struct PendingReply: HoldsSecret, Sendable, Identifiable {
         completion = response.map(Completion.init) ?? .reply
     }
 
+    /// The reply as the store keeps it.
     var stored: Reply {
         Reply(
             type: type, payload: payload, recipient: recipient.compressed, pubsubTopic: pubsubTopic, statusMessageID: statusMessageID,
@@ -63,7 +64,7 @@ struct PendingReply: HoldsSecret, Sendable, Identifiable {
 }
 
 extension PendingReply.Completion {
-    /// The mark of the response to a push request.
+    /// Creates the completion of the response to a push request.
     init(_ response: PushNotificationResponse) {
         self = response.reports.contains(where: \.success) ? .reply : .erasedReply
     }
@@ -79,7 +80,9 @@ struct ReplySealer: Sendable {
         self.identity = identity
     }
 
-    /// Fresh envelopes: another call gives other bytes for the same reply. One, or as many as a long reply has segments.
+    /// Returns new envelopes of a reply: one, or one for each segment of a long reply. Each call returns other bytes.
+    ///
+    /// - Throws: The error of the encryption.
     func seal(
         _ reply: PendingReply, at now: Timestamp, using random: inout some RandomNumberGenerator
     ) throws -> [WakuEnvelope] {

@@ -3,27 +3,27 @@ import Envelope
 import Foundation
 import PushProtocol
 
-/// Decides which reply is published next. It performs no I/O: events go in, the next ``Publication`` comes out.
+/// The queue of replies, which selects the next one to publish. It performs no I/O: events go in, the next ``Publication`` comes out.
 ///
-/// The newest reply is first, across all senders: clients wait 3 s (PROTOCOL.md §8), so under load the youngest replies are those that still
-/// help somebody. A reply is in one of these states:
+/// The newest reply is first, across all senders. Clients wait 3 s (PROTOCOL.md §8), so under load only the newest replies arrive in time.
+/// A reply is in one of these states:
 ///
-/// | state | leaves it |
+/// | state | end of the state |
 /// |---|---|
-/// | stored: a row that is not in memory, because it found no capacity or a restart left it | when it is read |
-/// | waiting: in memory | when it is published next, or as the oldest when capacity runs out |
-/// | resting: in memory, after a failure | when its back-off ends, or the network works again |
-/// | in flight | published, or failed |
+/// | stored: a row that is not in memory, because the capacity was used up or the server restarted | its row is read |
+/// | waiting: in memory | a worker takes it; or it is evicted, the oldest first, when the capacity is used up |
+/// | resting: in memory, after a failure | its back-off ends, or the network works again |
+/// | in flight | it is published, or its publication fails |
 ///
-/// Workers never wait on a failed reply: it returns to the queue. While the network rejects all of them, a single reply probes it. Echoes
-/// come after all replies, and are all that is ever dropped (``EchoQueue``).
+/// A failed reply returns to the queue, so no worker waits for it. While the network rejects all replies, a single reply probes it. Echoes
+/// come after all replies. When the capacity is used up, the queue drops only echoes (``EchoQueue``).
 struct ReplyQueue: Sendable {
     struct Limits: Sendable {
-        /// Replies in memory, including those in flight.
+        /// The maximum number of replies in memory, including those in flight.
         var count: Int
-        /// Their payloads: a few thousand ordinary replies take a megabyte, some hundred responses with full lists as much as this.
+        /// The maximum bytes of their payloads. A single longer reply is kept.
         var byteCount: Int
-        /// Bytes a second to the network, including echoes.
+        /// The maximum bytes per second to the network, including echoes.
         var bytesPerSecond: Int
     }
 
@@ -31,7 +31,8 @@ struct ReplyQueue: Sendable {
     struct Publication: Sendable {
         var reply: PendingReply
         var isEcho = false
-        /// The sealed envelopes that an earlier attempt left: to the network the same bytes are the same message. Empty if it left none.
+        /// The sealed envelopes that an earlier attempt did not publish; empty if none exist. A retry publishes the same bytes, so that the
+        /// network deduplicates them.
         var envelopes: [WakuEnvelope] = []
         fileprivate var failureCount = 0
     }
@@ -43,8 +44,8 @@ struct ReplyQueue: Sendable {
         case own
     }
 
-    /// The delay after a failure, of the network or of a reply: half a second is a hiccup, and no client waits for longer than half a
-    /// minute once a node is back.
+    /// The delay after a failure of the network or of a reply: at first 0.5 s, which a short fault takes; at most 30 s, so that replies
+    /// resume soon after a node returns.
     static let backOff = BackOff(first: .milliseconds(500), longest: .seconds(30), minimumShare: 1)
 
     private let limits: Limits
@@ -52,12 +53,13 @@ struct ReplyQueue: Sendable {
     private(set) var stored = IndexSet()
     /// Waiting and resting replies, by row.
     private var waiting: [Int64: Publication] = [:]
-    /// Rows of waiting replies, oldest first, apart by size: a long reply must not use up what short ones need.
+    /// The rows of waiting short replies, oldest first. Long replies have their own list, so that they leave credits to short ones.
     private var short: [Int64] = []
+    /// The rows of waiting long replies, oldest first.
     private var long: [Int64] = []
-    /// Rows of resting replies, with the end of their back-off.
+    /// Resting replies, by row: the end of the back-off and the failure.
     private var resting: [Int64: (end: Duration, failure: Failure)] = [:]
-    /// Replies in flight. A superseded one is not retried.
+    /// Replies in flight, by row. A superseded one is not retried.
     private var inFlight: [Int64: (byteCount: Int, isSuperseded: Bool)] = [:]
     private var echoesInFlightCount = 0
     private var waitingByteCount = 0
@@ -66,6 +68,7 @@ struct ReplyQueue: Sendable {
     private var echoes: EchoQueue?
     /// The number of consecutive failures of the network.
     private var failureCount = 0
+    /// The monotonic time of the next probe of the network; nil while it works.
     private var probeTime: Duration?
     private var isDraining = false
 
@@ -77,17 +80,18 @@ struct ReplyQueue: Sendable {
 
     /// Whether the last publication failed for a reason that concerns every reply.
     var isBlocked: Bool { failureCount > 0 }
-    /// Replies in memory.
+    /// The number of replies in memory.
     var count: Int { waiting.count + inFlight.count }
-    /// Bytes of their payloads.
+    /// The bytes of the payloads in memory.
     var byteCount: Int { waitingByteCount + inFlight.values.reduce(0) { $0 + $1.byteCount } }
-    /// Whether there is nothing to publish in memory. Echoes that are not due yet do not count.
+    /// Whether no reply is in memory and no echo is due or in flight.
     var isIdle: Bool { count == 0 && echoesInFlightCount == 0 && echoes?.isEmpty != false }
-    /// Replies that are not in memory.
+    /// The number of replies that are not in memory.
     var storedCount: Int { stored.count }
-    /// Whether there is nothing to publish, in memory or in the store.
+    /// Whether the queue is idle and no stored reply waits.
     var isEmpty: Bool { isIdle && stored.isEmpty }
-    /// How many replies may be read from the store; 0 unless half of the capacity is free, and while those in memory cannot be published.
+    /// The number of replies that may be read from the store; 0 unless half of the capacity is free, and while the replies in memory cannot
+    /// be published.
     var freeRowCapacity: Int {
         guard !isDraining, !isBlocked || waiting.isEmpty, waiting.count * 2 <= limits.count, waitingByteCount * 2 <= limits.byteCount else {
             return 0
@@ -97,7 +101,9 @@ struct ReplyQueue: Sendable {
 
     // MARK: In
 
-    /// - Returns: The rows that found no capacity and whose messages have to be decided again, because their replies are not stored.
+    /// Adds replies, and evicts the oldest beyond the capacity.
+    ///
+    /// - Returns: The rows of evicted replies that are not stored. Their messages have to be decided again.
     mutating func add(_ replies: [PendingReply]) -> [Int64] {
         for reply in replies { enter(Publication(reply: reply)) }
         return isDraining && isBlocked ? giveUp() : evict()
@@ -108,19 +114,21 @@ struct ReplyQueue: Sendable {
         for row in rows { stored.insert(Int(row)) }
     }
 
-    /// The stored rows to read next, the newest; nil while there are none, or no capacity.
+    /// Returns the newest stored rows, which are to be read next; nil if none are stored or ``freeRowCapacity`` is 0.
     func nextRows(maximumCount: Int) -> [Int64]? {
         let rows = stored.suffix(min(maximumCount, freeRowCapacity)).map { Int64($0) }
         return rows.isEmpty ? nil : rows
     }
 
-    /// Adds replies that were read, except those superseded meanwhile.
+    /// Adds the replies of rows that have been read, except those superseded meanwhile.
+    ///
+    /// - Returns: The rows to be decided again, as ``add(_:)-([PendingReply])`` does.
     mutating func add(_ replies: [PendingReply], of rows: [Int64]) -> [Int64] {
         let left = Set(rows.filter { stored.remove(Int($0)) != nil })
         return add(replies.filter { left.contains($0.id) })
     }
 
-    /// Drops replies that a newer one supersedes. One in flight is not retried.
+    /// Drops replies that newer ones supersede. A superseded reply in flight is not retried.
     mutating func supersede(_ rows: [Int64]) {
         for row in rows {
             stored.remove(Int(row))
@@ -135,7 +143,7 @@ struct ReplyQueue: Sendable {
 
     // MARK: Publications
 
-    /// Lets time pass, which ends rests and brings echoes. Earlier times than the latest one change nothing.
+    /// Advances the time of the queue: refills the budget, ends back-offs and makes echoes due. An earlier time has no effect.
     mutating func advance(to now: Duration) {
         budget.refill(at: now)
         for (id, rest) in resting where rest.end <= budget.time {
@@ -145,9 +153,11 @@ struct ReplyQueue: Sendable {
         echoes?.advance(to: budget.time)
     }
 
-    /// - Returns: The publication to make now; nil if there is none.
+    /// Removes the next publication from the queue.
+    ///
+    /// - Returns: nil if no publication may start now.
     mutating func next() -> Publication? {
-        // Asked by every free worker, after each change.
+        // Every free worker calls this after each change, so the empty queue is the fast path.
         guard !waiting.isEmpty || echoes?.isReady == true else { return nil }
         guard probeTime.map({ $0 <= budget.time && inFlight.isEmpty && echoesInFlightCount == 0 }) ?? true, inFlight.count < limits.count
         else { return nil }
@@ -164,10 +174,10 @@ struct ReplyQueue: Sendable {
         return Publication(reply: echo, isEcho: true)
     }
 
-    /// When there may be a publication without another event; nil if never.
+    /// The earliest monotonic time at which ``next()`` may return a publication without another event; nil if there is none.
     var nextTime: Duration? {
         let rest = resting.values.map(\.end).min()
-        // A free worker takes what the budget suffices for, unless it has to wait for the time to probe the network.
+        // A free worker takes a reply as soon as the budget suffices, unless the queue waits for the time to probe the network.
         let ready = [
             short.isEmpty ? nil : budget.time(for: .short) ?? probeTime, long.isEmpty ? nil : budget.time(for: .long) ?? probeTime,
         ]
@@ -176,6 +186,7 @@ struct ReplyQueue: Sendable {
         return [next, echoes?.nextTime].compactMap(\.self).min()
     }
 
+    /// Ends a publication that a node accepted. The network works, so the replies that rest because of it wait again.
     mutating func published(_ publication: Publication) {
         if publication.isEcho {
             echoesInFlightCount -= 1
@@ -190,11 +201,13 @@ struct ReplyQueue: Sendable {
         }
     }
 
-    /// - Parameter publication: With the rest of its envelopes, if they are still valid.
+    /// Ends a publication that failed. The reply rests until its back-off ends.
+    ///
+    /// - Parameter publication: The publication with the envelopes that the retry may publish.
     /// - Returns: The rows to be decided again, as ``add(_:)-([PendingReply])`` does.
     mutating func failed(_ publication: Publication, _ failure: Failure) -> [Int64] {
         let now = budget.time
-        // Publications in flight at the same time failed for the same reason.
+        // Only the first failure after a probe time counts: publications that were in flight at the same time failed for the same reason.
         if failure == .network, probeTime.map({ $0 <= now }) ?? true {
             failureCount += 1
             probeTime = now + Self.backOff.bound(afterFailures: failureCount)
@@ -211,7 +224,7 @@ struct ReplyQueue: Sendable {
         return evict()
     }
 
-    /// From now on no reply waits for the network to work again.
+    /// Begins the shutdown. Resting replies become rows at once, and all replies while the network fails. Echoes are dropped.
     ///
     /// - Returns: The rows to be decided again, as ``add(_:)-([PendingReply])`` does.
     mutating func drain() -> [Int64] {
@@ -251,7 +264,7 @@ struct ReplyQueue: Sendable {
 
     private mutating func evict() -> [Int64] {
         var evicted: [PendingReply] = []
-        // One stays, however long it is.
+        // A single reply stays, whatever its length.
         while count > limits.count || byteCount > limits.byteCount && count > 1, let oldest = oldestWaiting {
             if let publication = remove(oldest) { evicted.append(publication.reply) }
         }
@@ -260,9 +273,9 @@ struct ReplyQueue: Sendable {
 
     private var oldestWaiting: Int64? { [short.first, long.first, resting.keys.min()].compactMap(\.self).min() }
 
-    /// Lets go of replies that are no longer in memory.
+    /// Adds replies that are no longer in memory to the stored rows, unless they are not stored.
     ///
-    /// - Returns: The rows whose replies are not stored.
+    /// - Returns: The rows of replies that are not stored. Their messages have to be decided again.
     private mutating func release(_ replies: [PendingReply]) -> [Int64] {
         store(replies.filter { $0.completion != .decision }.map(\.id))
         return replies.filter { $0.completion == .decision }.flatMap { [$0.id] + $0.segments }
@@ -270,6 +283,7 @@ struct ReplyQueue: Sendable {
 }
 
 extension PendingReply {
+    /// Whether the reply is short enough to be published first and to have echoes.
     var isShort: Bool { payload.count <= ProtocolLimits.maximumShortReplyByteCount }
 }
 
@@ -284,7 +298,7 @@ extension [Int64] {
     }
 
     private func firstIndex(notBelow element: Int64) -> Int {
-        // Nearly always the newest.
+        // The new element is nearly always the greatest.
         if last.map({ $0 < element }) ?? true { return endIndex }
         var (low, high) = (startIndex, endIndex)
         while low < high {

@@ -8,10 +8,10 @@ import Transport
 
 /// Signs, encrypts and publishes replies in the order of a ``ReplyQueue``, and hands their marks to the mark writer.
 ///
-/// No stage waits for it: a reply without capacity, or that cannot be published, stays a row, and is read again later.
+/// No other stage waits for this one: a reply beyond the capacity remains a row and is re-read later.
 final class ReplyStage: Sendable {
-    /// The number of replies that are sealed and published at the same time: as many POSTs as two nodes of the quicker kind take
-    /// (WAKU_REST.md §1.2). With more, the newest would wait behind those in flight.
+    /// 8 workers, which seal and publish one reply each: the number of POSTs that two nodes of the quicker kind accept at once
+    /// (WAKU_REST.md §1.2). With more, the newest reply would wait behind those in flight.
     private static let workerCount = 8
 
     private let queue: Monitor<ReplyQueue>
@@ -22,7 +22,9 @@ final class ReplyStage: Sendable {
     private let marks: MarkWriter
     private let onUnstored: @Sendable ([Int64]) -> Void
 
-    /// - Parameter onUnstored: Receives rows whose replies found no capacity and are not stored: their messages are to be decided again.
+    /// - Parameters:
+    ///   - onUnstored: Receives the rows of evicted replies that are not stored. Their messages have to be decided again.
+    ///   - marks: The writer of publication marks.
     init(
         queue: ReplyQueue, sealer: ReplySealer, transport: any MessageTransport, context: EngineContext,
         onUnstored: @escaping @Sendable ([Int64]) -> Void, to marks: MarkWriter
@@ -37,12 +39,12 @@ final class ReplyStage: Sendable {
 
     // MARK: In
 
-    /// Takes replies whose decision is durable.
+    /// Queues replies whose decisions are durable.
     func send(_ replies: [PendingReply]) {
         if !replies.isEmpty { onUnstored(update { $0.add(replies) }) }
     }
 
-    /// Takes rows of replies that the last run left.
+    /// Adds the rows of replies that the last run did not publish.
     func store(_ rows: [Int64]) { update { $0.store(rows) } }
 
     /// Waits for stored replies to read.
@@ -50,7 +52,7 @@ final class ReplyStage: Sendable {
     /// - Returns: At most `maximumCount` rows; nil when the task is cancelled.
     func nextRows(maximumCount: Int) async -> [Int64]? { await queue.wait { $0.nextRows(maximumCount: maximumCount) } }
 
-    /// Takes the replies of rows that have been read.
+    /// Queues the replies of rows that have been read.
     func send(_ replies: [PendingReply], of rows: [Int64]) { onUnstored(update { $0.add(replies, of: rows) }) }
 
     /// Drops replies that newer ones supersede.
@@ -84,16 +86,16 @@ final class ReplyStage: Sendable {
         }
     }
 
-    /// From now on a network that takes no reply does not delay the shutdown: the replies stay rows.
+    /// Begins the shutdown: replies that the network rejects become rows and do not delay it.
     func drain() { onUnstored(update { $0.drain() }) }
 
-    /// Stops the workers. Replies that no worker has taken stay in the database.
+    /// Stops the workers. Replies that no worker has taken remain rows.
     func finish() {
         isFinished.store(true, ordering: .releasing)
         update { _ in }
     }
 
-    /// Changes the queue at the present time, which is asked for outside its lock.
+    /// Changes the queue after advancing it to the present time. The clock is read outside the lock.
     private func update<Result: Sendable>(_ change: (inout ReplyQueue) -> Result) -> Result {
         let now = context.time.elapsed()
         return queue.update { queue in
@@ -126,7 +128,7 @@ final class ReplyStage: Sendable {
             }
             guard context.time.elapsed() >= due else { continue }
             update { _ in }
-            // While all workers are busy, none takes the publication that is due.
+            // While all workers are busy, the publication stays due, and the loop would spin.
             await queue.wait { $0.nextTime == due ? nil : () }
         }
     }
@@ -146,7 +148,7 @@ final class ReplyStage: Sendable {
                 publication.envelopes.removeFirst()
             }
         } catch {
-            // At a shutdown the row tells the next start.
+            // At a shutdown the row remains unmarked, and the next start publishes the reply.
             if !Task.isCancelled { failed(publication, error) }
             return
         }
@@ -155,7 +157,7 @@ final class ReplyStage: Sendable {
 
     private func published(_ publication: ReplyQueue.Publication) {
         let reply = publication.reply
-        // A waiter for an idle engine finds the mark or the reply.
+        // The mark is queued before the reply leaves the queue, so that the engine never looks idle in between.
         if !publication.isEcho { marks.send(.init(rows: [reply.id] + reply.segments, completion: reply.completion)) }
         let (wasBlocked, droppedEchoCount) = update { queue in
             defer { queue.published(publication) }
@@ -178,9 +180,9 @@ final class ReplyStage: Sendable {
         onUnstored(unstored)
         if publication.isEcho { context.metrics.echoesDropped.increment() } else { context.metrics.replyFailures.increment() }
         if isBlocked, !wasBlocked {
-            context.logger.warning("replies cannot be published; they wait in the database", metadata: ["error": "\(error)"])
+            context.logger.warning("replies cannot be published; retrying", metadata: ["error": "\(error)"])
         } else if failure == .own {
-            context.logger.info("a reply was refused; it waits in the database", metadata: ["error": "\(error)"])
+            context.logger.info("a reply cannot be published; retrying", metadata: ["error": "\(error)"])
         }
     }
 }

@@ -42,7 +42,7 @@ struct CommitQueue: Sendable {
     /// - Returns: Up to `maximumCount` items; empty when the queue is finished and empty; nil when there is nothing to do yet.
     mutating func next(maximumCount: Int) -> [CommitStage.Item]? {
         var batch: [CommitStage.Item] = []
-        // One by one: copying a slice would retain and release each of their parts.
+        // Items are moved one by one, because copying a slice would retain and release each of their parts.
         while batch.count < maximumCount, let item = ordinary.popFirst() {
             if let (keyHash, byteCount) = item.registration { release(byteCount, of: keyHash) }
             batch.append(item)

@@ -16,15 +16,16 @@ final class CommitStage: Sendable {
     private static let maximumCost = Duration.milliseconds(100)
     /// How long a message is retried before its sender gets INTERNAL_ERROR (PROTOCOL.md §7 row 12), however long each attempt takes.
     private static let retryDeadline = Duration.seconds(2)
+    /// The delay between attempts to decide a message.
     private static let retryInterval = Duration.milliseconds(100)
-    /// The delay between attempts to write what has no deadline.
+    /// The delay between attempts at work without a deadline.
     private static let rowRetryInterval = Duration.seconds(1)
 
-    /// Something to be written. Indirect: it is handed on several times, and a message has many parts.
+    /// A piece of work for the writer. Indirect, so that each move between queues copies one reference instead of the parts of a message.
     indirect enum Work: Sendable {
         /// - Parameter since: The time of the first attempt; nil before it.
         case message(OpenedEnvelope, since: Duration? = nil)
-        /// Closes the rows of a message that the store could not take for ``retryDeadline``, and that has no reply.
+        /// Closes the rows of a message without a reply that the store has rejected for ``retryDeadline``.
         case close(rows: [Int64])
         /// Storing a registration failed for ``retryDeadline``. Its INTERNAL_ERROR supersedes older, unpublished replies to the
         /// installation.
@@ -45,6 +46,7 @@ final class CommitStage: Sendable {
     private let queue = Monitor(CommitQueue())
     /// The allowances after all durable decisions.
     private let allowances = Mutex(Allowances())
+    /// The coalesced pushes since the last log line about them.
     private let coalesced = Mutex(RepeatCounter())
 
     init(
@@ -86,7 +88,7 @@ final class CommitStage: Sendable {
         }
     }
 
-    /// Splits items into what one transaction may cost. An item that alone costs more is alone.
+    /// Splits items into batches that each cost at most ``maximumCost``. A more expensive item is a batch of its own.
     static func batches(of items: [Item]) -> [ArraySlice<Item>] {
         var batches: [ArraySlice<Item>] = []
         var start = 0
@@ -101,6 +103,7 @@ final class CommitStage: Sendable {
         return batches + [items[start...]]
     }
 
+    /// Commits a batch in one transaction, and schedules the retries of the items that failed.
     private func commit(_ batch: ArraySlice<Item>, retries: inout DiscardingTaskGroup) async {
         let now = context.wallClock.now()
         let start = context.time.elapsed()
@@ -130,7 +133,7 @@ final class CommitStage: Sendable {
         for (item, outcome) in results where outcome.error != nil { retry(item, triedAt: start, in: &retries) }
     }
 
-    /// Counts decisions, deducts what they spend, and wakes the delivery if they put pushes into the outbox.
+    /// Counts decisions, spends their credits, and wakes the delivery if they added pushes to the outbox.
     private func account(for outcomes: [Decider.Outcome]) {
         for outcome in outcomes { context.metrics.count(outcome.category) }
         allowances.withLock { allowances in
@@ -151,7 +154,7 @@ final class CommitStage: Sendable {
         lookups.allowances = allowances.withLock {
             $0.restricted(
                 toTargets: Array(lookups.targets.keys), registeringKeys: lookups.registrations.map(\.keyHash),
-                questions: Array(lookups.queryIDs), of: Array(lookups.queries.joined()))
+                queries: Array(lookups.queryIDs), of: Array(lookups.queries.joined()))
         }
         return lookups
     }
@@ -170,7 +173,7 @@ final class CommitStage: Sendable {
             }
             replies.send([reply])
         case .supersede:
-            // The sender does not wait for the store any longer.
+            // The INTERNAL_ERROR is published although it could not supersede older replies yet: its sender waits.
             replies.send([item.refusal].compactMap(\.self))
             send(Item(work: item.work, permit: nil), after: Self.rowRetryInterval, in: &group)
         case .close:
@@ -184,7 +187,8 @@ final class CommitStage: Sendable {
 }
 
 extension CommitStage.Item {
-    /// The INTERNAL_ERROR that is published once it supersedes older replies, or at the first failure to write that; nil if it has been.
+    /// The INTERNAL_ERROR of a `supersede` item that is not published yet; nil for other work. It is published after the write succeeds or
+    /// fails for the first time.
     fileprivate var refusal: PendingReply? {
         if case .supersede(let reply, _) = work, permit != nil { reply } else { nil }
     }
@@ -198,7 +202,7 @@ extension CommitStage.Work {
         }
     }
 
-    /// Whether the work has changed the database for certain. An answered query changes nothing before its reply is published.
+    /// Whether the work has certainly changed the database. A query with a reply changes nothing before the reply is published.
     fileprivate func hasWritten(_ outcome: Decider.Outcome?) -> Bool {
         if case .supersede = self { false } else { outcome?.category != .queryAnswered }
     }
@@ -208,7 +212,7 @@ extension CommitStage.Work {
         .microseconds(50) + .microseconds(75) * entryCount
     }
 
-    /// Devices that are pushed to, keys that are asked for, hundreds of entries of lists.
+    /// The number of targets of a push request, or of keys of a query; for a registration 1 plus one for each hundred list entries.
     private var entryCount: Int {
         guard case .message(let body, _) = message?.content else { return 0 }
         switch body {

@@ -2,8 +2,8 @@ import Store
 
 /// The consequences of a durable batch of decisions, in the only order that the types allow: ``listen(_:)``, then ``Listening/reply(_:)``.
 ///
-/// A client may write on its query topic as soon as it has its reply, so the server listens first. Permits end last: a waiter for an idle
-/// engine must find the replies.
+/// Other clients may query a new registration as soon as its owner has the reply, so the server subscribes to the query topics first.
+/// Permits end last, so that the engine never looks idle between a decision and its reply.
 struct DurableBatch: ~Copyable {
     let topicChanges: [TopicChange]
     let replies: [PendingReply]
@@ -11,7 +11,7 @@ struct DurableBatch: ~Copyable {
     let supersededReplies: [Int64]
     let permits: [SharedPermit]
 
-    /// Makes the server listen on the topics of new registrations.
+    /// Adds the topics of new registrations to the directory and removes those of unregistered installations.
     consuming func listen(_ directory: TopicDirectory) -> Listening {
         for change in topicChanges {
             switch change {

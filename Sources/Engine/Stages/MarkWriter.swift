@@ -4,14 +4,15 @@ import Store
 
 /// Marks replies as published in the journal, so that no restart publishes them again.
 final class MarkWriter: Sendable {
+    /// The rows of a published reply and the record that its journal rows get.
     struct Mark: Sendable {
         var rows: [Int64]
         var completion: PendingReply.Completion
     }
 
-    /// The maximum number of marks in a transaction; they share it with other writes anyway.
+    /// The maximum number of marks in a transaction. A higher limit gains nothing, because marks share transactions with other writes.
     private static let batchCount = 500
-    /// The delay between attempts. Marks have no deadline: they are retried until the store takes them.
+    /// The delay between attempts. Marks have no deadline: the writer retries them until the store accepts them.
     private static let retryInterval = Duration.seconds(1)
 
     private let context: EngineContext
@@ -41,7 +42,7 @@ final class MarkWriter: Sendable {
             while let marks = await queue.next(maximumCount: Self.batchCount) {
                 let failed = await write(marks)
                 guard !failed.isEmpty else { continue }
-                // The shutdown does not wait for a store that fails: these replies are published again.
+                // The shutdown does not wait for a failing store. The next start publishes these replies again.
                 if Task.isCancelled { break }
                 group.addTask { [context, queue] in
                     if (try? await context.clock.sleep(for: Self.retryInterval)) != nil { queue.send(failed) }

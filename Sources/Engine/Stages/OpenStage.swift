@@ -6,9 +6,9 @@ import Store
 import Synchronization
 import Wire
 
-/// Decrypts admitted messages, on as many workers as there are cores, and hands them to the commit stage.
+/// Decrypts admitted messages and hands them to the commit stage.
 ///
-/// A message on a query topic whose key is not derived yet waits in the journal, and delays no other.
+/// A message on a query topic whose key is not derived yet waits in the journal without delaying other messages.
 final class OpenStage: Sendable {
     /// The number of messages that a worker takes at once: few enough to keep all cores busy to the end of a burst.
     private static let batchCount = 4
@@ -16,11 +16,11 @@ final class OpenStage: Sendable {
     /// The result of opening a message.
     private enum Verdict {
         case decide(OpenedEnvelope)
-        /// It stays in the journal until the key of the topic is derived.
+        /// The message waits in the journal until the key of the topic is derived.
         case wait(TopicKeyQueue.Topic)
-        /// It stays in the journal until its message is complete, or a restart reads it again.
+        /// The segment waits in the journal until its message is complete. A restart re-reads it.
         case waitForSegments
-        /// Its topic keys could not be looked up: it is read again with them.
+        /// The keys of the topic are not in memory. The message returns to the journal, and its re-read loads them.
         case readAgain
     }
 
@@ -58,12 +58,12 @@ final class OpenStage: Sendable {
                 case .decide(let envelope):
                     opened.append(CommitStage.Item(work: .message(envelope), permit: permit))
                     if !message.addressees.isIdentity { results.append((message.envelope.message.contentTopic, envelope.isJunk)) }
-                case .wait(let topic): context.metrics.laneOverflows.increment(by: admission.wait(message.id, for: topic))
+                case .wait(let topic): context.metrics.topicKeyOverflows.increment(by: admission.wait(message.id, for: topic))
                 case .readAgain: admission.wait([message.id], .undecided)
                 case .waitForSegments: break
                 }
             }
-            admission.note(results)
+            admission.recordResults(results)
             commit.send(opened)
         }
     }
@@ -79,7 +79,7 @@ final class OpenStage: Sendable {
 
     // MARK: Segments
 
-    /// A frame is a message, or a segment of one (PROTOCOL.md §5.1).
+    /// Interprets a frame, which is a message or a segment of one (PROTOCOL.md §5.1).
     private func assemble(_ frame: RFC26.Frame, of message: RecordedMessage) -> Verdict {
         guard SegmentMessage.isSegment(frame.data) else { return .decide(opener.interpret(frame.data, of: message)) }
         let signer = frame.signer()

@@ -1,8 +1,8 @@
 package import Envelope
 package import StatusCrypto
 
-/// The remaining rate-limit credits: pushes per target, registrations and response bytes per owner, responses per query. In memory only: a
-/// restart refills them.
+/// The remaining rate-limit credits: pushes per target, registrations and response bytes per owner, responses per query. They are in memory
+/// only, and a restart refills them.
 package struct Allowances: Sendable {
     /// The credits that a decision spends.
     package enum Spending: Sendable, Equatable {
@@ -12,7 +12,7 @@ package struct Allowances: Sendable {
         case registration(Digest64, byteCount: Int)
         /// A response to a query: the row of its message, its Status message id, a hash of the response, and the bytes charged
         /// to each queried key.
-        case answer(message: Int64, question: Digest32, digest: Int, byteCounts: [Digest64: Int])
+        case response(message: Int64, query: Digest32, digest: Int, byteCounts: [Digest64: Int])
     }
 
     /// The monotonic time of the decision.
@@ -24,20 +24,21 @@ package struct Allowances: Sendable {
         capacity: ProtocolLimits.registrationByteCapacity, interval: ProtocolLimits.registrationByteInterval)
     /// The bytes of large responses, by queried key.
     private var answerBytes = FairShares<Digest64>(capacity: ProtocolLimits.answerByteCapacity, decay: ProtocolLimits.answerByteDecay)
-    private var answers = RecentQueries()
+    private var queries = RecentQueries()
 
     package init(now: Timestamp = Timestamp(nanoseconds: 0)) {
         self.now = now
     }
 
+    /// Spends credits, available or not.
     package mutating func spend(_ spending: Spending) {
         switch spending {
         case .push(let target): pushes.spend(of: target, at: now)
         case .registration(let keyHash, let byteCount):
             registrations.spend(of: keyHash, at: now)
             registrationBytes.spend(byteCount, of: keyHash, at: now)
-        case .answer(let message, let question, let digest, let byteCounts):
-            answers.note(message, asking: question, digest: digest, at: now)
+        case .response(let message, let query, let digest, let byteCounts):
+            queries.record(message, query: query, digest: digest, at: now)
             for (keyHash, byteCount) in byteCounts { answerBytes.use(byteCount, by: keyHash, at: now) }
         }
     }
@@ -52,7 +53,7 @@ package struct Allowances: Sendable {
         pushes.nextCredit(of: target, at: now)
     }
 
-    /// Whether a key may register now.
+    /// Returns whether a key may register now.
     package func mayRegister(_ keyHash: Digest64) -> Bool {
         registrations.credits(of: keyHash, at: now) > 0
     }
@@ -62,25 +63,31 @@ package struct Allowances: Sendable {
         max(0, registrationBytes.credits(of: keyHash, at: now))
     }
 
-    /// Returns the number of response bytes about a key that are allowed now: `Int.max` for any number, or the free bytes.
+    /// Returns the number of bytes that a response may contain about a key now: `Int.max` for no limit, or
+    /// `ProtocolLimits.freeAnswerByteCount`.
     package func answerByteCount(of keyHash: Digest64) -> Int {
         answerBytes.allows(keyHash, at: now) ? .max : ProtocolLimits.freeAnswerByteCount
     }
 
-    /// Whether a query may get this response.
-    package func mayAnswer(_ message: Int64, to question: Digest32, digest: Int) -> Bool {
-        answers.allow(message, asking: question, digest: digest, at: now)
+    /// Returns whether a query may get a response.
+    ///
+    /// - Parameters:
+    ///   - message: The row of the query.
+    ///   - query: The Status message id of the query.
+    ///   - digest: A hash of the response.
+    package func mayRespond(_ message: Int64, to query: Digest32, digest: Int) -> Bool {
+        queries.allows(message, query: query, digest: digest, at: now)
     }
 
     /// Returns only the credits of the given targets, keys and queries.
     package func restricted(
-        toTargets targets: [Installation], registeringKeys: [Digest64], questions: [Digest32], of queriedKeys: [Digest64]
+        toTargets targets: [Installation], registeringKeys: [Digest64], queries queryIDs: [Digest32], of queriedKeys: [Digest64]
     ) -> Allowances {
         var restricted = Allowances(now: now)
         restricted.registrations = registrations.restricted(to: registeringKeys)
         restricted.pushes = pushes.restricted(to: targets)
         restricted.answerBytes = answerBytes.restricted(to: queriedKeys)
-        restricted.answers = answers.restricted(to: questions)
+        restricted.queries = queries.restricted(to: queryIDs)
         return restricted
     }
 }

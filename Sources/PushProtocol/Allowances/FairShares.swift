@@ -1,15 +1,16 @@
 package import Envelope
 import Foundation
 
-/// One budget that keys share: what is used of it decays evenly, and a key that uses more than others has to wait for them.
+/// A budget that keys share. The used amount decays evenly, and a key with more use than others waits for them.
 ///
-/// A key may use more while it has used less than four times what is free (the dynamic threshold of shared buffers). So a single key gets
-/// four fifths of the budget, several keys get equal shares, and a part stays free for a key that has used nothing. Times are monotonic.
+/// A key may use more while its use is below four times the free amount (the dynamic threshold of shared buffers). Therefore a single key
+/// gets four fifths of the budget, and several keys get equal fractions. A part stays free for a key without use. Times are monotonic.
 package struct FairShares<Key: Hashable & Sendable>: Sendable {
-    /// The number of keys after which those with little use are forgotten.
+    /// The number of keys below which no sweep takes place. A sweep drops keys with little use.
     static var smallCount: Int { 1_024 }
-    /// Use of less than a byte is none.
+    /// The amount below which a sweep drops a key.
     private static var smallestUse: Double { 1 }
+    /// The multiple of the free amount that a key may use.
     private static var freeMultiple: Double { 4 }
 
     private struct Use: Sendable {
@@ -29,26 +30,27 @@ package struct FairShares<Key: Hashable & Sendable>: Sendable {
     private var sweepCount = smallCount
 
     /// - Parameters:
-    ///   - capacity: The amount that may be used at once. Capacity divided by decay may be used lastingly.
+    ///   - capacity: The amount that may be used at once. Under lasting use, the rate is the capacity divided by `decay`.
     ///   - decay: The time in which use falls to 1/e.
     package init(capacity: Int, decay: Duration) {
         self.capacity = Double(capacity)
         self.decay = decay
     }
 
-    /// Whether a key may use more now. The last use may exceed the capacity.
+    /// Returns whether a key may use more now. The last use may exceed the capacity.
     package func allows(_ key: Key, at now: Timestamp) -> Bool {
         let free = capacity - total.amount(at: now, decay: decay)
         return (uses[key]?.amount(at: now, decay: decay) ?? 0) < Self.freeMultiple * free
     }
 
+    /// Adds to the use of a key, whether allowed or not.
     package mutating func use(_ count: Int, by key: Key, at now: Timestamp) {
         if uses.count >= sweepCount { sweep(at: now) }
         uses[key] = Use(amount: (uses[key]?.amount(at: now, decay: decay) ?? 0) + Double(count), time: now)
         total = Use(amount: total.amount(at: now, decay: decay) + Double(count), time: now)
     }
 
-    /// The use of some keys alone, with the total of all.
+    /// Returns only the use of the given keys, with the total of all keys.
     package func restricted(to keys: [Key]) -> Self {
         var restricted = self
         restricted.uses = [:]

@@ -106,7 +106,7 @@ struct FaultyExchange {
                 return false
             } catch {
                 #expect(error is StoreError)
-                #expect(server.engine.underWayCount == 0)
+                #expect(server.engine.inFlightCount == 0)
                 await harness.clock.sleepers(dueIn: .seconds(1))  // until the disk is probed
                 return true
             }

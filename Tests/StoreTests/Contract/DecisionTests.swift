@@ -176,7 +176,7 @@ struct DecisionTests {
             func installations(spending byteCount: Int) async throws -> [String] {
                 let facts = try await store.facts { lookups in
                     lookups.queries = [[hash(1)]]
-                    lookups.allowances.spend(.answer(message: 1, question: hash(1), digest: 0, byteCounts: [hash(1): byteCount]))
+                    lookups.allowances.spend(.response(message: 1, query: hash(1), digest: 0, byteCounts: [hash(1): byteCount]))
                 }
                 return facts.queryable[hash(1), default: []].map(\.installationID).sorted()
             }
