@@ -8,13 +8,13 @@ package import Store
 /// A store in one SQLite file.
 ///
 /// The database is in WAL mode with `synchronous=FULL`: a write survives a power cut once its function has returned. One connection writes,
-/// through one queue with group commit; other connections read at the same time.
+/// through one queue with group commit. Other connections read at the same time.
 package final class SQLiteStore: PushStore {
     let pool: DatabasePool
     let queue: WriteQueue
     let outbox: OutboxMemory
     let userKeys = UserKeys()
-    /// The size at which the store takes no new devices of gateways, in bytes; nil means as much as the disk holds.
+    /// The size in bytes above which the store rejects new devices of gateways; nil means that only the disk limits it.
     let maximumStoredByteCount: Int?
     /// The checkpointer; nil when the store is read-only.
     private let checkpointer: WALCheckpointer?
@@ -22,15 +22,17 @@ package final class SQLiteStore: PushStore {
 
     /// Opens the database, creates it if it does not exist, and migrates its tables.
     ///
-    /// Blocks on the disk: for the start of a program, not for its tasks.
+    /// It blocks its thread on the disk, so call it at the start of a program and not from a task.
     ///
     /// - Parameters:
-    ///   - identity: the server's compressed public key. The database of another one is refused.
-    ///   - readOnly: Whether a tool reads while a server runs. Nothing is created or migrated.
-    ///   - random: for the secrets of a database that is made.
-    ///   - maximumQueueCount: pushes that may wait for a route.
-    ///   - maximumStoredByteCount: the size at which no new devices of gateways are stored, in bytes; nil means as much as the disk holds.
-    ///   - namedBundleIDs: bundle ids that a setting names, so that they count as known before the first delivery.
+    ///   - identity: The server's compressed public key. The store refuses the database of another key.
+    ///   - readOnly: Whether a tool reads while a server runs. The store then neither creates nor migrates a database.
+    ///   - random: The source of the secrets of a new database.
+    ///   - maximumQueueCount: The number of pushes to known bundle ids that may wait for a route.
+    ///   - maximumStoredByteCount: The size in bytes above which the store rejects new devices of gateways; nil means that only the disk
+    ///     limits it.
+    ///   - namedBundleIDs: The bundle ids that a setting names. They count as known before their first delivery.
+    /// - Throws: `StoreError` if the database cannot be opened, or belongs to another key or program.
     package init(
         path: String, identity: FixedBytes<33>, readOnly: Bool = false, random: any RandomNumberGenerator = SecureRandom(),
         maximumQueueCount: Int = ProtocolLimits.maximumQueuedPushCount, maximumStoredByteCount: Int? = nil,
@@ -48,7 +50,7 @@ package final class SQLiteStore: PushStore {
             configuration.prepareDatabase { try schema.check($0) }
             pool = try DatabasePool(path: path, configuration: configuration)
             if !readOnly {
-                // Not in prepareDatabase: GRDB sets NORMAL on the writer when it turns to WAL, after that.
+                // `prepareDatabase` is too early: after it GRDB switches the writer to WAL and sets `synchronous` to NORMAL.
                 try pool.writeWithoutTransaction { database in
                     try database.execute(sql: Self.writerSettings)
                     try Self.emptyLog(database)
@@ -56,7 +58,7 @@ package final class SQLiteStore: PushStore {
                 try Self.migrate(pool, schema.migrator, path: path, logger: logger)
             }
             checkpointer = try readOnly ? nil : WALCheckpointer(path: path, busyMode: configuration.busyMode, logger: logger)
-            // Uses the writer: only it deletes the WAL when it is closed last.
+            // The read uses the writer: only the writer deletes the WAL, and only if it is closed last.
             let fingerprints = try pool.writeWithoutTransaction { try schema.fingerprints($0) }
             outbox = OutboxMemory(maximumQueueCount: maximumQueueCount, namedBundleIDs: namedBundleIDs)
             queue = WriteQueue(pool: pool, fingerprints: fingerprints, outbox: outbox, checkpointer: checkpointer)
@@ -97,19 +99,19 @@ package final class SQLiteStore: PushStore {
         return owner
     }
 
-    /// Copies the WAL into the database at the start. The last writes of a killed process may not be on the disk yet: a later sync that
-    /// fails would lose them and everything behind them in the WAL.
+    /// Copies the WAL into the database at the start. The last writes of a killed process may not be on the disk yet. A later sync that
+    /// fails would lose them and all later writes in the WAL.
     private static func emptyLog(_ database: Database) throws {
         do {
             try database.checkpoint(.passive)
         } catch let error as DatabaseError where error.resultCode == .SQLITE_BUSY {
-            // Another process is at it.
+            // Another process runs a WAL checkpoint.
         }
     }
 
-    /// Copies the database as it is at one moment, while others read and write it (SQLite's online backup).
+    /// Copies the state of the database at one moment, while others read and write it (SQLite's online backup).
     ///
-    /// - Parameter path: an empty file or none.
+    /// - Parameter path: The path of the copy: an empty file, or none yet.
     package func backUp(to path: String) async throws {
         let copy = try DatabaseQueue(path: path)
         try pool.backup(to: copy)
@@ -123,10 +125,10 @@ package final class SQLiteStore: PushStore {
         }
     }
 
-    /// The number of transactions since opening. Compared with the number of calls it shows how well group commit works.
+    /// The number of transactions since the database was opened. Divided by the number of calls it shows the effect of group commit.
     package var commitCount: Int { queue.commitCount }
 
-    /// Copies the WAL into the database, too.
+    /// Completes the writes that wait, copies the WAL into the database and closes it.
     package func close() async {
         guard queue.close() else { return }
         await withCheckedContinuation { continuation in
@@ -135,15 +137,15 @@ package final class SQLiteStore: PushStore {
                     try checkpointer?.close()
                     if !database.configuration.readonly { try database.checkpoint(.truncate) }
                 } catch {
-                    // A reader of another process is in the way. The log stays, complete; the next start takes it over.
-                    logger.info("the log was not moved into the database", metadata: ["error": "\(StoreError(error))"])
+                    // A reader in another process prevents it. The WAL stays complete, and the next start copies it.
+                    logger.info("WAL checkpoint failed; retrying at the next start", metadata: ["error": "\(StoreError(error))"])
                 }
                 continuation.resume()
             }
         }
         await withCheckedContinuation { continuation in
             DispatchQueue.global().async { [pool, logger] in
-                do { try pool.close() } catch { logger.warning("close", metadata: ["error": "\(StoreError(error))"]) }
+                do { try pool.close() } catch { logger.warning("closing the database failed", metadata: ["error": "\(StoreError(error))"]) }
                 continuation.resume()
             }
         }
@@ -158,7 +160,7 @@ package final class SQLiteStore: PushStore {
         }
     }
 
-    /// Only another process can make a connection wait: a checkpoint by a tool, a backup.
+    /// 2 s for which a connection waits for a lock of another process, such as a tool's WAL checkpoint or backup.
     static let busyTimeoutSeconds = 2.0
 
     private static let writerSettings = """

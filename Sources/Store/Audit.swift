@@ -1,9 +1,9 @@
 /// A comparison of the ledger with the rows (RELIABILITY.md I1, I5).
 ///
-/// Three books are kept apart and must agree: the ledger, which counts what happened; the rows that are there, with the ledger's
-/// count of those that were pruned; and SQLite's own count of the rows that were ever made.
+/// Three counts must agree: the ledger's count of events; the present rows plus the ledger's count of pruned rows; and SQLite's own count
+/// of all rows ever inserted.
 package struct Audit: Sendable, Equatable {
-    /// A number that the ledger and the rows must agree on.
+    /// A comparison of two counts that must be equal.
     package struct Line: Sendable, Equatable {
         package var name: String
         package var expected: Int64
@@ -14,6 +14,7 @@ package struct Audit: Sendable, Equatable {
 
     package private(set) var lines: [Line] = []
 
+    /// Whether all lines balance.
     package var balances: Bool { lines.allSatisfy(\.balances) }
 
     package init(_ facts: AuditFacts) {
@@ -46,7 +47,7 @@ package struct AuditFacts: Sendable, Equatable {
     /// The ledger.
     package var counts: [Milestone: Int64] = [:]
     package var prunedCounts: [Milestone: Int64] = [:]
-    /// Decided messages and ended pushes that are there.
+    /// The decided messages and finished pushes that are not pruned.
     package var rowCounts: [Milestone: Int64] = [:]
     package var undecidedCount: Int64 = 0
     package var openCount: Int64 = 0

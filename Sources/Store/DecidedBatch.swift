@@ -35,12 +35,12 @@ package struct DecidedBatch: Sendable {
     package private(set) var repliedMessages: [Int64] = []
     package private(set) var erasedReplies: [Int64] = []
     package private(set) var supersessions: [(reply: Reply, message: Int64)] = []
-    /// The last change of each installation. It replaces earlier changes of the batch.
+    /// The last change of each installation, which replaces earlier changes of the batch.
     package private(set) var registrations: [RegistrationChange] = []
     package private(set) var pushes: [Push] = []
-    /// The contents of waiting pushes that were combined with pushes of this batch.
+    /// The contents of deferred pushes in the outbox that were coalesced with pushes of this batch.
     package private(set) var coalesced: [PushSlot: DeferredPush] = [:]
-    /// The number of accepted pushes that were combined with another push.
+    /// The number of accepted pushes that were coalesced with another push.
     package private(set) var coalescedCount = 0
     /// The number of accepted pushes that were already in the outbox.
     package private(set) var mergedCount = 0
@@ -71,15 +71,15 @@ package struct DecidedBatch: Sendable {
         repliedMessages += messages
     }
 
-    /// Marks replies as published and erases them: the same requests are decided again. The messages stay decided.
+    /// Marks replies as published and erases their content, so that a repeated request is decided again. The messages stay decided.
     package mutating func eraseReplies(_ messages: [Int64]) {
         erasedReplies += messages
     }
 
-    /// Prevents the publication of older, unpublished responses to registrations of the same installation: its client would take a late
-    /// success for the response to a registration that was refused since.
+    /// Prevents the publication of older, unpublished responses to registrations of the same installation. Otherwise its client could
+    /// mistake a late success for the response to a newer registration that was refused.
     ///
-    /// - Parameter message: The row of the registration that the reply answers. Lower rows are older.
+    /// - Parameter message: The row of the registration that the reply belongs to. Lower rows are older.
     package mutating func supersede(_ reply: Reply, answering message: Int64) {
         supersessions.append((reply, message))
     }
@@ -90,28 +90,29 @@ package struct DecidedBatch: Sendable {
         set(.register(registration, topics: topics), of: registration.installation)
     }
 
-    /// Leaves a tombstone, which keeps key hash, installation id, version and digest (PROTOCOL.md §7 row 6), even if nothing was
-    /// registered. The last installation of a key also takes the topic keys with it.
+    /// Replaces a registration by a tombstone with key hash, installation id, version and digest (PROTOCOL.md §7 row 6), even if none
+    /// existed, and withdraws its pushes. With the last installation of a key, the store also deletes the topic keys.
     package mutating func unregister(_ installation: Installation, version: UInt64, plaintextDigest: Digest32, topics: QueryTopics) {
         facts.unregister(installation, version: version, plaintextDigest: plaintextDigest)
         for index in pushIndexes[installation, default: []] where pushes[index].outcome == nil { pushes[index].outcome = .withdrawn }
         set(.unregister(installation, version: version, plaintextDigest: plaintextDigest, topics: topics), of: installation)
     }
 
-    /// Puts a push into the outbox.
+    /// Adds a push to the outbox.
     ///
     /// - Parameters:
     ///   - message: The row of the push request.
     ///   - due: The monotonic time at which the push is due; nil means now.
+    ///   - isDiscarded: Whether the push finishes at once, because the server runs dry.
     package mutating func enqueue(_ push: AcceptedPush, message: Int64, due: Timestamp? = nil, isDiscarded: Bool = false) {
         facts.recentDeduplicationKeys.insert(push.deduplicationKey)
         pushIndexes[push.target, default: []].append(pushes.count)
         pushes.append(Push(push: push, message: message, due: due, outcome: isDiscarded ? .discarded : nil))
     }
 
-    /// Combines a push with a push of the same target and type that waits for a credit.
+    /// Coalesces a push with a deferred push of the same target and type.
     ///
-    /// - Returns: False if no push waits.
+    /// - Returns: Whether such a push waits.
     package mutating func coalesce(_ push: AcceptedPush) -> Bool {
         let waiting = pushIndexes[push.target, default: []].last {
             pushes[$0].due != nil && pushes[$0].outcome == nil && pushes[$0].push.slot == push.slot

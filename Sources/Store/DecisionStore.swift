@@ -1,14 +1,15 @@
 package import Envelope
 
-/// The store as the rules see it: it loads facts, and writes decisions.
+/// The store as the decider uses it: it loads facts and writes decisions.
 package protocol DecisionStore: Sendable {
     /// Loads facts, passes them to `decide` for each piece of work in order, and writes the decisions, all in one transaction.
     ///
     /// If the transaction fails, each piece gets a transaction of its own, so that none delays the others.
     ///
     /// - Parameters:
-    ///   - questions: Returns the lookups that deciding these pieces needs.
-    ///   - decide: Decides a piece against ``DecidedBatch/facts`` and adds the decision to the batch. Pure: it may be called again.
+    ///   - lookups: Returns the lookups that deciding these pieces needs.
+    ///   - decide: Decides a piece from ``DecidedBatch/facts`` and adds the decision to the batch. It must have no other effect: the store
+    ///     may call it again.
     func commit<Work: Sendable, Outcome: Sendable>(
         _ work: [Work], at now: Timestamp, loading lookups: @escaping @Sendable ([Work]) -> Lookups,
         deciding decide: @escaping @Sendable (Work, inout DecidedBatch) -> Outcome
@@ -21,7 +22,7 @@ package struct Committed<Outcome: Sendable>: Sendable {
     package var outcomes: [Result<Outcome, any Error>]
     /// The installations that registered and unregistered, in order.
     package var topicChanges: [TopicChange]
-    /// Messages whose reply is not to go out any more (``DecidedBatch/supersede(_:answering:)``).
+    /// The messages whose unpublished reply was superseded (``DecidedBatch/supersede(_:answering:)``).
     package var supersededReplies: [Int64]
 
     package init(outcomes: [Result<Outcome, any Error>], topicChanges: [TopicChange], supersededReplies: [Int64] = []) {
@@ -31,13 +32,18 @@ package struct Committed<Outcome: Sendable>: Sendable {
     }
 }
 
+/// A change of the topics that the server subscribes to.
 package enum TopicChange: Sendable, Equatable {
     case added(ChangedRegistration)
     case removed(ChangedRegistration)
 }
 
 extension DecisionStore {
-    /// Writes a decision that needs no facts.
+    /// Writes one decision.
+    ///
+    /// - Parameter lookups: The lookups that `decide` needs.
+    /// - Returns: The installations that registered and unregistered, in order.
+    /// - Throws: `StoreError` if the transaction failed.
     @discardableResult
     package func apply(
         at now: Timestamp, loading lookups: Lookups = Lookups(), _ decide: @escaping @Sendable (inout DecidedBatch) -> Void

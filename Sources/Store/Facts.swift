@@ -2,11 +2,11 @@ package import PushProtocol
 package import StatusCrypto
 import Wire
 
-/// The lookups for deciding a batch of messages. Each is performed once, however many messages need it.
+/// The lookups for deciding a batch of messages. The store performs each of them once for the whole batch.
 package struct Lookups: Sendable {
     /// The installations that register or unregister.
     package var registrations: Set<Installation> = []
-    /// The number of stored bytes above which the storage is full; nil means no limit but the disk.
+    /// The number of stored bytes above which the storage is full; nil means that only the disk limits it.
     package var maximumStoredByteCount: Int?
     /// The targets of pushes, with the chats and authors that may be in their lists.
     package var targets: [Installation: Set<[UInt8]>] = [:]
@@ -20,8 +20,8 @@ package struct Lookups: Sendable {
     package var queries: [[Digest64]] = []
     /// The Status message ids of queries.
     package var queryIDs: Set<Digest32> = []
-    /// The remaining credits of all keys, targets and queries of the batch. Registrations whose lists exceed their key's credits are not
-    /// read.
+    /// The remaining credits of all keys, targets and queries of the batch. A query's response leaves out registrations beyond the credits
+    /// of their key, and the store does not read them.
     package var allowances = Allowances()
 
     package init() {}
@@ -48,7 +48,7 @@ package enum StoredInstallationState: Sendable, Equatable {
 
 /// A push in the outbox that waits for a credit of its target.
 package struct DeferredPush: Sendable, Equatable {
-    /// The time before the push is due from which it takes no further content: the delivery may have read it.
+    /// 1 s before the push is due, from which on it is no longer coalesced: the delivery may have read it.
     package static let closingTime = Duration.seconds(1)
 
     package var row: Int64
@@ -88,7 +88,7 @@ package struct Facts: Sendable {
         allowances = lookups.allowances
     }
 
-    /// Returns the stored state of an installation's key, apart from the installation itself.
+    /// Returns the facts about the key of an installation. Counts and bytes leave out the installation itself.
     package func key(beside installation: Installation) -> RegisteringKey {
         var key = RegisteringKey()
         for (other, shape) in installations[installation.keyHash, default: [:]] {
@@ -125,9 +125,9 @@ package struct Facts: Sendable {
         versions[installation] = StoredVersion(version: version, plaintextDigest: plaintextDigest, isRegistered: false)
     }
 
-    /// Combines a push with the waiting push of its slot.
+    /// Coalesces a push with the deferred push of its target and type.
     ///
-    /// - Returns: The combined push, or nil if no push waits.
+    /// - Returns: The coalesced push; nil if no push waits.
     mutating func coalesce(_ push: AcceptedPush) -> DeferredPush? {
         guard var deferred = deferredPushes[push.slot] else { return nil }
         deferred.content = deferred.content.coalesced(with: push.content)

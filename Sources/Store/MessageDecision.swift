@@ -7,19 +7,20 @@ package enum MessageDecision: Sendable, Equatable {
     case ignored(IgnoreReason)
     /// The message has a reply, which must still be published.
     case answered(Reply)
-    /// The message was processed and gets no (further) reply.
+    /// The message was processed and has no reply to publish.
     case silent
 }
 
-/// Why a message was ignored: the number is stored.
+/// The reason why a message was ignored. The raw value is stored.
 package enum IgnoreReason: Int64, Sendable {
     case notForUs = 1
     case invalid = 2
-    /// The message was too old when it was backfilled from a node's store.
+    /// The message was above the age limit of its type when it was backfilled.
     case tooOld = 3
 }
 
 extension MessageDecision {
+    /// The event that the ledger counts for the decision.
     package var milestone: Milestone {
         switch self {
         case .ignored(.notForUs), .ignored(.tooOld): .ignored
@@ -29,18 +30,17 @@ extension MessageDecision {
     }
 }
 
-/// The answer to a message before it is signed and encrypted, so that it can be made again after a crash.
+/// A reply before it is signed and encrypted. The store keeps it, so that the server can publish it after a crash.
 package struct Reply: HoldsSecret, Sendable, Equatable {
     package var type: MessageType
     /// The protobuf message of that type.
     package var payload: [UInt8]
-    /// The compressed public key of the sender that is answered.
+    /// The compressed public key of the sender of the request.
     package var recipient: FixedBytes<33>
     package var pubsubTopic: String
-    /// Names the message that is answered, where it can be asked again (PROTOCOL.md §9).
+    /// The Status message id of a push request, by which a repeated request finds the reply (PROTOCOL.md §9); nil for other replies.
     package var statusMessageID: Digest32?
-    /// Which of the recipient's installations the answer to a registration is about; nil where nobody can tell, which is any. Not read
-    /// back.
+    /// The installation of a registration; nil if the registration names none. The store does not return it.
     package var installationID: String?
 
     package init(

@@ -1,7 +1,7 @@
 package import Envelope
 package import StatusCrypto
 
-/// Messages from their arrival until their reply is published, and the history checkpoints.
+/// The messages from their arrival to the publication of their reply, and the history checkpoints.
 package protocol MessageJournal: Sendable {
     /// Records messages before anything acts on them.
     ///
@@ -20,13 +20,13 @@ package protocol MessageJournal: Sendable {
     /// Returns the history checkpoint of a pubsub topic: all earlier messages are recorded. nil means that none was saved.
     func checkpoint(of pubsubTopic: String) async throws -> Timestamp?
 
-    /// Saves a history checkpoint. It may be earlier than the one before: clocks are set back.
+    /// Saves a history checkpoint. It may be earlier than the previous one, because clocks can be set back.
     func saveCheckpoint(_ checkpoint: Timestamp, of pubsubTopic: String) async throws
 }
 
 /// A recorded message.
 package struct RecordedEnvelope: Sendable, Equatable {
-    /// The number of its row.
+    /// The row of the message.
     package var id: Int64
     package var receivedAt: Timestamp
     package var envelope: WakuEnvelope

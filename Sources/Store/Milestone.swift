@@ -1,6 +1,6 @@
 /// An event that the ledger counts. The raw value is stored (RELIABILITY.md I5).
 package enum Milestone: String, Sendable, CaseIterable {
-    // Messages: received = duplicate + invalid + ignored + processed, and those that wait for their decision.
+    // Messages: received = duplicate + invalid + ignored + processed + undecided.
 
     case received
     case duplicate
@@ -9,7 +9,7 @@ package enum Milestone: String, Sendable, CaseIterable {
     case processed
 
     // Pushes reported as success and not filtered: accepted = merged + coalesced + sent + expired + dead + refused + discarded +
-    // withdrawn, and those that are open.
+    // withdrawn + open.
 
     case accepted
     /// The deduplication key was in the outbox already.

@@ -5,7 +5,7 @@ package import Wire
 
 /// The store as an operator's tools see it, without secrets.
 package protocol OperatorViews: Sendable {
-    /// Returns how far the push with this deduplication key has got, or nil if the store has none: it was never accepted, or pruned.
+    /// Returns the progress of the push with this deduplication key; nil if it was never accepted, or is pruned.
     func progress(ofPush deduplicationKey: Digest32) async throws -> PushProgress?
 
     /// Returns the pushes to an installation, oldest first. Steps through all pushes: for a tool.
@@ -13,10 +13,10 @@ package protocol OperatorViews: Sendable {
 
     /// Returns the push requests with an id, oldest first. Steps through all messages: for a tool.
     ///
-    /// - Parameter id: the message id in the request, the Status message id of the request, or the hash of its Waku message.
+    /// - Parameter id: The message id in the request, the Status message id of the request, or the hash of its Waku message.
     func traceRequests(_ id: [UInt8]) async throws -> [TracedRequest]
 
-    /// Reads what ``Audit`` needs. Steps through all messages and pushes: for a tool, not for daily work.
+    /// Reads the facts for an ``Audit``. Steps through all messages and pushes: for a tool.
     func auditFacts() async throws -> AuditFacts
 
     /// Counts the registrations. Steps through all of them: for a tool.
@@ -34,19 +34,21 @@ package protocol OperatorViews: Sendable {
     /// - Returns: The restored registrations.
     func restoreDeadRegistrations(_ ids: [Int64]?, at now: Timestamp) async throws -> [ChangedRegistration]
 
-    /// Forgets a key: its registrations become tombstones, its waiting pushes are withdrawn, and earlier pushes and replies no longer name
-    /// it. For a tool while no server runs: a server would continue with the data in its memory.
+    /// Deletes the data of an owner's key. Its registrations become tombstones, its open pushes are withdrawn, and its name is erased from
+    /// earlier pushes and replies.
+    ///
+    /// For a tool while no server runs, because a server would continue with the data in its memory.
     func forget(_ key: PublicKey, at now: Timestamp) async throws -> Forgotten
 }
 
 /// The rows of a key that was forgotten.
 package struct Forgotten: Sendable, Equatable {
     package var registrationCount = 0
-    /// The tombstones that stay: their versions stop replays of old registrations.
+    /// The number of tombstones that stay, because their versions stop replays of old registrations.
     package var tombstoneCount = 0
     package var pushCount = 0
     package var deadRegistrationCount = 0
-    /// Replies to messages that the key had signed.
+    /// The number of erased replies to messages of the key.
     package var replyCount = 0
 
     package init() {}
@@ -70,13 +72,13 @@ package struct RegistrationCounts: Sendable, Equatable {
     }
 }
 
-/// A registration as an operator may see it: no token, no lists.
+/// A registration for operators, without its device token and lists.
 package struct RegistrationSummary: Sendable, Equatable {
     package var installationID: String
     package var version: UInt64
     package var isLive: Bool
     package var updatedAt: Timestamp
-    /// This and the properties below mean something for live registrations only.
+    /// The token type. This and the properties below have a meaning for live registrations only.
     package var tokenType: TokenType
     package var apnTopic: String
     package var isEnabled: Bool
@@ -94,9 +96,10 @@ package struct RegistrationSummary: Sendable, Equatable {
     }
 }
 
-/// A registration that was unregistered because its device token was dead. Without the token: it is a secret.
+/// A registration that was unregistered because its device token was dead, without the token, which is a secret.
 package struct DeadRegistration: Sendable, Equatable {
-    /// How long a copy is kept to be restored, and a suspicion against a device token: over a week-end and the days after it.
+    /// 7 days for which the store keeps copies of dead registrations, and suspicions against device tokens. An operator can restore copies
+    /// after a weekend.
     package static let lifetime = Duration.seconds(7 * 24 * 3_600)
 
     package var id: Int64

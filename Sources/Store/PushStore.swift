@@ -1,28 +1,28 @@
 package import Envelope
 
-/// The server's database behind values. No caller knows its tables, and every rule is decided outside.
+/// The server's database. Callers exchange values with it and do not know its tables. It contains no rules of the protocol.
 ///
-/// A write survives a power cut once its function has returned, which it does whether or not its task is cancelled. Functions throw
-/// ``StoreError``, those that read `CancellationError`, too. A store belongs to one identity key.
+/// A write survives a power cut once its function has returned. A cancelled task does not interrupt a write. Functions throw
+/// ``StoreError``; those that read may also throw `CancellationError`. A store belongs to one identity key.
 package protocol PushStore: MessageJournal, DecisionStore, TopicStore, PushOutbox, GatewayOutbox, OperatorViews {
-    /// Deletes decided messages and finished pushes whose lifetime (`ProtocolLimits`) has passed. Keeps open pushes, undecided messages and
-    /// tombstones. The ledger knows how many of each kind.
+    /// Deletes decided messages and finished pushes whose lifetime (`ProtocolLimits`) has passed, and counts them in the ledger. Keeps open
+    /// pushes, undecided messages and tombstones.
     ///
     /// The number of rows per call is limited, so that other writers do not wait long.
     func prune(at now: Timestamp) async throws -> Pruned
 
-    /// Unregisters installations without registration and without delivery since a time, and keeps copies as of dead devices. Removes
-    /// devices of the Nextcloud push proxy without registration and without notification since then.
+    /// Unregisters installations without registration and without delivery since a time, and keeps copies as it does of dead registrations.
+    /// Removes devices of the Nextcloud push proxy without registration and without notification since then.
     ///
     /// The number of rows per call is limited, so that other writers do not wait long.
     ///
     /// - Parameter row: ``UnusedRegistrations/lastRow`` of the previous call; 0 to begin.
     func unregisterUnused(since oldest: Timestamp, after row: Int64, at now: Timestamp) async throws -> UnusedRegistrations
 
-    /// Writes a meaningless value, to find out whether the store accepts writes again.
+    /// Writes a value without meaning, to test whether the store accepts writes.
     func probe() async throws
 
-    /// Finishes the writes that wait, and refuses later ones with `closed`.
+    /// Completes the writes that wait. Later ones fail with ``StoreError/closed``.
     func close() async
 }
 
@@ -30,9 +30,9 @@ package protocol PushStore: MessageJournal, DecisionStore, TopicStore, PushOutbo
 package struct Pruned: Sendable, Equatable {
     package var messageCount: Int
     package var pushCount: Int
-    /// Suspicions against device tokens, or copies of dead registrations, whichever are more.
+    /// The number of suspicions against device tokens or of copies of dead registrations, whichever is greater.
     package var deadTokenCount: Int
-    /// Whether there may be more that is due.
+    /// Whether the call reached its limit, so that more rows may be due.
     package var isBounded: Bool
 
     package init(messageCount: Int, pushCount: Int, deadTokenCount: Int = 0, isBounded: Bool = false) {
@@ -47,7 +47,7 @@ package struct Pruned: Sendable, Equatable {
 package struct UnusedRegistrations: Sendable, Equatable {
     /// The registrations that were unregistered.
     package var gone: [ChangedRegistration]
-    /// The last row that was examined; 0 when none are left.
+    /// The last row that was examined; 0 if the call reached the end.
     package var lastRow: Int64
 
     package init(gone: [ChangedRegistration], lastRow: Int64) {

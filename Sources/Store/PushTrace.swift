@@ -2,7 +2,7 @@ package import Envelope
 package import PushProtocol
 package import Wire
 
-/// A push request as the store knows it, without secrets.
+/// The history of a push request in the store, without secrets.
 package struct TracedRequest: Sendable, Equatable {
     /// The number of its row.
     package var message: Int64
@@ -18,8 +18,7 @@ package struct TracedRequest: Sendable, Equatable {
         package var target: Installation?
         /// The error; nil for a success.
         package var error: ReportError?
-        /// The push that was accepted. A success without one was coalesced with another push of the target, or filtered as its
-        /// registration wants.
+        /// The accepted push; nil for an error, and for a success that was coalesced with another push or filtered by its registration.
         package var push: TracedPush?
 
         package init(target: Installation?, error: ReportError?, push: TracedPush?) {
@@ -38,23 +37,24 @@ package struct TracedRequest: Sendable, Equatable {
     }
 }
 
-/// A push as the store knows it, without secrets.
+/// The history of a push in the store, without secrets.
 package struct TracedPush: Sendable, Equatable {
     package enum State: Sendable, Equatable {
         case open(OpenPushState)
         case finished(PushOutcome, at: Timestamp)
     }
 
-    /// The row of the request that it came with; 0 for a push of a gateway.
+    /// The row of the push request; 0 for a push of a gateway.
     package var message: Int64
-    /// When the request was received; nil when its row was pruned.
+    /// The time at which the request was received; nil if its row is pruned.
     package var receivedAt: Timestamp?
     package var route: String
     package var acceptedAt: Timestamp
-    /// The number of attempts, a current one included.
+    /// The number of attempts, including one in flight.
     package var attemptCount: Int
+    /// The time of the newest attempt; nil if there was none.
     package var attemptedAt: Timestamp?
-    /// Why the newest attempt failed, or why the push finished.
+    /// The reason why the newest attempt failed or the push finished; nil if there is none.
     package var reason: String?
     package var state: State
 

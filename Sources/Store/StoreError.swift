@@ -1,26 +1,26 @@
 /// An error of the database. Texts contain no stored value.
 package enum StoreError: Error, Hashable, Sendable {
-    /// The file is no database, or that of another program.
+    /// The file is not a database, or belongs to another program.
     case notADatabase
     /// The database belongs to another identity key.
     case otherIdentity
     /// The database was written by a newer version of the program, or before its first release.
     case unknownSchema
-    /// Opened for reading only, and the server has not yet set the database up, or not yet migrated that of an older version.
+    /// The database was opened for reading only, and the server has not created it, or not migrated it from an older version.
     case notSetUp
-    /// The file or its folder cannot be made or read: `errno`.
+    /// The file or its folder cannot be created or read: `errno`.
     case inaccessible(errno: Int32)
-    /// The database failed, as it says itself: with SQLite its extended result code (https://www.sqlite.org/rescode.html).
+    /// The database failed: SQLite's extended result code (https://www.sqlite.org/rescode.html) and its text.
     case failed(code: Int32, text: String)
-    /// A stored value has not the shape that this program wrote.
+    /// A stored value has a shape that this program does not write.
     case damaged
-    /// The message was decided before: what came with the second decision is rolled back.
+    /// The message already has a decision. The transaction with the second decision is rolled back.
     case alreadyDecided
-    /// The push has ended before: nothing of the update is written.
+    /// The push is already finished. The transaction of the update is rolled back.
     case alreadyEnded
     /// The queue of the route has no free slot.
     case queueFull
-    /// The database has reached `storage.maximumBytes`, or the disk is nearly full: it takes no new device.
+    /// The database has reached `storage.maximumBytes`, or the disk is nearly full. The store accepts no new devices.
     case storageFull
     /// The store was closed.
     case closed

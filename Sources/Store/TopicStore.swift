@@ -4,7 +4,7 @@ package import StatusCrypto
 package protocol TopicStore: Sendable {
     /// Folds over the topics of all live registrations. Two million take some tenths of a second.
     ///
-    /// - Parameter update: gets the row of the registration and its topics.
+    /// - Parameter update: Receives the row of a registration and its topics.
     func reduceLiveTopics<Result: Sendable>(
         into initial: Result, _ update: @Sendable (inout Result, _ registration: Int64, _ topics: QueryTopics) -> Void
     ) async throws -> Result
@@ -17,13 +17,14 @@ package protocol TopicStore: Sendable {
 
     /// Returns the owners of query topics and the derived keys that are stored, in one read for many topics.
     ///
-    /// - Returns: The owner and the key of each topic; nil if there is no such row. Tombstones are found too.
+    /// - Returns: The owner and the key of each topic; nil if the row does not exist. Tombstones have an owner too. A key is nil until it
+    ///   is stored.
     func topicKeys(_ topics: [(registration: Int64, prefixed: Bool)]) async throws -> [(keyHash: Digest64, key: FixedBytes<32>?)?]
 
-    /// The derived key of a query topic; nil when it has not been saved.
+    /// Returns the derived key of a query topic; nil if none is stored.
     func topicKey(keyHash: Digest64, prefixed: Bool) async throws -> FixedBytes<32>?
 
-    /// Saves the derived key of a query topic: 13 ms of PBKDF2 that need not be spent again.
+    /// Stores the derived key of a query topic, because a derivation takes 13 ms of PBKDF2.
     func saveTopicKey(_ key: FixedBytes<32>, keyHash: Digest64, prefixed: Bool) async throws
 }
 
@@ -40,7 +41,7 @@ package struct QueryTopics: Hashable, Sendable {
 
 /// A registration that was added or removed, with its topics.
 package struct ChangedRegistration: Sendable, Hashable {
-    /// The number of its row, which an installation keeps permanently.
+    /// The row of the registration, which an installation keeps permanently.
     package var registration: Int64
     package var topics: QueryTopics
 

@@ -1,13 +1,17 @@
 import Glibc
 package import Store
 
-/// The database holds device tokens: nobody but the server's user may read it.
+/// The database file. It contains device tokens, so only the server's user may read it.
 package enum DatabaseFile {
-    /// Creates the file and its folder before SQLite, which gives the WAL and the shared memory the mode of the file
-    /// (https://www.sqlite.org/src/doc/trunk/src/os_unix.c, `findCreateFileMode`). Narrows the mode of what is there already.
+    /// Creates the file with mode 0600, and its folder with 0700; sets the mode of existing files to 0600.
+    ///
+    /// SQLite gives the WAL and the shared memory the mode of the file (https://www.sqlite.org/src/doc/trunk/src/os_unix.c,
+    /// `findCreateFileMode`), so the file must exist before SQLite opens it.
+    ///
+    /// - Throws: `StoreError.inaccessible`.
     package static func prepare(path: String) throws(StoreError) {
         if unsafe access(path, F_OK) == 0 {
-            // Uses the path: closing a descriptor of the file would drop the locks that SQLite holds on it in this process.
+            // The path is used instead of a descriptor: closing any descriptor would drop the locks of SQLite in this process.
             for suffix in ["", "-wal", "-shm"] {
                 guard unsafe chmod(path + suffix, 0o600) == 0 || errno == ENOENT else { throw .inaccessible(errno: errno) }
             }
@@ -21,7 +25,9 @@ package enum DatabaseFile {
         close(descriptor)
     }
 
-    /// For reading only, the file must be there.
+    /// Checks that a file can be opened for reading only.
+    ///
+    /// - Throws: `StoreError.notSetUp` if the file does not exist, else `StoreError.inaccessible`.
     static func find(path: String) throws(StoreError) {
         guard unsafe access(path, R_OK) != 0 else { return }
         throw errno == ENOENT ? .notSetUp : .inaccessible(errno: errno)

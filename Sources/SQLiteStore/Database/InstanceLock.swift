@@ -1,9 +1,9 @@
 import Glibc
 import Store
 
-/// Prevents two servers from using one database: each would decide from its own memory what the other one changes.
+/// A lock that prevents two servers from using one database: each would decide from its own memory what the other one changes.
 ///
-/// The lock is on the file itself, whatever path or link leads there. The operating system releases it when the process exits. It is a
+/// The lock is on the file itself, whatever path or link leads there. The operating system releases it when the process exits. It uses
 /// flock(2), which does not conflict with the fcntl(2) locks of SQLite.
 package final class InstanceLock: Sendable {
     private let descriptor: Int32
@@ -11,7 +11,7 @@ package final class InstanceLock: Sendable {
     /// Creates the file if it does not exist. Release the lock after closing the database: closing any descriptor of a file drops the locks
     /// that SQLite has on it.
     ///
-    /// - Throws: `InstanceLockError` when another process holds it, `StoreError` when the file cannot be made or opened.
+    /// - Throws: `InstanceLockError` if another process holds it, `StoreError` if the file cannot be created or opened.
     package init(database path: String) throws {
         try DatabaseFile.prepare(path: path)
         descriptor = unsafe open(path, O_RDWR | O_CLOEXEC)

@@ -1,7 +1,7 @@
 import GRDB
 
-/// Row numbers as ranges without gaps: messages that arrive together are numbered and finished together, and a statement for a range costs
-/// as much as one for a row.
+/// Row numbers as ranges without gaps. Messages that arrive together are numbered and finished together, and a statement for a range takes
+/// no longer than one for a row.
 struct RowRanges: Sequence, IteratorProtocol {
     private let rows: [Int64]
     private var index = 0
@@ -27,7 +27,7 @@ struct RowRanges: Sequence, IteratorProtocol {
 extension Database {
     /// Reads the rows of a query that takes a range of row numbers, range by range.
     ///
-    /// - Parameter sql: takes the first row and the last one.
+    /// - Parameter sql: A statement whose two parameters are the first and the last row.
     func all<Result>(_ sql: String, in ranges: RowRanges, read: (inout RowCursor) throws -> Result) throws -> [Result] {
         var results: [Result] = []
         for range in ranges {

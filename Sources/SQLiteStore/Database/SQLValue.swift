@@ -3,11 +3,11 @@ import StatusCrypto
 import Store
 import Wire
 
-/// A value that goes into a statement and comes out of a column as it is, without a detour through Foundation's `Data`.
+/// A value that can be bound to a statement and read from a column, without a copy in Foundation's `Data`.
 protocol SQLValue {
     func bind(to statement: BoundStatement, at index: Int32) throws(StoreError)
 
-    /// - Throws: `damaged` when the stored value does not have this type.
+    /// - Throws: `damaged` if the stored value does not have this type.
     init(reading statement: BoundStatement, _ column: Int32) throws(StoreError)
 }
 
@@ -61,7 +61,7 @@ extension Optional: SQLValue where Wrapped: SQLValue {
 /// A value that is stored as an integer, because SQLite has no type for it.
 protocol SQLInteger: SQLValue {
     var sqlInteger: Int64 { get }
-    /// - Returns: nil for a number without a value.
+    /// - Returns: The value of a stored number, or nil if the number has none.
     init?(sqlInteger: Int64)
 }
 
@@ -84,7 +84,7 @@ extension Bool: SQLInteger {
     init?(sqlInteger: Int64) { self = sqlInteger != 0 }
 }
 
-/// A version: the same bits.
+/// A version, stored with the same bits.
 extension UInt64: SQLInteger {
     var sqlInteger: Int64 { Int64(bitPattern: self) }
     init?(sqlInteger: Int64) { self.init(bitPattern: sqlInteger) }
@@ -101,7 +101,7 @@ extension Timestamp: SQLInteger {
     init?(sqlInteger: Int64) { self.init(nanoseconds: sqlInteger) }
 }
 
-/// Numbers of the protocol; also those that this version does not know.
+/// The enumerations of the protocol, including numbers that this version does not know.
 extension SQLInteger where Self: RawRepresentable<Int32> {
     var sqlInteger: Int64 { Int64(rawValue) }
     init?(sqlInteger: Int64) {

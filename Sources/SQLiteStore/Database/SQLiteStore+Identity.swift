@@ -3,10 +3,10 @@ package import StatusCrypto
 package import Store
 
 extension SQLiteStore {
-    /// Reads which identity a database belongs to. Creates and changes nothing.
+    /// Reads the identity that a database belongs to, without creating or changing it.
     ///
     /// - Returns: The compressed public key, or nil if the file does not exist or has no tables yet.
-    /// - Throws: `StoreError` when the file cannot be read, or belongs to another program.
+    /// - Throws: `StoreError` if the file cannot be read, or belongs to another program.
     package static func identity(ofDatabaseAt path: String) throws(StoreError) -> FixedBytes<33>? {
         do throws(StoreError) {
             try DatabaseFile.find(path: path)
@@ -16,7 +16,7 @@ extension SQLiteStore {
         do {
             var configuration = Configuration()
             configuration.readonly = true
-            // A tool that closes the database as its last user locks it for a moment.
+            // The last process that closes the database locks it for a moment.
             configuration.busyMode = .timeout(busyTimeoutSeconds)
             return try DatabaseQueue(path: path, configuration: configuration).read { database in
                 guard try Schema.hasTables(database) else { return nil }

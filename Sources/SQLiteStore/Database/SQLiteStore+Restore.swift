@@ -4,15 +4,15 @@ import Store
 
 /// The open pushes of a restored backup, by their treatment.
 package struct RestoredPushes: Sendable, Equatable {
-    /// The number of pushes that may have been delivered since the backup. They are attempted again.
+    /// The number of pushes that remain open and are attempted again, although the original may have delivered them.
     package var uncertainCount: Int
     package var expiredCount: Int
 }
 
 extension SQLiteStore {
-    /// Updates the open pushes of a restored backup: the original may have delivered them since.
+    /// Updates the open pushes of a restored backup, because the original may have delivered them since. They expire or become uncertain.
     ///
-    /// - Parameter oldest: Pushes that were accepted before this time expire: most were delivered, and the others are too old.
+    /// - Parameter oldest: The time before which accepted pushes expire: most were delivered, and the others are too old.
     package func finishRestoredPushes(acceptedBefore oldest: Timestamp, at now: Timestamp) async throws -> RestoredPushes {
         try await queue.perform { transaction in
             let database = transaction.database

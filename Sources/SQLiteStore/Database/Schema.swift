@@ -3,23 +3,23 @@ import StatusCrypto
 import Store
 import Wire
 
-/// The tables, and whose they are.
+/// The tables of the database, and the check that the database belongs to this program and identity.
 ///
-/// Keys and hashes of 32 and 64 bytes are found through an index on their first 8 bytes (`…_prefix`) and then compared whole: an
-/// index on the whole blob costs five times as much a registration. Times are nanoseconds since 1970. Migrations are never edited
-/// once released; each is one transaction.
+/// An index on the first 8 bytes (`…_prefix`) finds keys and hashes of 32 and 64 bytes; statements then compare all bytes. An index on the
+/// complete blob would take five times the bytes of a registration. Times are nanoseconds since 1970. Each migration is one transaction. A
+/// released migration is never edited.
 struct Schema {
-    /// `push` in ASCII, in SQLite's header: tells our files from those of other programs.
+    /// `push` in ASCII, in SQLite's header, which distinguishes our files from those of other programs.
     static let applicationID: Int64 = 0x7075_7368
 
     /// The server's compressed public key.
     let identity: FixedBytes<33>
-    /// The secret of ``ListFingerprints`` in a database that has none yet.
+    /// The secret of ``ListFingerprints`` for a database that has none yet.
     let newListKey: FixedBytes<32>
 
     var migrator: DatabaseMigrator {
         var migrator = DatabaseMigrator()
-        // Before the first release the tables changed under the name "1": a database of that time is refused, not misread.
+        // Before the first release the tables changed under the name "1". A database of that time is refused, because it would be misread.
         migrator.registerMigration("first-release") { database in
             try database.execute(sql: Self.firstRelease)
             try database.run("INSERT INTO identity (id, public_key) VALUES (1, ?)", identity)
@@ -45,18 +45,20 @@ struct Schema {
         return migrator
     }
 
-    /// Whether any program has set the database up. GRDB creates its own table before our first migration commits, so that table does not
-    /// count: a server that was killed in between sets up the database at its next start.
+    /// Returns whether any program has created tables. GRDB's own table does not count, because GRDB creates it before our first migration
+    /// commits: a server that was killed in between creates the tables at its next start.
     static func hasTables(_ database: Database) throws -> Bool {
         try database.count("SELECT count(*) FROM sqlite_schema WHERE tbl_name <> 'grdb_migrations'") != 0
     }
 
-    /// Whether this program has set the database up.
+    /// Returns whether this program has created the tables.
     static func isOurs(_ database: Database) throws -> Bool {
         try database.first("PRAGMA application_id", read: { try $0.next(Int64.self) }) == applicationID
     }
 
-    /// Refuses a database that is not ours, before anything is written to it.
+    /// Checks a database before the program writes to it.
+    ///
+    /// - Throws: `StoreError` if the database belongs to another program, identity or version, or if it is read-only and not set up.
     func check(_ database: Database) throws {
         guard try Self.hasTables(database) else {
             if database.configuration.readonly { throw StoreError.notSetUp }
@@ -69,7 +71,7 @@ struct Schema {
         guard try !database.configuration.readonly || migrator.hasCompletedMigrations(database) else { throw StoreError.notSetUp }
     }
 
-    /// With the secret of a database that is up to date.
+    /// Creates the fingerprints with the secret of a migrated database.
     func fingerprints(_ database: Database) throws -> ListFingerprints {
         guard let key = try database.first("SELECT list_key FROM identity", read: { try $0.next(FixedBytes<32>.self) }) else {
             throw StoreError.damaged
@@ -89,7 +91,7 @@ struct Schema {
         }
     }
 
-    /// Lists are no longer read where only one entry is asked about, and stand apart, all four.
+    /// Moves the lists to a table of their own and adds fingerprints, so that a push request reads no list.
     private static let listFingerprints = """
         ALTER TABLE identity ADD COLUMN list_key BLOB NOT NULL DEFAULT x'';    -- secret
 
@@ -119,7 +121,7 @@ struct Schema {
         CREATE INDEX unfinished_message_by_recipient ON unfinished_message (recipient_prefix) WHERE recipient_prefix IS NOT NULL;
         """
 
-    /// Deliveries, which tell proven targets from invented ones.
+    /// Adds deliveries, which distinguish proven targets from invented ones.
     private static let deliveries = """
         -- When Apple or Google last took a push for the token and the bundle id, to the day; NULL: never.
         ALTER TABLE registration ADD COLUMN delivered_at INTEGER;

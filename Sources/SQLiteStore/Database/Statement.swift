@@ -4,13 +4,15 @@ import Store
 import Wire
 
 extension Database {
-    /// Runs a statement that returns no rows. Not without a transaction: when SQLite has rolled it back by itself (disk full, I/O
-    /// error) and a body goes on nevertheless, its further statements would commit one by one.
+    /// Runs a statement that returns no rows, inside a transaction.
     ///
-    /// - Returns: the number of rows it changed.
+    /// SQLite may roll a transaction back by itself (disk full, I/O error). If the caller continued, its further statements would commit
+    /// one by one, so they throw.
+    ///
+    /// - Returns: The number of changed rows.
     @discardableResult
     func run<each Value: SQLValue>(_ sql: String, _ values: repeat each Value) throws -> Int {
-        // SQLite's functions instead of GRDB's properties, which check the current queue three times a statement.
+        // GRDB's properties would check the current queue three times for each statement.
         guard unsafe sqlite3_get_autocommit(sqliteConnection) == 0 else { throw StoreError(code: SQLITE_ABORT) }
         let statement = try prepare(sql, repeat each values)
         defer { statement.reset() }
@@ -51,7 +53,7 @@ extension Database {
         }
     }
 
-    /// Steps through the rows of a query as long as `read` returns true.
+    /// Steps through the rows of a query until `read` returns false.
     func step<each Value: SQLValue>(
         _ sql: String, _ values: repeat each Value, read: (inout RowCursor) throws -> Bool
     ) throws {
@@ -67,7 +69,7 @@ extension Database {
             index += 1
             try value.bind(to: statement, at: index)
         }
-        // SQLite takes what is not bound for NULL.
+        // SQLite treats unbound parameters as NULL.
         guard index == statement.parameterCount else { throw StoreError(code: SQLITE_RANGE) }
         return statement
     }
@@ -82,15 +84,15 @@ struct RowCursor {
         self.statement = statement
     }
 
-    /// The next column.
+    /// Reads the next column.
     ///
-    /// - Throws: `damaged` when the value does not have this type.
+    /// - Throws: `damaged` if the value does not have this type.
     mutating func next<Value: SQLValue>(_ type: Value.Type = Value.self) throws -> Value {
         defer { column += 1 }
         return try Value(reading: statement, column)
     }
 
-    /// The next column, a protobuf message; an empty one for NULL.
+    /// Reads the next column as a protobuf message; NULL gives an empty message.
     mutating func nextMessage<Message: WireMessage>(_ type: Message.Type = Message.self) throws -> Message {
         guard let bytes = try next([UInt8]?.self) else { return Message() }
         do throws(WireError) { return try Message.decode(bytes) } catch { throw StoreError.damaged }
@@ -99,8 +101,8 @@ struct RowCursor {
     fileprivate var isAtEnd: Bool { column == statement.columnCount }
 }
 
-/// A prepared statement of GRDB's cache, driven through SQLite's C interface: GRDB's own binding and rows go through `Data` and
-/// boxes. Safe to use: it keeps the statement it points to, and hands out copies only.
+/// A prepared statement of GRDB's cache, used through SQLite's C interface, because GRDB's own binding and rows copy values in `Data` and
+/// boxes. It is safe: it retains the statement that it points to, and returns only copies.
 @safe struct BoundStatement {
     private let statement: Statement
     private var pointer: OpaquePointer { unsafe statement.sqliteStatement }
@@ -116,7 +118,7 @@ struct RowCursor {
         unsafe try check(sqlite3_bind_int64(pointer, index, value))
     }
 
-    /// With its length: a peer's text may have a NUL in it.
+    /// Binds a text with its length, because a peer's text may contain a NUL.
     func bind(text: String, at index: Int32) throws(StoreError) {
         var text = text
         let code = text.withUTF8 { utf8 in
@@ -128,7 +130,7 @@ struct RowCursor {
         try check(code)
     }
 
-    /// An empty blob too is a blob here, not NULL.
+    /// Binds a blob. An empty blob stays a blob and does not become NULL.
     func bind(blob: Span<UInt8>, at index: Int32) throws(StoreError) {
         let code = unsafe blob.withUnsafeBytes { bytes in
             unsafe bytes.isEmpty
@@ -151,19 +153,19 @@ struct RowCursor {
     }
 
     func text(_ column: Int32) -> String {
-        // The text first, then its length: sqlite3_column_bytes() may convert otherwise.
+        // The text is read before its length, because sqlite3_column_bytes() may convert the value otherwise.
         guard let start = unsafe sqlite3_column_text(pointer, column) else { return "" }
         let utf8 = unsafe UnsafeBufferPointer(start: start, count: Int(sqlite3_column_bytes(pointer, column)))
         return unsafe String(decoding: utf8, as: UTF8.self)
     }
 
-    /// - Parameter read: gets bytes that are good until it returns.
+    /// - Parameter read: Receives bytes that are valid until it returns.
     func blob<Result>(_ column: Int32, read: (UnsafeRawBufferPointer) -> Result) -> Result {
         let start = unsafe sqlite3_column_blob(pointer, column)
         return unsafe read(UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(pointer, column))))
     }
 
-    /// - Returns: whether there is a row.
+    /// - Returns: Whether there is a row.
     fileprivate func step() throws(StoreError) -> Bool {
         switch unsafe sqlite3_step(pointer) {
         case SQLITE_ROW: return true
@@ -172,7 +174,9 @@ struct RowCursor {
         }
     }
 
-    /// Reads the row, all of it.
+    /// Reads the current row.
+    ///
+    /// - Throws: `StoreError` if `read` does not read all of its columns.
     fileprivate func row<Result>(_ read: (inout RowCursor) throws -> Result) throws -> Result {
         var row = RowCursor(self)
         let result = try read(&row)
@@ -180,7 +184,7 @@ struct RowCursor {
         return result
     }
 
-    /// Lets go of the row and of the values, which may be large.
+    /// Releases the row and the values, which may be large.
     fileprivate func reset() {
         unsafe sqlite3_reset(pointer)
         unsafe sqlite3_clear_bindings(pointer)
@@ -190,7 +194,7 @@ struct RowCursor {
         guard code == SQLITE_OK else { throw StoreError(code: code) }
     }
 
-    /// `SQLITE_TRANSIENT`, a C macro: SQLite makes its own copy before it returns.
+    /// The value of the C macro `SQLITE_TRANSIENT`: SQLite copies the bytes before it returns.
     private static var transient: sqlite3_destructor_type? {
         unsafe unsafeBitCast(-1, to: sqlite3_destructor_type?.self)
     }

@@ -4,15 +4,15 @@ import Glibc
 import Store
 
 extension Database {
-    /// Whether the database has reached its maximum size, or the disk is nearly full.
+    /// Returns whether the database has exceeded its maximum size, or the disk is nearly full.
     ///
-    /// - Parameter maximum: bytes that are in use in the database file; nil: any number.
+    /// - Parameter maximum: The maximum number of used bytes in the database file; nil means no limit.
     func isFull(above maximum: Int?) throws -> Bool {
         if let maximum, try usedByteCount() > maximum { return true }
         return DiskSpace(ofFile: databasePath)?.isScarce ?? false
     }
 
-    /// Bytes of the pages that hold something.
+    /// The bytes of the pages in use.
     private func usedByteCount() throws -> Int {
         try count(
             "SELECT (page_count - freelist_count) * page_size FROM pragma_page_count, pragma_freelist_count, pragma_page_size")
@@ -25,7 +25,7 @@ extension Database {
 
 /// The space of a disk, in bytes.
 struct DiskSpace {
-    /// 256 MiB reserved for registered installations: journal, outbox and WAL of some days. On small disks a twentieth.
+    /// 256 MiB reserved for registered installations: journal, outbox and WAL of some days. A smaller disk reserves a twentieth.
     private static let reserve: UInt64 = 256 << 20
 
     var free: UInt64
@@ -36,7 +36,7 @@ struct DiskSpace {
         self.total = total
     }
 
-    /// Returns nil when the system does not tell.
+    /// Creates the space of the disk that has a file; nil if the system does not report it.
     init?(ofFile path: String) {
         var space = statvfs()
         guard unsafe statvfs(path, &space) == 0 else { return nil }

@@ -3,7 +3,7 @@ import GRDBSQLite
 import Store
 
 extension StoreError {
-    /// Keeps only the code of GRDB's error: its text may quote a statement.
+    /// Creates an error with the code of GRDB's error, without its text, which may quote a statement.
     init(_ error: any Error) {
         switch error {
         case let error as StoreError: self = error
@@ -13,7 +13,7 @@ extension StoreError {
         }
     }
 
-    /// - Parameter code: SQLite's, extended or not.
+    /// - Parameter code: A result code of SQLite, extended or not.
     init(code: Int32) {
         self = .failed(code: code, text: unsafe String(cString: sqlite3_errstr(code)))
     }

@@ -7,21 +7,20 @@ import Synchronization
 
 /// Copies the WAL into the database while the writer continues.
 ///
-/// SQLite's automatic checkpoint runs inside a commit, which then waits for thousands of pages and an fsync of the
-/// whole database. Here another connection copies what is in the log so far while the writer goes on; then the writer copies, between
-/// two transactions, the little that was added meanwhile, after which it starts the log from its beginning. Without that second step
-/// the log of a busy server would grow without end: it is only used anew when all of it has been copied.
+/// SQLite's automatic checkpoint runs inside a commit, which then waits for thousands of pages and an fsync of the database file. Here
+/// another connection copies the present pages of the WAL while the writer continues. Then the writer copies, between two transactions,
+/// the few pages that were added meanwhile, and restarts the WAL from its beginning. Without this second step the WAL of a busy server
+/// would grow without limit, because SQLite restarts it only when all pages are copied.
 final class WALCheckpointer: Sendable {
-    /// 8 MB of log. The larger it is, the more often a page of an index is written to the log for each time that it is moved into the
-    /// database; and the longer the commits meanwhile wait for a disk that is busy with it (measured: with 32 MB the 99th percentile from
-    /// envelope to gorush is twice as large).
+    /// 2,000 pages of the WAL, 8 MB, between two checkpoints. With a larger WAL a checkpoint keeps the disk busy for longer, and commits
+    /// wait for that disk (measured: with 32 MB the 99th percentile from envelope to gorush doubles).
     private static let pageCount = 2_000
 
     private enum Phase {
         case idle
         /// The other connection copies.
         case copying
-        /// The writer copies the pages that were added since.
+        /// The other connection has finished, and the writer copies the pages that were added since.
         case copied
     }
 
@@ -31,7 +30,7 @@ final class WALCheckpointer: Sendable {
 
     private struct State {
         var phase = Phase.idle
-        /// Written to the log since it was last copied as a whole.
+        /// The number of pages that were written to the WAL since the last complete checkpoint.
         var pageCount = 0
 
         mutating func step(afterWriting writtenPageCount: Int) -> Step? {
@@ -63,7 +62,7 @@ final class WALCheckpointer: Sendable {
         self.logger = logger
     }
 
-    /// Call it on the writer's connection after each transaction.
+    /// Begins a checkpoint if one is due. Call this on the writer's connection after each transaction.
     func afterCommit(_ writer: Database) {
         let writtenPageCount = writer.takeWrittenPageCount()
         let step = state.withLock { $0.step(afterWriting: writtenPageCount) }
@@ -74,7 +73,7 @@ final class WALCheckpointer: Sendable {
         }
     }
 
-    /// Returns when nothing is copied any more. Blocks.
+    /// Waits for a checkpoint in progress and closes the connection. It blocks its thread.
     func close() throws {
         try connection.close()
     }
@@ -88,14 +87,14 @@ final class WALCheckpointer: Sendable {
         do {
             try database.checkpoint(.passive)
         } catch {
-            // The WAL keeps the pages; the next attempt follows when as many have been added.
-            logger.info("the log was not moved into the database", metadata: ["error": "\(StoreError(error))"])
+            // The WAL keeps the pages. The next attempt follows after `pageCount` further ones.
+            logger.info("WAL checkpoint failed; retrying later", metadata: ["error": "\(StoreError(error))"])
         }
     }
 }
 
 extension Database {
-    /// Pages written since the last call.
+    /// Returns the number of pages that this connection has written since the last call.
     fileprivate func takeWrittenPageCount() -> Int {
         var count: Int32 = 0
         var highest: Int32 = 0

@@ -4,16 +4,16 @@ import Synchronization
 
 /// Group commit: all writes that wait when the writer becomes free share one transaction and one fsync.
 ///
-/// A failing write must not fail the others, and failures are rare. So there are no savepoints, for which SQLite would copy each page
-/// that a write touches (measured: three copies for each page that went to the log): when a transaction fails, each write in it is tried
-/// in a transaction of its own, and a write of many parts part by part.
+/// A failing write does not fail the others. When a transaction fails, the queue retries each of its writes in a transaction of its own,
+/// and a write of several parts part by part. Savepoints would isolate writes too, but SQLite would copy each page that a write touches
+/// (measured: three copies for each page in the WAL), and failures are rare.
 final class WriteQueue: Sendable {
     private struct Job: Sendable {
-        /// Writes, and returns what to do once the transaction is durable.
+        /// Performs the write, and returns the action to run once the transaction is durable.
         let run: @Sendable (WriteTransaction) throws -> @Sendable () -> Void
-        /// The job has failed though it was alone.
+        /// Handles a failure of the job in a transaction of its own.
         ///
-        /// - Returns: The parts of the job, to be tried one by one; none when the caller has got the error.
+        /// - Returns: The parts of the job, to be retried one by one; empty if the caller has received the error.
         let fail: @Sendable (any Error) -> [Job]
     }
 
@@ -37,14 +37,16 @@ final class WriteQueue: Sendable {
         self.checkpointer = checkpointer
     }
 
-    /// Transactions committed since the store was opened.
+    /// The number of transactions committed since the store was opened.
     var commitCount: Int { commits.load(ordering: .relaxed) }
 
     /// The number of writes that wait for the current transaction.
     var waitingCount: Int { state.withLock { $0.waiting.count } }
 
-    /// Runs `body` in the next transaction and returns when that is durable, whether or not the calling task is cancelled. It may be run
-    /// again after its changes were undone: it must have no other effects.
+    /// Runs `body` in the next transaction and returns when the transaction is durable. A cancelled task does not interrupt it.
+    ///
+    /// - Parameter body: Performs the write. It must have no other effects, because the queue may run it again after a rollback.
+    /// - Throws: The error of `body`, or `StoreError` if the transaction failed or the queue is closed.
     func perform<Result: Sendable>(_ body: @escaping @Sendable (WriteTransaction) throws -> Result) async throws -> Result {
         try await withCheckedThrowingContinuation { continuation in
             submit(
@@ -60,16 +62,16 @@ final class WriteQueue: Sendable {
         }
     }
 
-    /// Runs `body` on all parts together, or on one after another if that fails.
+    /// Runs `body` on all parts together in the next transaction, or on each part in a transaction of its own if that fails.
     ///
-    /// - Returns: what came of the parts, in order.
+    /// - Returns: The results in the order of the parts, each with the number of parts that it covers.
     func perform<Part: Sendable, Result: Sendable>(
         on parts: [Part], _ body: @escaping @Sendable ([Part], WriteTransaction) throws -> Result
     ) async -> [(partCount: Int, result: Swift.Result<Result, any Error>)] {
         guard !parts.isEmpty else { return [] }
         return await withCheckedContinuation { continuation in
             let results = Mutex<[(partCount: Int, result: Swift.Result<Result, any Error>)]>([])
-            // The parts of a job that failed are run in their order.
+            // The parts of a failed job run in their order, so the results are in that order too.
             @Sendable func end(_ count: Int, _ result: Swift.Result<Result, any Error>) {
                 let all = results.withLock { results in
                     results.append((count, result))
@@ -93,9 +95,9 @@ final class WriteQueue: Sendable {
         }
     }
 
-    /// Accepts no more writes. Earlier writes are durable before the writer runs what the caller submits next.
+    /// Closes the queue for further writes. Earlier writes are durable before the writer runs the next job of its connection.
     ///
-    /// - Returns: false if it was closed before.
+    /// - Returns: Whether the queue was open.
     func close() -> Bool {
         state.withLock { state in
             defer { state.isClosed = true }
@@ -133,7 +135,7 @@ final class WriteQueue: Sendable {
                 return .commit
             }
         } catch let error as DatabaseError where error.resultCode == .SQLITE_BUSY {
-            // The lock of another process concerns each of them, and each would wait as long.
+            // Another process holds the lock. Each job alone would wait for the same time and fail too.
             for job in jobs { refuse(job, StoreError(error)) }
             return
         } catch {

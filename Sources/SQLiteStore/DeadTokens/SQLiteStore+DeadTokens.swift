@@ -8,7 +8,7 @@ import Wire
 extension SQLiteStore {
     package func suspicions(against tokens: [Digest32]) async throws -> [Digest32: Timestamp] {
         guard !tokens.isEmpty else { return [:] }
-        // Uses the writer: GRDB cancels the read of a cancelled task.
+        // The read uses the writer, because GRDB cancels the read of a cancelled task.
         return try await queue.perform { transaction in
             var suspicions: [Digest32: Timestamp] = [:]
             for token in tokens {

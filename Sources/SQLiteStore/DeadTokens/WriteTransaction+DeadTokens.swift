@@ -67,7 +67,7 @@ extension WriteTransaction {
         return unused.map(\.changed)
     }
 
-    /// Leaves a copy, by which it can be restored.
+    /// Unregisters an installation and stores a copy of its registration, from which the operator can restore it.
     private func unregister(_ live: LiveRegistration, reason: String, route: String, at now: Timestamp) throws {
         let registration = live.registration
         try database.run(
@@ -98,14 +98,14 @@ extension WriteTransaction {
 private typealias LiveRegistration = (changed: ChangedRegistration, registration: Registration)
 
 extension RowCursor {
-    /// From the columns of `selectRegistration`.
+    /// Reads a registration from the columns of `selectRegistration`.
     fileprivate mutating func nextLiveRegistration() throws -> LiveRegistration {
         let changed = ChangedRegistration(registration: try next(), topics: try nextTopics())
         let (keyHash, digest): (Digest64, Digest32) = (try next(), try next())
         return (changed, Registration(keyHash: keyHash, content: try nextRegistration(), plaintextDigest: digest))
     }
 
-    /// A registration as its client sent it, from the next twelve columns.
+    /// Reads a registration as its client sent it, from the next twelve columns.
     fileprivate mutating func nextRegistration() throws -> PushNotificationRegistration {
         var content = try nextMessage(PushNotificationRegistration.self)
         content.allowedKeyList = try nextMessage(PushNotificationRegistration.self).allowedKeyList

@@ -9,7 +9,7 @@ extension SQLiteStore {
         _ work: [Work], at now: Timestamp, loading lookups: @escaping @Sendable ([Work]) -> Lookups,
         deciding decide: @escaping @Sendable (Work, inout DecidedBatch) -> Outcome
     ) async -> Committed<Outcome> {
-        // Asked before the writer is free.
+        // The lookups are determined here, before the writer's turn, to save time on the writer.
         let all = lookups(work)
         let results = await queue.perform(on: work) { part, transaction in
             let known = try KnownFacts(transaction, answering: part.count == work.count ? all : lookups(part), at: now)
@@ -32,7 +32,7 @@ extension SQLiteStore {
     }
 }
 
-/// The facts for a batch, and the rows that contain them.
+/// The facts for a batch, and the rows that they were read from.
 struct KnownFacts {
     private(set) var facts: Facts
     private var installations: [Installation: StoredInstallation] = [:]
@@ -66,17 +66,17 @@ struct KnownFacts {
         for query in lookups.queries { try read(query, from: database) }
     }
 
-    /// Returns the row of an installation, from the database if it was not loaded before.
+    /// Returns the row of an installation as it was before the batch. Reads it if the lookups do not contain it.
     func stored(_ installation: Installation, in database: Database) throws -> StoredInstallation? {
         facts.lookups.registrations.contains(installation) ? installations[installation] : try database.stored(installation)
     }
 
-    /// Returns the registration that a push is for, from the database if it was not loaded before or did not exist.
+    /// Returns the live registration that a push is for. Reads it if it was not loaded: the batch may have added it.
     func target(_ installation: Installation, in database: Database) throws -> PushTargetRow? {
         try targets[installation] ?? database.targetRow(of: installation)
     }
 
-    /// Reads registrations until the response is full.
+    /// Reads the registrations of the queried keys in order, until the response has no capacity for more.
     private mutating func read(_ query: [Digest64], from database: Database) throws {
         var byteCount = 0
         for keyHash in query {
@@ -87,7 +87,8 @@ struct KnownFacts {
         }
     }
 
-    /// Reads a list only if the response may contain it: untrusted clients can send any number of queries.
+    /// Returns the registrations of a key whose lists fit into the response and the credits of the key. Reads no other lists, because
+    /// untrusted clients can send any number of queries.
     private func queryable(_ keyHash: Digest64, from database: Database) throws -> [QueryableRegistration] {
         var allowed = min(facts.lookups.allowances.answerByteCount(of: keyHash), ProtocolLimits.maximumAnswerByteCount)
         return try database.allowedKeyByteCounts(of: keyHash).compactMap { row, byteCount in
@@ -99,9 +100,9 @@ struct KnownFacts {
 }
 
 extension WriteTransaction {
-    /// Writes what was decided.
+    /// Writes a decided batch.
     ///
-    /// - Returns: which installations came and went, and which replies are not to go out.
+    /// - Returns: The installations that registered and unregistered, and the messages whose replies were superseded.
     func apply(
         _ batch: DecidedBatch, known: KnownFacts, at now: Timestamp
     ) throws -> (topics: [TopicChange], supersededReplies: [Int64]) {

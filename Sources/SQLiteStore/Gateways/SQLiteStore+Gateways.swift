@@ -54,7 +54,7 @@ extension WriteTransaction {
         return id
     }
 
-    /// The row names no message and no installation.
+    /// The inserted row has the message 0 and no registration.
     private static let insertNotification = """
         INSERT INTO push (
             message, state, route, accepted_at, next_attempt_at, finished_at, attempts, deduplication_prefix, deduplication_key,
@@ -64,7 +64,7 @@ extension WriteTransaction {
 }
 
 extension RowCursor {
-    /// The next column, a notification in JSON.
+    /// Reads the next column as a notification in JSON; nil for NULL.
     mutating func nextNotification() throws -> GatewayNotification? {
         guard let content = try next([UInt8]?.self) else { return nil }
         guard let notification = try? JSONDecoder().decode(GatewayNotification.self, from: Data(content)) else { throw StoreError.damaged }

@@ -72,7 +72,7 @@ extension SQLiteStore: OriginStore {
 
     package func waitingOriginPushes(to proxy: String, limit: Int) async throws -> [WaitingOriginPush] {
         try await read { database in
-            // Two queries: each finds its rows in their order by an index.
+            // Each of the two queries reads its rows in order from an index.
             func waiting(_ condition: String, limit: Int) throws -> [WaitingOriginPush] {
                 try database.all(
                     """
@@ -156,7 +156,7 @@ extension Database {
 }
 
 extension OriginPush {
-    /// The columns from `token_id` on.
+    /// Reads the columns from `token_id` on.
     fileprivate init(_ row: inout RowCursor) throws {
         let (tokenID, subject, signature): (Int64, String, String) = (try row.next(), try row.next(), try row.next())
         guard let priority = GatewayNotification.Priority(rawValue: try row.next()),

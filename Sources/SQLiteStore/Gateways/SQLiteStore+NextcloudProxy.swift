@@ -43,7 +43,7 @@ extension SQLiteStore: ProxyStore {
 }
 
 extension WriteTransaction {
-    /// 10 devices: bounds the damage of a wrong gorush environment, which makes every token look dead.
+    /// 10 dead devices per hour. It limits the damage of a wrong gorush environment, in which every token looks dead.
     private static let maximumDeathsPerHour = 10
 
     fileprivate func put(_ device: ProxyDevice) throws {
@@ -71,7 +71,7 @@ extension WriteTransaction {
             now, identifier.digest.prefix, identifier.digest)
     }
 
-    /// Removes the devices with a dead token, or their tokens for calls.
+    /// Removes the devices with a dead token. If the dead token is the one for calls, removes only that token.
     func removeNextcloudDevices(_ token: DeadToken, at now: Timestamp) throws {
         let platform: GatewayNotification.Platform = token.type == .apn ? .ios : .android
         // The `+` keeps SQLite from putting the token into substr() for the column, which would hide the index from it.
@@ -95,7 +95,7 @@ extension WriteTransaction {
             now, token.token, platform.rawValue, token.attemptedAt, token.apnTopic, max(0, Self.maximumDeathsPerHour - deaths))
     }
 
-    /// Records that a server sent a notification to a device, to the day: a write for each would cost as much as the notification.
+    /// Records the day of the newest notification to a device. Writing each time would take as long as the notification itself.
     func recordUse(ofDevice identifier: Digest64, at now: Timestamp) throws {
         try database.run(
             """

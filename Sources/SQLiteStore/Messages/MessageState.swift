@@ -1,6 +1,6 @@
 import Store
 
-/// The state of a message. The number is stored, and appears in the statements.
+/// The state of a message. The raw value is stored, and SQL statements contain it.
 enum MessageState: Int64 {
     case recorded = 0
     case ignored = 1

@@ -4,13 +4,13 @@ import PushProtocol
 package import Store
 
 extension SQLiteStore {
-    /// The 1,000 rows of each table that ``prune(at:)`` deletes at most: some milliseconds of the writer.
+    /// 1,000 rows of each table, which one call of ``prune(at:)`` deletes at most: some milliseconds of the writer.
     static let maximumPrunedRowCount = 1_000
 
-    /// 180 days, as an unused registration by default.
+    /// 180 days since the last delivery, the default lifetime of an unused registration.
     private static let provenTokenLifetime = Duration.seconds(180 * 86_400)
 
-    // Never the newest row, which says how many there were.
+    // The newest row of a table stays, because the audit reads the number of all rows ever inserted from its id.
     package func prune(at now: Timestamp) async throws -> Pruned {
         let limit = Self.maximumPrunedRowCount
         let oldestMessage = now.advanced(by: .zero - ProtocolLimits.decidedMessageLifetime)
@@ -22,7 +22,7 @@ extension SQLiteStore {
                 limit: limit, before: oldestMessage, at: now,
                 of: "SELECT id, received_at, decided_at FROM message WHERE id < (SELECT max(id) FROM message) ORDER BY id"
             ) { row in try row.next(Timestamp?.self).map { $0 < oldestMessage } ?? false }
-            // Replies that were never published are given up.
+            // Replies that could not be published in the lifetime of their message are deleted with it.
             try transaction.markPublished(decided)
             var messages: [Milestone] = []
             for range in RowRanges(decided) {
@@ -63,7 +63,7 @@ extension SQLiteStore {
 }
 
 extension SQLiteStore {
-    /// The 2,000 rows that ``unregisterUnused(since:after:at:)`` examines: a million rows take eight hours at a call a minute.
+    /// 2,000 rows, which one call of ``unregisterUnused(since:after:at:)`` examines. With a call a minute, a million rows take eight hours.
     static let maximumSweptRowCount = 2_000
 
     package func unregisterUnused(since oldest: Timestamp, after row: Int64, at now: Timestamp) async throws -> UnusedRegistrations {
@@ -80,14 +80,15 @@ extension SQLiteStore {
 }
 
 extension Database {
-    /// Steps through rows in the order in which they came, which is that of their numbers, as far as they are older than a time: so a
-    /// table needs no index on it.
+    /// Finds rows that are older than a time, in the order of their ids, which is the order of their insertion. The search stops at the
+    /// first newer row, so the table needs no index on the time.
     ///
     /// - Parameters:
-    ///   - sql: selects the number and the time of each row, by number, and what `isDue` reads.
-    ///   - now: rows that are newer than this were written while the clock was wrong, and are passed over.
-    ///   - isDue: whether a row that is old enough is wanted.
-    /// - Returns: the numbers of the first `limit` that are.
+    ///   - oldest: The time that the rows precede.
+    ///   - now: The present. A row with a later time was written while the clock was wrong, and does not stop the search.
+    ///   - sql: A statement that selects the id and the time of each row, and the columns that `isDue` reads, in the order of the ids.
+    ///   - isDue: Returns whether a row is wanted.
+    /// - Returns: The ids of the first `limit` rows that are old enough and wanted.
     func oldest(
         limit: Int, before oldest: Timestamp, at now: Timestamp, of sql: String, isDue: (inout RowCursor) throws -> Bool
     ) throws -> [Int64] {
@@ -102,7 +103,7 @@ extension Database {
 }
 
 extension Milestone {
-    /// The milestone of a decided message, from the stored numbers.
+    /// Creates the milestone of a decided message from its stored values.
     init(messageState: MessageState, ignoreReason: IgnoreReason?) throws(StoreError) {
         switch (messageState, ignoreReason) {
         case (.silent, _), (.answered, _): self = .processed

@@ -7,7 +7,7 @@ import Wire
 extension WriteTransaction {
     /// Records messages before anything acts on them.
     ///
-    /// - Returns: for each the number of its row; nil when the hash is known.
+    /// - Returns: The row of each message; nil if its hash is already recorded.
     func record(_ messages: [RecordableMessage], at now: Timestamp) throws -> [Int64?] {
         let rows = try messages.map { message -> Int64? in
             let isNew = try database.run(Self.insertMessage, now, message.sentAt, message.hash, message.pubsubTopic, message.envelope) == 1
@@ -26,7 +26,7 @@ extension WriteTransaction {
 
     /// Stores the decisions about recorded messages and deletes their envelopes.
     ///
-    /// - Throws: `alreadyDecided` unless all still wait for their decision.
+    /// - Throws: `alreadyDecided` if a message already has a decision.
     func decide(_ decisions: [(message: Int64, decision: MessageDecision)], at now: Timestamp) throws {
         var closed: [ClosedState: [Int64]] = [:]
         for (message, decision) in decisions {
@@ -42,7 +42,7 @@ extension WriteTransaction {
 
     /// Marks older, unpublished responses to registrations of the same installation as superseded.
     ///
-    /// - Returns: the messages that they answer.
+    /// - Returns: The messages of the superseded responses.
     func supersede(_ reply: Reply, answering message: Int64) throws -> [Int64] {
         try database.all(
             Self.supersedeReplies, reply.recipient.prefix, message, reply.installationPrefix, reply.recipient
@@ -54,7 +54,7 @@ extension WriteTransaction {
         for range in RowRanges(messages) { try database.run(Self.finishMessages, range.lowerBound, range.upperBound) }
     }
 
-    /// Marks replies as published, and keeps nothing of them.
+    /// Marks replies as published and erases their content.
     func eraseReplies(_ messages: [Int64]) throws {
         for range in RowRanges(messages) { try database.run(Self.eraseReplies, range.lowerBound, range.upperBound) }
         try markPublished(messages)
@@ -85,7 +85,7 @@ extension WriteTransaction {
         try markPublished(messages)
     }
 
-    // Made once: putting a text together for each call costs as much as a small statement.
+    // The statements are constants, because assembling a text for each call takes as long as executing a small statement.
 
     private static let insertMessage = """
         INSERT INTO message (state, received_at, sent_at, hash, pubsub_topic, envelope)
@@ -122,12 +122,12 @@ extension WriteTransaction {
 }
 
 extension Reply {
-    /// The prefix of the installation id, as registrations have it.
+    /// The prefix of the hashed installation id, as in the rows of registrations; nil if the reply names no installation.
     fileprivate var installationPrefix: Int64? { installationID.map { SHA256.hash($0.utf8Span.span).prefix } }
 }
 
 extension Database {
-    /// The payload of the newest reply to a push request with that Status message id (PROTOCOL.md §9, "Repeated request").
+    /// Returns the payload of the newest reply to a push request with that Status message id (PROTOCOL.md §9, "Repeated request").
     func response(to statusMessageID: Digest32) throws -> [UInt8]? {
         try first(
             """
@@ -139,13 +139,13 @@ extension Database {
     }
 }
 
-/// A message as it goes into the journal.
+/// A message as the journal stores it.
 struct RecordableMessage: Sendable {
-    /// The envelope's hash; it covers all that is below.
+    /// The message hash, which covers all other properties.
     var hash: Digest32
     var sentAt: Timestamp
     var pubsubTopic: String
-    /// The WakuMessage, protobuf.
+    /// The encoded WakuMessage.
     var envelope: [UInt8]
 
     init(_ envelope: WakuEnvelope, hash: Digest32) {

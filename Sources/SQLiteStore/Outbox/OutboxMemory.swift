@@ -3,10 +3,11 @@ import PushProtocol
 import Store
 import Synchronization
 
-/// The state of the outbox that is in memory only. A transaction that fails may have reserved slots in vain: a full queue is counted again
-/// before it rejects anything.
+/// The state of the outbox that is in memory only.
+///
+/// A failed transaction does not return its reserved slots. Therefore a queue that looks full is counted again before it rejects a push.
 final class OutboxMemory: Sendable {
-    /// Bundle ids that a setting names.
+    /// The bundle ids that a setting names.
     let namedBundleIDs: Set<String>
     let fairQueue = Mutex(OutboxFairQueue())
     let capacity: Mutex<OutboxCapacity>
@@ -17,7 +18,7 @@ final class OutboxMemory: Sendable {
     }
 }
 
-/// The changes that a transaction makes to the state in memory.
+/// The outbox memory for one transaction. Rounds take effect when the transaction is durable; reserved slots take effect at once.
 final class OutboxChanges {
     private let memory: OutboxMemory
     private var assignment = OutboxFairQueue.Assignment()
@@ -45,7 +46,7 @@ final class OutboxChanges {
         memory.fairQueue.withLock { $0.reach(round, trust: trust, in: route) }
     }
 
-    /// The transaction is durable.
+    /// Adopts the assigned rounds, because the transaction is durable.
     func keep() {
         memory.fairQueue.withLock { $0.commit(assignment) }
     }

@@ -89,7 +89,7 @@ extension SQLiteStore {
         return examined.count < limit ? nil : examined.last?.id
     }
 
-    /// In the order of acceptance.
+    /// Selects open pushes in the order of acceptance.
     private static let selectOpen = """
         SELECT id, route, next_attempt_at, reason FROM push INDEXED BY push_open WHERE finished_at IS NULL AND id > ? ORDER BY id LIMIT ?
         """
@@ -150,9 +150,9 @@ extension SQLiteStore {
 }
 
 extension Database {
-    /// Adds to a push what is stored about its device token.
+    /// Adds the suspicion against the device token of a push and, for a push without registration, the last delivery to it.
     ///
-    /// - Parameter hasSuspects: Whether any token is suspected: most of the time none is.
+    /// - Parameter hasSuspects: Whether any token is suspected. If none is, the function reads no suspicion.
     fileprivate func withHistory(_ push: QueuedPush, hasSuspects: Bool) throws -> QueuedPush {
         guard hasSuspects || push.registration == nil else { return push }
         var push = push
@@ -170,7 +170,7 @@ extension Database {
 }
 
 extension WriteTransaction {
-    /// Puts all that waits into the queues of other routes.
+    /// Stores the assignments and moves all open pushes to the queues of their new routes.
     fileprivate func reassign(to routes: Set<RouteAssignment>) throws {
         try database.run("DELETE FROM route")
         for route in routes {
@@ -181,7 +181,7 @@ extension WriteTransaction {
             """
             UPDATE push SET route = \(Self.route(tokenType: "push.token_type", apnTopic: "push.apn_topic")) WHERE finished_at IS NULL
             """)
-        // Rounds of several routes do not compare.
+        // Rounds of different routes are not comparable, so each target gets the rounds from 1 on.
         try database.run(
             """
             UPDATE push SET next_attempt_at = rounds.round FROM (
@@ -191,7 +191,7 @@ extension WriteTransaction {
             """)
     }
 
-    /// Continues with the rounds of the previous process.
+    /// Continues with the lowest stored rounds of a route, because a restart forgets the current ones.
     fileprivate func findRounds(of route: String) throws {
         for trust in PushTrust.allCases {
             let first: Int64? = try database.first(
@@ -209,9 +209,9 @@ extension WriteTransaction {
 
 /// Pushes of one route and trust that are due.
 private struct DuePushes {
-    /// Pushes without attempts, by round.
+    /// The pushes without attempts, in the order of their rounds; `next` is the round.
     var first: [(next: Int64, id: Int64)]
-    /// Pushes with attempts, by the time of the next one.
+    /// The pushes with a time instead of a round: retries, postponed and deferred pushes, in the order of that time.
     var retries: [Int64]
 
     var counts: OutboxFairQueue.Counts { .init(first: first.count, retries: retries.count) }
@@ -222,7 +222,7 @@ private struct DuePushes {
 }
 
 extension Database {
-    /// Reads from the index alone: few of the pushes that are due are attempted next.
+    /// Reads the rows of due pushes from the index alone, because only some of them are attempted next.
     fileprivate func duePushes(_ route: String, _ trust: PushTrust, at now: Timestamp, limit: Int) throws -> DuePushes {
         DuePushes(
             first: try all(Self.selectFirst, route, trust, limit) { (next: try $0.next(), id: try $0.next()) },
@@ -248,7 +248,7 @@ extension RowCursor {
         coalesce(target.device_token, push.device_token), push.apn_topic, push.type, push.chat_id, push.ciphertext,
         push.accepted_at, push.state, push.attempts, push.notification, push.registration, target.version, target.delivered_at
         """
-    /// The registration that a push goes to, as long as it is the same app's.
+    /// The live registration that a push goes to, if it still has the same token type and bundle id.
     static let queuedPushJoin = """
         LEFT JOIN registration AS target ON target.id = push.registration AND target.is_live = 1
             AND target.token_type = push.token_type
@@ -270,7 +270,7 @@ extension RowCursor {
         return queued
     }
 
-    /// The next two columns.
+    /// Reads an installation from the next two columns.
     mutating func nextInstallation() throws -> Installation {
         Installation(keyHash: try next(), installationID: try next())
     }

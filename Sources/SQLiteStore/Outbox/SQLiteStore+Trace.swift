@@ -49,7 +49,7 @@ extension SQLiteStore {
 }
 
 extension Database {
-    /// The newest push of a notification.
+    /// Returns the newest push of a notification; nil if there is none.
     fileprivate func push(of messageID: [UInt8], to target: Installation) throws -> TracedPush? {
         let key = DeduplicationKey.digest(messageID: messageID, installation: target)
         return try first(

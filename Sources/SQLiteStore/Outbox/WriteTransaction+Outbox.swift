@@ -6,9 +6,9 @@ import Store
 import Wire
 
 extension WriteTransaction {
-    /// Puts a push into the outbox, without a text that can never fit into a payload: peers may send a megabyte.
+    /// Adds a push to the outbox, without texts that exceed `ProtocolLimits.maximumPushContentByteCount`: a peer may send a megabyte.
     ///
-    /// - Parameter target: the registration it is for.
+    /// - Parameter target: The registration that the push is for; nil if it is not live.
     func enqueue(_ accepted: DecidedBatch.Push, target: PushTargetRow?, at now: Timestamp) throws {
         let push = accepted.push
         let route = try route(of: push.tokenType, apnTopic: push.apnTopic)
@@ -17,7 +17,7 @@ extension WriteTransaction {
             if let outcome = accepted.outcome {
                 (outcome, nil)
             } else if try !reserveSlot(in: route, trust: trust, at: now) {
-                // The sender sees a success, as with a filtered push: it must not learn whether the device has ever worked.
+                // The reply reports a success, as for a filtered push: its sender must not learn whether the target is proven.
                 (.refused, "queue full")
             } else {
                 nil
@@ -35,7 +35,7 @@ extension WriteTransaction {
 
     /// Reserves a slot in the queue of a route.
     ///
-    /// - Returns: Whether one was free.
+    /// - Returns: Whether a slot was free.
     func reserveSlot(in route: String, trust: PushTrust, at now: Timestamp) throws -> Bool {
         try outbox.reserveSlot(in: route, trust: trust, at: now) {
             switch OutboxCapacity.Slots(trust) {
@@ -47,7 +47,7 @@ extension WriteTransaction {
         }
     }
 
-    /// Made once: putting it together for each call would cost more than running it.
+    /// The statement is a constant, because assembling its text for each call would take longer than its execution.
     private static let insertPush = """
         INSERT INTO push (
             message, state, route, accepted_at, next_attempt_at, finished_at, reason, attempts, deduplication_prefix, deduplication_key,
@@ -55,7 +55,7 @@ extension WriteTransaction {
         VALUES (?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         """
 
-    /// Applies a change of a push. Finished pushes stay as they are.
+    /// Applies a change of a push. Finished pushes do not change.
     func apply(_ push: OutboxUpdate.Push, at now: Timestamp) throws {
         if push.dropsCiphertext {
             try database.run("UPDATE push SET ciphertext = x'' WHERE id = ? AND finished_at IS NULL", push.id)
@@ -101,9 +101,9 @@ extension WriteTransaction {
         }
     }
 
-    /// Ends an open push; one that has ended keeps its first outcome. A finished push keeps no secrets.
+    /// Finishes an open push and erases its secrets. A finished push keeps its outcome.
     ///
-    /// - Returns: whether it was open.
+    /// - Returns: Whether the push was open.
     @discardableResult
     func finish(_ push: Int64, as outcome: PushOutcome, reason: String?, at now: Timestamp) throws -> Bool {
         let changedCount = try database.run(
@@ -121,14 +121,14 @@ extension WriteTransaction {
         bytes.count <= ProtocolLimits.maximumPushContentByteCount ? bytes : []
     }
 
-    /// In which queue a push is put. All of a transaction go to a handful of queues: each is looked up once.
+    /// Returns the route of a push; the empty string if no assignment matches. A transaction looks up each assignment once.
     func route(of tokenType: TokenType, apnTopic: String) throws -> String {
         try routes.name(of: tokenType, apnTopic: apnTopic) {
             try database.first("SELECT \(Self.route(tokenType: "?1", apnTopic: "?2"))", tokenType, apnTopic) { try $0.next() } ?? ""
         }
     }
 
-    /// The name of the queue, as SQL.
+    /// The SQL expression for the name of the route.
     static func route(tokenType: String, apnTopic: String) -> String {
         """
         coalesce(
@@ -141,7 +141,9 @@ extension WriteTransaction {
 // MARK: Trust
 
 extension WriteTransaction {
-    /// - Parameter hasWorked: whether a push was delivered to the target before.
+    /// Returns the trust of a push.
+    ///
+    /// - Parameter hasWorked: Whether a push was delivered to the target before.
     func trust(
         inTargetThatWorked hasWorked: Bool, _ tokenType: TokenType, apnTopic: String, in route: String
     ) throws -> PushTrust {
@@ -158,7 +160,7 @@ extension WriteTransaction {
         return isKnown ? .unproven : .unknownBundleID
     }
 
-    /// A push was delivered to a bundle id. If it is the first one, other pushes to the bundle id leave the slots of unknown ones.
+    /// Records a delivery to a bundle id. After the first one, the open pushes to the bundle id leave the slots for unknown bundle ids.
     func addDeliveredBundleID(_ apnTopic: String, in route: String) throws {
         let isNew = try database.run("INSERT OR IGNORE INTO delivered_topic (route, apn_topic) VALUES (?, ?)", route, apnTopic) == 1
         guard isNew else { return }
@@ -167,7 +169,7 @@ extension WriteTransaction {
             outbox.currentRound(trust: .unproven, in: route), route, apnTopic)
     }
 
-    /// A push was delivered to a registration. If it is the first one, the other pushes that wait for it are those of a proven target.
+    /// Records a delivery to a registration. After the first one, the open pushes to it are those of a proven target.
     func addDelivery(to target: TargetRegistration, at now: Timestamp) throws {
         let installation = try database.first(
             "SELECT key_hash, installation_id FROM registration WHERE id = ? AND is_live = 1 AND version = ? AND delivered_at IS NULL",
@@ -187,7 +189,8 @@ extension WriteTransaction {
         }
     }
 
-    /// Puts pushes without attempts into the round of their new trust: rounds of several trusts do not compare.
+    /// The SQL assignment that moves pushes without attempts to the current round of their new trust. Rounds of different trusts are not
+    /// comparable.
     private static let enterRound = enterRound("?1")
 
     private static func enterRound(_ round: String) -> String {
@@ -196,7 +199,7 @@ extension WriteTransaction {
 }
 
 extension WriteTransaction {
-    /// Withdraws the waiting pushes to an unregistered installation. Pushes in flight finish when they would wait again.
+    /// Withdraws the waiting pushes to an unregistered installation. Leased pushes finish after their attempt.
     func withdrawPushes(to target: Installation, at now: Timestamp) throws {
         let changedCount = try database.run(
             """
@@ -208,23 +211,23 @@ extension WriteTransaction {
         count(.withdrawn, by: changedCount)
     }
 
-    /// Writes the content of a deferred push with which others were coalesced. Finished pushes stay as they are.
+    /// Writes the content of a deferred push with which others were coalesced. Finished pushes do not change.
     func rewrite(_ deferred: DeferredPush) throws {
         try database.run(
             "UPDATE push SET chat_id = ?, ciphertext = ? WHERE id = ? AND finished_at IS NULL",
             Self.sendable(deferred.content.chatID), Self.sendable(deferred.content.message), deferred.row)
     }
 
-    /// Takes the key hash and the installation id as the first two values. The `+` keeps SQLite from putting the key hash into substr()
-    /// for the column, which would hide the index from it.
+    /// The SQL condition for the open pushes of a target, whose key hash and installation id are the first two values. Without the `+`,
+    /// SQLite would substitute the key hash for the column in substr() and not use the index.
     private static let isOpenPushOfTarget =
         "substr(key_hash, 1, 8) = substr(?1, 1, 8) AND installation_id = ?2 AND finished_at IS NULL AND +key_hash = ?1"
 }
 
 extension Database {
-    /// Pushes to an installation that wait for a credit.
+    /// Returns the pushes to an installation that wait for a credit, at most one of each type.
     ///
-    /// - Parameter now: by the steady time.
+    /// - Parameter now: The monotonic time.
     func deferredPushes(to target: Installation, at now: Timestamp) throws -> [PushSlot: DeferredPush] {
         let deferred = try all(Self.selectDeferred, target.keyHash, target.installationID, now.advanced(by: DeferredPush.closingTime)) {
             row in
@@ -232,11 +235,12 @@ extension Database {
             let content = PushContent(chatID: try row.next(), message: try row.next())
             return (PushSlot(target: target, type: type), DeferredPush(row: id, content: content))
         }
-        // The newest of a type, which is due last.
+        // The newest push of a type comes first.
         return Dictionary(deferred) { first, _ in first }
     }
 
-    /// The newest rows alone: what waits for a credit was put there when there were no others to put, and at most one of each slot.
+    /// Selects among the 8 newest rows only. While a push waits for a credit, later pushes of its type are coalesced with it, so few rows
+    /// are newer.
     private static let selectDeferred = """
         SELECT id, type, chat_id, ciphertext FROM (
             SELECT id, type, chat_id, ciphertext, next_attempt_at, attempts, state FROM push
@@ -245,7 +249,7 @@ extension Database {
         ) WHERE attempts = 0 AND state = \(OpenPushState.queued.rawValue) AND next_attempt_at > ?3
         """
 
-    /// Whether a push with that deduplication key entered the outbox at that time or later.
+    /// Returns whether a push with that deduplication key entered the outbox at that time or later.
     func isQueued(_ deduplicationKey: Digest32, since: Timestamp) throws -> Bool {
         try first(
             "SELECT 1 FROM push WHERE deduplication_prefix = ? AND deduplication_key = ? AND accepted_at >= ?", deduplicationKey.prefix,

@@ -1,8 +1,8 @@
 import StatusCrypto
 
-/// Fingerprints of the entries of a list, 8 bytes each, sorted: enough to tell whether the list contains a chat or an author.
+/// Sorted fingerprints of the entries of a list, 8 bytes each. They suffice to tell whether the list contains a chat or an author.
 ///
-/// Keyed with a secret of the database: nobody can look for two entries with the same fingerprint.
+/// A secret of the database is their key, so untrusted clients cannot search for two entries with the same fingerprint.
 struct ListFingerprints: HoldsSecret, Sendable {
     private static let byteCount = 8
 

@@ -12,7 +12,7 @@ extension SQLiteStore {
 
 extension WriteTransaction {
     func forget(_ key: PublicKey, at now: Timestamp) throws -> Forgotten {
-        // All that is deleted is overwritten, whatever that costs; what else this connection does stays as quick as it was.
+        // SQLite overwrites all deleted content during this function only, because that slows other work.
         try database.forEach("PRAGMA secure_delete = ON") { _ = try $0.next(Int64.self) }
         let keyHash = key.hash
         var forgotten = Forgotten()
@@ -29,7 +29,7 @@ extension WriteTransaction {
 
         let open = try database.all("SELECT id FROM push WHERE key_hash = ? AND finished_at IS NULL", keyHash) { try $0.next(Int64.self) }
         for push in open { try finish(push, as: .withdrawn, reason: "forgotten", at: now) }
-        // The rows stay for the audit, and are nobody's.
+        // The rows stay for the audit without the key.
         forgotten.pushCount = try database.run(
             """
             UPDATE push SET

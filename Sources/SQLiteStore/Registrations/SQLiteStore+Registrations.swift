@@ -101,7 +101,7 @@ extension SQLiteStore {
 }
 
 extension RowCursor {
-    /// The next two columns.
+    /// Reads query topics from the next two columns.
     mutating func nextTopics() throws -> QueryTopics {
         QueryTopics(plain: try next(), prefixed: try next())
     }

@@ -6,10 +6,10 @@ import Store
 import Wire
 
 extension WriteTransaction {
-    /// Stores a registration in place of what was there.
+    /// Stores a registration in place of an earlier one or of a tombstone.
     ///
-    /// - Parameter stored: what is there in this transaction.
-    /// - Returns: The number of the row, which an installation keeps permanently.
+    /// - Parameter stored: The present row of the installation; nil if it is unknown.
+    /// - Returns: The row, which an installation keeps permanently.
     func register(
         _ registration: Registration, replacing stored: StoredInstallation?, topics: QueryTopics, at now: Timestamp
     ) throws -> Int64 {
@@ -43,7 +43,8 @@ extension WriteTransaction {
         return id
     }
 
-    /// When a push was last delivered to a registration that another one replaces; nil if that has another token or bundle id.
+    /// Returns the time at which a push was last delivered to the registration that `content` replaces; nil if there was none, or if
+    /// `content` has another token or bundle id.
     private func delivery(of content: PushNotificationRegistration, registeredAs stored: StoredInstallation) throws -> Timestamp? {
         let delivery: Timestamp?? = try database.first(
             """
@@ -55,15 +56,15 @@ extension WriteTransaction {
         return delivery ?? nil
     }
 
-    /// Leaves a tombstone, also where nothing was registered. With the last installation of a key its topic keys go too.
+    /// Replaces a registration by a tombstone, even if none existed. With the last installation of a key, deletes its topic keys.
     ///
-    /// - Parameter stored: what is there in this transaction.
+    /// - Parameter stored: The present row of the installation; nil if it is unknown.
     func unregister(
         _ installation: Installation, replacing stored: StoredInstallation?, version: UInt64, plaintextDigest: Digest32,
         at now: Timestamp
     ) throws {
-        if stored == nil { try makeRoomForUnknownTombstone(of: installation.keyHash) }
-        // A new row under the old number: the columns that are not named here become NULL.
+        if stored == nil { try deleteExcessUnknownTombstones(of: installation.keyHash) }
+        // The statement replaces the complete row under its old id: the columns that it does not name become NULL.
         try database.run(
             """
             INSERT OR REPLACE INTO registration (
@@ -85,8 +86,8 @@ extension WriteTransaction {
 }
 
 extension WriteTransaction {
-    /// Forgets the oldest tombstones of what was never registered, so that there is room for one more.
-    private func makeRoomForUnknownTombstone(of keyHash: Digest64) throws {
+    /// Deletes the oldest tombstones of a key without an earlier registration, so that the limit allows one more.
+    private func deleteExcessUnknownTombstones(of keyHash: Digest64) throws {
         try database.run(
             """
             DELETE FROM registration WHERE id IN (
@@ -99,7 +100,7 @@ extension WriteTransaction {
 
     /// Returns the data of a live registration that a push request needs, or nil. Reads none of its lists.
     ///
-    /// - Parameter entries: the chats and authors that may stand in its lists.
+    /// - Parameter entries: The chats and authors to look for in its lists.
     func pushTarget(_ installation: Installation, loading entries: Set<[UInt8]>) throws -> (row: PushTargetRow, target: PushTarget)? {
         try database.first(
             Self.selectTarget, installation.keyHash.prefix, installation.prefix, installation.installationID, installation.keyHash
@@ -119,7 +120,7 @@ extension WriteTransaction {
         }
     }
 
-    /// Made once: putting it together for each call costs as much as running it.
+    /// The statement is a constant, because assembling its text for each call takes as long as its execution.
     private static let selectTarget = """
         SELECT id, delivered_at IS NOT NULL, access_token, enabled, token_type, device_token, apn_topic, block_mentions,
             blocked_chats, muted_chats, allowed_mentions_chats
@@ -130,16 +131,16 @@ extension WriteTransaction {
 /// The registration that a push is for.
 struct PushTargetRow: Sendable, Equatable {
     var row: Int64
-    /// A push was delivered to it before.
+    /// Whether a push was delivered to it before.
     var hasWorked: Bool
 }
 
 /// The row of an installation, which may be a tombstone.
 struct StoredInstallation: Sendable, Equatable {
-    /// The number of its row, which never changes.
+    /// The row of the installation, which never changes.
     var row: Int64
     var version: StoredVersion
-    /// False for the tombstone of what was never registered.
+    /// Whether the installation was registered before; false for the tombstone of an unregistration without an earlier registration.
     var wasRegistered = true
 }
 
@@ -163,7 +164,7 @@ extension Database {
         ) { PushTargetRow(row: try $0.next(), hasWorked: try $0.next()) }
     }
 
-    /// All installations of a key.
+    /// Returns the stored states of all installations of a key.
     func installations(of keyHash: Digest64) throws -> [Installation: StoredInstallationState] {
         let installations = try all(Self.selectShapes, keyHash.prefix, keyHash) { row in
             let installation = Installation(keyHash: keyHash, installationID: try row.next())
@@ -194,13 +195,14 @@ extension Database {
         }
     }
 
-    /// Both values of `is_live` are named, so that the index is used beyond it. Takes both prefixes, installation id, key hash.
+    /// The SQL condition for an installation, with the parameters key prefix, installation prefix, installation id and key hash. It names
+    /// both values of `is_live`, so that SQLite also uses the columns of the index after it.
     static let isInstallation =
         "key_prefix = ? AND is_live IN (0, 1) AND installation_prefix = ? AND installation_id = ? AND key_hash = ?"
-    /// Takes prefix, key hash.
+    /// The SQL condition for the live registrations of a key, with the parameters key prefix and key hash.
     fileprivate static let isLiveOfKey = "key_prefix = ? AND is_live = 1 AND key_hash = ?"
 
-    // Made once: putting a text together for each call costs as much as a small statement.
+    // The statements are constants, because assembling a text for each call takes as long as executing a small statement.
 
     private static let selectVersion =
         "SELECT id, version, plaintext_digest, is_live, was_registered FROM registration WHERE \(isInstallation)"
@@ -224,11 +226,11 @@ extension Database {
 }
 
 extension Installation {
-    /// The part of the hashed id that the index has. Clients choose ids, but cannot make many hashes collide.
+    /// The part of the hashed id that the index contains. Clients choose ids, but cannot make many hashes collide.
     var prefix: Int64 { SHA256.hash(installationID.utf8Span.span).prefix }
 }
 
-/// The lists of a registration as stored: protobuf again, of a message with nothing but the lists. NULL when all are empty.
+/// The stored lists of a registration: an encoded registration message that contains only the lists; NULL if all are empty.
 enum ListColumn {
     static func chatLists(of content: PushNotificationRegistration) -> [UInt8]? {
         var lists = PushNotificationRegistration()

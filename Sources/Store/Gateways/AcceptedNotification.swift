@@ -1,11 +1,11 @@
 package import StatusCrypto
 
-/// A notification that a gateway has accepted: it is delivered, or finishes as the ledger says.
+/// A notification that a gateway has accepted and that enters the outbox.
 package struct AcceptedNotification: HoldsSecret, Sendable, Equatable {
     package let notification: GatewayNotification
     /// The notification as it is stored.
     package let content: [UInt8]
-    /// The SHA-256 of the parts that a repetition has too, by which repetitions are merged.
+    /// The SHA-256 of the parts that a repeated notification has too. The store merges notifications with the same digest.
     package var digest: Digest32
     /// The identifier of the device to which the token belongs; empty if no device is stored.
     package var owner: [UInt8]

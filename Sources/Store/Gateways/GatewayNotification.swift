@@ -2,7 +2,7 @@ package import StatusCrypto
 
 /// A notification of a gateway: one device, and the request to Apple or Google.
 ///
-/// Stored as JSON with its push, so the names must not change after a release.
+/// It is stored as JSON with its push, so the names of its properties must not change after a release.
 package struct GatewayNotification: HoldsSecret, Sendable, Hashable, Decodable {
     package enum Platform: String, Sendable, Decodable, CaseIterable {
         case ios
@@ -25,8 +25,9 @@ package struct GatewayNotification: HoldsSecret, Sendable, Hashable, Decodable {
     package struct Alert: Sendable, Hashable, Decodable {
         package var title: String?
         package var body: String?
-        /// Names of texts in the app, in the user's language.
+        /// The key of a title in the app's texts, which are in the user's language.
         package var titleLocalizationKey: String?
+        /// The key of a body in the app's texts.
         package var bodyLocalizationKey: String?
 
         package init(
@@ -42,7 +43,7 @@ package struct GatewayNotification: HoldsSecret, Sendable, Hashable, Decodable {
     package var platform: Platform
     /// The device's token at Apple or Google.
     package var token: DeviceToken
-    /// Bundle id for iOS, with `.voip` behind it where PushKit takes it; nil for Android.
+    /// The bundle id for iOS, with the suffix `.voip` for PushKit; nil for Android.
     package var topic: String?
     package var kind: Kind
     package var priority: Priority
@@ -50,12 +51,12 @@ package struct GatewayNotification: HoldsSecret, Sendable, Hashable, Decodable {
     package var alert: Alert?
     package var sound: String?
     package var badge: Int?
-    /// Wakes the app in the background.
+    /// Whether the notification wakes the app in the background.
     package var isContentAvailable = false
-    /// Lets an extension of the app change it before it is shown.
+    /// Whether an extension of the app may change the notification before the phone shows it.
     package var isMutable = false
     package var threadID: String?
-    /// A phone shows the later of two notifications with the same one.
+    /// The collapse id: a phone shows only the later of two notifications with the same one.
     package var collapseID: String?
     /// Whether there is only one attempt: the client waits for it and gets its outcome.
     package var isTriedOnce = false

@@ -5,7 +5,7 @@ package protocol GatewayOutbox: Sendable {
     /// Queues notifications, due at once, all or none.
     ///
     /// - Parameters:
-    ///   - repeatsSince: A notification is merged if one with its digest entered at this time or later; nil merges none.
+    ///   - repeatsSince: A notification is merged if one with its digest entered the outbox at this time or later; nil merges none.
     ///   - isDiscarded: Whether the pushes finish at once as discarded. Their secrets are not written.
     /// - Returns: The push of each notification; nil where it was merged.
     func enqueue(

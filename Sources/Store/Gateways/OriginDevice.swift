@@ -1,19 +1,19 @@
 package import Envelope
 package import StatusCrypto
 
-/// A device of a user's, registered by an app password.
+/// A user's device that an app password has registered with the Nextcloud origin.
 package struct OriginDevice: Sendable, Equatable {
     package var user: String
-    /// The app password: a user has one device for each.
+    /// The id of the app password. A user has one device for each app password.
     package var tokenID: Int64
     /// The identifier of the device at its proxy.
     package var identifier: String
     package var publicKey: RSAPublicKey
     package var pushTokenHash: String
-    /// Without `/` at its end.
+    /// The URL of the device's push proxy, without a `/` at its end.
     package var proxy: String
     package var appType: AppType
-    /// The time at which the app password was last used; nil if the backend did not tell.
+    /// The time at which the app password was last used; nil if the backend did not state it.
     package var lastSeen: Timestamp?
     package var createdAt: Timestamp
 

@@ -1,14 +1,15 @@
 package import Envelope
 
-/// A push for one device, encrypted and signed when it happened, that waits for the device's proxy.
+/// An encrypted and signed push for one device that waits for the device's proxy.
 package struct OriginPush: Sendable, Equatable {
-    /// The maximum number of waiting pushes: 100 MB of rows.
+    /// 100,000 waiting pushes at most: 100 MB of rows.
     package static let maximumWaitingCount = 100_000
 
-    /// The device's app password.
+    /// The id of the device's app password.
     package var tokenID: Int64
-    /// This and the signature: base64.
+    /// The encrypted subject in base64.
     package var subject: String
+    /// The signature of the subject in base64.
     package var signature: String
     package var priority: GatewayNotification.Priority
     package var kind: GatewayNotification.Kind
@@ -41,10 +42,10 @@ package struct WaitingProxy: Hashable, Sendable {
     }
 }
 
-/// A push that waits, and its device as it is registered now.
+/// A waiting push, and its device as it is registered now.
 package struct WaitingOriginPush: Sendable, Equatable {
     package var id: Int64
-    /// The device's number in the store, which no other ever has.
+    /// The row of the device, which the store never reuses.
     package var device: Int64
     package var deviceIdentifier: String
     package var pushTokenHash: String

@@ -7,15 +7,16 @@ package protocol OriginStore: Sendable {
 
     /// Stores a user's key unless one is stored.
     ///
-    /// - Returns: The key that is stored then.
+    /// - Returns: The stored key: `sealed`, or the earlier one.
     func addOriginUserKey(_ sealed: [UInt8], of user: String) async throws -> [UInt8]
 
+    /// Returns a user's devices.
     func originDevices(of user: String) async throws -> [OriginDevice]
 
-    /// Reads a user's devices, passes them to `decide` and writes the change that `decide` returns, in one transaction. Waiting pushes of a
-    /// device move with it to another proxy; they are deleted with the device.
+    /// Reads a user's devices, passes them to `decide` and writes the change that `decide` returns, in one transaction. Waiting pushes
+    /// follow their device to another proxy. The store deletes them together with their device.
     ///
-    /// - Parameter decide: may run more than once.
+    /// - Parameter decide: Decides the change. The store may call it more than once.
     func changeOriginDevices<Result: Sendable>(
         of user: String, _ decide: @escaping @Sendable ([OriginDevice]) -> (OriginChange, Result)
     ) async throws -> Result
@@ -24,16 +25,18 @@ package protocol OriginStore: Sendable {
 
     /// Queues pushes to a user's devices, all or none. Skips pushes to removed devices.
     ///
-    /// - Throws: `StoreError.queueFull` when ``OriginPush/maximumWaitingCount`` pushes wait.
+    /// - Throws: `StoreError.queueFull` if ``OriginPush/maximumWaitingCount`` pushes wait.
     func acceptOriginPushes(_ pushes: [OriginPush], of user: String) async throws
 
     /// Returns the proxies and users for which pushes wait, each pair once.
     func waitingProxies() async throws -> [WaitingProxy]
 
-    /// Returns pushes that wait for a proxy: calls, then those that have waited longest.
+    /// Returns pushes that wait for a proxy: calls first, then the oldest.
     func waitingOriginPushes(to proxy: String, limit: Int) async throws -> [WaitingOriginPush]
 
-    /// Deletes pushes, and the devices that their proxy does not know, unless these have registered another token since.
+    /// Deletes pushes, and the devices that their proxy does not know, unless the devices have registered another token since.
+    ///
+    /// - Parameter unknown: The identifiers of devices that the proxy does not know.
     func finishOriginPushes(_ finished: [WaitingOriginPush], unknown: Set<String>) async throws
 }
 

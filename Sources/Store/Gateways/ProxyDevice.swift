@@ -3,7 +3,7 @@ package import StatusCrypto
 
 /// A device that is registered with the Nextcloud push proxy.
 package struct ProxyDevice: Sendable, Equatable {
-    /// The time for which the store remembers that a device was removed (Decisions 15).
+    /// 24 h for which the store keeps the identifier of a removed device (Decisions 15).
     package static let removalMemory = Duration.seconds(24 * 3_600)
 
     package var identifier: DeviceIdentifier

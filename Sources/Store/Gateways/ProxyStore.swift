@@ -4,8 +4,8 @@ package import Envelope
 package protocol ProxyStore: Sendable {
     /// Reads a device, passes it to `decide` and writes the change that `decide` returns, in one transaction.
     ///
-    /// - Parameter decide: may run more than once.
-    /// - Throws: `StoreError.storageFull` for a device that is not registered yet, when the storage is full.
+    /// - Parameter decide: Decides the change. The store may call it more than once.
+    /// - Throws: `StoreError.storageFull` if the storage is full and the device is not registered yet.
     func changeDevice<Result: Sendable>(
         _ identifier: DeviceIdentifier, at now: Timestamp, _ decide: @escaping @Sendable (ProxyDevice?) -> (DeviceChange, Result)
     ) async throws -> Result

@@ -7,10 +7,10 @@ package import Envelope
 package struct OutboxCapacity: Sendable {
     /// The interval between two counts of a full queue: counting a million rows takes the writer about 50 ms.
     private static let countInterval = Duration.seconds(10)
-    /// The slots for unknown bundle ids: a hundredth of all, at most 10,000. A new app needs a few until its first push is delivered.
+    /// 10,000 slots for unknown bundle ids, or a hundredth of all if that is less. A new app needs a few until its first push is delivered.
     private static let maximumUnknownBundleIDCount = 10_000
 
-    /// The slots of a queue that count together.
+    /// The group of slots that a push takes one of.
     package enum Slots: Sendable, Hashable, CaseIterable {
         case knownBundleIDs
         case unknownBundleIDs
@@ -26,12 +26,13 @@ package struct OutboxCapacity: Sendable {
     }
 
     private struct Usage {
-        /// An upper bound of the pushes that wait: pushes that left since the last count are still in it.
+        /// An upper bound of the waiting pushes: it includes pushes that finished since the last count.
         var count: Int
         var countedAt: Timestamp
         var rejectedCount = 0
     }
 
+    /// The number of slots of each route for known bundle ids.
     package let maximumCount: Int
     private var queues: [Queue: Usage] = [:]
 
@@ -39,7 +40,7 @@ package struct OutboxCapacity: Sendable {
         self.maximumCount = maximumCount
     }
 
-    /// The number of pushes that may wait before a push of that trust is rejected.
+    /// The number of waiting pushes in the slots of that trust from which on the queue rejects a push.
     package func limit(for trust: PushTrust) -> Int {
         switch trust {
         case .proven: maximumCount
@@ -50,7 +51,7 @@ package struct OutboxCapacity: Sendable {
 
     /// Reserves a slot in the queue of a route.
     ///
-    /// - Parameter count: counts the pushes that wait in these slots.
+    /// - Parameter count: Counts the pushes that wait in these slots.
     /// - Returns: Whether a slot was free.
     package mutating func reserveSlot(
         in route: String, trust: PushTrust, at now: Timestamp, counting count: () throws -> Int
@@ -72,7 +73,7 @@ package struct OutboxCapacity: Sendable {
         return true
     }
 
-    /// The number of pushes that found no free slot, by route.
+    /// The number of rejected pushes, by route; routes without any are missing.
     package var rejectedCounts: [String: Int] {
         Dictionary(queues.filter { $0.value.rejectedCount > 0 }.map { ($0.key.route, $0.value.rejectedCount) }, uniquingKeysWith: +)
     }

@@ -6,11 +6,12 @@ package import PushProtocol
 /// The order is that of a deficit round robin in which each push costs the same. Proven targets have rounds of their
 /// own, and at least half of the attempts while any of their pushes waits.
 ///
-/// In memory: the store keeps the round of each push. A restart forgets the last round of each target.
+/// This value is in memory, and the store keeps the round of each push. A restart forgets the last round of each target.
 package struct OutboxFairQueue: Sendable {
-    /// A push without attempts has its round in the place of the time of its next attempt. Every stored time is greater than this limit.
+    /// The upper bound of rounds. The store keeps the round of a push without attempts in the column for the time of the next attempt.
+    /// Every stored time is greater than this limit.
     package static let roundLimit: Int64 = 1 << 50
-    /// While first attempts wait, one attempt in four is a retry: without any, retries would starve under lasting load.
+    /// While first attempts wait, one attempt in four is a retry: otherwise retries would starve under lasting load.
     package static let retryStride = 4
     /// While pushes to proven targets wait, one attempt in two goes to another target.
     package static let unprovenStride = 2
@@ -53,7 +54,7 @@ package struct OutboxFairQueue: Sendable {
         return round
     }
 
-    /// The transaction of the assignment is durable.
+    /// Adopts the rounds of an assignment whose transaction is durable.
     package mutating func commit(_ assignment: Assignment) {
         for (queue, last) in assignment.last {
             var known = rounds.removeValue(forKey: queue) ?? Rounds()
@@ -71,7 +72,7 @@ package struct OutboxFairQueue: Sendable {
         rounds[Queue(route: route, trust: trust)]?.current ?? 1
     }
 
-    /// Pushes up to that round are attempted, or are the first that wait.
+    /// Raises the current round, because pushes of that round are attempted now or are the first that wait.
     package mutating func reach(_ round: Int64, trust: PushTrust, in route: String) {
         let queue = Queue(route: route, trust: trust)
         rounds[queue, default: Rounds()].current = max(round, rounds[queue]?.current ?? 1)
@@ -104,9 +105,9 @@ extension OutboxFairQueue {
     /// Divides the next attempts of a route among the pushes that are due.
     ///
     /// - Parameters:
-    ///   - due: the number of pushes that are due, by trust. More than `limit` of each need not be counted.
-    ///   - limit: the number of attempts.
-    /// - Returns: the number of attempts, by trust. Their sum is `limit` if enough pushes are due.
+    ///   - due: The number of pushes that are due, by trust. More than `limit` of each need not be counted.
+    ///   - limit: The number of attempts.
+    /// - Returns: The number of attempts, by trust. Their sum is `limit` if enough pushes are due.
     package mutating func divide(_ limit: Int, among due: [PushTrust: Counts], in route: String) -> [PushTrust: Counts] {
         var strides = strides[route] ?? Strides()
         defer { self.strides[route] = strides }

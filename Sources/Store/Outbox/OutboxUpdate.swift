@@ -2,28 +2,29 @@ package import Envelope
 package import StatusCrypto
 package import Wire
 
-/// What becomes of pushes, and of the device tokens they went to.
+/// Changes of pushes and of the evidence about their device tokens, for one transaction.
 package struct OutboxUpdate: Sendable {
-    /// What becomes of an open push. One that has ended keeps its first outcome.
+    /// A change of an open push. A finished push keeps its outcome.
     package enum PushChange: Sendable {
-        /// An attempt begins. The whole update fails if the push has ended (``StoreError/alreadyEnded``) or is leased.
+        /// An attempt begins. The whole update fails if the push is finished (``StoreError/alreadyEnded``) or leased.
         case lease(NotificationID)
-        /// No attempt is made before that time.
+        /// The next attempt is due at that time. Has no effect on a leased push.
         case postpone(until: Timestamp)
-        /// The push ends and keeps no secrets.
+        /// The push finishes. The store erases its secrets.
         case finish(PushOutcome)
-        /// It is tried again after an attempt that failed, or whose outcome is not known.
+        /// The attempt failed, or is uncertain (`isUnknown`). A retry is due at that time.
         case retry(at: Timestamp, isUnknown: Bool)
-        /// The lease is given back unused, to the state before it: nothing was sent, and the attempt does not count.
+        /// The lease ends without an attempt. The push returns to its state before the lease, and the attempt does not count.
         case release(OpenPushState)
     }
 
     package struct Push: Sendable {
         package var id: Int64
         package var change: PushChange
-        /// For `audit`: a word of ours, nothing that a peer or gorush said. Of ends, retries and what is put off.
+        /// The reason of an outcome, a retry or a postponement, for operators. It is a constant of this program, never a text of a peer or
+        /// of gorush; nil if there is none.
         package var reason: String?
-        /// The ciphertext is too long for Apple or Google, and the phone is to be woken all the same.
+        /// Whether the ciphertext is erased, because Apple or Google rejects its size. The push is still delivered without it.
         package var dropsCiphertext: Bool
 
         package init(id: Int64, _ change: PushChange, reason: String? = nil, dropsCiphertext: Bool = false) {
@@ -34,45 +35,47 @@ package struct OutboxUpdate: Sendable {
         }
     }
 
-    /// A device token and the bundle id it was tried with are named by their SHA-256.
+    /// A change of the evidence about a device token. A digest is the SHA-256 of a token and its bundle id
+    /// (``QueuedPush/targetDigest``).
     package enum TokenChange: Sendable {
         /// The token may be dead. An earlier suspicion keeps the time of its first verdict.
         case suspect(Digest32)
         /// A push is posted to a suspected token.
         case tried(Digest32)
-        /// A push has arrived, or the verdict is in.
+        /// The token is no longer suspected: Apple or Google has accepted a push, or the token is dead.
         case clearSuspicion(Digest32)
-        /// Apple or Google has taken a push for that registration.
+        /// Apple or Google has accepted a push for that registration.
         case delivered(TargetRegistration)
         /// Apple or Google has accepted a push for a token without registration, such as a gateway's.
         case deliveredToken(Digest32)
-        /// All registrations with it end.
+        /// The token is dead, and its registrations are unregistered.
         case unregister(DeadToken)
     }
 
     package var pushes: [Push] = []
     package var tokens: [TokenChange] = []
-    /// Bundle ids that a push of a route was delivered to.
+    /// The bundle ids for which Apple accepted a push, with the route of the push.
     package var deliveredBundleIDs: [(route: String, apnTopic: String)] = []
 
     package init() {}
 }
 
-/// A device token that turned out to be dead.
+/// A dead device token, and the attempt that proved it.
 ///
-/// Re-installed apps leave their old registrations behind, so one token may be under several installations and keys. All of the same
-/// bundle id go: anybody can register somebody else's token with another one, and the verdict on that says nothing of the device. Their
-/// versions stay: the clients may register anew with higher ones. A copy of each registration is kept for ``DeadRegistration/lifetime``.
+/// A reinstalled app leaves its old registration, so several installations and keys may have the same token. The store unregisters all of
+/// them that have the same bundle id. A client can register another owner's token with another bundle id, and a verdict on that pair does
+/// not concern the device. The tombstones keep the versions, so owners can register again with higher ones. The store keeps a copy of each
+/// registration for ``DeadRegistration/lifetime``.
 package struct DeadToken: Sendable {
     package var token: DeviceToken
     package var type: TokenType
-    /// The bundle id it was tried with; means nothing for Android.
+    /// The bundle id of the attempt; has no meaning for Android.
     package var apnTopic: String
-    /// The registration that was tried: it goes if it still has the version that it had then.
+    /// The registration of the attempt, which is unregistered if its version is still the same; nil if the push had none.
     package var tried: TargetRegistration?
-    /// When it was tried. Of the others, what was registered then or later stays: it may be the same token, alive again.
+    /// The time of the attempt. Other registrations from that time or later stay, because their token may be valid again.
     package var attemptedAt: Timestamp
-    /// A word of ours, for `dead-tokens list`.
+    /// The reason, for `dead-tokens list`: a constant of this program.
     package var reason: String
     package var route: String
 

@@ -3,61 +3,64 @@ package import PushProtocol
 package import StatusCrypto
 package import Wire
 
-/// Pushes from their acceptance until they end, each exactly once, in queues of their own for each route.
+/// The pushes from their acceptance to their outcome, in a queue for each route. Each push finishes exactly once.
 package protocol PushOutbox: Sendable {
-    /// Takes the outbox over from the process before: to be called once, before the first lease.
+    /// Recovers the outbox of the previous process. Call this once, before the first lease.
     ///
-    /// What was leased is of unknown outcome and due at once. A delay that ends after `latest` was set by a clock that went wrong: it
-    /// ends now. Where `routes` are not those of before, open pushes are put into their new queues.
+    /// Attempts of leased pushes are uncertain, and their retries are due at once. A retry time after `latest` is due at once too, because
+    /// a wrong clock set it. If `routes` differ from those of the previous process, open pushes move to the queues of their new routes.
     ///
-    /// - Returns: how many leases there were.
+    /// - Returns: The number of leased pushes.
     func takeOverOutbox(routes: Set<RouteAssignment>, latest: Timestamp) async throws -> Int
 
-    /// Pushes of a route whose next attempt is due: new ones first, one a target before the second of any, then the longest due; of the
-    /// latter at least a quarter. Those that are leased are not among them. Each has the token that its device has registered by now.
+    /// Returns pushes of a route whose next attempt is due, in the order of attempts (``OutboxFairQueue``). Leased pushes are not due. Each
+    /// push has the token that its installation has registered now.
     ///
-    /// - Parameter route: the empty one is the queue in which pushes are put as long as there are no routes.
+    /// - Parameters:
+    ///   - route: The route; the empty string is the queue of pushes that no route serves.
+    ///   - limit: The maximum number of pushes.
     func duePushes(route: String, at now: Timestamp, limit: Int) async throws -> [QueuedPush]
 
-    /// When the next push of a route is due that is not leased; nil when there is none.
+    /// Returns the time at which the next push of a route is due, apart from leased pushes; nil if there is none. A time in the past means
+    /// that a push is due now.
     func nextAttempt(route: String) async throws -> Timestamp?
 
-    /// Makes pushes of a route due that wait after an attempt that failed for one of these reasons (``OutboxUpdate/Push/reason``), the
-    /// oldest first. A call examines up to ``OutboxLimits/hastenedCount`` open pushes; leased ones stay as they are.
+    /// Makes pushes of a route due now that wait for a retry for one of these reasons (``OutboxUpdate/Push/reason``), the oldest first. A
+    /// call examines up to ``OutboxLimits/hastenedCount`` open pushes and does not change leased ones.
     ///
     /// - Parameter row: The result of the previous call, or 0 for the first.
     /// - Returns: The last row that was examined, or nil if there are no more.
     func retryNow(route: String, reasons: Set<String>, after row: Int64, at now: Timestamp) async throws -> Int64?
 
-    /// Ends pushes of a route that were accepted before a time and are not leased, the oldest first.
+    /// Finishes pushes of a route that were accepted before a time and are not leased, the oldest first.
     ///
-    /// - Returns: how many ended.
+    /// - Returns: The number of pushes that expired.
     func expirePushes(route: String, acceptedBefore oldest: Timestamp, limit: Int, at now: Timestamp) async throws -> Int
 
-    /// Writes what becomes of pushes and of the device tokens they went to, in one transaction.
+    /// Writes changes of pushes and device tokens in one transaction.
     ///
-    /// - Returns: the registrations that went with their tokens.
+    /// - Returns: The registrations that were unregistered because their token is dead.
     func update(_ update: OutboxUpdate, at now: Timestamp) async throws -> [ChangedRegistration]
 
-    /// Since when device tokens are suspected to be dead; those that are not are left out. Answers a cancelled task too: what is decided
-    /// by it has still to be written.
+    /// Returns the times since which device tokens are suspected; other tokens are missing. A cancelled task gets the result too, because
+    /// its caller still has to write an outcome.
     ///
-    /// - Parameter tokens: their SHA-256.
+    /// - Parameter tokens: The digests of tokens and bundle ids (``QueuedPush/targetDigest``).
     func suspicions(against tokens: [Digest32]) async throws -> [Digest32: Timestamp]
 
-    /// The bundle ids that a push was ever delivered to, by route; '' for Android.
+    /// Returns the bundle ids for which a push was ever delivered, by route; the empty string stands for Android.
     func deliveredBundleIDs() async throws -> [String: Set<String>]
 
-    /// How many pushes found as many waiting as may, and were refused, by route, since the store was opened.
+    /// The number of pushes that were refused because the queue of their route was full, by route, since the store was opened.
     var refusedPushCounts: [String: Int] { get }
 
-    /// How many pushes are open.
+    /// Counts the open pushes.
     func queuedPushCount() async throws -> Int
 
-    /// How many pushes are open, by route.
+    /// Counts the open pushes by route.
     func queuedPushCounts() async throws -> [String: Int]
 
-    /// When the push was accepted that has waited longest; nil when none waits.
+    /// Returns the time at which the oldest open push was accepted; nil if no push is open.
     func oldestQueuedPush() async throws -> Timestamp?
 }
 
@@ -66,17 +69,18 @@ package enum OutboxLimits {
     package static let hastenedCount = 1_000
 }
 
-/// How a push ended: the number is stored.
+/// The outcome of a push. The raw value is stored.
 package enum PushOutcome: Int64, Sendable, CaseIterable {
     case sent = 1
     case expired = 2
     case deadToken = 3
     case refused = 4
-    /// Accepted in dry run: never sent.
+    /// The push was accepted in dry run and is never sent.
     case discarded = 5
-    /// Taken back before it was sent: its device unregistered, or a gateway has told whoever asked for it that it failed.
+    /// The push was withdrawn before it was sent: its installation unregistered, or a gateway has reported a failure to its client.
     case withdrawn = 8
 
+    /// The event that the ledger counts for the outcome.
     package var milestone: Milestone {
         switch self {
         case .sent: .sent
@@ -89,23 +93,23 @@ package enum PushOutcome: Int64, Sendable, CaseIterable {
     }
 }
 
-/// Where an open push stands: the number is stored beside those of ``PushOutcome``.
+/// The state of an open push. The raw value is stored in the column that also holds a ``PushOutcome``.
 package enum OpenPushState: Int64, Sendable, CaseIterable {
     case queued = 0
-    /// An attempt is under way. There is one server to a database: a lease that is found at the start was left by a crash.
+    /// An attempt is in flight. One server has a database at a time, so a lease at the start is from a crash.
     case leased = 6
-    /// The newest attempt may have reached the phone (RELIABILITY.md I2). Tried again, under the same collapse identifier.
+    /// The newest attempt is uncertain (RELIABILITY.md I2). The retry has the same collapse id.
     case unknown = 7
 }
 
-/// Names one attempt towards gorush, which repeats it in its logs and its feedback. Random: a forged feedback must not hit.
+/// The id of one attempt, which gorush repeats in its logs and its feedback. It is random, so that forged feedback matches no attempt.
 package typealias NotificationID = FixedBytes<16>
 
 /// The registration that a push goes to, as it was when the push was read.
 package struct TargetRegistration: Sendable, Equatable {
     package var row: Int64
     package var version: UInt64
-    /// When Apple or Google last took a push for its token and bundle id, to the day; nil: never.
+    /// The time at which Apple or Google last accepted a push for its token and bundle id, to the day; nil if never.
     package var deliveredAt: Timestamp?
 
     package init(row: Int64, version: UInt64, deliveredAt: Timestamp? = nil) {
@@ -115,25 +119,25 @@ package struct TargetRegistration: Sendable, Equatable {
     }
 }
 
-/// A push that waits in the outbox.
+/// An open push.
 package struct QueuedPush: Sendable, Equatable {
     package var id: Int64
-    /// The row of the push request it came with.
+    /// The row of the push request.
     package var message: Int64
     package var push: AcceptedPush
     package var acceptedAt: Timestamp
     package var state: OpenPushState
-    /// Attempts so far, but for those that certainly never began.
+    /// The number of attempts, without those whose lease was released.
     package var attempts: Int
-    /// What a gateway wants the phone to get; nil for a push of 71. Then only token, type and topic of `push` mean something.
+    /// The notification of a gateway's push, for which `push` has only a meaningful token, token type and bundle id; nil for a push of 71.
     package var notification: GatewayNotification?
-    /// Whose token it has; nil: there was none when it was accepted, it is a gateway's, or an older release accepted it.
+    /// The registration of the target; nil if it no longer exists or never did, or if a gateway or an older release accepted the push.
     package var registration: TargetRegistration?
-    /// The registration it was accepted for has ended, or is of another app now.
+    /// Whether the push was accepted for a registration that no longer exists, or now has another token type or bundle id.
     package var isOrphan: Bool
-    /// When Apple or Google last accepted a push for the token of a push without registration, to the day; nil if never.
+    /// The time at which Apple or Google last accepted a push for the token of a push without registration, to the day; nil if never.
     package var tokenDeliveredAt: Timestamp?
-    /// nil if the token is not suspected to be dead.
+    /// The suspicion against the device token; nil if there is none.
     package var suspicion: Suspicion?
 
     package init(
@@ -156,11 +160,11 @@ package struct QueuedPush: Sendable, Equatable {
 }
 
 extension QueuedPush {
-    /// When Apple or Google last accepted a push for its token and bundle id, to the day; nil if never: the target is not proven.
+    /// The time at which Apple or Google last accepted a push for its token and bundle id, to the day; nil if the target is unproven.
     package var provenAt: Timestamp? { registration?.deliveredAt ?? tokenDeliveredAt }
 
-    /// The SHA-256 of its device token and bundle id, under which both are suspected and proven. A verdict on a token with one bundle id
-    /// says nothing about the token with another one, which anybody can register.
+    /// The SHA-256 of the device token and the bundle id, the key of suspicions and deliveries. Any client can register a token with
+    /// another bundle id, so a verdict concerns the pair only.
     package var targetDigest: Digest32 {
         let topic = push.tokenType == .apn ? push.apnTopic : ""
         return SHA256.hash(Array("\(push.tokenType.rawValue) \(topic) \(push.deviceToken.text)".utf8))
@@ -169,9 +173,9 @@ extension QueuedPush {
 
 /// A device token with one ambiguous verdict.
 package struct Suspicion: Sendable, Equatable {
-    /// When the first verdict came.
+    /// The time of the first verdict.
     package var since: Timestamp
-    /// When a push was last posted to the token.
+    /// The time at which a push was last posted to the token.
     package var triedAt: Timestamp
 
     package init(since: Timestamp, triedAt: Timestamp) {
@@ -180,10 +184,10 @@ package struct Suspicion: Sendable, Equatable {
     }
 }
 
-/// Which pushes stand in a queue of their own, so that none holds up another.
+/// The assignment of pushes to the queue of a route. Routes do not delay each other.
 package struct RouteAssignment: Hashable, Sendable {
     package var tokenType: TokenType
-    /// Empty: all topics that no other assignment of that type names.
+    /// The bundle id; empty for all bundle ids of that token type without an assignment of their own.
     package var apnTopic: String
     package var route: String
 

@@ -1,8 +1,8 @@
 /// The delivery of one push so far, for operators, without its device.
 package struct PushProgress: Sendable, Hashable {
-    /// The number of attempts, the current one included.
+    /// The number of attempts, including the one in flight.
     package var attemptCount: Int
-    /// Why the newest attempt did not deliver the push, or why the push finished; nil while no attempt has failed.
+    /// The reason why the newest attempt failed or the push finished; nil while no attempt has failed.
     package var reason: String?
     /// The outcome; nil while the push is open.
     package var outcome: PushOutcome?
