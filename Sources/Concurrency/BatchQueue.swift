@@ -26,7 +26,9 @@ public final class BatchQueue<Element: Sendable>: Sendable {
         }
     }
 
-    /// The next batch, 1 to `maximumCount` elements; nil when the queue is finished and empty, or the task is cancelled.
+    /// Waits for the next batch.
+    ///
+    /// - Returns: 1 to `maximumCount` elements; nil when the queue is finished and empty, or the task is cancelled.
     @inlinable public func next(maximumCount: Int) async -> [Element]? {
         let batch = await state.wait { state in
             state.isFinished || !state.elements.isEmpty ? Self.take(maximumCount, from: &state.elements) : nil
@@ -34,7 +36,7 @@ public final class BatchQueue<Element: Sendable>: Sendable {
         return batch.flatMap { $0.isEmpty ? nil : $0 }
     }
 
-    /// Moves elements out, one by one: copying a slice would retain and release each of their parts.
+    /// Moves elements out one by one, because copying a slice would retain and release each of their parts.
     @inlinable static func take(_ maximumCount: Int, from elements: inout Deque<Element>) -> [Element] {
         var batch: [Element] = []
         batch.reserveCapacity(min(maximumCount, elements.count))
@@ -42,7 +44,7 @@ public final class BatchQueue<Element: Sendable>: Sendable {
         return batch
     }
 
-    /// Finishes the queue: takers get the rest, then nil.
+    /// Finishes the queue. Takers get the remaining elements, then nil.
     @inlinable public func finish() {
         state.update { $0.isFinished = true }
     }

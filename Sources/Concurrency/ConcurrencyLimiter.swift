@@ -10,7 +10,7 @@ package final class ConcurrencyLimiter: Sendable {
 
     /// Waits for a free slot and takes it, in the order of the calls.
     ///
-    /// - Throws: `CancellationError` if the task is cancelled first. It holds no slot then.
+    /// - Throws: `CancellationError` if the task is cancelled first. The task holds no slot then.
     package func acquire() async throws {
         let slot: Void? = await freeSlots.wait { freeSlots in
             guard freeSlots > 0 else { return nil }
@@ -22,7 +22,7 @@ package final class ConcurrencyLimiter: Sendable {
 
     /// Takes a slot if one is free.
     ///
-    /// - Returns: Whether one was free.
+    /// - Returns: Whether a slot was free.
     package func tryAcquire() -> Bool {
         freeSlots.update { freeSlots in
             guard freeSlots > 0 else { return false }

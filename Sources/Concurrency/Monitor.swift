@@ -5,7 +5,7 @@ public import Synchronization
 /// The other primitives of this target add a few lines of rules to it, so all treat cancellation alike: a wait ends at once when its task
 /// is cancelled, and has then taken nothing. Waiters get their attempts in the order of their calls.
 ///
-/// It is public and inlinable, since other modules would run the generic code of each message unspecialised.
+/// The type is public and inlinable, because other modules would otherwise run its generic code unspecialised for each message.
 public final class Monitor<State: Sendable>: Sendable {
     /// A waiting task. The attempt returns the closure that resumes the task outside the lock, or nil.
     @usableFromInline typealias Waiter = (
@@ -46,7 +46,7 @@ public final class Monitor<State: Sendable>: Sendable {
 
     /// Waits until an attempt succeeds. The first one takes place now, another one after each change.
     ///
-    /// - Parameter attempt: takes a value from the state and returns it, or nil if the state has none.
+    /// - Parameter attempt: Takes a value from the state and returns it, or nil if the state has none.
     /// - Returns: The value, or nil if the task was cancelled first. The state is unchanged then.
     @inlinable public func wait<Result: Sendable>(for attempt: @escaping @Sendable (inout State) -> Result?) async -> Result? {
         let (taken, number) = content.withLock { content -> (Result?, UInt64) in
@@ -57,7 +57,7 @@ public final class Monitor<State: Sendable>: Sendable {
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let (isOver, taken) = content.withLock { content -> (Bool, Result?) in
-                    // Under the lock, so that a later cancellation finds the waiter.
+                    // The check is under the lock, so that a later cancellation finds the waiter.
                     guard !Task.isCancelled else { return (true, nil) }
                     if let taken = attempt(&content.state) { return (true, taken) }
                     content.waiters.append(

@@ -4,7 +4,7 @@ import Foundation
 package enum NamedThread {
     /// Starts a thread that runs `body`.
     ///
-    /// - Parameter name: at most 15 bytes (proc(5)).
+    /// - Parameter name: The name, at most 15 bytes (proc(5)).
     package static func start(_ name: String, _ body: @escaping @Sendable () -> Void) {
         Thread {
             // `Thread.name` has no effect here: Foundation knows a thread only some time after its start (seen with Swift 6.3 on Linux).

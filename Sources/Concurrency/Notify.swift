@@ -1,4 +1,4 @@
-/// Wakes a waiting task. The next wait returns at once after any number of notifications that no task was waiting for.
+/// A signal that wakes a waiting task. Notifications without a waiting task make the next wait return at once; their number does not count.
 package final class Notify: Sendable {
     private let isPending = Monitor(false)
 

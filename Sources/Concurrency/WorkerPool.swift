@@ -3,27 +3,27 @@ import Dispatch
 import Foundation
 import Synchronization
 
-/// Threads for computations that take milliseconds or longer. The kernel gives them little of a core that other threads want, and the
-/// cooperative pool stays free for tasks that mostly wait.
+/// Threads for computations that take milliseconds or longer. The kernel prefers other threads to them, and the cooperative pool stays free
+/// for tasks that mostly wait.
 ///
-/// Tasks run here with `executorPreference`. A task priority would not do: child tasks run with that of the task that waits for them (seen
-/// with Swift 6.3 on Linux).
+/// Tasks run here with `executorPreference`. A task priority does not suffice, because a child task runs with the priority of the task that
+/// waits for it (seen with Swift 6.3 on Linux).
 package final class WorkerPool: TaskExecutor {
-    /// The pool for work that clients wait for: one thread a core. Its niceness of 10 lets the threads that read, write and publish go
-    /// first, so that begun work is finished before more is taken.
+    /// The pool for work that clients wait for, with one thread per core. Its niceness of 10 gives priority to the threads that read, write
+    /// and publish, so that the server completes work before it starts more.
     package static let computing = WorkerPool(
         name: "computing", threadCount: ProcessInfo.processInfo.activeProcessorCount, niceness: 10)
 
-    /// The niceness of work in the background. Next to one busy thread of ``computing`` such a thread gets 45 of 155 parts of a core, next
-    /// to one of the usual priority 45 of 1,069 (sched(7), the kernel's table of weights). That is little, and yet 13 ms of work end before
-    /// a client gives up. With niceness 19 they did not, on a machine with four busy threads for each core.
+    /// 14, the niceness of work in the background. Next to one busy thread of ``computing`` such a thread gets 45 of 155 parts of a core.
+    /// Next to a thread without niceness it gets 45 of 1,069 (sched(7), the kernel's table of weights). This suffices to finish 13 ms of
+    /// work before a client gives up. With niceness 19 it did not, on a machine with four busy threads for each core.
     package static let backgroundNiceness: Int32 = 14
 
     private typealias Work = @Sendable () -> Void
 
     /// The work that no thread has taken, in order.
     private final class Queue: Sendable {
-        /// nil ends one thread.
+        /// The work. An element nil stops one thread.
         private let waiting = Mutex<Deque<Work?>>([])
         private let semaphore = DispatchSemaphore(value: 0)
 
@@ -44,13 +44,13 @@ package final class WorkerPool: TaskExecutor {
     /// Creates a pool and starts its threads.
     ///
     /// - Parameters:
-    ///   - name: the name of each thread, at most 15 bytes (proc(5)).
-    ///   - niceness: from 0, the usual one, to 19 (setpriority(2)).
+    ///   - name: The name of each thread, at most 15 bytes (proc(5)).
+    ///   - niceness: The niceness, from 0, the usual one, to 19 (setpriority(2)).
     package init(name: String, threadCount: Int = 1, niceness: Int32 = backgroundNiceness) {
         self.threadCount = threadCount
         for _ in 0..<threadCount {
             NamedThread.start(name) { [queue] in
-                // On Linux each thread has a niceness, and 0 names the calling one.
+                // On Linux each thread has its own niceness, and the id 0 means the calling thread.
                 setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, niceness)
                 while let work = queue.take() { work() }
             }
@@ -66,9 +66,9 @@ package final class WorkerPool: TaskExecutor {
         queue.put { unsafe job.runSynchronously(on: self.asUnownedTaskExecutor()) }
     }
 
-    /// Runs work after what the pool was given before. The caller's thread is free meanwhile.
+    /// Runs work after earlier work of the pool. The task suspends meanwhile and blocks no thread.
     ///
-    /// - Throws: `CancellationError` as soon as the task is cancelled. Work that has not begun by then never does.
+    /// - Throws: `CancellationError` as soon as the task is cancelled. Work that has not begun then is dropped.
     package func run<Result: Sendable>(_ work: @escaping @Sendable () -> Result) async throws -> Result {
         let job = Monitor(Job<Result>())
         queue.put {

@@ -1,7 +1,7 @@
 import CLibCurl
 import Synchronization
 
-/// What the tasks want of the transfer thread, in order.
+/// The commands of tasks for the transfer thread, in order.
 final class CommandQueue: Sendable {
     typealias Continuation = CheckedContinuation<Result<HTTPResponse, HTTPError>, Never>
 
@@ -13,19 +13,19 @@ final class CommandQueue: Sendable {
 
     private struct State {
         var commands: [Command] = []
-        /// Of the thread, as long as it sleeps and nobody has woken it.
+        /// The waker of the thread; nil unless the thread sleeps and no command has woken it.
         var waker: Waker?
         var isClosed = false
     }
 
     private let state = Mutex(State())
 
-    /// Hands over a command. A request after ``close()`` fails at once.
+    /// Adds a command and wakes the thread. A request after ``close()`` fails at once.
     func post(_ command: Command) {
         let wasClosed = state.withLock { state in
             guard !state.isClosed else { return true }
             state.commands.append(command)
-            // Inside the lock, so that the handle cannot be freed meanwhile: see `close`. Once is enough: a system call each time.
+            // The lock keeps the handle alive: see `close`. The waker rings only once per sleep, because each ring is a system call.
             state.waker?.ring()
             state.waker = nil
             return false
@@ -33,6 +33,7 @@ final class CommandQueue: Sendable {
         if wasClosed { Self.refuse(command) }
     }
 
+    /// Removes and returns the commands.
     func take() -> [Command] {
         state.withLock { state in
             defer { state.commands = [] }
@@ -41,9 +42,9 @@ final class CommandQueue: Sendable {
         }
     }
 
-    /// The thread is going to sleep until the waker rings.
+    /// Registers the waker of the thread, which is about to sleep.
     ///
-    /// - Returns: false: there are commands.
+    /// - Returns: Whether the thread may sleep; false if there are commands.
     func fallAsleep(_ waker: Waker) -> Bool {
         state.withLock { state in
             guard state.commands.isEmpty else { return false }
@@ -52,7 +53,7 @@ final class CommandQueue: Sendable {
         }
     }
 
-    /// Refuses what is there and what will come. When it returns nobody rings the waker any more.
+    /// Refuses present and future requests. After its return no task rings the waker.
     func close() {
         let commands = state.withLock { state in
             defer { state = State(isClosed: true) }
@@ -70,8 +71,8 @@ final class CommandQueue: Sendable {
 }
 
 /// Wakes the thread that sleeps in `curl_multi_poll`.
-// Sendable because it can do nothing but call `curl_multi_wakeup`, the one function of a multi handle that libcurl allows from any thread
-// (curl_multi_wakeup(3)), and because `CommandQueue` lets go of it before the handle is freed.
+// Sendable because it only calls `curl_multi_wakeup`, the one function of a multi handle that libcurl allows from any thread
+// (curl_multi_wakeup(3)), and because `CommandQueue` releases it before the handle is freed.
 @safe struct Waker: @unchecked Sendable {
     private let multi: UnsafeMutableRawPointer
 
@@ -80,7 +81,7 @@ final class CommandQueue: Sendable {
     }
 
     func ring() {
-        // Fails only without a wake-up pipe: then the poll's own bound applies.
+        // The call fails only without a wake-up pipe. Then the maximum duration of the poll bounds the sleep.
         _ = unsafe curl_multi_wakeup(multi)
     }
 }

@@ -2,13 +2,13 @@ import Synchronization
 
 /// An HTTP/1.1 client: libcurl's multi handle on a thread of its own, so that the cooperative pool is never blocked.
 ///
-/// Connections are kept alive and shared by all requests. A request is sent at most once, except that a GET is sent again when a kept
-/// connection turns out to be dead. Proxies of the environment are not used.
+/// All requests share connections, which are kept alive. The client sends a request at most once, except that it repeats a GET if a kept
+/// connection was dead. It ignores proxies of the environment.
 package final class HTTPClient: Sendable {
     package struct Configuration: Sendable {
-        /// Further requests to that host wait until a connection is free.
+        /// The maximum number of connections to a host. Further requests to it wait until a connection is free.
         package var maximumConnectionsPerHost: Int
-        /// PEM; nil: the certificates that the system trusts.
+        /// The path of a PEM file; nil means the certificates that the system trusts.
         package var certificateAuthorityFile: String?
 
         package init(maximumConnectionsPerHost: Int = 16, certificateAuthorityFile: String? = nil) {
@@ -22,7 +22,7 @@ package final class HTTPClient: Sendable {
     private let hasThread = Atomic(false)
     private let lastIdentifier = Atomic<UInt64>(0)
 
-    /// Does nothing yet: the thread starts with the first request.
+    /// Creates a client. Its thread starts with the first request.
     package init(configuration: Configuration = Configuration()) {
         self.configuration = configuration
     }
@@ -31,7 +31,7 @@ package final class HTTPClient: Sendable {
         shutdown()
     }
 
-    /// Sends the request and waits for the whole answer. Cancelling the task aborts the transfer.
+    /// Sends a request and waits for the complete response. Cancelling the task aborts the transfer.
     package func send(_ request: HTTPRequest) async throws(HTTPError) -> HTTPResponse {
         startThread()
         let identifier = lastIdentifier.wrappingAdd(1, ordering: .relaxed).newValue
@@ -41,7 +41,7 @@ package final class HTTPClient: Sendable {
                     return continuation.resume(returning: .failure(HTTPError(.cancelled, requestMayHaveArrived: false)))
                 }
                 commands.post(.start(identifier, request, continuation))
-                // A cancellation between the look and the start named a transfer that nobody knew yet.
+                // A cancellation before the start command named a transfer that the thread did not know yet, so it is repeated.
                 if Task.isCancelled { commands.post(.cancel(identifier)) }
             }
         } onCancel: {
@@ -55,7 +55,7 @@ package final class HTTPClient: Sendable {
         if !hasThread.exchange(true, ordering: .relaxed) { TransferThreads.start(commands: commands, configuration: configuration) }
     }
 
-    /// Ends the thread. Requests under way and later ones fail with `cancelled`. Does not wait.
+    /// Stops the thread without waiting for it. Requests in flight and later ones fail with `cancelled`.
     package func shutdown() {
         commands.post(.stop)
     }

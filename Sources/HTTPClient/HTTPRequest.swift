@@ -1,6 +1,6 @@
 import StatusCrypto
 
-/// One HTTP request and the bounds within which its answer must come.
+/// An HTTP request with the limits of its response.
 package struct HTTPRequest: HoldsSecret, Sendable {
     package enum Method: String, Sendable {
         case get = "GET"
@@ -10,19 +10,19 @@ package struct HTTPRequest: HoldsSecret, Sendable {
     }
 
     package var method: Method
-    /// Absolute, `http` or `https`, percent-encoded: printable ASCII only.
+    /// The absolute URL, `http` or `https`, percent-encoded: printable ASCII only.
     package var url: String
-    /// Sent in this order, beside `Host`, `Accept`, `User-Agent` and `Content-Length`, which libcurl adds.
+    /// The header fields in the order in which they are sent. libcurl adds `Host`, `Accept`, `User-Agent` and `Content-Length`.
     package var headers: [(name: String, value: String)]
-    /// Any method may have one: Waku nodes take a JSON body with DELETE (WAKU_REST.md §1). A POST without a body sends an empty one.
+    /// The body of any method: Waku nodes accept a JSON body with DELETE (WAKU_REST.md §1). If nil, a POST sends an empty body.
     package var body: [UInt8]?
-    /// From `send` to the last byte of the answer, waiting for a free connection included.
+    /// The maximum time from `send` to the last byte of the response, including the wait for a free connection.
     package var timeout: Duration
-    /// For name resolution, TCP and TLS together.
+    /// The maximum time for name resolution, TCP and TLS together.
     package var connectTimeout: Duration
-    /// A longer answer is `HTTPError.Kind.responseTooLarge`.
+    /// The maximum size of the body. A longer response fails with `HTTPError.Kind.responseTooLarge`.
     package var maximumResponseBodyByteCount: Int
-    /// Connect to no address that is not public: for URLs that strangers choose. Elsewhere it fails with `couldNotConnect`.
+    /// Whether the request fails with `couldNotConnect` at an address that is not public: for URLs that untrusted clients choose.
     package var onlyPublicAddresses = false
 
     package init(

@@ -1,6 +1,6 @@
 import StatusCrypto
 
-/// An answer, whatever its status: a 404 or a 500 is a response, not an error. Redirects are not followed.
+/// A response of any status: a 404 or a 500 is a response, not an error. The client does not follow redirects.
 package struct HTTPResponse: HoldsSecret, Sendable {
     package var status: Int
     package var headers: HTTPHeaders
@@ -13,7 +13,7 @@ package struct HTTPResponse: HoldsSecret, Sendable {
     }
 }
 
-/// Header fields in the order in which they came.
+/// Header fields in the order of their arrival.
 package struct HTTPHeaders: HoldsSecret, Sendable {
     package private(set) var fields: [(name: String, value: String)] = []
 
@@ -27,14 +27,15 @@ package struct HTTPHeaders: HoldsSecret, Sendable {
         return fields.first { $0.name.lowercased() == name }?.value
     }
 
-    /// Whether it may go out: a name is a token, a value has no control characters but the tab (RFC 9110 §5.1, §5.5).
+    /// Returns whether a field may be sent: its name is a token, and its value has no control characters except the tab (RFC 9110 §5.1,
+    /// §5.5).
     static func isSendable(name: String, value: String) -> Bool {
         !name.isEmpty
             && name.utf8.allSatisfy { byte in (0x21...0x7E).contains(byte) && !"\"(),/:;<=>?@[\\]{}".utf8.contains(byte) }
             && value.utf8.allSatisfy { byte in byte == 0x09 || (byte >= 0x20 && byte != 0x7F) }
     }
 
-    /// Adds the field of one line, `Name: value`; a line without a colon is no field and is passed over.
+    /// Adds the field of one line, `Name: value`. Ignores a line without a colon.
     mutating func append(line: some BidirectionalCollection<UInt8>) {
         guard let colon = line.firstIndex(of: UInt8(ascii: ":")) else { return }
         // Optional white space around a value does not belong to it (RFC 9110 §5.5), nor does the line break.

@@ -14,7 +14,7 @@ package struct IPAddress: Hashable, Sendable {
     package init?(_ text: some StringProtocol) {
         var text = String(text)
         if text.hasPrefix("["), text.hasSuffix("]") { text = String(text.dropFirst().dropLast()) }
-        // C would end the text there.
+        // C functions would read the text only up to the NUL.
         guard !text.utf8.contains(0) else { return nil }
         var four = in_addr()
         var six = in6_addr()
@@ -41,19 +41,20 @@ package struct IPAddress: Hashable, Sendable {
         }
     }
 
-    /// The part of the address that a limit counts by: the first 64 bits of IPv6, since one household has all addresses under them.
+    /// The part of the address that rate limits count by: all of IPv4, and the first 64 bits of IPv6, because one household has all
+    /// addresses with this prefix.
     package var limited: IPAddress {
         bytes.count == 4 ? self : IPAddress(Array(bytes[..<8]) + Array(repeating: 0, count: 8))
     }
 
-    /// Whether the whole Internet means the same host by it: neither this host nor a private, shared, link-local, multicast, documentation
-    /// or reserved address (the IANA registries of special-purpose addresses).
+    /// Whether the address is globally reachable: not of this host, and not private, shared, link-local, multicast, for documentation or
+    /// reserved (the IANA registries of special-purpose addresses).
     package var isPublic: Bool {
         if bytes.count == 16 {
-            // 6to4 and NAT64 carry an IPv4 address, which is then the one that is reached.
+            // 6to4 and NAT64 addresses contain the IPv4 address that packets reach.
             if bytes.starts(with: [0x20, 0x02]) { return IPAddress(Array(bytes[2..<6])).isPublic }
             if bytes.starts(with: [0x00, 0x64, 0xFF, 0x9B, 0, 0, 0, 0, 0, 0, 0, 0]) { return IPAddress(Array(bytes[12...])).isPublic }
-            // Global unicast is 2000::/3; of it, Teredo and the like (2001:0000::/23), and documentation.
+            // Global unicast is 2000::/3, without Teredo and the like (2001:0000::/23) and documentation.
             guard bytes[0] & 0xE0 == 0x20 else { return false }
             if bytes.starts(with: [0x20, 0x01]), bytes[2] < 0x02 { return false }
             return !bytes.starts(with: [0x20, 0x01, 0x0D, 0xB8]) && !bytes.starts(with: [0x3F, 0xFF])

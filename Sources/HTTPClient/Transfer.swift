@@ -3,10 +3,11 @@ import Foundation
 
 /// A request in flight: owns the easy handle, the header list and the received part of the response.
 ///
-/// Not Sendable: it lives and dies on the thread of `TransferLoop`. libcurl's callbacks find it through a pointer that is not retained;
-/// that is sound because `deinit` gives the handle back, the only one to call them, and with it go the callbacks.
+/// It is not Sendable and exists on the thread of `TransferLoop` only. libcurl's callbacks find it through a pointer that is not retained.
+/// This is sound because only the easy handle calls them, and `deinit` returns the handle without its callbacks.
 @safe final class Transfer {
-    /// Ten times what the servers we speak to send. libcurl 7.88 bounds a line but not their number (CVE-2023-38039).
+    /// 64 KiB for all header lines, ten times the headers of the servers in use. libcurl 7.88 limits the length of a line but not the
+    /// number of lines (CVE-2023-38039).
     static let maximumHeaderByteCount = 64 * 1024
     private static let userAgent = "pushserver"
 
@@ -43,7 +44,7 @@ import Foundation
         unsafe curl_slist_free_all(headerLines)
     }
 
-    /// False only if not one byte of the request was sent.
+    /// Whether a byte of the request may have been sent.
     var requestMayHaveArrived: Bool { attemptCount > 0 }
 
     /// Returns the result after libcurl has reported the end of the transfer.
@@ -65,20 +66,20 @@ import Foundation
 // MARK: - Events of libcurl
 
 extension Transfer {
-    /// The connection stands and the request is about to be sent.
+    /// Allows or forbids sending the request over a connection.
     ///
-    /// libcurl calls it again when a kept connection died before the first byte of a response and it wants to send the request over
-    /// another one. Only a GET may: for other methods the caller must learn that the outcome is unknown.
+    /// libcurl calls it a second time if a kept connection broke before the first byte of a response, to repeat the request over another
+    /// connection. Only a GET may be repeated: for other methods the caller must learn that the outcome is unknown.
     ///
-    /// - Returns: whether to go on.
+    /// - Returns: Whether to continue.
     fileprivate func requestStarts() -> Bool {
         guard attemptCount == 0 || mayBeSentAgain else { return false }
         attemptCount += 1
         return true
     }
 
-    /// - Parameter line: a status line, a field or the empty line at the end, with its line break.
-    /// - Returns: whether to go on.
+    /// - Parameter line: A status line, a field or the empty line at the end, with its line break.
+    /// - Returns: Whether to continue.
     fileprivate func receive(headerLine line: UnsafeRawBufferPointer) -> Bool {
         headerByteCount += line.count
         guard headerByteCount <= Self.maximumHeaderByteCount else { return false }
@@ -90,7 +91,7 @@ extension Transfer {
         return true
     }
 
-    /// - Returns: whether to go on.
+    /// - Returns: Whether to continue.
     fileprivate func receive(bodyPart part: UnsafeRawBufferPointer) -> Bool {
         guard part.count <= maximumBodyByteCount - body.count else { return false }
         unsafe body.append(contentsOf: part)
@@ -106,7 +107,7 @@ extension Transfer {
 
 extension Transfer {
     private func set(_ request: HTTPRequest) throws(HTTPError) {
-        // libcurl takes C strings: a NUL would cut them, a line break smuggle in a header.
+        // libcurl takes C strings: a NUL would truncate them, and a line break would inject a header.
         guard request.url.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
             throw HTTPError(.invalidURL, requestMayHaveArrived: false)
         }
@@ -123,15 +124,15 @@ extension Transfer {
 
     private func setCopied(body: [UInt8]) throws(HTTPError) {
         try check(unsafe clibcurl_set_offset(easy, CURLOPT_POSTFIELDSIZE_LARGE, curl_off_t(body.count)))
-        // An empty array may have no address, and libcurl would read the standard input instead.
+        // An empty array may have no address. libcurl would then read the standard input.
         guard !body.isEmpty else { return try set(CURLOPT_COPYPOSTFIELDS, "") }
         try check(unsafe body.withUnsafeBytes { unsafe clibcurl_set_pointer(easy, CURLOPT_COPYPOSTFIELDS, $0.baseAddress) })
     }
 
     private func set(_ configuration: HTTPClient.Configuration) throws(HTTPError) {
         try set(CURLOPT_USERAGENT, Self.userAgent)
-        try set(CURLOPT_PROXY, "")  // not even one that the environment names
-        // gorush and Waku nodes speak HTTP/1.1, and the limits assume a bounded pool of plain connections.
+        try set(CURLOPT_PROXY, "")  // overrides a proxy of the environment
+        // gorush and Waku nodes use HTTP/1.1, and the limits assume one request per connection.
         try set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1))
         try set(CURLOPT_TCP_NODELAY, 1)
         try set(CURLOPT_NOSIGNAL, 1)  // no SIGALRM for name resolution: we are not the only thread
@@ -139,8 +140,8 @@ extension Transfer {
     }
 
     private func setHeaders(_ headers: [(name: String, value: String)]) throws(HTTPError) {
-        // A name alone with a colon takes away what libcurl would add of its own. Waiting for "100 Continue" costs a second with a
-        // server that does not know it.
+        // A name with a colon and no value removes a header that libcurl would add. With `Expect`, libcurl would wait a second for
+        // "100 Continue" from a server that does not support it.
         var lines = ["Expect:"]
         if !headers.contains(where: { $0.name.lowercased() == "content-type" }) { lines.append("Content-Type:") }
         for (name, value) in headers {
@@ -180,8 +181,8 @@ extension Transfer {
             })
     }
 
-    /// Judges each address when its socket is made, so that there is no second resolution that could say something else. A kept connection
-    /// to the same host has been judged, but by whom is not known: a new one is made.
+    /// Checks each address when libcurl creates its socket, so that no second name resolution can return another address. The request gets
+    /// a new connection, because a kept one may be from a request without this check.
     private func allowOnlyPublicAddresses() throws(HTTPError) {
         try set(CURLOPT_FRESH_CONNECT, 1)
         try set(CURLOPT_FORBID_REUSE, 1)

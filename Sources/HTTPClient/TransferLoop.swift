@@ -1,19 +1,19 @@
 import CLibCurl
 import Foundation
 
-/// Drives all transfers on one thread.
+/// The event loop of all transfers, on one thread.
 ///
-/// It is made inside the thread's function and is not Sendable, like `Transfer`: the compiler proves that multi and easy handles never
-/// leave the thread. What crosses is in `CommandQueue`.
+/// The thread's function creates it. Neither the loop nor `Transfer` is Sendable, so the compiler proves that multi and easy handles never
+/// leave the thread. Tasks and the thread communicate through `CommandQueue` only.
 @safe final class TransferLoop {
-    /// Idle connections kept open, all hosts together. libcurl's own default is four for each transfer under way, which would close
-    /// the pool whenever there is little to do.
+    /// 64 idle connections to all hosts together. libcurl's default is four for each transfer in flight, which would close most connections
+    /// when load falls.
     private static let maximumIdleConnectionCount = 64
-    /// Sleep no longer than this at a time. Commands, deadlines and libcurl's own timers end the sleep sooner: it is the bound for a
-    /// wake-up that got lost.
+    /// 1 s of sleep at a time. Commands, deadlines and libcurl's timers end the sleep earlier: this limit only matters if a wake-up is
+    /// lost.
     private static let maximumPollDuration = Duration.seconds(1)
 
-    /// Whether libcurl can be used, which is initialised by the first look.
+    /// Whether libcurl is initialised. The first access initialises it.
     static let isInitialized = clibcurl_global_init() == CURLE_OK
 
     private struct ActiveTransfer {
@@ -27,11 +27,11 @@ import Foundation
     private let configuration: HTTPClient.Configuration
     private let handles = EasyHandles()
     private var activeTransfers: [UInt64: ActiveTransfer] = [:]
-    /// None of the deadlines is earlier.
+    /// A lower bound of all deadlines; nil if there is none.
     private var nextDeadline: ContinuousClock.Instant?
     private var isStopped = false
 
-    /// The thread's function: returns after `CommandQueue.Command.stop`.
+    /// Runs the loop on the calling thread until `CommandQueue.Command.stop`.
     static func run(commands: CommandQueue, configuration: HTTPClient.Configuration) {
         blockBrokenPipeSignal()
         if let loop = TransferLoop(commands: commands, configuration: configuration) {
@@ -41,7 +41,7 @@ import Foundation
         }
     }
 
-    /// - Returns: nil when memory is short.
+    /// Creates the loop; nil if libcurl is not initialised or memory is short.
     private init?(commands: CommandQueue, configuration: HTTPClient.Configuration) {
         guard Self.isInitialized, let multi = unsafe curl_multi_init() else { return nil }
         unsafe self.multi = multi
@@ -53,7 +53,7 @@ import Foundation
 
     deinit {
         for transfer in activeTransfers.values { fail(transfer, .cancelled) }
-        commands.close()  // first: nobody may ring a freed handle
+        commands.close()  // first, because a waker must not ring a freed handle
         unsafe curl_multi_cleanup(multi)
     }
 
@@ -96,15 +96,15 @@ import Foundation
         }
     }
 
-    /// Takes the transfer from libcurl, which closes its connection.
+    /// Removes the transfer from libcurl, which closes its connection, and resumes its task with an error.
     private func fail(_ failed: ActiveTransfer, _ kind: HTTPError.Kind) {
         unsafe curl_multi_remove_handle(multi, failed.transfer.easy)
         let error = HTTPError(kind, requestMayHaveArrived: failed.transfer.requestMayHaveArrived)
         failed.continuation.resume(returning: .failure(error))
     }
 
-    /// Ends what has run out of time. libcurl's own time-out does not see transfers that wait for a free connection (observed with
-    /// 7.88: they wait until one of the others has ended).
+    /// Fails transfers whose deadline has passed. libcurl's own timeout ignores transfers that wait for a free connection (observed with
+    /// 7.88: they wait until another transfer has ended).
     private func expire(now: ContinuousClock.Instant) {
         guard let nextDeadline, nextDeadline <= now else { return }
         for (identifier, transfer) in activeTransfers where transfer.deadline <= now {
@@ -122,7 +122,7 @@ import Foundation
     private func finishCompleted() {
         var remainingCount: CInt = 0
         while let message = unsafe curl_multi_info_read(multi, &remainingCount)?.pointee {
-            // Read before the handle is removed, which frees the message.
+            // The message is read before the handle is removed, which frees it.
             guard unsafe message.msg == CURLMSG_DONE, let easy = unsafe message.easy_handle else { continue }
             let code = unsafe message.data.result
             guard let identifier = unsafe Transfer.of(easy)?.identifier, let done = activeTransfers.removeValue(forKey: identifier) else {
@@ -134,7 +134,8 @@ import Foundation
     }
 }
 
-/// A broken connection is an error like any other, not a signal. libcurl writes with MSG_NOSIGNAL where it can; TLS libraries may not.
+/// Blocks SIGPIPE, so that a broken connection is an error and no signal. libcurl writes with MSG_NOSIGNAL where it can, but TLS libraries
+/// may not.
 private func blockBrokenPipeSignal() {
     var signals = sigset_t()
     unsafe sigemptyset(&signals)

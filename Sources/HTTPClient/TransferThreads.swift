@@ -3,14 +3,15 @@ import Dispatch
 import Foundation
 import Synchronization
 
-/// The threads of all clients. They end before the process, because exit(3) tears down libraries that they may be using.
+/// The threads of all clients. They stop before the process exits, because exit(3) tears down libraries that they may be using.
 enum TransferThreads {
-    /// The maximum wait of exit(3) for the threads: one may be waiting for a name server.
-    private static let patience = DispatchTimeInterval.seconds(1)
+    /// 1 s for which exit(3) waits for the threads at most: one may be waiting for a name server.
+    private static let maximumWait = DispatchTimeInterval.seconds(1)
 
     private static let mailboxes = Mutex<[ObjectIdentifier: CommandQueue]>([:])
     private static let running = DispatchGroup()
-    /// Whether the exit handler is registered: after libcurl's initialisation, so that it runs before the handlers of libcurl's libraries.
+    /// Whether the exit handler is registered. The registration follows libcurl's initialisation, so that the handler runs before those of
+    /// libcurl's libraries.
     private static let endAtExit = TransferLoop.isInitialized && atexit { TransferThreads.end() } == 0
 
     static func start(commands: CommandQueue, configuration: HTTPClient.Configuration) {
@@ -26,6 +27,6 @@ enum TransferThreads {
 
     private static func end() {
         for commands in mailboxes.withLock({ Array($0.values) }) { commands.post(.stop) }
-        _ = running.wait(timeout: .now() + patience)
+        _ = running.wait(timeout: .now() + maximumWait)
     }
 }
