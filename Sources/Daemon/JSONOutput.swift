@@ -3,7 +3,7 @@ import Settings
 import StatusCrypto
 import Store
 
-/// The JSON that leaves through commands, files and endpoints.
+// The JSON output of commands, files and endpoints.
 extension Encodable {
     /// Encodes the value as one line with sorted keys.
     func json() throws -> String {
@@ -13,7 +13,7 @@ extension Encodable {
     }
 }
 
-/// Body of `GET /health/ready`.
+/// The body of `GET /health/ready`.
 struct ReadinessBody: Encodable {
     var ready: Bool
     var reasons: [String]
@@ -21,7 +21,7 @@ struct ReadinessBody: Encodable {
     var warnings: [String]
 }
 
-/// Body of `GET /pushes/KEY`.
+/// The body of `GET /pushes/KEY`.
 struct PushProgressBody: Encodable {
     /// `waiting` while the push is open, else its outcome.
     var state: String
@@ -44,7 +44,7 @@ struct PushProgressBody: Encodable {
     }
 }
 
-/// Contents of `--ready-file` (INTERFACE.md, "Files"); the relay command writes its addresses only.
+/// The contents of `--ready-file` (INTERFACE.md, "Files"). The relay command writes only its addresses.
 struct ReadyFileBody: Encodable {
     var admin: String?
     var relays: [String]
@@ -84,8 +84,8 @@ package struct IdentityBody: Sendable {
     }
 }
 
-/// The key file does not exist, and `pushserver identity` does not create it in passing: clients would register with an address that no
-/// server has.
+/// The error of `pushserver identity` without a key file. The command does not create one as a side effect, because clients would register
+/// with an address that no server has.
 package struct NoIdentityError: Error, CustomStringConvertible {
     let keyFile: String
 

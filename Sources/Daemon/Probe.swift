@@ -3,9 +3,10 @@ import HTTPClient
 import Transport
 import WakuREST
 
-/// `check-config --probe`: asks the node and gorush, as the server would, and takes nothing from the one and gives nothing to the other.
+/// A check of the dependencies for `check-config --probe`. It sends the node and gorush requests as the server would, but takes no messages
+/// from the node and posts no pushes to gorush.
 package struct Probe: Sendable {
-    /// A line for each neighbour and each warning.
+    /// A line for each dependency and each warning.
     package private(set) var lines: [String] = []
     private var failureCount = 0
 
@@ -15,10 +16,10 @@ package struct Probe: Sendable {
             defer { client.shutdown() }
             for url in settings.wakuURLs { await ask(WakuNode(url: url, client: client, headers: settings.wakuHeaders), settings) }
         }
-        for gorush in await settings.delivery?.probe() ?? [] { note("gorush \(gorush.name)", gorush.issue, warnings: gorush.warnings) }
+        for gorush in await settings.delivery?.probe() ?? [] { report("gorush \(gorush.name)", gorush.issue, warnings: gorush.warnings) }
     }
 
-    /// - Throws: when one of them cannot be used.
+    /// - Throws: ``ProbeError`` if a dependency cannot be used.
     package func check() throws(ProbeError) {
         if failureCount > 0 { throw ProbeError() }
     }
@@ -26,10 +27,10 @@ package struct Probe: Sendable {
     private mutating func ask(_ node: WakuNode, _ settings: Settings) async {
         do {
             let healthIssues = try await node.healthIssues()
-            guard healthIssues.isEmpty else { return note("node \(node.name)", healthIssues.joined(separator: "; ")) }
-            note("node \(node.name)", nil)
+            guard healthIssues.isEmpty else { return report("node \(node.name)", healthIssues.joined(separator: "; ")) }
+            report("node \(node.name)", nil)
         } catch {
-            return note("node \(node.name)", "\(error)")
+            return report("node \(node.name)", "\(error)")
         }
         guard settings.waku.usesHistory else { return }
         var query = StoreQuery()
@@ -39,20 +40,20 @@ package struct Probe: Sendable {
         query.peerAddress = settings.waku.storePeerAddress
         do {
             _ = try await node.storePage(query)
-            note("store of node \(node.name)", nil)
+            report("store of node \(node.name)", nil)
         } catch {
-            note("store of node \(node.name)", "\(error)")
+            report("store of node \(node.name)", "\(error)")
         }
     }
 
-    private mutating func note(_ name: String, _ issue: String?, warnings: [String] = []) {
+    private mutating func report(_ name: String, _ issue: String?, warnings: [String] = []) {
         lines.append(issue.map { "failed   \(name): \($0)" } ?? "ok       \(name)")
         lines += warnings.map { "warning  \(name): \($0)" }
         if issue != nil { failureCount += 1 }
     }
 }
 
-/// A neighbour that the server needs cannot be used.
+/// A dependency cannot be used.
 package struct ProbeError: Error, CustomStringConvertible {
-    package var description: String { "not all that the server needs can be used" }
+    package var description: String { "a service that the server needs cannot be used" }
 }

@@ -4,8 +4,8 @@ import Synchronization
 
 /// Collects the addresses as they are bound, and reports the server's readiness to operators and the service manager.
 ///
-/// The start is over for the service manager (`READY=1`) when every address is bound: from then on the server receives and keeps messages,
-/// whatever the node and gorush do. The log line, the ready file and `STATUS=` report readiness, which includes the node and gorush.
+/// The start is over for the service manager (`READY=1`) when every address is bound. The server then receives and keeps messages, whatever
+/// the state of the node and gorush. The log line, the ready file and `STATUS=` report readiness, which includes the node and gorush.
 final class Readiness: Service {
     private struct Addresses {
         var admin: String?
@@ -24,7 +24,7 @@ final class Readiness: Service {
     private let logger: Logger
     private let addresses = Mutex(Addresses())
 
-    /// - Parameter publicKey: nil for the relay on its own, which has neither an identity nor an admin address.
+    /// - Parameter publicKey: The identity of the server; nil for a relay alone, which has neither an identity nor an admin address.
     init(
         relayCount: Int, hasGateways: Bool = false, publicKey: String?, readyFile: ReadyFile?, serviceManager: ServiceManager? = nil,
         clock: any Clock<Duration>, logger: Logger, healthIssues: @escaping @Sendable () async -> [String],
@@ -62,23 +62,23 @@ final class Readiness: Service {
 
     private func watch() async throws {
         var state = ReadinessState()
-        var reported: [ServiceManager.News] = []
+        var reported: [ServiceManager.Notification] = []
         repeat {
             let healthIssues = await self.healthIssues()
             let body = self.body
-            let change = state.note(healthIssues, isListening: body != nil)
-            // Before the log line, because a reader of the line expects the file.
+            let change = state.update(healthIssues, isListening: body != nil)
+            // The file is written before the log line, because a reader of the line expects the file.
             if change == .ready || change == .readyAtLast, let body { try readyFile?.write(body) }
             switch change {
             case .ready: logger.notice("ready")
             case .notReady: logger.warning("not ready", metadata: ["reasons": "\(healthIssues.joined(separator: "; "))"])
-            // At the level of "not ready", so that a filter shows both.
+            // The level is that of "not ready", so that a filter shows both.
             case .readyAtLast: logger.warning("ready")
             case .readyAgain: logger.warning("ready again")
             case nil: break
             }
-            let report = (body == nil ? [] : [.ready]) + [ServiceManager.News.status(state.status(warnings: warnings()))]
-            if report != reported, let serviceManager, serviceManager.tell(report) { reported = report }
+            let report = (body == nil ? [] : [.ready]) + [ServiceManager.Notification.status(state.status(warnings: warnings()))]
+            if report != reported, let serviceManager, serviceManager.notify(report) { reported = report }
         } while (try? await clock.sleep(for: state.interval)) != nil
     }
 
@@ -95,19 +95,19 @@ final class Readiness: Service {
     }
 }
 
-/// The readiness of a server as its operator follows it. Each look at the server yields the change to report, if any.
+/// A state machine that decides which changes of the readiness are reported.
 struct ReadinessState {
     enum Change: Equatable {
-        /// Ready after a normal start.
+        /// The server is ready after a normal start.
         case ready
-        /// Not ready, or not ready for other reasons than before.
+        /// The server is not ready, or not ready for other reasons than before.
         case notReady
-        /// Ready for the first time, after ``notReady``.
+        /// The server is ready for the first time, after ``notReady``.
         case readyAtLast
         case readyAgain
     }
 
-    /// The number of looks before a start is reported as not ready: 40 looks, two seconds. A normal start takes a few of them.
+    /// 40 looks, which take 2 s, before a start is reported as not ready. A normal start takes a few of them.
     private static let startLookCount = 40
 
     private var hasBeenReady = false
@@ -116,12 +116,18 @@ struct ReadinessState {
     /// The issues of the last report.
     private var reported: [String] = []
 
-    /// The time until the next look: short during a normal start, then a second.
+    /// The time until the next look: 50 ms during a normal start, then 1 s.
     var interval: Duration { isStarting ? .milliseconds(50) : .seconds(1) }
 
     private var isStarting: Bool { !hasBeenReady && lookCount <= Self.startLookCount }
 
-    mutating func note(_ healthIssues: [String], isListening: Bool) -> Change? {
+    /// Takes the result of a look.
+    ///
+    /// - Parameters:
+    ///   - healthIssues: The reasons why the server is not ready; empty if it is.
+    ///   - isListening: Whether every address is bound.
+    /// - Returns: The change to report; nil if there is none.
+    mutating func update(_ healthIssues: [String], isListening: Bool) -> Change? {
         self.healthIssues = healthIssues
         lookCount += 1
         if !hasBeenReady {

@@ -16,11 +16,11 @@ struct ServerFiles: Sendable {
     let store: any PushStore & CheckpointKeeper & ProxyStore & OriginStore
     let adminToken: AdminToken
 
-    /// Opens the files, and closes them when the body has ended, however that was.
+    /// Opens the files, runs `body`, and closes the files, also if `body` throws.
     ///
-    /// The lock comes first: a second server must not so much as migrate the database of the first.
+    /// The lock comes first, so that a second server does not even migrate the database of the first.
     ///
-    /// - Throws: `InstanceLockError`, `KeyFileError`, `DatabaseError` or `AdminTokenError` before the body; what the body throws.
+    /// - Throws: `InstanceLockError`, `KeyFileError`, `DatabaseError` or `AdminTokenError` before the body; any error of the body.
     static func withOpen(_ settings: Settings, logger: Logger, _ body: (ServerFiles) async throws -> Void) async throws {
         try await DatabaseError.explaining(settings) {
             try await withLockedFiles(settings, logger: logger, body)
@@ -45,11 +45,11 @@ struct ServerFiles: Sendable {
     }
 }
 
-/// Why a database cannot be used, and what to do about it.
+/// The reason why a database cannot be used, with the next step.
 struct DatabaseError: Error, CustomStringConvertible {
     let description: String
 
-    /// Runs the body, and explains what only an operator can change about the database.
+    /// Runs the body, and turns errors of the database that only an operator can correct into a `DatabaseError`.
     static func explaining<Result>(_ settings: Settings, _ body: () async throws -> Result) async throws -> Result {
         do {
             return try await body()

@@ -11,8 +11,8 @@ package enum StandaloneRelay {
     /// Runs until SIGTERM or SIGINT.
     ///
     /// - Parameters:
-    ///   - archive: where the nodes keep their messages; of several nodes each appends its number.
-    ///   - cacheCapacity: what a node keeps between two GETs.
+    ///   - archive: The path of the nodes' stores. Each of several nodes appends its number.
+    ///   - cacheCapacity: The number of messages that a node keeps between two GETs.
     package static func run(
         listen: [ListenAddress], pubsubTopics: [String], archive: String?, cacheCapacity: Int, readyFile: String?, logger: Logger
     ) async throws {

@@ -23,7 +23,8 @@ package struct AuditReport: Report {
 
     package var failure: Failure? {
         entries.allSatisfy(\.balances)
-            ? nil : .failed("The books do not balance: the database was changed by hand, or this is a defect. Keep a copy and report it.")
+            ? nil
+            : .failed("The ledger does not balance: another program changed the database, or it is a defect. Keep a copy and report it.")
     }
 
     package func encode(to encoder: any Encoder) throws { try entries.encode(to: encoder) }

@@ -35,7 +35,7 @@ package struct DeadTokensReport: Report {
     package func encode(to encoder: any Encoder) throws { try entries.encode(to: encoder) }
 }
 
-/// The result of restoring such registrations through a running server.
+/// The result of restoring registrations that a running server removed for dead device tokens.
 package struct RestoredDeadTokensReport: Report, Decodable {
     private var restored: Int
 
@@ -52,11 +52,11 @@ package struct RestoredDeadTokensReport: Report, Decodable {
         }
     }
 
-    /// Asks the server to restore registrations.
+    /// Restores registrations through the server's admin endpoints.
     ///
     /// - Parameters:
-    ///   - ids: numbers of the list; nil means all of them.
-    ///   - admin: the URL of the server's admin endpoints.
+    ///   - ids: The ids of entries in the list; nil means all.
+    ///   - admin: The URL of the server's admin endpoints.
     ///   - database: The server's database. The token of the admin endpoints is in a file next to it.
     package init(restoring ids: [Int64]?, admin: String, database: ServerDatabase) async throws {
         let tokenFile = database.path + ".admin-token"
@@ -78,10 +78,10 @@ package struct RestoredDeadTokensReport: Report, Decodable {
         }
         guard response.status != 404 || ids == nil else {
             throw Failure.failed(
-                "None of them can be restored: the list does not have them, or their owners have registered or unregistered since.")
+                "No registration was restored: the list does not contain them, or their owners have registered or unregistered since.")
         }
         guard response.status == 200, let report = try? JSONDecoder().decode(Self.self, from: Data(response.body)) else {
-            throw Failure.failed("The server answered \(response.status). Does the database belong to the server at \(admin)?")
+            throw Failure.failed("The server responded with \(response.status). Does the database belong to the server at \(admin)?")
         }
         self = report
     }

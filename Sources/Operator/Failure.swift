@@ -1,6 +1,6 @@
 package import PushClient
 
-/// The reason why a command failed, in words that say what to try next.
+/// The reason why a command failed, with a text that suggests the next step.
 package struct Failure: Error {
     /// The class of a failure, which decides the exit code; `error.code` in JSON.
     package enum Kind: String, Sendable {
@@ -29,19 +29,21 @@ package struct Failure: Error {
 }
 
 extension Failure {
-    /// Why a node does not take a message, the likeliest first.
+    /// The reasons why a node rejects a message, the likeliest first.
     package static let unpublished = """
         Has the node peers on this shard? A node on its own, or just started, has none: try again in a minute. Is it subscribed to the \
         shard (--shard, go-waku: --pubsub-topic), and does it take messages of this size (nwaku: --max-msg-size=1024KiB)?
         """
 
-    /// - Parameter silence: what it may mean if the server does not answer.
+    /// Creates the failure for an error of the client.
+    ///
+    /// - Parameter silence: The meaning of a missing reply.
     package init(_ error: PushClientError, node: NodeAccess, silence: String) {
         self =
             switch error {
             case .nodeUnreachable:
                 .unavailable("\(error.description) Is a node running at \(node.url)? Choose another with --node or PUSHCTL_NODE.")
-            // No store at the node, or none that it knows of (WAKU_REST.md §1.5); go-waku answers 500 "no suitable peers found".
+            // The node has no store and knows no other one (WAKU_REST.md §1.5); go-waku: 500 "no suitable peers found".
             case .nodeRefused(let status, let text)
             where node.reception == .store && ([404, 412].contains(status) || status == 500 && text.contains("no suitable")):
                 .unavailable(
@@ -50,7 +52,7 @@ extension Failure {
                     Is \(node.url) a node's REST API, with a store of version 3 (--store=true)? pushctl reads answers from the node's store. \
                     If the node has no store and no other reader, add --own-node: pushctl then reads its relay cache.
                     """)
-            // Said to a message; go-waku says no more than that (WAKU_REST.md §1.2).
+            // The node rejected a message. go-waku gives no other reason (WAKU_REST.md §1.2).
             case .nodeRefused(500, _): .unavailable("\(error.description)\n\(Self.unpublished)")
             case .nodeRefused: .unavailable(error.description)
             case .noAnswer: .failed("\(error.description) \(silence)")

@@ -5,7 +5,7 @@ enum FolderOwner {
     /// Drops root's rights for those of the user who controls the folder of a file, until the process exits. Such a user can put links into
     /// the folder, and root would follow them. Does nothing in a process that is not root's, or if only root controls the folder.
     ///
-    /// - Throws: ``Failure`` when the rights cannot be dropped.
+    /// - Throws: ``Failure`` if the rights cannot be dropped.
     static func become(for path: String) throws(Failure) {
         guard geteuid() == 0, let owner = owner(of: path) else { return }
         var group = owner.group
@@ -14,7 +14,7 @@ enum FolderOwner {
         }
     }
 
-    /// The topmost folder on the way to the file that is not root's decides: its owner controls all that is below it.
+    /// Returns the owner of the topmost folder on the path that is not root's, because this owner controls everything below it.
     private static func owner(of path: String) -> (user: uid_t, group: gid_t)? {
         let path = URL(filePath: path).path()
         for slash in path.indices where path[slash] == "/" {

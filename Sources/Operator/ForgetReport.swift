@@ -29,6 +29,6 @@ package struct ForgetReport: Report {
 
     package var failure: Failure? {
         [registrations, tombstones, pushes, deadTokens, replies].allSatisfy { $0 == 0 }
-            ? .failed("The server has never heard of that key.") : nil
+            ? .failed("The server does not know that key.") : nil
     }
 }

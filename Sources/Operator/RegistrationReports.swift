@@ -56,7 +56,7 @@ package struct RegistrationsReport: Report {
 
     package var lines: [String] { summaries.map(\.line) }
 
-    package var failure: Failure? { summaries.isEmpty ? .failed("The server has never heard of that key.") : nil }
+    package var failure: Failure? { summaries.isEmpty ? .failed("The server does not know that key.") : nil }
 
     package func encode(to encoder: any Encoder) throws { try summaries.encode(to: encoder) }
 }

@@ -72,7 +72,7 @@ package struct ServerDatabase: Sendable {
 }
 
 extension Failure {
-    /// Explains why a database cannot be used, and what to do.
+    /// Creates the failure for a database that cannot be used, with the next step.
     init(_ error: StoreError, database path: String) {
         let naming = "Name the server's with --database, or its configuration file with --config."
         let message =

@@ -11,7 +11,7 @@ package struct TraceReport: Report {
 
     /// Traces the push requests with an id.
     ///
-    /// - Parameter id: the message id in the request, the Status message id of the request, or the hash of its Waku message.
+    /// - Parameter id: The message id in the request, the Status message id of the request, or the hash of its Waku message.
     package init(ofMessage id: [UInt8], reading store: any OperatorViews) async throws {
         entries = try await store.traceRequests(id).flatMap { request in request.reports.map { Entry($0, of: request) } }
     }

@@ -65,7 +65,7 @@ struct ServiceManagerTests {
     @Test func `the status is sent as one line`() async throws {
         let socket = try NotifySocket(in: TemporaryFolder())
         let manager = try #require(ServiceManager(["NOTIFY_SOCKET": socket.name]))
-        #expect(manager.tell(.status("one\nREADY=1\ntwo")))
+        #expect(manager.notify(.status("one\nREADY=1\ntwo")))
         await socket.wait { $0 == "STATUS=one READY=1 two" }
     }
 
@@ -132,36 +132,36 @@ struct ServiceManagerTests {
 @Suite(.safetyNet) struct ReadinessStateTests {
     @Test func `a slow start is reported, then the first readiness, then each change`() {
         var state = ReadinessState()
-        for _ in 1...40 { #expect(state.note(["no node"], isListening: true) == nil) }
+        for _ in 1...40 { #expect(state.update(["no node"], isListening: true) == nil) }
         #expect(state.status(warnings: []) == "starting; no node")
-        #expect(state.note(["no node"], isListening: true) == .notReady)
+        #expect(state.update(["no node"], isListening: true) == .notReady)
         #expect(state.status(warnings: []) == "not ready: no node")
-        #expect(state.note(["no node"], isListening: true) == nil)
-        #expect(state.note(["no gorush"], isListening: true) == .notReady)
-        #expect(state.note([], isListening: false) == nil)
-        #expect(state.note([], isListening: true) == .readyAtLast)
+        #expect(state.update(["no node"], isListening: true) == nil)
+        #expect(state.update(["no gorush"], isListening: true) == .notReady)
+        #expect(state.update([], isListening: false) == nil)
+        #expect(state.update([], isListening: true) == .readyAtLast)
         #expect(state.status(warnings: ["a dry run"]) == "ready; a dry run")
-        #expect(state.note([], isListening: true) == nil)
-        #expect(state.note(["no node"], isListening: true) == .notReady)
+        #expect(state.update([], isListening: true) == nil)
+        #expect(state.update(["no node"], isListening: true) == .notReady)
         #expect(state.status(warnings: ["a dry run"]) == "not ready: no node")
-        #expect(state.note(["no node", "no gorush"], isListening: true) == .notReady)
-        #expect(state.note([], isListening: true) == .readyAgain)
-        #expect(state.note([], isListening: true) == nil)
+        #expect(state.update(["no node", "no gorush"], isListening: true) == .notReady)
+        #expect(state.update([], isListening: true) == .readyAgain)
+        #expect(state.update([], isListening: true) == nil)
     }
 
     @Test func `a quick start is not reported as slow`() {
         var state = ReadinessState()
-        for _ in 1...40 { #expect(state.note(["not polled yet"], isListening: false) == nil) }
-        #expect(state.note([], isListening: true) == .ready)
+        for _ in 1...40 { #expect(state.update(["not polled yet"], isListening: false) == nil) }
+        #expect(state.update([], isListening: true) == .ready)
     }
 
     @Test func `the looks are frequent during a normal start only`() {
         var state = ReadinessState()
         for _ in 1...40 {
-            _ = state.note(["no node"], isListening: true)
+            _ = state.update(["no node"], isListening: true)
             #expect(state.interval == .milliseconds(50))
         }
-        _ = state.note(["no node"], isListening: true)
+        _ = state.update(["no node"], isListening: true)
         #expect(state.interval == .seconds(1))
     }
 }

@@ -8,7 +8,7 @@ import ServiceLifecycle
 import StatusCrypto
 import Store
 
-/// The operator's HTTP face: health, metrics, identity (INTERFACE.md, "Admin HTTP"). On loopback by default.
+/// The HTTP endpoints for operators: health, metrics, identity (INTERFACE.md, "Admin HTTP"). By default they listen on loopback.
 struct AdminServer: Service {
     /// The values that the endpoints show. The server reads each value at every request.
     struct Content: HoldsSecret, Sendable {
@@ -20,7 +20,7 @@ struct AdminServer: Service {
         var metrics: @Sendable () async -> String
         /// The identity as JSON.
         var identityJSON: String
-        /// How far the push with a deduplication key has got; nil if the store has none.
+        /// Returns the progress of the push with a deduplication key; nil if the store has none.
         var progress: @Sendable (Digest32) async throws -> PushProgress?
         /// Restores registrations that were removed for dead device tokens, those with the ids or all. Returns the number of restored ones.
         var restoreDeadTokens: @Sendable ([Int64]?) async throws -> Int
@@ -71,7 +71,7 @@ struct AdminServer: Service {
     }
 
     private func router() -> Router<BasicRequestContext> {
-        // Probes often ask with HEAD.
+        // Probes often use HEAD.
         let router = Router(options: .autoGenerateHeadEndpoints)
         router.add(middleware: AllowedHosts(content.allowedHosts + [address.host.lowercased()]))
         router.get("health/live") { _, _ in
@@ -97,7 +97,7 @@ struct AdminServer: Service {
             }
             return Self.respond(.ok, try PushProgressBody(progress).json(), type: "application/json")
         }
-        // Earlier releases took gorush's feedback here. An operator who still has the hook set finds the reason in gorush's log.
+        // Earlier releases received gorush's feedback here. An operator whose gorush still has the hook finds this text in its log.
         router.post("gorush/feedback") { _, _ in
             Self.respond(.gone, "gorush has to run with core.sync: true; delete its core.feedback_hook_url", type: "text/plain")
         }

@@ -18,7 +18,7 @@ struct AdminToken: Sendable {
         }
     }
 
-    /// - Parameter authorization: the header of a request.
+    /// - Parameter authorization: The header of a request.
     func isShown(by authorization: String?) -> Bool {
         ConstantTime.equal(Array((authorization ?? "").utf8), Array("Bearer \(text)".utf8))
     }

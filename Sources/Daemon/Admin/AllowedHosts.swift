@@ -8,7 +8,7 @@ import NIOCore
 struct AllowedHosts: RouterMiddleware {
     private let names: Set<String>
 
-    /// - Parameter names: in lower case.
+    /// - Parameter names: The allowed host names in lower case.
     init(_ names: some Sequence<String>) {
         self.names = Set(names).union(["localhost"])
     }
@@ -24,7 +24,7 @@ struct AllowedHosts: RouterMiddleware {
         return try await next(request, context)
     }
 
-    /// - Parameter authority: `name`, `name:port` or `[address]:port`; nil for clients other than browsers.
+    /// - Parameter authority: `name`, `name:port` or `[address]:port`; nil for clients that send none, which are no browsers.
     private func allows(_ authority: String?) -> Bool {
         guard let authority else { return true }
         let host = Self.host(of: authority)

@@ -38,7 +38,7 @@ final class LogOutput: Sendable {
     ///
     /// - Parameters:
     ///   - line: The text without its line feed.
-    ///   - report: Makes the line that tells how many lines before this one were dropped.
+    ///   - report: Returns the line that reports the number of dropped lines before this one.
     func write(_ line: [UInt8], reportingLoss report: (_ count: Int) -> [UInt8]) {
         state.withLock { state in
             if state.unreportedCount > 0, put(report(state.unreportedCount), &state) { state.unreportedCount = 0 }

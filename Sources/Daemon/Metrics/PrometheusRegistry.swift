@@ -3,8 +3,8 @@ import Synchronization
 
 /// The metrics of the process, in memory, written as Prometheus text (exposition format 0.0.4).
 ///
-/// A swift-metrics backend: libraries count through `Metrics`, the admin endpoint prints. Series are created once by fixed code; label
-/// values never come from a peer, so their number is bounded by construction.
+/// It is a swift-metrics backend: libraries count through `Metrics`, and the admin endpoint prints the result. Fixed code creates each
+/// series once, and label values never come from a peer, so the number of series is bounded.
 package final class PrometheusRegistry: MetricsFactory {
     private enum Kind: String {
         case counter
@@ -14,7 +14,7 @@ package final class PrometheusRegistry: MetricsFactory {
 
     private struct Family {
         var kind: Kind
-        /// Rendered labels, like `{outcome="sent"}`, to the series.
+        /// The series by their rendered labels, like `{outcome="sent"}`.
         var series: [String: any PrometheusSeries] = [:]
     }
 
@@ -51,8 +51,8 @@ package final class PrometheusRegistry: MetricsFactory {
     package func destroyRecorder(_ handler: any RecorderHandler) {}
     package func destroyTimer(_ handler: any TimerHandler) {}
 
-    /// The series of that name and labels; made when it is the first time. A name that was used for another kind gives a series that
-    /// nobody prints: a mistake in our code must not stop a server.
+    /// Returns the series of that name and labels, and creates it if it does not exist. A name that has another kind gives a series that
+    /// is never printed, because a mistake in our code must not stop a server.
     private func series<Series: PrometheusSeries>(
         _ kind: Kind, _ label: String, _ dimensions: [(String, String)], make: (String) -> Series
     ) -> Series {
@@ -71,7 +71,7 @@ package final class PrometheusRegistry: MetricsFactory {
 
     // MARK: Text
 
-    /// All metrics, families by name, series by labels.
+    /// Returns all metrics as text, sorted by name and labels.
     package func render() -> String {
         let families = self.families.withLock { $0 }
         var text = ""

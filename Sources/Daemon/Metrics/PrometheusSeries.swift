@@ -1,7 +1,7 @@
 import CoreMetrics
 import Synchronization
 
-/// A counter or a gauge. Doubles, as Prometheus has them: whole numbers stay exact up to 2^53.
+/// A counter or a gauge. The value is a Double, as in Prometheus: whole numbers are exact up to 2^53.
 final class PrometheusValue: PrometheusSeries, CounterHandler, FloatingPointCounterHandler, MeterHandler, RecorderHandler {
     private let labels: String
     private let value = Mutex<Double>(0)
@@ -24,9 +24,9 @@ final class PrometheusValue: PrometheusSeries, CounterHandler, FloatingPointCoun
     }
 }
 
-/// A distribution; durations are in seconds.
+/// A histogram. Durations are in seconds.
 final class PrometheusHistogram: PrometheusSeries, TimerHandler, RecorderHandler {
-    /// Upper bounds in seconds, from a quick local answer to a time-out.
+    /// The upper bounds of the buckets in seconds, from a quick local response to a timeout.
     private static let bounds: [Double] = [
         0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60,
     ]
@@ -36,7 +36,7 @@ final class PrometheusHistogram: PrometheusSeries, TimerHandler, RecorderHandler
         var sum = 0.0
     }
 
-    /// Without the closing brace, so that `le` can follow.
+    /// The labels without the closing brace, so that `le` can follow.
     private let openLabels: String
     private let labels: String
     private let state = Mutex(State())
@@ -72,7 +72,7 @@ final class PrometheusHistogram: PrometheusSeries, TimerHandler, RecorderHandler
 }
 
 extension Double {
-    /// Whole numbers without a fraction.
+    /// The number as text, without a fraction if it is whole.
     fileprivate var prometheusText: String {
         self == rounded() && abs(self) < 9e15 ? "\(Int64(self))" : "\(self)"
     }

@@ -18,24 +18,24 @@ final class GuardedWallClock: Sendable {
         elapsed = { start.duration(to: clock.now) }
     }
 
-    /// The clock to hand out.
+    /// The wall clock that the server uses.
     var clock: WallClock { WallClock { self.now() } }
 
     /// The warning about a jump that the guard ignores.
     var warnings: [String] {
         _ = now()
         guard let jump = judge.withLock(\.jump) else { return [] }
-        return ["the wall clock has jumped ahead by \(Self.text(jump)): it is not believed before it has held for ten minutes"]
+        return ["the wall clock has jumped ahead by \(Self.text(jump)): the server ignores the jump until it has held for ten minutes"]
     }
 
     private func now() -> Timestamp {
-        let (time, news) = judge.withLock { $0.judge(wallClock.now(), at: elapsed()) }
-        switch news {
+        let (time, change) = judge.withLock { $0.judge(wallClock.now(), at: elapsed()) }
+        switch change {
         case .jumped(let jump):
             logger.warning(
-                "the wall clock has jumped ahead; nothing expires or is deleted by it before it has held for ten minutes",
+                "the wall clock has jumped ahead; ignoring the jump until it has held for ten minutes",
                 metadata: ["jump": "\(Self.text(jump))"])
-        case .believed: logger.warning("the wall clock's jump ended: it has held for ten minutes, and is believed")
+        case .believed: logger.warning("the wall clock's jump ended: it has held for ten minutes and is accepted")
         case .returned: logger.warning("the wall clock's jump ended: the clock is back")
         case nil: break
         }
@@ -49,19 +49,24 @@ final class GuardedWallClock: Sendable {
 
 /// A state machine that compares the wall clock with a monotonic clock.
 struct WallClockJudge {
-    enum News: Equatable {
+    /// A change of the state, for the log.
+    enum Change: Equatable {
+        /// The clock has jumped ahead by that time, and the jump is ignored.
         case jumped(Duration)
+        /// The ignored jump is accepted.
         case believed
+        /// The clock is back, and the ignored jump has ended.
         case returned
     }
 
-    /// The limit is 1 h: more than the time service corrects a running clock by, less than the shortest lifetime of a day.
+    /// 1 h: more than the time service corrects a running clock by, less than the shortest lifetime of a day.
     static let tolerance = Duration.seconds(3_600)
-    /// The limit is 10 min: longer than an operator or the time service needs to correct a mistake.
-    static let patience = Duration.seconds(600)
+    /// 10 min after which a jump is accepted: longer than an operator or the time service needs to correct a mistake.
+    static let confirmationTime = Duration.seconds(600)
 
     /// The accepted difference between wall clock and monotonic clock; nil before the first reading.
     private var offset: Duration?
+    /// The difference during an ignored jump, and the monotonic time of its first reading; nil without one.
     private var doubt: (offset: Duration, since: Duration)?
 
     /// The size of the jump that is being ignored; nil without one.
@@ -72,7 +77,7 @@ struct WallClockJudge {
 
     /// - Parameter elapsed: The monotonic time since the start.
     /// - Returns: The time to use, and the change to log.
-    mutating func judge(_ time: Timestamp, at elapsed: Duration) -> (Timestamp, News?) {
+    mutating func judge(_ time: Timestamp, at elapsed: Duration) -> (Timestamp, Change?) {
         let current = Duration.nanoseconds(time.nanoseconds) - elapsed
         guard let believed = offset, current - believed > Self.tolerance else {
             offset = current
@@ -83,7 +88,7 @@ struct WallClockJudge {
             self.doubt = (current, elapsed)
             return (Self.time(believed + elapsed), .jumped(current - believed))
         }
-        guard elapsed - doubt.since >= Self.patience else { return (Self.time(believed + elapsed), nil) }
+        guard elapsed - doubt.since >= Self.confirmationTime else { return (Self.time(believed + elapsed), nil) }
         offset = current
         self.doubt = nil
         return (time, .believed)

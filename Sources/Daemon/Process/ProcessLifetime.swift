@@ -24,7 +24,7 @@ final class ProcessLifetime: Sendable {
     private let queue = DispatchQueue(label: "lifetime")
     private let signals = Mutex<[any DispatchSourceSignal]>([])
 
-    /// Catches signals from now on, also before ``run(_:)``.
+    /// Creates the lifetime and catches signals at once, also before ``run(_:)``.
     init(limits: ShutdownLimits, serviceManager: ServiceManager? = nil, logger: Logger) {
         self.limits = limits
         self.serviceManager = serviceManager
@@ -48,7 +48,7 @@ final class ProcessLifetime: Sendable {
     /// - Parameter services: The services in the order of their start; they stop in reverse order, one after the other.
     /// - Throws: The error of the service that failed.
     func run(_ services: [NamedService]) async throws {
-        // Named: ServiceLifecycle would describe each with all that it holds, secrets included.
+        // The services have names, because ServiceLifecycle would otherwise print each with all its properties, including secrets.
         var configuration = ServiceGroupConfiguration(
             services: services.map { name, service in
                 .init(
@@ -81,7 +81,7 @@ final class ProcessLifetime: Sendable {
         } else if isEnding.exchange(true, ordering: .relaxed) {
             Self.endAtOnce(by: signal)
         } else {
-            serviceManager?.tell(.stopping(atMost: limits.process + Self.lastLineLimit), .status("draining"))
+            serviceManager?.notify(.stopping(atMost: limits.process + Self.lastLineLimit), .status("draining"))
             log(.notice, "draining; a second signal ends the process at once", ["gracePeriod": "\(limits.gracePeriod.settingText)"])
             after(limits.gracePeriod) { $0.log(.warning, "the grace period is over: cancelling work in flight") }
             after(limits.process) { $0.end() }
@@ -107,7 +107,7 @@ final class ProcessLifetime: Sendable {
         signal(number, SIG_DFL)
         unsafe pthread_sigmask(SIG_UNBLOCK, &signals, nil)
         raise(number)
-        // The kernel lets no signal end the first process of a container.
+        // The default action of a signal does not end the first process of a container.
         _exit(128 + number)
     }
 

@@ -3,7 +3,8 @@ import Foundation
 /// systemd, or another service manager with its protocol. The server sends its state in datagrams to the socket that the environment names
 /// (https://www.freedesktop.org/software/systemd/man/latest/sd_notify.html).
 struct ServiceManager: Sendable {
-    enum News: Sendable, Equatable {
+    /// A message to the service manager.
+    enum Notification: Sendable, Equatable {
         /// The start is over: the server receives and keeps messages.
         case ready
         /// A line for `systemctl status`.
@@ -21,30 +22,32 @@ struct ServiceManager: Sendable {
     let watchdogLimit: Duration?
     private let socketName: [UInt8]
 
-    /// - Returns: nil if the environment names no socket.
+    /// Creates the connection to the socket that the environment names; nil if it names none.
     init?(_ environment: [String: String] = ProcessInfo.processInfo.environment, process: Int32 = getpid()) {
         guard let name = environment["NOTIFY_SOCKET"], name.hasPrefix("/") || name.hasPrefix("@"),
             name.utf8.count <= Self.maximumNameByteCount
         else { return nil }
         // An abstract name begins with a zero byte.
         socketName = (name.hasPrefix("@") ? [0] : [UInt8(ascii: "/")]) + name.utf8.dropFirst()
-        // The variables of a process are its children's too.
+        // A process passes its variables to its children, so the id tells which process the watchdog watches.
         let isMeant = environment["WATCHDOG_PID"].map { $0 == String(process) } ?? true
         watchdogLimit = isMeant ? environment["WATCHDOG_USEC"].flatMap { Int64($0) }.flatMap { $0 > 0 ? .microseconds($0) : nil } : nil
     }
 
-    /// Sends the messages without blocking.
+    /// Sends messages without blocking.
     ///
-    /// - Returns: Whether the socket took them; a full queue takes nothing.
+    /// - Returns: Whether the socket accepted them; false if its queue is full.
     @discardableResult
-    func tell(_ news: News...) -> Bool {
-        tell(news)
+    func notify(_ notifications: Notification...) -> Bool {
+        notify(notifications)
     }
 
-    /// Sends a list of messages without blocking.
+    /// Sends messages without blocking.
+    ///
+    /// - Returns: Whether the socket accepted them; false if its queue is full.
     @discardableResult
-    func tell(_ news: [News]) -> Bool {
-        let text = news.map(Self.text).joined(separator: "\n")
+    func notify(_ notifications: [Notification]) -> Bool {
+        let text = notifications.map(Self.text).joined(separator: "\n")
         let descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { return false }
         defer { close(descriptor) }
@@ -60,8 +63,8 @@ struct ServiceManager: Sendable {
         return sent == text.utf8.count
     }
 
-    private static func text(_ news: News) -> String {
-        switch news {
+    private static func text(_ notification: Notification) -> String {
+        switch notification {
         case .ready: "READY=1"
         case .status(let line): "STATUS=" + line.split(whereSeparator: \.isNewline).joined(separator: " ")
         case .stopping(let limit): "STOPPING=1\nEXTEND_TIMEOUT_USEC=\(Int64(limit / .microseconds(1)))"

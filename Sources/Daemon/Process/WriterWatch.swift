@@ -25,7 +25,7 @@ final class WriterWatch: Service {
         await cancelWhenGracefulShutdown {
             while !Task.isCancelled {
                 _ = try? await self.write()
-                self.serviceManager?.tell(.alive)
+                self.serviceManager?.notify(.alive)
                 try? await self.clock.sleep(for: self.interval)
             }
         }

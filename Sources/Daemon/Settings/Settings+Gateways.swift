@@ -52,12 +52,12 @@ extension Settings {
             apps: reader.names(below: "\(section).apps").sorted { (Int($0) ?? 0) < (Int($1) ?? 0) }.compactMap {
                 appRule("\(section).apps.\($0)", &reader)
             })
-        if configuration.apps.isEmpty { reader.note("\(section).apps: expected at least one app") }
+        if configuration.apps.isEmpty { reader.report("\(section).apps: expected at least one app") }
         configuration.firstMissGrace = reader.duration(
             "\(section).firstMissGrace", default: configuration.firstMissGrace, in: .zero...Duration.seconds(3_600))
         configuration.deleteUnknownStatus = reader.integer(
             "\(section).deleteUnknownStatus", default: configuration.deleteUnknownStatus, in: 200...403)
-        if ![200, 403].contains(configuration.deleteUnknownStatus) { reader.note("\(section).deleteUnknownStatus: expected 403 or 200") }
+        if ![200, 403].contains(configuration.deleteUnknownStatus) { reader.report("\(section).deleteUnknownStatus: expected 403 or 200") }
         configuration.subscriptionKeys = reader.list(
             "\(section).subscriptionKeys", default: [], expected: "a list of keys", parse: { $0.isEmpty ? nil : $0 },
             show: { _ in "REDACTED" })
@@ -76,13 +76,13 @@ extension Settings {
         let platform = reader.optionalChoice("\(key).platform", of: GatewayNotification.Platform.self)
         let topic = reader.optionalString("\(key).topic")
         let voipTopic = reader.optionalString("\(key).voipTopic")
-        if let userAgent, (try? Regex(userAgent)) == nil { reader.note("\(key).userAgent: expected a regular expression") }
+        if let userAgent, (try? Regex(userAgent)) == nil { reader.report("\(key).userAgent: expected a regular expression") }
         guard let platform else {
-            reader.note("\(key).platform: expected one of ios, android")
+            reader.report("\(key).platform: expected one of ios, android")
             return nil
         }
         noteTopic(topic, of: platform, key, &reader)
-        if platform == .android, voipTopic != nil { reader.note("\(key).voipTopic: only ios has topics") }
+        if platform == .android, voipTopic != nil { reader.report("\(key).voipTopic: only ios has topics") }
         return AppRule(userAgent: userAgent, token: token, platform: platform, topic: topic, voipTopic: voipTopic)
     }
 
@@ -93,10 +93,10 @@ extension Settings {
             ("serverURL", "the URL of the server that the apps know"), ("authentication.url", "where the backend is asked"),
         ]
         where !reader.isSet("\(section).\(key)") {
-            reader.note("\(section).\(key): expected \(what)")
+            reader.report("\(section).\(key): expected \(what)")
         }
         if !reader.isSet("\(section).backendToken"), !reader.isSet("\(section).backendTokenFile") {
-            reader.note("\(section).backendTokenFile: expected the file with what the backend shows at /notify")
+            reader.report("\(section).backendTokenFile: expected the file with what the backend shows at /notify")
         }
         let serverURL = reader.url("\(section).serverURL")
         let authenticationURL = reader.url("\(section).authentication.url")
@@ -127,14 +127,14 @@ extension Settings {
                 "\(key).silentContentTypes", default: [], expected: "a list of content types", parse: { $0.isEmpty ? nil : $0 },
                 show: { $0 })
             guard let platform else {
-                reader.note("\(key).platform: expected one of ios, android")
+                reader.report("\(key).platform: expected one of ios, android")
                 continue
             }
             noteTopic(topic, of: platform, key, &reader)
-            if platform == .android, isPushKit { reader.note("\(key).pushkit: only ios has PushKit") }
+            if platform == .android, isPushKit { reader.report("\(key).pushkit: only ios has PushKit") }
             apps[id] = SoftphoneApp(platform: platform, topic: topic, isPushKit: isPushKit, silentContentTypes: Set(silent))
         }
-        if apps.isEmpty { reader.note("\(section).apps: expected at least one app") }
+        if apps.isEmpty { reader.report("\(section).apps: expected at least one app") }
         return apps
     }
 
@@ -142,8 +142,8 @@ extension Settings {
         _ topic: String?, of platform: GatewayNotification.Platform, _ key: String, _ reader: inout SettingsReader
     ) {
         switch (platform, topic) {
-        case (.ios, nil): reader.note("\(key).topic: expected a bundle id, for ios needs one")
-        case (.android, .some): reader.note("\(key).topic: only ios has topics")
+        case (.ios, nil): reader.report("\(key).topic: expected a bundle id, for ios needs one")
+        case (.android, .some): reader.report("\(key).topic: only ios has topics")
         case (.ios, .some), (.android, nil): break
         }
     }

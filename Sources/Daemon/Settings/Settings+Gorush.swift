@@ -2,9 +2,9 @@ import Delivery
 import PushProtocol
 
 extension Settings {
-    /// The section `gorush`: where pushes go, and how.
+    /// Reads the section `gorush`, which configures the delivery.
     ///
-    /// - Returns: no configuration without a `gorush.url`: a dry run.
+    /// - Returns: The configuration; nil without a `gorush.url`, which means a dry run.
     static func gorush(_ reader: inout SettingsReader) -> DeliveryConfiguration? {
         let url = reader.url("gorush.url")
         var delivery = DeliveryConfiguration(endpoint: .init(url: url ?? ""))
@@ -40,7 +40,7 @@ extension Settings {
         return url == nil ? nil : delivery
     }
 
-    /// Refuses two routes that want the same pushes: one would never get any.
+    /// Reports two routes for the same pushes, because one of them would never get any.
     private static func noteRivals(among routes: [DeliveryConfiguration.Route], _ reader: inout SettingsReader) {
         var takers: [String: String] = [:]
         for route in routes {
@@ -52,13 +52,13 @@ extension Settings {
                 }
             for pushes in Set(wanted).sorted() {
                 if let rival = takers.updateValue(route.name, forKey: pushes) {
-                    reader.note("gorush.routes.\(route.name): \(pushes) go to gorush.routes.\(rival) already")
+                    reader.report("gorush.routes.\(route.name): \(pushes) go to gorush.routes.\(rival) already")
                 }
             }
         }
     }
 
-    /// A gorush of their own for some apps, or for a platform.
+    /// Reads a route: some apps, or a platform, with a gorush of their own.
     private static func route(
         named name: String, beside endpoint: DeliveryConfiguration.Endpoint, _ notifications: NotificationSettings,
         _ reader: inout SettingsReader
@@ -73,10 +73,10 @@ extension Settings {
         let environment = reader.choice("\(key).apnsEnvironment", default: endpoint.environment)
 
         if url == nil, !headers.isEmpty || certificateAuthorityFile != nil {
-            reader.note("\(key).url: headers and certificateAuthorityFile belong to a url of the route's own")
+            reader.report("\(key).url: headers and certificateAuthorityFile belong to a url of the route's own")
         }
         if url == nil, environment != endpoint.environment {
-            reader.note("\(key).apnsEnvironment: one gorush has one; a url of the route's own is needed")
+            reader.report("\(key).apnsEnvironment: one gorush has one; a url of the route's own is needed")
         }
         let pushes: DeliveryConfiguration.Route.Pushes
         switch (topics.isEmpty, platform) {
@@ -84,7 +84,7 @@ extension Settings {
         case (true, "ios"): pushes = .platform(.ios)
         case (true, "android"): pushes = .platform(.android)
         default:
-            reader.note("\(key): expected either apnTopics, or platform with ios or android")
+            reader.report("\(key): expected either apnTopics, or platform with ios or android")
             return nil
         }
         var route = DeliveryConfiguration.Route(
@@ -98,13 +98,14 @@ extension Settings {
         return route
     }
 
-    /// gorush sends pushes to the wrong one of Apple's servers when it is to use both (GORUSH.md §0 fact 9).
+    /// Reports a gorush that two routes use with different environments, because it would send pushes to the wrong server of Apple
+    /// (GORUSH.md §0 fact 9).
     private static func checkEnvironments(of delivery: DeliveryConfiguration, _ reader: inout SettingsReader) {
         var endpoints = [delivery.endpoint]
         for route in delivery.routes {
             guard let endpoint = route.endpoint else { continue }
             if endpoints.contains(where: { $0.isSameGorush(as: endpoint) && $0.environment != endpoint.environment }) {
-                reader.note("gorush.routes.\(route.name).apnsEnvironment: the gorush at that url is used for another one already")
+                reader.report("gorush.routes.\(route.name).apnsEnvironment: the gorush at that url is used for another one already")
             }
             endpoints.append(endpoint)
         }

@@ -1,8 +1,8 @@
 import Delivery
 import JSON
 
-/// The settings `gorush.texts`, `gorush.locKeys`, `gorush.ios` and `gorush.android`, which each route can have as well: what is merged into
-/// each notification.
+/// The settings `gorush.texts`, `gorush.locKeys`, `gorush.ios` and `gorush.android`, which each route can have too: the fields that the
+/// server merges into each notification.
 struct NotificationSettings {
     private static var texts: KeyValuePairs<String, WritableKeyPath<PushTexts, PushText>> {
         ["message": \.message, "mention": \.mention, "requestToJoinCommunity": \.requestToJoinCommunity]
@@ -14,8 +14,8 @@ struct NotificationSettings {
     private(set) var android = NotificationTemplate()
 
     /// - Parameters:
-    ///   - section: `gorush`, or that of a route. What it leaves out stays as it is.
-    ///   - platforms: those that its pushes can be of.
+    ///   - section: The section `gorush` or that of a route. Settings that it leaves out keep their values.
+    ///   - platforms: The platforms of its pushes.
     mutating func read(below section: String, for platforms: [GorushPlatform], _ reader: inout SettingsReader) {
         for (name, text) in Self.texts {
             guard case .literal(let literal) = literals[keyPath: text] else { continue }
@@ -44,17 +44,17 @@ struct NotificationSettings {
         Self.readData(into: &ios, below: section, &reader)
         ios.threadsByChat = reader.bool("\(section).threadByChat", default: ios.threadsByChat)
         if ios.threadsByChat, ios.fields["thread-id"] != nil {
-            reader.note("\(section).thread-id: not together with threadByChat")
+            reader.report("\(section).thread-id: not together with threadByChat")
         }
         ios.isSilent = ios.fields["push_type"] == "background"
         guard ios.isSilent else { return }
         Self.refuseVisible(.ios, in: ios, below: section, "a push with push_type background shows nothing", &reader)
-        if ios.threadsByChat { reader.note("\(section).threadByChat: a push with push_type background shows nothing") }
+        if ios.threadsByChat { reader.report("\(section).threadByChat: a push with push_type background shows nothing") }
         if ios.fields["content_available"] != .flag(true) {
-            reader.note("\(section).content_available: true is needed with push_type background, or Apple wakes nobody")
+            reader.report("\(section).content_available: true is needed with push_type background, or Apple wakes nobody")
         }
         if ios.fields["priority"] != "normal" {
-            reader.note("\(section).priority: normal is needed with push_type background, or Apple refuses the push")
+            reader.report("\(section).priority: normal is needed with push_type background, or Apple refuses the push")
         }
     }
 
@@ -86,7 +86,7 @@ struct NotificationSettings {
             let key = "\(section).data.\(name)"
             let text = reader.string(key, default: "")
             guard NotificationTemplate.mayHoldData(named: name) else {
-                reader.note("\(key): the name belongs to Apple, Google or this server")
+                reader.report("\(key): the name belongs to Apple, Google or this server")
                 continue
             }
             template.addData(text, named: name)
@@ -98,7 +98,7 @@ struct NotificationSettings {
         _ reader: inout SettingsReader
     ) {
         for field in GorushField.all(of: platform) where field.isVisible && template.fields[field.path[...]] != nil {
-            reader.note("\(section).\(field.path.joined(separator: ".")): \(reason)")
+            reader.report("\(section).\(field.path.joined(separator: ".")): \(reason)")
         }
     }
 }

@@ -35,11 +35,11 @@ extension Settings {
         return isPlain ? text : "\"" + text.unicodeScalars.map(escaped).joined() + "\""
     }
 
-    /// In double quotes (YAML 1.2 §5.7).
+    /// Returns a character as it is written in double quotes (YAML 1.2 §5.7).
     private static func escaped(_ scalar: Unicode.Scalar) -> String {
         switch scalar {
         case "\\", "\"": "\\\(scalar)"
-        // What is no printable character of YAML, what ends a line, and the mark that may begin a file.
+        // These characters are not printable in YAML, end a line, or are the byte order mark.
         case "\0"..<" ", "\u{7F}"..."\u{9F}", "\u{2028}", "\u{2029}", "\u{FEFF}", "\u{FFFE}", "\u{FFFF}":
             "\\u" + String(repeating: "0", count: 4 - String(scalar.value, radix: 16).count) + String(scalar.value, radix: 16)
         default: String(scalar)

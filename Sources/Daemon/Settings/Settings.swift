@@ -95,7 +95,7 @@ package struct Settings: HoldsSecret, Sendable {
         delivery = Self.gorush(&reader)
 
         if waku.storePeerAddress != nil, !waku.usesHistory, !waku.confirmsPublishing {
-            reader.note("transport.waku.storePeer: has no effect, because neither history nor confirmPublishing asks a store")
+            reader.report("transport.waku.storePeer: has no effect, because neither history nor confirmPublishing asks a store")
         }
 
         registrationPolicy = RegistrationPolicy(
@@ -133,7 +133,7 @@ package struct Settings: HoldsSecret, Sendable {
         let urls = reader.urls("transport.waku.urls")
         guard !urls.isEmpty else { return [reader.url("transport.waku.url", default: "http://127.0.0.1:8645")] }
         if reader.url("transport.waku.url") != nil {
-            reader.note("transport.waku.url: conflicts with transport.waku.urls; set only one of them")
+            reader.report("transport.waku.url: conflicts with transport.waku.urls; set only one of them")
         }
         return urls
     }
@@ -145,7 +145,7 @@ package struct Settings: HoldsSecret, Sendable {
             reader.list(
                 key, default: [], expected: "a list of bundle ids", isSet: true, parse: { $0.isEmpty ? nil : $0 }, show: { $0 })
         }
-        if topics?.isEmpty == true { reader.note("\(key): expected at least one bundle id, or none of the setting to serve every app") }
+        if topics?.isEmpty == true { reader.report("\(key): expected at least one bundle id, or none of the setting to serve every app") }
         return topics.map { Set($0) }
     }
 
@@ -158,7 +158,7 @@ package struct Settings: HoldsSecret, Sendable {
     private static func notePortsInUseTwice(_ addresses: [(key: String, address: ListenAddress)], _ reader: inout SettingsReader) {
         for (index, one) in addresses.enumerated() {
             for other in addresses[..<index] where one.address.collides(with: other.address) {
-                reader.note("\(one.key): \(one.address) is where \(other.key) listens already, on \(other.address)")
+                reader.report("\(one.key): \(one.address) is where \(other.key) listens already, on \(other.address)")
             }
         }
     }

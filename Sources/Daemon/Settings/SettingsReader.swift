@@ -1,7 +1,7 @@
 import Foundation
 import Settings
 
-/// Reads settings by key and type, and notes everything that is wrong instead of stopping at the first problem.
+/// A reader of settings by key and type. It collects all problems instead of stopping at the first one.
 ///
 /// The keys that the caller reads are the known settings, and their values are the effective configuration.
 struct SettingsReader {
@@ -78,7 +78,7 @@ struct SettingsReader {
         optionalText(key) { reader in reader.string(key, default: "") }
     }
 
-    /// Reads a setting that need not be there; nil when it is not.
+    /// Reads an optional setting; nil if it is not set.
     mutating func optional<Value>(_ key: String, _ read: (inout SettingsReader) -> Value) -> Value? {
         guard isSet(key) else {
             effective.append(Effective(key: key, value: nil))
@@ -91,7 +91,7 @@ struct SettingsReader {
         source.find(key) != nil
     }
 
-    /// Like a text, and not shown: the setting, or the only line of the file that `KEYFile` names.
+    /// Reads a secret text: the setting, or the only line of the file that `KEYFile` names. The effective configuration does not show it.
     mutating func secret(
         _ key: String, expected: String = "a text", _ isAllowed: (String) -> Bool = { !$0.isEmpty }
     ) -> String? {
@@ -104,19 +104,20 @@ struct SettingsReader {
         }
         guard let lines = privateLines(insteadOf: key) else { return text }
         guard lines.count == 1, isAllowed(lines[0]) else {
-            note("\(key)File: expected one line with \(expected) in the file")
+            report("\(key)File: expected one line with \(expected) in the file")
             return nil
         }
         return lines[0]
     }
 
-    /// HTTP headers, `Name: value` each; values are not shown. The setting, or the lines of the file that `KEYFile` names.
+    /// Reads HTTP headers, `Name: value` each: the setting, or the lines of the file that `KEYFile` names. The effective configuration does
+    /// not show the values.
     mutating func headers(_ key: String) -> [(name: String, value: String)] {
         let expected = "a list of headers like \"Authorization: Bearer x\""
         let headers = list(key, default: [], expected: expected, isSecret: true, parse: Self.parseHeader) { "\($0.name): REDACTED" }
         guard let lines = privateLines(insteadOf: key) else { return headers }
         let parsed = lines.compactMap(Self.parseHeader)
-        if parsed.isEmpty || parsed.count != lines.count { note("\(key)File: expected \(expected) in the file, one a line") }
+        if parsed.isEmpty || parsed.count != lines.count { report("\(key)File: expected \(expected) in the file, one a line") }
         return parsed
     }
 
@@ -131,19 +132,19 @@ struct SettingsReader {
     private mutating func privateLines(insteadOf key: String) -> [String]? {
         let fileKey = key + "File"
         guard let path = optionalPath(fileKey) else { return nil }
-        if isSet(key) { note("\(fileKey): conflicts with \(key); set only one of them") }
+        if isSet(key) { report("\(fileKey): conflicts with \(key); set only one of them") }
         do {
             if let bytes = try PrivateFile(path: path).read() {
                 return String(decoding: bytes, as: UTF8.self).split(whereSeparator: \.isNewline).map(String.init)
             }
-            note("\(fileKey): \(path) does not exist")
+            report("\(fileKey): \(path) does not exist")
         } catch {
-            note("\(fileKey): \(path): \(error)")
+            report("\(fileKey): \(path): \(error)")
         }
         return nil
     }
 
-    /// Reads the multiaddress of a Waku node, like `/dns4/…/tcp/30303/p2p/16Uiu2…`; nil when it is not set.
+    /// Reads the multiaddress of a Waku node, like `/dns4/…/tcp/30303/p2p/16Uiu2…`; nil if it is not set.
     mutating func multiaddress(_ key: String) -> String? {
         optional(key) { reader in
             reader.value(key, "", expected: "a multiaddress like /dns4/store.example.org/tcp/30303/p2p/16Uiu2HAm…") {
@@ -154,10 +155,10 @@ struct SettingsReader {
         }
     }
 
-    /// The path of a file that is there and can be read; nil when none is set.
+    /// Reads the path of a readable file; nil if it is not set.
     mutating func existingFile(_ key: String) -> String? {
         let path = optionalPath(key)
-        if let path, !FileManager.default.isReadableFile(atPath: path) { note("\(key): \(path) does not exist or cannot be read") }
+        if let path, !FileManager.default.isReadableFile(atPath: path) { report("\(key): \(path) does not exist or cannot be read") }
         return path
     }
 
@@ -232,7 +233,7 @@ struct SettingsReader {
         }
     }
 
-    /// - Parameter isSet: whether nothing may be there twice.
+    /// - Parameter isSet: Whether an element must not occur twice.
     mutating func list<Element>(
         _ key: String, default fallback: [Element], expected: String, isSecret: Bool = false, isSet: Bool = false,
         parse: (String) -> Element?, show: (Element) -> String
@@ -252,21 +253,21 @@ struct SettingsReader {
             }
         }
         let shown = elements.map(show)
-        if isSet, let twice = shown.first(where: { text in shown.count { $0 == text } > 1 }) { note("\(key): \(twice) is there twice") }
+        if isSet, let twice = shown.first(where: { text in shown.count { $0 == text } > 1 }) { report("\(key): \(twice) is there twice") }
         effective.append(Effective(key: key, value: .list(shown)))
         return elements
     }
 
-    /// A problem that only shows when several settings are seen together.
-    mutating func note(_ problem: String) {
+    /// Adds a problem, for example one that concerns several settings together.
+    mutating func report(_ problem: String) {
         problems.append(problem)
     }
 
-    /// Notes a setting of an earlier release that has no effect any more.
+    /// Reports a setting of an earlier release that no longer has an effect.
     mutating func removed(_ key: String) {
         guard let found = source.find(key) else { return }
         removedKeys.insert(key)
-        note("\(found.name): this setting no longer exists; delete the line" + (found.line.map { " (\($0))" } ?? ""))
+        report("\(found.name): this setting no longer exists; delete the line" + (found.line.map { " (\($0))" } ?? ""))
     }
 
     /// Reports settings that exist in the source and were not read. Call this function after reading all settings.
@@ -294,7 +295,7 @@ struct SettingsReader {
         return value
     }
 
-    /// - Parameter isSecret: whether the value may hold something that is not to be read in a log.
+    /// - Parameter isSecret: Whether the value may contain a secret, which the problem then does not show.
     private mutating func refuse(_ found: SettingsSource.Found, expected: String, isSecret: Bool) {
         let value = isSecret ? "" : ", found \(found.value.text)"
         problems.append("\(found.name): expected \(expected)\(value)" + (found.line.map { " (\($0))" } ?? ""))
@@ -324,7 +325,7 @@ extension Duration {
         ("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000),
     ]
 
-    /// A whole number and a unit: `500ms`, `5s`, `10m`, `24h`.
+    /// Creates a duration from a whole number and a unit: `500ms`, `5s`, `10m`, `24h`.
     init?(settingText text: String) {
         for (suffix, milliseconds) in Self.settingUnits where text.hasSuffix(suffix) {
             guard let count = Int64(text.dropLast(suffix.count)), count >= 0 else { continue }
@@ -336,7 +337,7 @@ extension Duration {
         return nil
     }
 
-    /// In the largest unit that needs no fraction.
+    /// The duration in the largest unit that needs no fraction.
     var settingText: String {
         let milliseconds = components.seconds * 1_000 + components.attoseconds / 1_000_000_000_000_000
         let unit = Self.settingUnits.last { milliseconds != 0 && milliseconds.isMultiple(of: $0.milliseconds) } ?? ("s", 1_000)

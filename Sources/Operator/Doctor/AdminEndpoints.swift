@@ -3,15 +3,15 @@ import HTTPClient
 import PushClient
 import StatusCrypto
 
-/// A server's admin endpoints, asked whether what the server accepts is delivered.
+/// A server's admin endpoints, from which a checkup reads whether the server delivers its pushes.
 package struct AdminEndpoints {
     package static let defaultURL = "http://127.0.0.1:8646"
 
-    /// What they say.
+    /// The state of the delivery according to the endpoints.
     enum Delivery {
         case works(warnings: [String])
         case fails(reasons: [String], warnings: [String])
-        /// The endpoints do not answer, or nobody asked them.
+        /// The endpoints did not respond, or the checkup did not request the state.
         case unknown(String)
         /// The endpoints belong to another server.
         case otherServer(String)
@@ -30,9 +30,9 @@ package struct AdminEndpoints {
             }
         }
 
-        /// What is wrong.
+        /// Returns the problem of the delivery; nil if it works.
         ///
-        /// - Parameter isAsked: Whether the operator named the endpoints.
+        /// - Parameter isAsked: Whether the operator named the endpoints. If not, an unknown state is no problem.
         func problem(isAsked: Bool) -> Checkup.Problem? {
             switch self {
             case .works: nil
@@ -41,7 +41,7 @@ package struct AdminEndpoints {
             }
         }
 
-        /// Lines for a reader.
+        /// The warnings, as lines of the report.
         var notes: [String] {
             switch self {
             case .works(let warnings), .fails(_, let warnings): warnings.map { "warning             \($0)" }
@@ -55,7 +55,7 @@ package struct AdminEndpoints {
 
     private let url: String
 
-    /// - Parameter url: nil: the default.
+    /// - Parameter url: The URL of the endpoints; nil means the default.
     init(url: String?) {
         self.url = url ?? Self.defaultURL
     }
@@ -82,7 +82,7 @@ package struct AdminEndpoints {
         return health.ready ? .works(warnings: health.warnings) : .fails(reasons: health.reasons, warnings: health.warnings)
     }
 
-    /// Body of `GET /pushes/KEY`.
+    /// The body of `GET /pushes/KEY`.
     private struct Push: Decodable {
         var state: String
         var attempts: Int
@@ -92,9 +92,9 @@ package struct AdminEndpoints {
     /// 2 min: gorush waits up to 60 s for Apple or Google, and a push may wait for its turn.
     private static let outcomeTimeout = Duration.seconds(120)
 
-    /// Waits until Apple or Google has judged the first attempt of a push.
+    /// Waits for the result of the first attempt of a push.
     ///
-    /// - Returns: What went wrong; nil if the push was delivered.
+    /// - Returns: The problem; nil if the push was delivered.
     func outcome(of push: Digest32) async -> Checkup.Problem? {
         let http = HTTPClient(configuration: .init())
         defer { http.shutdown() }
@@ -111,14 +111,14 @@ package struct AdminEndpoints {
             }
             guard (try? await Task.sleep(for: .milliseconds(200))) != nil else { break }
         }
-        return .wrong("gorush has not answered for \(Self.outcomeTimeout).")
+        return .wrong("gorush has not responded for \(Self.outcomeTimeout).")
     }
 
     private func get<Answer: Decodable>(_ path: String, as type: Answer.Type, _ http: HTTPClient) async -> Answer? {
         let request = HTTPRequest(
             method: .get, url: (url.hasSuffix("/") ? String(url.dropLast()) : url) + path, timeout: Self.timeout,
             maximumResponseBodyByteCount: Self.maximumByteCount)
-        // A server that is not ready says so with 503.
+        // A server that is not ready responds with 503.
         guard let response = try? await http.send(request), [200, 503].contains(response.status) else { return nil }
         return try? JSONDecoder().decode(type, from: Data(response.body))
     }

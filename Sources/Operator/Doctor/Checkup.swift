@@ -3,7 +3,7 @@ package import PushClient
 import PushProtocol
 import StatusCrypto
 
-/// A test device's life at a server, step by step.
+/// A check of a server with a test device, from its registration to its unregistration.
 package struct Checkup {
     enum Kind: String {
         /// Whether the admin endpoints that the operator named belong to the server.
@@ -12,17 +12,17 @@ package struct Checkup {
         case register
         case query
         case push
-        /// The end of the push on a device, by what the server's admin endpoints say.
+        /// The outcome of the push, from the server's admin endpoints.
         case outcome
         case unregister
-        /// From the outbox through gorush to Apple and Google, by what the server's admin endpoints say.
+        /// The state of the delivery to Apple and Google, from the server's admin endpoints.
         case delivery
     }
 
-    /// What went wrong in a step.
+    /// The problem of a step.
     enum Problem: CustomStringConvertible {
         case error(PushClientError)
-        /// An answer came, but not the right one.
+        /// A response arrived, but a wrong one.
         case wrong(String)
 
         var description: String {
@@ -50,7 +50,7 @@ package struct Checkup {
     private let node: Node
     private let device: Device
     private let identity = Identity.generate()
-    /// A UUID: the reference's servers refuse any other.
+    /// The installation id, a UUID: the reference's servers refuse other ids.
     private var installationID: String { identity.derivedInstallationID }
 
     package init(server: PushServer, node: Node, device: Device) {
@@ -59,10 +59,13 @@ package struct Checkup {
         self.device = device
     }
 
-    /// Goes on as long as it makes sense; whatever was registered is unregistered in any case.
+    /// Runs the steps until one fails that later ones need. It always unregisters the device.
     ///
-    /// - Parameter outcome: Waits for the outcome of the push with a deduplication key and returns what went wrong; nil if no admin
-    ///   endpoints can be asked. It is called only for a device that wants to be notified.
+    /// - Parameters:
+    ///   - outcome: Waits for the outcome of the push with a deduplication key and returns its problem, if any. The checkup calls it only
+    ///     for a device that is to be notified; nil without admin endpoints.
+    ///   - report: Receives each step when it has ended.
+    /// - Returns: All steps.
     func run(outcome: ((Digest32) async -> Problem?)?, _ report: (Step) -> Void) async -> [Step] {
         var steps: [Step] = []
         func step(_ kind: Kind, _ body: () async throws(PushClientError) -> Problem?) async -> Bool {
@@ -96,7 +99,7 @@ package struct Checkup {
             // Unregistering withdraws a push that waits.
             if isAccepted, device.isEnabled, let pushed, let outcome { _ = await step(.outcome) { () async in await outcome(pushed) } }
         }
-        // A registration that went unanswered may have been stored.
+        // The server may have stored a registration even if no reply arrived.
         _ = await step(.unregister) { () async throws(PushClientError) in
             _ = try await server.unregister(installationID: installationID, version: receipt.map { $0.version + 1 }, as: identity)
             return nil
@@ -111,9 +114,9 @@ package struct Checkup {
 
     private func query(_ receipt: RegistrationReceipt) async throws(PushClientError) -> Problem? {
         let answer = try await server.query(.key(identity.publicKey))
-        guard answer.rejectedCount == 0 else { return .wrong("The server's answer is not what was registered: the grant is not ours.") }
+        guard answer.rejectedCount == 0 else { return .wrong("The response differs from the registration: the grant is not ours.") }
         guard answer.devices.map(\.accessToken) == [receipt.accessToken], answer.devices.map(\.version) == [receipt.version] else {
-            return .wrong("The server's answer is not what was registered: another access token or version.")
+            return .wrong("The response differs from the registration: another access token or version.")
         }
         return nil
     }
@@ -134,7 +137,7 @@ package struct Checkup {
 }
 
 extension Checkup.Step {
-    /// What to try next.
+    /// The next step for the operator.
     var advice: String {
         switch (kind, problem) {
         case (.admin, _):
@@ -147,32 +150,32 @@ extension Checkup.Step {
             Failure.unpublished
         case (.register, .error(.noAnswer)):
             """
-            Nothing came back, so one of these is wrong: the server is not running (look at its /health/ready); it is another server's key \
-            (compare with `pushserver identity`); server and node do not meet: another shard, or no peers in between; or answers do not \
+            No reply arrived. Possible causes: the server is not running (look at its /health/ready); the key is another server's \
+            (compare with `pushserver identity`); server and node are on different shards, or have no peers in between; or replies do not \
             get into the store of this node (its clock may be off by more than 20 seconds).
             """
         case (.query, .error(.noAnswer)):
-            "It registered a device, but does not answer on the device's query topic: it may not have subscribed in time. Look at its log."
+            "The server registered a device, but does not reply on its query topic. It may not have subscribed in time: look at its log."
         case (_, .error(.noAnswer)):
-            "It answered before. It may be overloaded or have been stopped just now: look at its /health/ready and its log, and try again."
+            "The server replied before. It may be overloaded or stopping: look at its /health/ready and its log, and try again."
         case (_, .error(.registrationRefused(.versionMismatch))):
             "The version is the time in milliseconds: is this machine's clock right?"
         case (_, .error(.registrationRefused(.internalError))):
             "The server cannot write to its database: look at its /health/ready, its log and its disk."
         case (.delivery, _):
-            "What is accepted waits in the server until this is put right; docs/OPERATE.md tells what each of these means."
+            "Accepted pushes wait in the server until this is corrected. docs/OPERATE.md explains each reason."
         case (.outcome, .wrong(let words)):
             Self.remedy(for: words)
         case (.push, .wrong):
-            "The server contradicts what it said before. Look at its log."
+            "The server contradicts its earlier replies. Look at its log."
         case (.query, .wrong):
-            "Do not trust this server before it is clear why: it, or something that answers in its name, changes what clients registered."
+            "Do not trust this server until you know the reason: it, or another service with its key, changes registrations."
         default:
             "Look at the server's log."
         }
     }
 
-    /// What an operator or the owner of the device does about the words of Apple and Google (docs/DELIVERY.md).
+    /// The remedies for the failure texts of Apple and Google (docs/DELIVERY.md).
     private static let remedies: [(words: [String], remedy: String)] = [
         (
             ["Unregistered", "ExpiredToken"],
@@ -180,15 +183,15 @@ extension Checkup.Step {
         ),
         (
             ["BadDeviceToken"],
-            "The token is of the other one of Apple's environments, or of another app: compare ios.production of gorush with how the app was built."
+            "The token belongs to Apple's other environment or to another app: compare ios.production of gorush with the build of the app."
         ),
         (
             ["DeviceTokenNotForTopic", "TopicDisallowed", "BadTopic"],
-            "--apn-topic has to be the app's bundle id, and of the team of gorush's key."
+            "--apn-topic must be the app's bundle id, and belong to the team of gorush's key."
         ),
         (
             ["SenderId mismatch", "Requested entity was not found", "The registration token is not"],
-            "The token is of another Firebase project than gorush's service account, or no longer valid."
+            "The token belongs to another Firebase project than gorush's service account, or is no longer valid."
         ),
         (
             [
@@ -198,11 +201,11 @@ extension Checkup.Step {
             "Apple or Google refuses gorush itself: correct its key, key id and team, or its service account."
         ),
         (["suspected token"], "The device was refused less than 10 minutes ago, and is tried every 10 minutes: try again later."),
-        (["queue full"], "As many pushes wait as may: look at the server's /health/ready."),
+        (["queue full"], "The queue of the route is full: look at the server's /health/ready."),
     ]
 
     private static func remedy(for words: String) -> String {
         remedies.first { $0.words.contains { words.contains($0) } }?.remedy
-            ?? "docs/DELIVERY.md tells what each of the words means, and the server's /health/ready whether it concerns all pushes."
+            ?? "docs/DELIVERY.md explains the texts; the server's /health/ready shows whether all pushes are affected."
     }
 }

@@ -11,7 +11,7 @@ package struct DoctorReport: Report {
     }
 
     private let isHealthy: Bool
-    /// Whether it is known that what is accepted gets through gorush.
+    /// Whether the checkup has read from the admin endpoints whether accepted pushes are delivered.
     private let isDeliveryChecked: Bool
     private let warnings: [String]
     private let steps: [Step]
@@ -23,14 +23,14 @@ package struct DoctorReport: Report {
     /// Runs the checkup.
     ///
     /// - Parameters:
-    ///   - admin: the URL of the server's admin endpoints; nil means the default, if this server is there.
-    ///   - report: gets a line after each step.
+    ///   - admin: The URL of the server's admin endpoints; nil means the default, if those belong to this server.
+    ///   - report: Receives a line after each step.
     package init(
         of checkup: Checkup, at key: IdentityKey, through access: NodeAccess, admin: String?, reporting report: (String) -> Void
     ) async {
         let endpoints = AdminEndpoints(url: admin)
         var steps: [Checkup.Step] = []
-        // First: with a wrong key, the checkup would only find silence, a minute later.
+        // The endpoints are checked first: with a wrong key, the checkup would only time out, a minute later.
         let start = ContinuousClock.now
         let before = await endpoints.delivery(of: key)
         if admin != nil, !before.isKnown, let problem = before.problem(isAsked: true) {
@@ -64,7 +64,7 @@ package struct DoctorReport: Report {
         failure = steps.first { $0.problem != nil }.map { $0.failure(through: access) }
     }
 
-    /// What ``NodeAccess/Reception/relayCache`` means to a server that reads the same node.
+    /// The warning about the effect of ``NodeAccess/Reception/relayCache`` on a server that reads the same node.
     private static let ownNodeWarning = """
         --own-node empties the node's relay cache: a server that reads this node loses messages, and warns that something else reads from it
         """
@@ -79,7 +79,7 @@ extension Checkup.Step {
         if case .error(let error) = problem {
             let failure = Failure(error, node: access, silence: "")
             if failure.kind != .failed {
-                // The advice is all that there is to say of some failures.
+                // The message of some failures already ends with the advice.
                 let isAdvised = failure.message.hasSuffix(advice)
                 return Failure(message: failure.message + (isAdvised ? "" : "\n" + advice), kind: failure.kind)
             }

@@ -5,9 +5,9 @@ package import Settings
 import StatusCrypto
 import Store
 
-/// The result of putting a backup in the place of a server's database.
+/// The result of restoring a server's database from a backup.
 package struct RestoreReport: Report {
-    /// Older pushes are old news on a phone.
+    /// 1 h, after which pushes of the backup expire: older notifications are useless on a phone.
     private static let pushLifetime = Duration.seconds(3_600)
 
     private let database: String
@@ -30,19 +30,19 @@ package struct RestoreReport: Report {
         self.expiredPushes = expiredPushes
     }
 
-    /// Restores a backup. No server may use the database, and the place must be empty.
+    /// Restores a backup as the database of a server. No server may run on it, and the database file must not exist.
     ///
     /// - Throws: ``Failure``.
     package init(restoring file: String, to paths: ServerPaths) async throws {
         let identity = try Self.identity(paths.keyFile)
         guard let backup = FileHandle(forReadingAtPath: file) else {
-            throw Failure.configuration("\(file) is not there, or cannot be read.")
+            throw Failure.configuration("\(file) does not exist or cannot be read.")
         }
-        // From here on nothing is done with rights that the owner of the database's folder does not have.
+        // The rest runs with the rights of the owner of the database's folder.
         try FolderOwner.become(for: paths.database)
         try Self.checkThatNothingIsThere(paths.database)
         do {
-            // From here on no server starts there.
+            // The lock prevents a server from starting on the database meanwhile.
             let lock = try InstanceLock(database: paths.database)
             defer { withExtendedLifetime(lock) {} }
             let copy = RestoredFile(replacing: paths.database)

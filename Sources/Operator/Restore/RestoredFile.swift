@@ -1,6 +1,6 @@
 import Foundation
 
-/// A database that is prepared next to its place.
+/// A database that is prepared next to its final path.
 struct RestoredFile {
     let path: String
     private let place: String
@@ -22,7 +22,7 @@ struct RestoredFile {
         }
     }
 
-    /// Moves the database to its place. Its content is durable then.
+    /// Moves the database to its final path. Its content is durable then.
     func reserveSlot() throws(Failure) {
         let folder = URL(filePath: place).deletingLastPathComponent().path()
         guard sync(path), unsafe rename(path, place) == 0, sync(folder) else { throw failure(place) }

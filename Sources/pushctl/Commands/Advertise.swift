@@ -23,7 +23,7 @@ struct Advertise: AsyncParsableCommand {
         }
         guard !devices.isEmpty else {
             throw Failure.failed(
-                "No server says that it knows this key. Register first; and if you did, check that the server listens on this shard.")
+                "No server replied that it knows this key. Register first. If you did, check that the server listens on this shard.")
         }
         try output.print(devices.map(AdvertisedOutput.init)) {
             ["advertised"]

@@ -17,7 +17,7 @@ struct Doctor: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "The server's admin endpoints, asked first. Default: \(AdminEndpoints.defaultURL), if this server is there.", valueName: "url"))
+            "The server's admin endpoints. Default: \(AdminEndpoints.defaultURL), if those belong to this server.", valueName: "url"))
     var admin: String?
 
     @Option(help: ArgumentHelp("A device to notify; without it, gorush gets no push.", valueName: "token"))

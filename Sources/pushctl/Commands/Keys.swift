@@ -30,7 +30,7 @@ struct Keys: ParsableCommand {
                 "hash          \(description.hash)",
                 "topics",
                 "  personal      \(description.topics.personal)   registrations to it, if it is a server's",
-                "  partitioned   \(description.topics.partitioned)   requests to it, and all answers to it",
+                "  partitioned   \(description.topics.partitioned)   requests to it, and all replies to it",
                 "  query         \(description.topics.query)   queries for its devices",
                 "  query, 0x     \(description.topics.prefixedQuery)   the same as the specification has it",
                 "  contact code  \(description.topics.contactCode)   its advertisements",

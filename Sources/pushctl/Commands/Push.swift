@@ -63,9 +63,9 @@ struct Push: AsyncParsableCommand {
 
     private func pushAnywhere() async throws {
         guard case .key(let person) = to else {
-            throw Failure.usage("To ask all servers takes the person's key, not its hash: name one with --server.")
+            throw Failure.usage("Without --server, pushctl needs the person's key, not its hash: name a server with --server.")
         }
-        guard accessToken == nil else { throw Failure.usage("An access token is good at one server: name it with --server.") }
+        guard accessToken == nil else { throw Failure.usage("An access token is valid at one server only: name the server with --server.") }
         // The state file, which is the only file that this command creates, comes after every check.
         _ = try server.node.access()
         let identity = try key.identityIfThere()
@@ -96,7 +96,7 @@ struct Push: AsyncParsableCommand {
         try output.print(PushOutput(messageID: messageID, reports: reports)) {
             reports.map { "\($0.installationID)  \($0.outcome)" }
         }
-        // A server may leave a report out: the reference's does for what it cannot judge.
+        // A server may omit reports: the reference's omits those of notifications that it cannot decide.
         let acceptedCount = reports.count { $0.outcome == .accepted }
         guard acceptedCount >= devices.count else {
             throw Failure.failed("The push was accepted for \(acceptedCount) of \(devices.count) devices.")

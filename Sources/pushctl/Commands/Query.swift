@@ -11,7 +11,8 @@ struct Query: AsyncParsableCommand {
             who asks. With a key of one's own, tokens are decrypted that were encrypted for it as a contact's.
             """)
 
-    /// The first sentence for a key without registrations, whether the server is silent or answers an empty list (PROTOCOL.md §8).
+    /// The first sentence for a key without registrations, whether the server does not reply or replies with an empty list (PROTOCOL.md
+    /// §8).
     static let unknownKey = "The server knows nobody under that key."
     static let silence = """
         \(unknownKey) Servers do not answer questions about keys that they do not know; `pushctl doctor` tells whether this one runs.
@@ -42,12 +43,12 @@ struct Query: AsyncParsableCommand {
             return answer.devices
         }
         guard case .key(let person) = of else {
-            throw Failure.usage("To ask all servers takes the person's key, not its hash: name one with --server.")
+            throw Failure.usage("Without --server, pushctl needs the person's key, not its hash: name a server with --server.")
         }
         let devices = try await server.node.withNode(silence: "") { node throws(PushClientError) in
             try await SendingClient(identity: identity, node: node, state: .inMemory()).query(person)
         }
-        guard !devices.isEmpty else { throw Failure.failed("No server answered. \(Self.silence)") }
+        guard !devices.isEmpty else { throw Failure.failed("No server replied. \(Self.silence)") }
         return devices
     }
 
@@ -73,8 +74,8 @@ struct Query: AsyncParsableCommand {
     private static func text(_ authorization: DeviceInfo.Authorization) -> String {
         switch authorization {
         case .verified: "verified"
-        case .tokenHidden: "not checked: that takes the access token, which is for contacts only"
-        case .keyUnknown: "not checked: that takes the person's key, and only its hash was given"
+        case .tokenHidden: "not checked: the check needs the access token, which is for contacts only"
+        case .keyUnknown: "not checked: the check needs the person's key instead of its hash"
         }
     }
 }

@@ -38,7 +38,7 @@ struct Register: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Higher than that of any earlier registration. Default: that of before plus one, or the milliseconds since 1970.",
+            "The version, above that of any earlier registration. Default: the last one plus 1, or the milliseconds since 1970.",
             valueName: "number"))
     var registrationVersion: UInt64?
 
@@ -47,7 +47,7 @@ struct Register: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "A chat whose messages do not notify, or an author of whom nothing notifies, by public key, 0x04…; may be repeated.",
+            "A chat whose messages do not notify, or the public key, 0x04…, of an author who never notifies; may be repeated.",
             valueName: "chat"))
     var blockChat: [String] = []
 
@@ -56,17 +56,17 @@ struct Register: AsyncParsableCommand {
             "A chat whose messages do not notify; may be repeated. Mentions in it notify with --mention-chat.", valueName: "chat"))
     var muteChat: [String] = []
 
-    @Flag(help: "Mentions notify in no chat, whatever --mention-chat says.")
+    @Flag(help: "Mentions notify in no chat, even with --mention-chat.")
     var blockMentions = false
 
     @Option(
         help: ArgumentHelp(
-            "A chat in which mentions notify; may be repeated. Without it, mentions notify in no chat: that is the protocol's rule.",
+            "A chat in which mentions notify; may be repeated. Default: mentions notify in no chat, as the protocol demands.",
             valueName: "chat"))
     var mentionChat: [String] = []
 
     @Option(
-        help: ArgumentHelp("The public key of a contact; only contacts may notify then; may be repeated.", valueName: "key"),
+        help: ArgumentHelp("The public key of a contact; may be repeated. With it, only contacts may notify.", valueName: "key"),
         transform: HexArgument.key)
     var contact: [IdentityKey] = []
 
@@ -83,7 +83,7 @@ struct Register: AsyncParsableCommand {
         let state = accessToken == nil && registrationVersion == nil ? try state.open(beside: key) : nil
         let identity = try key.identity(createsIfMissing: true)
         let installationID = installation ?? identity.derivedInstallationID
-        // All servers are to know the same.
+        // All servers get the same registration.
         var random = SecureRandom()
         let exactToken = accessToken ?? UniversallyUniqueID.random(using: &random)
         let (registered, failure) = try await server.withServers(
@@ -134,7 +134,7 @@ struct RegistrationOutput: Encodable {
         requestID = receipt.requestID
     }
 
-    /// For a person.
+    /// The result as lines for a reader.
     func lines(_ title: String) -> [String] {
         var lines = [title, "  public key    \(publicKey)", "  installation  \(installationID)"]
         if let accessToken { lines.append("  access token  \(accessToken)") }

@@ -14,7 +14,7 @@ struct Unregister: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Higher than that of the registration. Default: that of before plus one, or the milliseconds since 1970.", valueName: "number"))
+            "The version, above the registration's. Default: the last one plus 1, or the milliseconds since 1970.", valueName: "number"))
     var registrationVersion: UInt64?
 
     func run() async throws {

@@ -56,7 +56,7 @@ struct Watch: AsyncParsableCommand {
         }
     }
 
-    /// Returns the topics of a key. Messages on `isOwn` topics are encrypted to the key.
+    /// Returns the topics of a key. Messages on topics with `isOwn` are encrypted with the key.
     private static func topics(of key: IdentityKey, _ identity: Identity?) -> [(label: String, name: TopicName, isOwn: Bool)] {
         let told = [
             ("contact code", TopicName.contactCode(key.publicKey), false), ("query", .query(key.hash.bytes, .plain), false),
@@ -75,7 +75,7 @@ struct Watch: AsyncParsableCommand {
             print("\(message.time)  \(message.topic)  \(message.type)  from \(message.sender)".printable)
             for line in message.content { print("    \(line)".printable) }
         }
-        // A pipe must not keep back what is live.
+        // The output is flushed, so that a pipe does not delay live messages.
         fflush(nil)
     }
 }
@@ -136,7 +136,7 @@ private struct WatchedMessage: Encodable {
                 ["message \(Hex.encode(response.messageID))"]
                     + response.reports.map { "\($0.installationID)  \($0.success ? "success" : "error \($0.error.rawValue)")" }
             }
-        // Registrations have a further encryption inside, and the rest is others'.
+        // Registrations contain a further encryption, and other types do not belong to this protocol.
         default:
             return ["\(payload.count) bytes"]
         }

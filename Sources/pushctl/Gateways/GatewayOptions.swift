@@ -6,7 +6,7 @@ import StatusCrypto
 /// The address of the gateway, and requests to it.
 struct GatewayOptions: ParsableArguments {
     private static let defaultURL = "http://127.0.0.1:8070"
-    /// The limit is 40 s: the gateway responds to a softphone's push after up to 25 s (GATEWAY_PROTOCOLS.md, decision 4).
+    /// 40 s: the gateway responds to a softphone's push after up to 25 s (GATEWAY_PROTOCOLS.md, decision 4).
     private static let timeout = Duration.seconds(40)
     private static let maximumAnswerByteCount = 4 << 20
 
@@ -15,8 +15,8 @@ struct GatewayOptions: ParsableArguments {
 
     /// Sends one request.
     ///
-    /// - Parameter body: with its media type.
-    /// - Returns: The status and body of the response, also of a failure.
+    /// - Parameter body: The body and its media type; nil for none.
+    /// - Returns: The status and body of the response, whatever the status.
     func send(
         _ method: HTTPRequest.Method, _ path: String, _ body: (type: String, text: String), headers: [(name: String, value: String)] = []
     ) async throws(Failure) -> (status: Int, body: String) {
@@ -37,7 +37,7 @@ struct GatewayOptions: ParsableArguments {
         }
     }
 
-    /// Fields as a browser's form sends them; everything but letters and digits is percent-encoded.
+    /// Encodes fields as a browser's form does. All characters except letters and digits are percent-encoded.
     static func form(_ fields: [(name: String, value: String)]) -> (type: String, text: String) {
         let text = fields.map { "\($0.name)=\(encode($0.value))" }.joined(separator: "&")
         return ("application/x-www-form-urlencoded", text)

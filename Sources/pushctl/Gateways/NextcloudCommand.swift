@@ -4,7 +4,7 @@ import HTTPClient
 import Operator
 import StatusCrypto
 
-/// Plays a device of a Nextcloud app and its server against a push proxy (GATEWAY_PROTOCOLS.md §1 to §3).
+/// Acts as a device of a Nextcloud app, and as its server, towards a push proxy (GATEWAY_PROTOCOLS.md §1 to §3).
 struct NextcloudCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "nextcloud",
@@ -12,14 +12,14 @@ struct NextcloudCommand: ParsableCommand {
         subcommands: [NextcloudRegister.self, NextcloudUnregister.self, NextcloudNotify.self, NextcloudListen.self])
 }
 
-/// Which device.
+/// The option that names the device.
 struct NextcloudDeviceOptions: ParsableArguments {
     @Option(help: ArgumentHelp("The file with the keys of device and account; `register` creates it.", valueName: "file"))
     var device: String
 
     func load() throws(Failure) -> NextcloudDevice {
         guard let loaded = try NextcloudDevice.load(device) else {
-            throw .configuration("There is no file \(device); `pushctl nextcloud register` makes it.")
+            throw .configuration("There is no file \(device); `pushctl nextcloud register` creates it.")
         }
         return loaded
     }
@@ -41,7 +41,7 @@ private struct NextcloudRegister: AsyncParsableCommand {
     @Option(help: ArgumentHelp("The account. Default: that of the device's file, or alice@cloud.example.com.", valueName: "user@host"))
     var cloudId: String?
 
-    @Option(help: ArgumentHelp("The app's User-Agent, by which the proxy tells apps apart.", valueName: "text"))
+    @Option(help: ArgumentHelp("The app's User-Agent, which identifies the app to the proxy.", valueName: "text"))
     var userAgent: String?
 
     func run() async throws {
@@ -129,13 +129,13 @@ private struct NextcloudNotify: AsyncParsableCommand {
             throw Failure.usage("--subject: it is too long for one block of the device's key.")
         }
         let answer = try await gateway.send(.post, "/notifications", GatewayOptions.form([("notifications[]", entry)]))
-        guard answer.status == 200, let told = try? JSONDecoder().decode(Answer.self, from: Data(answer.body.utf8)) else {
+        guard answer.status == 200, let result = try? JSONDecoder().decode(Answer.self, from: Data(answer.body.utf8)) else {
             throw Failure.failed("The proxy refused: \(answer.status) \(answer.body)")
         }
-        try output.print(told) { told.failed == 0 ? ["accepted"] : [] }
-        guard told.failed == 0 else {
+        try output.print(result) { result.failed == 0 ? ["accepted"] : [] }
+        guard result.failed == 0 else {
             throw Failure.failed(
-                told.unknown.isEmpty
+                result.unknown.isEmpty
                     ? "The proxy could not take the notification."
                     : "The proxy does not know the device, or not with this token; a server forgets it now.")
         }

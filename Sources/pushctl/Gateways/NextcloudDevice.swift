@@ -2,12 +2,12 @@ import Foundation
 import Operator
 import StatusCrypto
 
-/// A device of a Nextcloud app and the account at its server, both played by pushctl: what the app and the server know of each other
-/// (GATEWAY_PROTOCOLS.md §1). Kept in a file, for its owner only.
+/// A simulated device of a Nextcloud app with the account at its server: the keys and identifiers of both (GATEWAY_PROTOCOLS.md §1). They
+/// are in a file that only its owner can read.
 struct NextcloudDevice {
-    /// Opens what the server encrypted for the device.
+    /// The device's private key, which decrypts notifications.
     let deviceKey: RSAPrivateKey
-    /// Signs for the account.
+    /// The account's private key, which signs notifications.
     let accountKey: RSAPrivateKey
     let cloudID: String
     let pushToken: String
@@ -37,7 +37,7 @@ struct NextcloudDevice {
             accountKey.publicKey.isValidSignature(signature, of: block)
         else { return nil }
         for padding in RSAPadding.allCases {
-            // With the wrong padding newer versions of libcrypto give random bytes.
+            // With the wrong padding, newer versions of libcrypto return random bytes.
             guard let content = deviceKey.decrypt(block, padding: padding), let text = String(validating: content, as: UTF8.self),
                 text.hasPrefix("{")
             else { continue }
@@ -61,7 +61,7 @@ extension NextcloudDevice {
         var cloudID, pushToken: String
     }
 
-    /// Makes both keys.
+    /// Creates a device and an account with new keys.
     init(cloudID: String, pushToken: String) {
         self.init(deviceKey: .generate(), accountKey: .generate(), cloudID: cloudID, pushToken: pushToken)
     }
@@ -97,7 +97,7 @@ extension NextcloudDevice {
             deviceKey: Data(deviceKey.der), accountKey: Data(accountKey.der), cloudID: cloudID, pushToken: pushToken)
         do {
             let data = try JSONEncoder().encode(content)
-            // Whole or not at all, and never readable for others: its mode is set before anything is in it.
+            // The file is replaced atomically. Its mode is set before it has any content, so other users never read it.
             let temporary = path + ".new"
             try? FileManager.default.removeItem(atPath: temporary)
             guard FileManager.default.createFile(atPath: temporary, contents: nil, attributes: [.posixPermissions: 0o600]) else {

@@ -3,7 +3,7 @@ import Foundation
 import HTTPClient
 import Operator
 
-/// Plays a SIP server of Cloud Softphone's kind (GATEWAY_PROTOCOLS.md §5).
+/// Acts as a SIP server with Cloud Softphone's interface (GATEWAY_PROTOCOLS.md §5).
 struct SoftphoneCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "softphone", abstract: "Act as a SIP server towards the Cloud Softphone gateway.", subcommands: [SoftphoneSend.self])
@@ -40,14 +40,14 @@ private struct SoftphoneSend: AsyncParsableCommand {
         let push = Push(verb: verb.rawValue, AppId: appId, DeviceToken: deviceToken, Selector: selector, Message: message)
         let body = String(decoding: try JSONEncoder().encode(push), as: UTF8.self)
         let answer = try await gateway.send(.post, "/pnm2/send", ("application/json", body))
-        guard answer.status == 200, let told = try? JSONDecoder().decode(Answer.self, from: Data(answer.body.utf8)) else {
+        guard answer.status == 200, let result = try? JSONDecoder().decode(Answer.self, from: Data(answer.body.utf8)) else {
             throw Failure.failed("The gateway refused: \(answer.status) \(answer.body)")
         }
-        try output.print(told) { ["\(told.code)  \(told.response)"] }
-        guard told.code == 200 else { throw Failure.failed("The push was not delivered.") }
+        try output.print(result) { ["\(result.code)  \(result.response)"] }
+        guard result.code == 200 else { throw Failure.failed("The push was not delivered.") }
     }
 
-    /// Names are those of the wire.
+    /// The request. The property names are those of the wire.
     private struct Push: Encodable {
         let verb, AppId, DeviceToken, Selector: String
         let Message: String?

@@ -2,7 +2,7 @@ import ArgumentParser
 import Operator
 
 extension Failure {
-    /// The exit code: EX_USAGE, EX_UNAVAILABLE and EX_CONFIG of sysexits.h where they fit.
+    /// The exit code: EX_USAGE, EX_UNAVAILABLE or EX_CONFIG of sysexits.h, else 1.
     var exitCode: ExitCode {
         switch kind {
         case .failed: .failure

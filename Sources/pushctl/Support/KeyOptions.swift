@@ -30,7 +30,7 @@ struct KeyOptions: ParsableArguments {
         if let key = try Self.checked({ () throws(KeyFileError) in try file.load() }) { return Identity(key) }
         guard createsIfMissing else {
             throw .configuration(
-                "There is no key file \(filePath). It is the one that `pushctl register` was given; `pushctl keys --new` creates one.")
+                "There is no key file \(filePath). Name the one that you registered with; `pushctl keys --new` creates one.")
         }
         let identity = Identity(try Self.checked { () throws(KeyFileError) in try file.loadOrCreate() })
         StandardError.print("Created a key in \(filePath); its public key is \(identity.publicKey.hex).")

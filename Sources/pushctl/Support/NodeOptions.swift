@@ -17,7 +17,7 @@ struct NodeOptions: ParsableArguments {
 
     /// Runs a command's body with the node, and explains its failure.
     ///
-    /// - Parameter silence: What a missing reply may mean.
+    /// - Parameter silence: The possible reason for a missing reply.
     func withNode<Result>(silence: String, _ body: (Node) async throws(PushClientError) -> Result) async throws(Failure) -> Result {
         let access = try access()
         do {

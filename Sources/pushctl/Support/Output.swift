@@ -2,18 +2,18 @@ import ArgumentParser
 import Foundation
 import Operator
 
-/// How a result is printed.
+/// The option for the format of the output.
 struct OutputOptions: ParsableArguments {
     @Flag(help: "Print the result as JSON.")
     var json = false
 
-    /// Prints a report, and fails if it says so.
+    /// Prints a report, and throws its failure, if any.
     func print(_ report: some Report) throws {
         try print(report) { report.lines }
         if let failure = report.failure { throw failure }
     }
 
-    /// Prints the only value as JSON, or several as an array, or the lines.
+    /// Prints values: as JSON, a single value as itself and several as an array; otherwise as lines.
     func print(oneOrMore values: [some Encodable], _ lines: () -> [String]) throws {
         guard !values.isEmpty else { return }
         if values.count == 1 { try print(values[0], lines) } else { try print(values, lines) }

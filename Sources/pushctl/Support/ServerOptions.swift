@@ -19,16 +19,16 @@ struct ServerOptions: ParsableArguments {
 
     /// Runs a command's body with the server, and explains its failure.
     ///
-    /// - Parameter silence: What a missing reply may mean.
+    /// - Parameter silence: The possible reason for a missing reply.
     func withServer<Result>(
         silence: String, _ body: (PushServer) async throws(PushClientError) -> Result
     ) async throws(Failure) -> Result {
         try await with(serverKey(), silence: silence, body)
     }
 
-    /// Runs a command's body with each server, also if one fails.
+    /// Runs a command's body with each server, even if one fails.
     ///
-    /// - Returns: what came of those that did not fail, and the first failure.
+    /// - Returns: The results of the servers that did not fail, and the first failure.
     func withServers<Result>(
         silence: String, _ body: (PushServer) async throws(PushClientError) -> Result
     ) async throws(Failure) -> (results: [Result], failure: Failure?) {
@@ -60,13 +60,13 @@ struct ServerOptions: ParsableArguments {
         }
     }
 
-    /// Whether a server is named; where that is left to the tool, all that know a person are asked.
+    /// Whether a server is named. If none is, some commands query all servers that know a person.
     var namesServer: Bool { !settings.isEmpty }
 
-    /// The one server of commands that talk to one.
+    /// The server of a command that uses a single one.
     func serverKey() throws(Failure) -> IdentityKey {
         let keys = try serverKeys()
-        guard keys.count == 1, let key = keys.first else { throw .usage("This command talks to one server; name one with --server.") }
+        guard keys.count == 1, let key = keys.first else { throw .usage("This command uses a single server; name one with --server.") }
         return key
     }
 

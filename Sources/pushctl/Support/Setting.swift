@@ -11,11 +11,12 @@ struct Setting {
         case variable(String)
     }
 
+    /// Creates the setting from an option or an environment variable; nil if neither is set.
+    ///
     /// - Parameters:
-    ///   - value: of the option, if it was given.
-    ///   - option: its name, with the dashes.
-    ///   - variable: of the environment; an empty one counts as none.
-    /// - Returns: nil if there is neither.
+    ///   - value: The value of the option; nil if it was not given.
+    ///   - option: The name of the option, with the dashes.
+    ///   - variable: The name of the environment variable. An empty value counts as not set.
     init?(_ value: String?, option: String, variable: String) {
         if let value {
             text = value
