@@ -9,6 +9,8 @@ import Wire
 /// streams and an exit code, beside a running server.
 @Suite(.fewAtATime)
 struct OperatorToolTests {
+    private static let someKey = "0x0279be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798"
+
     @Test func `audit prints each balance, and fails if one does not balance`() async throws {
         try await withServerWorld { world async throws in
             let readable = try await world.pushctl("audit")
@@ -243,23 +245,27 @@ struct OperatorToolTests {
         }
     }
 
-    @Test(.enabled(if: geteuid() == 0))
-    func `a database restored as root belongs to the owner of its folder, and root follows no links there`() async throws {
-        let (folder, other, mine) = (try TemporaryFolder(), try TemporaryFolder(), try TemporaryFolder())
+    /// The folder of a service with `DynamicUser` is in one that only root may enter.
+    @Test(.enabled(if: geteuid() == 0), arguments: [0o755, 0o700] as [mode_t])
+    func `a database restored as root belongs to the owner of its folder, and root follows no links there`(above: mode_t) async throws {
+        let (folder, outer, mine) = (try TemporaryFolder(), try TemporaryFolder(), try TemporaryFolder())
+        let other = outer.url.appending(path: "state")
+        try FileManager.default.createDirectory(at: other, withIntermediateDirectories: false)
+        try #require(unsafe chmod(outer.path(""), above) == 0)
         #expect(await (try ServerProcess.start(in: folder)).terminate() == 0)
-        let place = other.path("push.sqlite")
+        let place = outer.path("state/push.sqlite")
         func restore() async throws -> ChildProcess.Ended {
             try await ChildProcess.run(
                 "pushctl", ["restore", folder.path("push.sqlite"), "--database", place],
                 environment: ["PUSHSERVER_IDENTITY_KEY_FILE": folder.path("identity.key")])
         }
         let nobody: uid_t = 65_534
-        try #require(unsafe chown(other.path(""), nobody, nobody) == 0)
+        try #require(unsafe chown(other.path(), nobody, nobody) == 0)
         // Whatever the service's user links beside its database stays as it is.
         let victim = mine.path("victim")
         try mine.write("root's", to: "victim")
         try #require(unsafe chmod(victim, 0o644) == 0)
-        try other.write("", to: "push.sqlite")
+        try outer.write("", to: "state/push.sqlite")
         for suffix in ["-shm", ".restored"] { try #require(unsafe symlink(victim, place + suffix) == 0) }
         let refused = try await restore()
         #expect(refused.exitCode == 78, "\(refused.error)")
@@ -267,12 +273,14 @@ struct OperatorToolTests {
         #expect(unsafe stat(victim, &status) == 0 && status.st_uid == 0 && status.st_mode & 0o777 == 0o644)
         #expect(try String(contentsOf: URL(filePath: victim), encoding: .utf8) == "root's")
 
-        for name in try FileManager.default.contentsOfDirectory(atPath: other.path("")) {
-            try FileManager.default.removeItem(atPath: other.path(name))
+        for name in try FileManager.default.contentsOfDirectory(atPath: other.path()) {
+            try FileManager.default.removeItem(at: other.appending(path: name))
         }
         let restored = try await restore()
         #expect(restored.exitCode == 0, "\(restored.error)")
         #expect(unsafe stat(place, &status) == 0 && status.st_uid == nobody && status.st_mode & 0o777 == 0o600)
+        let forgotten = try await ChildProcess.run("pushctl", ["forget", Self.someKey, "--database", place])
+        #expect(forgotten.exitCode == 1 && forgotten.error.contains("never heard"), "\(forgotten.error)")
     }
 
     @Test func `a restore fails while a server runs that has not written yet`() async throws {

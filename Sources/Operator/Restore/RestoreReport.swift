@@ -49,6 +49,7 @@ package struct RestoreReport: Report {
             defer { copy.remove() }
             try copy.copy(from: backup)
             self = try await Self.settle(copy.path, of: file, identity, paths)
+            try FolderOwner.give(copy.path)
             try copy.reserveSlot()
         } catch let error as InstanceLockError {
             throw Failure.configuration("\(error.description). Stop it first.")
