@@ -31,8 +31,8 @@ package struct Failure: Error {
 extension Failure {
     /// The reasons why a node rejects a message, the likeliest first.
     package static let unpublished = """
-        Has the node peers on this shard? A node on its own, or just started, has none: try again in a minute. Is it subscribed to the \
-        shard (--shard, go-waku: --pubsub-topic), and does it take messages of this size (nwaku: --max-msg-size=1024KiB)?
+        Does the node have peers on this shard? A single node, or one just started, has none: try again in a minute. Is it subscribed to \
+        the shard (--shard, go-waku: --pubsub-topic), and does it accept messages of this size (nwaku: --max-msg-size=1024KiB)?
         """
 
     /// Creates the failure for an error of the client.
@@ -49,7 +49,7 @@ extension Failure {
                 .unavailable(
                     """
                     \(error.description)
-                    Is \(node.url) a node's REST API, with a store of version 3 (--store=true)? pushctl reads answers from the node's store. \
+                    Is \(node.url) a node's REST API, with a store of version 3 (--store=true)? pushctl reads replies from the node's store. \
                     If the node has no store and no other reader, add --own-node: pushctl then reads its relay cache.
                     """)
             // The node rejected a message. go-waku gives no other reason (WAKU_REST.md §1.2).

@@ -66,7 +66,7 @@ package struct DoctorReport: Report {
 
     /// The warning about the effect of ``NodeAccess/Reception/relayCache`` on a server that reads the same node.
     private static let ownNodeWarning = """
-        --own-node empties the node's relay cache: a server that reads this node loses messages, and warns that something else reads from it
+        --own-node empties the node's relay cache: a server that reads this node loses messages, and warns of another reader
         """
 
     private enum CodingKeys: CodingKey {

@@ -66,8 +66,8 @@ package struct RestoreReport: Report {
         }
         throw .configuration(
             """
-            There is no key file \(keyFile). A database serves one identity for ever, so put its key file back first; identity.keyFile in \
-            the server's configuration (--config) says where.
+            There is no key file \(keyFile). A database always belongs to one identity, so restore its key file first; identity.keyFile \
+            in the server's configuration (--config) names its path.
             """)
     }
 

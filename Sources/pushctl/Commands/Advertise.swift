@@ -6,8 +6,8 @@ struct Advertise: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Publish the servers that notify a key's devices, for its contacts.",
         discussion: """
-            Asks all servers for the key's own devices, and advertises what they say on its contact-code topic. Whoever knows the key can \
-            read it, and then needs not ask. Nodes forget it after some days; an app repeats it.
+            Queries all servers for the devices of the key, and advertises the result on its contact-code topic. Clients that know the key \
+            can read the advertisement instead of querying servers. Nodes delete it after some days, so an app repeats it.
             """)
 
     @OptionGroup var node: NodeOptions

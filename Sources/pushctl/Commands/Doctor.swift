@@ -6,10 +6,10 @@ struct Doctor: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Check a server with a test device, step by step, and explain what is wrong.",
         discussion: """
-            Registers a new key, queries it, pushes to it and unregisters it. Without --device-token the device is registered as not \
-            wanting to be notified, so that nothing reaches gorush. With one, the device shows a real notification, and the doctor \
-            waits for the outcome of its push and prints it with the words of Apple or Google and a remedy. That, and whether the \
-            server is ready to deliver, it asks the server's admin endpoints. Exit code 0 if all is well.
+            Registers a new key, queries it, pushes to it and unregisters it. Without --device-token, notifications to the device are \
+            disabled, so no push reaches gorush. With one, the device shows a real notification. The doctor then waits for the outcome \
+            of the push and prints it with the reason of Apple or Google and a remedy. It reads the outcome and the readiness from the \
+            server's admin endpoints. Exit code 0 if all steps succeed.
             """)
 
     @OptionGroup var server: ServerOptions

@@ -8,10 +8,11 @@ struct Push: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Notify a person's devices.",
         discussion: """
-            With --server that server alone is asked: to notify the device of --access-token, or else all that it knows of. Without, the \
-            person's advertisement is looked for and all servers are asked, as an app does it: at most three devices, one server each, \
-            another one if that is silent; with --state what was learned in the last day is used again. A server that accepted a push has \
-            it delivered, unless the receiver filters it, which is not told. Exit code 0 if the push was accepted for every device.
+            With --server, pushctl requests the push from that server only: for the device of --access-token, or for all devices that the \
+            server knows. Without --server, it searches for the person's advertisement and queries all servers, as an app does. It then \
+            notifies at most three devices through one server each, or through another one if that does not reply. With --state, it uses \
+            lookups of the last day again. A server delivers an accepted push unless the receiver's settings filter it; the reply does \
+            not show that. Exit code 0 if the push was accepted for every device.
             """)
 
     enum Kind: String, CaseIterable, ExpressibleByArgument {

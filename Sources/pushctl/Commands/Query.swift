@@ -7,15 +7,15 @@ struct Query: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Query a person's devices and their access tokens.",
         discussion: """
-            Asks the server that is named, or else every server that knows the person. Under a new key each time, so that nobody can tell \
-            who asks. With a key of one's own, tokens are decrypted that were encrypted for it as a contact's.
+            Queries the named server, or every server that knows the person. Each query is signed with a new key, so it does not reveal \
+            its sender. With --key-file, pushctl decrypts the access tokens that are encrypted for that key as a contact's.
             """)
 
     /// The first sentence for a key without registrations, whether the server does not reply or replies with an empty list (PROTOCOL.md
     /// §8).
     static let unknownKey = "The server knows nobody under that key."
     static let silence = """
-        \(unknownKey) Servers do not answer questions about keys that they do not know; `pushctl doctor` tells whether this one runs.
+        \(unknownKey) Servers do not reply to queries for unknown keys; `pushctl doctor` checks whether this one runs.
         """
 
     @OptionGroup var server: ServerOptions
@@ -56,8 +56,8 @@ struct Query: AsyncParsableCommand {
         guard answer.rejectedCount > 0 else { return }
         StandardError.print(
             """
-            pushctl: left out \(answer.rejectedCount) of the answer's \(answer.rejectedCount + answer.devices.count) devices: \
-            about somebody else, or with a grant that is not the person's for this server.
+            pushctl: left out \(answer.rejectedCount) of the reply's \(answer.rejectedCount + answer.devices.count) devices: \
+            they belong to another person, or their grant is not the person's for this server.
             """)
     }
 

@@ -7,8 +7,8 @@ struct Register: AsyncParsableCommand {
         abstract: "Register a device with servers, or replace its registration.",
         discussion: """
             Registers as an app does: each time with a higher version, and with the same access token. The token is new if a contact was \
-            removed or the device is now for contacts only. With --registration-version or --access-token the command sends exactly these \
-            once, and remembers nothing.
+            removed or the device is now for contacts only. With --registration-version or --access-token, the command sends exactly these \
+            values once, and stores nothing.
             """)
 
     enum TokenType: String, CaseIterable, ExpressibleByArgument {

@@ -10,8 +10,8 @@ struct Watch: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Show live the messages that arrive for a key, decrypted.",
         discussion: """
-            With a key file: what is encrypted to the key (answers of servers; requests, if it is a server's), and what is told and asked \
-            about it. With --of, a public key: only what is told (advertisements) and asked (queries) about it. Ends with Ctrl-C or --for.
+            With a key file, shows messages encrypted to the key (replies of servers; requests, if it is a server's), and advertisements \
+            of and queries for the key. With --of, a public key, shows advertisements and queries only. Ends with Ctrl-C or --for.
             """)
 
     @OptionGroup var node: NodeOptions

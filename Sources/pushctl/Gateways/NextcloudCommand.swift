@@ -156,8 +156,8 @@ private struct NextcloudListen: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "listen", abstract: "Show the notifications that a phone would decrypt, from gorush's input.",
         discussion: """
-            Reads notifications, one JSON object a line, as `stubgorush --data` prints them, and decrypts those for this device. Others \
-            are passed over.
+            Reads notifications, one JSON object a line, as `stubgorush --data` prints them, and decrypts those for this device. Ignores \
+            the others.
             """)
 
     @OptionGroup var device: NextcloudDeviceOptions

@@ -8,9 +8,9 @@ struct ForgetCommand: AsyncParsableCommand {
         commandName: "forget",
         abstract: "Erase the data of a key permanently: registrations, lists, tokens and pushes.",
         discussion: """
-            The server must not be running. What stays: a tombstone for each installation, with the hash of the key, the installation's id \
-            and its version, so that nobody can register it anew with an old message; for two days the replies to other people that name \
-            the hash; and whatever backups there are. Its owner can register again, with a higher version.
+            The server must not be running. Some data stays: a tombstone for each installation, with the hash of the key, the installation \
+            id and the version, so that an old message cannot register it again; for two days, replies to other clients that name the \
+            hash; and all backups. The owner can register again with a higher version.
             """)
 
     @Argument(help: "The public key (0x04… or compressed).", transform: HexArgument.publicKey)

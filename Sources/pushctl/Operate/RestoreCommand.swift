@@ -6,8 +6,8 @@ struct RestoreCommand: AsyncParsableCommand {
         commandName: "restore",
         abstract: "Restore a server's database from a backup.",
         discussion: """
-            The server has to be stopped, its key file has to be there, and no database may be where the backup goes. Pushes that waited \
-            when the backup was made may have been sent since: they are tried again, and those older than an hour expire.
+            The server must be stopped, its key file must exist, and its database must not. The server may have sent the waiting pushes of \
+            the backup since: they are tried again, and those older than an hour expire.
             """)
 
     @Argument(help: "The backup, as `pushctl backup` made it; it stays as it is.", completion: .file())
