@@ -44,13 +44,12 @@ import Testing
 
     /// Sees what is synced, and how it is then.
     private final class Syncs: Sendable {
-        let all = Condition<[(path: String, mode: UInt32)]>([])
+        let all = Condition<[(path: String, mode: Int)]>([])
 
         @Sendable func sync(_ descriptor: Int32) -> Int32 {
             let path = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\(descriptor)")) ?? ""
-            var status = stat()
-            unsafe fstat(descriptor, &status)
-            all.change { $0.append((path, status.st_mode & 0o777)) }
+            let mode = (try? FileManager.default.attributesOfItem(atPath: path))?[.posixPermissions] as? Int
+            all.change { $0.append((path, mode ?? 0)) }
             return fsync(descriptor)
         }
     }
