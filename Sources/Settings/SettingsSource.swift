@@ -23,6 +23,8 @@ package struct SettingsSource: HoldsSecret, Sendable {
         package var name: String
         /// Where it stands in the file.
         package var line: String?
+        /// Whether the file has the value in quotes, which make a number or `true` a text.
+        package var isQuoted = false
         /// The folder that a relative path in the value starts from: that of the file for a value in the file, else the working directory.
         fileprivate var folder: String
 
@@ -37,6 +39,7 @@ package struct SettingsSource: HoldsSecret, Sendable {
     private struct Entry {
         var value: SettingValue
         var line: Int
+        var isQuoted = false
     }
 
     private var file: [String: Entry] = [:]
@@ -104,7 +107,9 @@ package struct SettingsSource: HoldsSecret, Sendable {
         if let text = flags[key] { return Found(value: .scalar(text), name: "flag \(key)", folder: Self.workingDirectory) }
         let variable = Self.variable(for: key)
         if let text = environment[variable] { return Found(value: .scalar(text), name: variable, folder: Self.workingDirectory) }
-        return file[key].map { Found(value: $0.value, name: key, line: "\(fileName), line \($0.line)", folder: fileFolder) }
+        return file[key].map {
+            Found(value: $0.value, name: key, line: "\(fileName), line \($0.line)", isQuoted: $0.isQuoted, folder: fileFolder)
+        }
     }
 
     private static func reason(for error: any Error, path: String) -> String {
@@ -236,7 +241,8 @@ package struct SettingsSource: HoldsSecret, Sendable {
             } else if node.null != nil {
                 emptyKeys[key] = line
             } else {
-                file[key] = Entry(value: .scalar(scalar.string), line: line)
+                let isQuoted = scalar.style == .singleQuoted || scalar.style == .doubleQuoted
+                file[key] = Entry(value: .scalar(scalar.string), line: line, isQuoted: isQuoted)
             }
         case .sequence(let sequence):
             let texts = sequence.compactMap { $0.scalar?.string }

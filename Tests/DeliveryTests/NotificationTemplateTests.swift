@@ -141,6 +141,7 @@ import Testing
     @Test(
         "What gorush could not use is refused, by its key",
         arguments: [
+            ("ios: { badge: '1' }", "gorush.ios.badge:"), ("ios: { mutable_content: \"true\" }", "gorush.ios.mutable_content:"),
             ("ios: { badge: -1 }", "gorush.ios.badge:"), ("ios: { badge: many }", "gorush.ios.badge:"),
             ("ios: { mutable_content: 1 }", "gorush.ios.mutable_content:"), ("ios: { mutableContent: true }", "gorush.ios.mutableContent:"),
             ("ios: { priority: urgent }", "gorush.ios.priority:"), ("ios: { push_type: voip }", "gorush.ios.push_type:"),

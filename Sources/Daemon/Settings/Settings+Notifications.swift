@@ -107,8 +107,9 @@ extension SettingsReader {
     fileprivate mutating func json(_ key: String, _ kind: GorushField.Kind) -> JSON {
         switch kind {
         case .text: .text(string(key, default: ""))
-        case .flag: .flag(bool(key, default: false))
-        case .count: .number(Int64(integer(key, default: 0, in: 0...Int(Int32.max))))
+        // In quotes it is a text, which gorush refuses in such a field, and an operator may copy the line to gorush.
+        case .flag: .flag(bool(key, default: false, allowsQuotes: false))
+        case .count: .number(Int64(integer(key, default: 0, in: 0...Int(Int32.max), allowsQuotes: false)))
         case .choice(let words): .text(string(key, default: "", expected: "one of " + words.joined(separator: ", "), words.contains))
         case .color:
             .text(string(key, default: "", expected: "a color like #5b45f0") { $0.wholeMatch(of: /#[0-9a-fA-F]{6}/) != nil })

@@ -32,16 +32,20 @@ struct SettingsReader {
         }
     }
 
-    mutating func bool(_ key: String, default fallback: Bool) -> Bool {
-        value(key, fallback, expected: "true or false") {
+    /// - Parameter allowsQuotes: Whether the file may have the value in quotes.
+    mutating func bool(_ key: String, default fallback: Bool, allowsQuotes: Bool = true) -> Bool {
+        value(key, fallback, expected: "true or false", allowsQuotes: allowsQuotes) {
             $0 == "true" ? true : $0 == "false" ? false : nil
         } show: {
             "\($0)"
         }
     }
 
-    mutating func integer(_ key: String, default fallback: Int, in range: ClosedRange<Int>) -> Int {
-        value(key, fallback, expected: "a whole number from \(range.lowerBound) to \(range.upperBound)") { text in
+    /// - Parameter allowsQuotes: Whether the file may have the value in quotes.
+    mutating func integer(_ key: String, default fallback: Int, in range: ClosedRange<Int>, allowsQuotes: Bool = true) -> Int {
+        value(
+            key, fallback, expected: "a whole number from \(range.lowerBound) to \(range.upperBound)", allowsQuotes: allowsQuotes
+        ) { text in
             Int(text).flatMap { range.contains($0) ? $0 : nil }
         } show: {
             "\($0)"
@@ -281,11 +285,14 @@ struct SettingsReader {
     }
 
     private mutating func value<Value>(
-        _ key: String, _ fallback: Value, expected: String, isSecret: Bool = false, parse: (String) -> Value?, show: (Value) -> String
+        _ key: String, _ fallback: Value, expected: String, isSecret: Bool = false, allowsQuotes: Bool = true,
+        parse: (String) -> Value?, show: (Value) -> String
     ) -> Value {
         var value = fallback
         if let found = source.find(key) {
-            if case .scalar(let text) = found.value, let parsed = parse(text) {
+            if found.isQuoted, !allowsQuotes {
+                refuse(found, expected: "\(expected) without quotes", isSecret: isSecret)
+            } else if case .scalar(let text) = found.value, let parsed = parse(text) {
                 value = parsed
             } else {
                 refuse(found, expected: expected, isSecret: isSecret)
