@@ -25,8 +25,7 @@ struct GorushGroup: Sendable {
         self.format = format
         self.template = template
         self.parts = parts
-        payloadByteCount =
-            template.byteCount + GorushPayload.byteCount(text: parts.text, chatID: parts.chatID, message: parts.message)
+        payloadByteCount = parts.payloadByteCount
     }
 
     /// Groups the pushes of one request. In `rfc71`, devices that share owner, platform, bundle id, text, chat and ciphertext share a
@@ -45,7 +44,7 @@ struct GorushGroup: Sendable {
         var groups: [GorushGroup] = []
         var openGroups: [SharedParts: Int] = [:]
         for push in pushes {
-            let parts = SharedParts(of: push.push, template: template)
+            let parts = SharedParts(of: push.push, format: format, template: template)
             if sharesNotifications {
                 if let open = openGroups[parts], groups[open].hasRoom(for: push) {
                     groups[open].add(push)
@@ -62,28 +61,40 @@ struct GorushGroup: Sendable {
 
     private func hasRoom(for push: QueuedPush) -> Bool {
         pushes.count < Self.maximumPushCount
-            && payloadByteCount + GorushPayload.byteCount(of: push.push.target) <= GorushPayload.maximumByteCount
+            && payloadByteCount + byteCount(of: push.push.target) <= GorushPayload.maximumByteCount
     }
 
     private mutating func add(_ push: QueuedPush) {
+        payloadByteCount += byteCount(of: push.push.target)
         pushes.append(push)
-        payloadByteCount += GorushPayload.byteCount(of: push.push.target)
+    }
+
+    /// Returns what a device adds to the payload: its installation id, and a comma after another one.
+    private func byteCount(of target: Installation) -> Int {
+        guard format == .rfc71 else { return 0 }
+        let comma = pushes.isEmpty ? 0 : 1
+        return GorushPayload.byteCount(ofInstallationID: target.installationID, platform: parts.platform) + comma
     }
 
     /// The notification without identifier and expiry.
     var notification: GorushNotification {
-        let chatID = Hex.encode(parts.chatID, prefix: "0x")
-        let message = Hex.encode(parts.message, prefix: "0x")
-        let targets = pushes.map(\.push.target)
-        let data: GorushNotification.Content =
+        let data = GorushNotification.Content(
+            format, chatID: parts.chatID, message: parts.message, targets: pushes.map(\.push.target))
+        return GorushNotification(
+            tokens: pushes.map(\.push.deviceToken), platform: parts.platform, topic: parts.topic, text: parts.text,
+            threadIdentifier: template.threadsByChat ? ShortDigest.of(parts.chatID) : nil, data: data, template: template)
+    }
+}
+
+extension GorushNotification.Content {
+    fileprivate init(_ format: GorushDataFormat, chatID: [UInt8], message: [UInt8], targets: [Installation]) {
+        let (chatID, message) = (Hex.encode(chatID, prefix: "0x"), Hex.encode(message, prefix: "0x"))
+        self =
             switch format {
             case .rfc71: .rfc71(chatID: chatID, message: message, installationIDs: targets.map(\.installationID))
             case .statusGo:
                 .statusGo(encryptedMessage: message, chatID: chatID, publicKey: Hex.encode(targets[0].keyHash.bytes, prefix: "0x"))
             }
-        return GorushNotification(
-            tokens: pushes.map(\.push.deviceToken), platform: parts.platform, topic: parts.topic, text: parts.text,
-            threadIdentifier: template.threadsByChat ? ShortDigest.of(parts.chatID) : nil, data: data, template: template)
     }
 }
 
@@ -95,19 +106,30 @@ private struct SharedParts: Hashable {
     let text: PushText?
     let chatID: [UInt8]
     let message: [UInt8]
+    /// The size of the payload without installation ids.
+    let payloadByteCount: Int
 
-    init(of push: AcceptedPush, template: NotificationTemplate) {
+    init(of push: AcceptedPush, format: GorushDataFormat, template: NotificationTemplate) {
         publicKeyHash = push.target.keyHash
         platform = push.tokenType == .apn ? .ios : .android  // no other is ever registered (PROTOCOL.md §7 row 10)
         topic = platform == .ios ? push.apnTopic : nil
-        let text = template.isSilent ? nil : template.texts.text(for: push.type)
-        let fixedByteCount = template.byteCount + GorushPayload.byteCount(of: push.target)
+        text = template.isSilent ? nil : template.texts.text(for: push.type)
+        let digest = String(repeating: "0", count: ShortDigest.byteCount)
+        var empty = GorushNotification(
+            tokens: [], platform: platform, text: text, threadIdentifier: template.threadsByChat ? digest : nil,
+            data: GorushNotification.Content(format, chatID: [], message: [], targets: format == .rfc71 ? [] : [push.target]),
+            template: template)
+        // What delivery adds later, as long as it can be.
+        if !template.isSilent { empty.collapseIdentifier = digest }
+        empty.expiry = .init(unixSeconds: 0, secondsLeft: 86_400)
+        let emptyByteCount = GorushPayload.byteCount(of: empty)
+        let ownByteCount =
+            format == .rfc71 ? GorushPayload.byteCount(ofInstallationID: push.target.installationID, platform: platform) : 0
         func fits(chatID: [UInt8], message: [UInt8]) -> Bool {
-            fixedByteCount + GorushPayload.byteCount(text: text, chatID: chatID, message: message)
-                <= GorushPayload.maximumByteCount
+            emptyByteCount + ownByteCount + 2 * (chatID.count + message.count) <= GorushPayload.maximumByteCount
         }
-        self.text = text
         chatID = fits(chatID: push.chatID, message: []) ? push.chatID : []
         message = fits(chatID: chatID, message: push.message) ? push.message : []
+        payloadByteCount = emptyByteCount + 2 * (chatID.count + message.count)
     }
 }

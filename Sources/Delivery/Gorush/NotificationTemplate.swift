@@ -31,10 +31,4 @@ package struct NotificationTemplate: Sendable, Hashable {
         ]
         return !name.isEmpty && !taken.contains(name) && !name.hasPrefix("google") && !name.hasPrefix("gcm")
     }
-
-    /// An upper bound for the bytes that the template adds to a payload.
-    var byteCount: Int {
-        let threadByteCount = threadsByChat ? #","thread-id":"""#.utf8.count + ShortDigest.byteCount : 0
-        return threadByteCount + fields.reduce(0) { $0 + GorushPayload.byteCount(of: $1.value, named: $1.key) }
-    }
 }
