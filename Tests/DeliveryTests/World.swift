@@ -66,10 +66,10 @@ final class World: Sendable {
 
     /// Runs a delivery, then shuts it down as SIGTERM would.
     func withDelivery(
-        to url: String, _ configure: (inout DeliveryConfiguration) -> Void = { _ in },
+        to url: String, logger: Logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
+        _ configure: (inout DeliveryConfiguration) -> Void = { _ in },
         _ body: @escaping @Sendable (Running) async throws -> Void
     ) async throws {
-        let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         let store = try open()
         var configuration = DeliveryConfiguration(endpoint: .init(url: url))
         // One that hangs does so for as long as a test takes, and none is too slow.

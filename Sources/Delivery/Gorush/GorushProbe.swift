@@ -25,7 +25,11 @@ extension DeliveryConfiguration {
             let name = endpoint.publicURL
             switch await GorushClient(http: http, endpoint: endpoint, probeTimeout: probeTimeout).probe() {
             case .instance(let instance):
-                let warnings = uses.flatMap { instance.warnings(for: .init(platform: $0.platform, environment: endpoint.environment)) }
+                let workerCount = GorushProfile.wantedWorkerCount(
+                    routes: uses.count, maximumRequestsInFlight: maximumRequestsInFlight)
+                let warnings = uses.flatMap {
+                    instance.warnings(for: .init(platform: $0.platform, environment: endpoint.environment, workerCount: workerCount))
+                }
                 probes.append(.init(name: name, issue: instance.configurationFault, warnings: Set(warnings).sorted()))
             case .silent: probes.append(.init(name: name, issue: nil, warnings: []))
             case .unusable(let issue): probes.append(.init(name: name, issue: issue, warnings: []))

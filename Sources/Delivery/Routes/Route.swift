@@ -319,7 +319,7 @@ final class Route: Sendable {
             logger.error("the outbox cannot be read or written; pushes wait", metadata: ["error": "\(error)"])
         }
         for warning in status.warnings where !before.warnings.contains(warning) {
-            logger.warning("delivery may lose or delay pushes", metadata: ["reason": "\(warning)"])
+            logger.warning("delivery needs attention", metadata: ["reason": "\(warning)"])
         }
     }
 }

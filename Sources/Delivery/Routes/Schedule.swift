@@ -12,8 +12,8 @@ struct Schedule: Sendable {
     static let storeRetryInterval = Duration.seconds(1)
     /// 250 ms between transactions of up to 1,000 pushes that are made due after an outage, so that they do not crowd out new ones.
     static let hasteningInterval = Duration.milliseconds(250)
-    /// 5 min between two probes of a gorush that works. A restart shows by a broken connection, but not always.
-    static let probeInterval = Duration.seconds(300)
+    /// 30 s between two probes of a gorush that works. A restart while the route is idle breaks no request, so only a probe notices it.
+    static let probeInterval = Duration.seconds(30)
     /// 4 s between two probes of a gorush that cannot be used: an idle server has to be ready as soon as its gorush is.
     static let searchInterval = BackOff.route.longest
 

@@ -43,6 +43,7 @@ import Testing
         #expect(route.next(at: .zero) == .postDue(requests: 32, batchSize: nil))
         route.handle(.nothingDue(until: next), at: .zero)
         #expect(route.next(at: .zero) == .wait(until: .seconds(30)))
+        #expect(route.next(at: .seconds(30)) == .probe)
         #expect(route.next(at: .seconds(30)) == .expire)
         #expect(route.next(at: .seconds(30)) == .postDue(requests: 32, batchSize: nil))
     }
@@ -63,6 +64,7 @@ import Testing
         var full = started { $0.maximumRequestsInFlight = 1 }
         full.handle(.posting([1]), at: .zero)
         #expect(full.next(at: .seconds(29)) == .wait(until: .seconds(30)))
+        #expect(full.next(at: .seconds(30)) == .probe)
         #expect(full.next(at: .seconds(30)) == .expire)
         var broken = started()
         broken.handle(.answered(.failing(issue: "", retryAfter: .seconds(3_600)), [], jitter: 1), at: .zero)
@@ -194,6 +196,7 @@ import Testing
         route.handle(.ended(1), at: .seconds(62))
         #expect(RouteStatus(route, at: .seconds(62)).healthIssues == [] && route.requestRoom(at: .seconds(62)) == 32)
         route.unrecordedOutcomes = []
+        #expect(route.next(at: .seconds(62)) == .probe)
         #expect(route.next(at: .seconds(62)) == .retryNow(after: 0))
     }
 

@@ -35,19 +35,19 @@ import Testing
         #expect(schedule.gathering(for: 1, of: 32, at: .zero) == nil)
     }
 
-    @Test func `gorush is probed once at a time, every 5 min, every 4 s in trouble, and at once when a connection broke`() {
+    @Test func `gorush is probed once at a time, every 30 s, every 4 s in trouble, and at once when a connection broke`() {
         var schedule = Schedule()
         var probes = [schedule.mustProbe(at: .zero), schedule.mustProbe(at: .seconds(9))]
         #expect(probes == [true, false] && schedule.isProbing)
         schedule.probed(isFine: true, at: .seconds(9))
-        probes = [308, 309].map { schedule.mustProbe(at: .seconds($0)) }
+        probes = [38, 39].map { schedule.mustProbe(at: .seconds($0)) }
         #expect(probes == [false, true])
-        schedule.probed(isFine: false, at: .seconds(310))
-        probes = [313, 314].map { schedule.mustProbe(at: .seconds($0)) }
+        schedule.probed(isFine: false, at: .seconds(40))
+        probes = [43, 44].map { schedule.mustProbe(at: .seconds($0)) }
         #expect(probes == [false, true])
-        schedule.probed(isFine: true, at: .seconds(320))
-        schedule.probe(by: .seconds(321))
-        do { let result = schedule.mustProbe(at: .seconds(321)); #expect(result) }
+        schedule.probed(isFine: true, at: .seconds(50))
+        schedule.probe(by: .seconds(51))
+        do { let result = schedule.mustProbe(at: .seconds(51)); #expect(result) }
     }
 
     @Test func `Waiting pushes become due in steps of 250 ms`() {

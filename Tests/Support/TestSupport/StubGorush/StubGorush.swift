@@ -23,6 +23,8 @@ package final class StubGorush: Service, Sendable {
         package var queueEngine: String
         /// `ios.production`.
         package var isProduction: Bool
+        /// `core.worker_num`.
+        package var workerCount = 96
         /// What a proxy lets through besides `/api/push`: nothing of gorush's words on itself.
         package var isBehindProxy: Bool
 

@@ -33,7 +33,7 @@ struct StubGorushAnswer: Sendable {
                   enabled: true
                   sync: \(configuration.isSync)
                   max_notification: \(configuration.maximumNotificationCount)
-                  worker_num: 96
+                  worker_num: \(configuration.workerCount)
                   queue_num: 8192
                 android:
                   enabled: \(configuration.enabledPlatforms.contains(2))

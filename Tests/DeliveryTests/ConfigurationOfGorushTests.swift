@@ -1,0 +1,100 @@
+import Foundation
+import PushProtocol
+import Store
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import Delivery
+
+/// What a gorush is set up for, and when the server notices (DELIVERY.md, rule 1 and "How it is posted").
+@Suite(.safetyNet) struct ConfigurationOfGorushTests {
+    @Test func `A gorush that restarts with other settings while its route is idle is noticed within 30 s`() async throws {
+        try await withStubGorush { stub in
+            let world = try World()
+            try await world.withDelivery(to: await stub.url) { running in
+                try await running.accept([iosPush(1), androidPush(1)])
+                try await running.settle()
+                #expect(running.loop.healthIssues == [] && running.loop.warnings == [])
+                // No connection breaks that the server would notice.
+                stub.configuration.isProduction = false
+                #expect(try await running.pass { !running.loop.warnings.isEmpty } <= .seconds(30))
+                stub.configuration.isSync = false
+                #expect(try await running.pass { running.loop.healthIssues.count == 2 } <= .seconds(30))
+                try await running.accept([iosPush(2), androidPush(2)], message: 2)
+                try await running.settle()
+                #expect(stub.posts.all.count == 2)
+            }
+        }
+    }
+
+    @Test func `Routes, check-config, Config/gorush.yml and the pages want the same number of workers`() async throws {
+        let wanted = GorushProfile.wantedWorkerCount(routes: 2, maximumRequestsInFlight: 256)
+        let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..")
+        for (file, form) in [
+            ("Config/gorush.yml", "worker_num: \(wanted)\n"), ("docs/DELIVERY.md", "`core.worker_num: \(wanted)`"),
+            ("docs/reference/GORUSH.md", "; \(wanted) are wanted"),
+        ] {
+            #expect(try String(contentsOf: root.appending(path: file), encoding: .utf8).contains(form), "\(file)")
+        }
+        try await withStubGorush { stub in
+            for (count, isEnough) in [(wanted - 1, false), (wanted, true)] {
+                stub.configuration.workerCount = count
+                let probes = await DeliveryConfiguration(endpoint: .init(url: await stub.url)).probe()
+                #expect(probes.count == 1 && probes[0].issue == nil && probes[0].warnings.isEmpty == isEnough)
+                let warnings = probes[0].warnings
+                #expect(warnings.allSatisfy { $0.hasPrefix("core.worker_num is \(count)") && $0.hasSuffix("\(wanted) are wanted") })
+                let world = try World()
+                try await world.withDelivery(to: await stub.url) { running in
+                    try await running.settle()
+                    let expected = warnings.flatMap { ["delivery ios: \($0)", "delivery android: \($0)"] }
+                    #expect(Set(running.loop.warnings) == Set(expected))
+                }
+            }
+        }
+    }
+
+    @Test func `A warning that costs no push is logged without a word of loss`() async throws {
+        try await withStubGorush { stub in
+            stub.configuration.workerCount = 80
+            let world = try World()
+            let lines = LogLines()
+            try await world.withDelivery(to: await stub.url, logger: lines.logger) { running in try await running.settle() }
+            let warnings = lines.all.filter { $0.contains("core.worker_num is 80") }
+            #expect(warnings.count == 2 && warnings.allSatisfy { $0.hasPrefix("warning delivery needs attention ") })
+            #expect(lines.all.allSatisfy { !$0.contains("lose") && !$0.contains("lost") })
+        }
+    }
+
+    /// Go's HTTPS server in the clear: the words in HTTP/1.0, and the connection is closed with what it has not read.
+    @Test func `Over HTTP to a gorush that speaks TLS the reason says so, before, while and after pushes are posted`() async throws {
+        let postCount = Recorder<String>()
+        let server = try RawServer { connection in
+            guard let line = connection.readRequestLine() else { return }
+            postCount.append(line)
+            connection.write("HTTP/1.0 400 Bad Request\r\n\r\nClient sent an HTTP request to an HTTPS server.\n")
+        }
+        defer { server.stop() }
+        let world = try World()
+        try await world.withDelivery(to: server.url, { $0.probeTimeout = .seconds(3_600) }) { running in
+            func expectReason() {
+                let issues = running.loop.healthIssues
+                #expect(issues.count == 2 && issues.allSatisfy { $0.contains(GorushResponse.wantsTLSIssue) }, "\(issues)")
+            }
+            try await running.settle()
+            expectReason()
+            for message in 1...5 {
+                try await running.accept([iosPush(message), androidPush(message)], message: Int64(message))
+                try await running.settle()
+                expectReason()
+                world.advance(by: .seconds(10))
+                try await running.settle()
+                expectReason()
+            }
+            // Each attempt was certainly not sent.
+            #expect(try await running.store.queuedPushCount() == 10)
+            #expect(try await world.count("attempts > 0") == 0)
+            #expect(postCount.all.contains { $0.hasPrefix("POST") })
+        }
+    }
+}
