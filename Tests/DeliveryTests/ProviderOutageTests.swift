@@ -1,0 +1,109 @@
+import Envelope
+import PushProtocol
+import StatusCrypto
+import Store
+import TestSupport
+import Testing
+
+@testable import Delivery
+
+/// Apple or Google refuses everything, does not answer, or comes back (DELIVERY.md, rules 2 and 4).
+@Suite(.safetyNet) struct ProviderOutageTests {
+    @Test(
+        "A gorush whose every push is refused is not ready, with Apple's or Google's words in the reason and in a warning of the log",
+        arguments: [
+            (1, "BadEnvironmentKeyIdInToken"), (1, "UnrelatedKeyIdInToken"), (1, "TooManyProviderTokenUpdates"),
+            (2, "Firebase Cloud Messaging API has not been used in project 1 before or it is disabled."),
+            (2, "The caller does not have permission"),
+            (2, "Request is missing required authentication credential. Expected OAuth 2 access token"),
+        ])
+    func refused(platform: Int, words: String) async throws {
+        try await withStubGorush { stub in
+            let world = try World()
+            let lines = LogLines()
+            try await world.withDelivery(to: await stub.url, logger: lines.logger) { running in
+                func push(_ number: Int) -> AcceptedPush { platform == 1 ? iosPush(number) : androidPush(number) }
+                try await running.accept([push(1)])
+                try await running.settle()
+                stub.fail(token: push(1).deviceToken.text, with: words)
+                try await running.accept([push(1)], message: 2)
+                #expect(try await running.pass { !running.loop.healthIssues.isEmpty } <= .seconds(10))
+                let reason = "\(platform == 1 ? "Apple" : "Google") refuses gorush's credentials: \(words)"
+                #expect(running.loop.healthIssues.count == 1 && running.loop.healthIssues[0].contains(reason))
+
+                // The operator corrects it, and the next delivery ends it at once.
+                stub.fail(token: push(1).deviceToken.text, with: nil)
+                try await running.accept([push(2)], message: 3)
+                #expect(lines.all.count { $0.hasPrefix("warning the route fails ") && $0.contains(reason) } == 1)
+                #expect(try await running.pass { running.loop.healthIssues.isEmpty } <= .seconds(5))
+                #expect(try await running.outcomes()[.sent] ?? 0 >= 2)
+                try await running.pass { try await running.isAllDone() }
+                #expect(lines.all.count { $0.hasPrefix("warning the route no longer fails ") } == 1)
+                #expect(try await running.outcomes() == [.sent: 3] && running.loop.healthIssues == [])
+            }
+        }
+    }
+
+    /// Google's client waits as long as `Retry-After` says, and gorush with it, until the server's own timeout strikes.
+    @Test func `While Google answers nothing in time, pushes end by their lifetime and not after three timeouts`() async throws {
+        try await withStubGorush { stub in
+            let world = try World()
+            let url = await stub.url
+            try await world.withDelivery(to: url) { running in
+                try await running.accept((1...2).map { androidPush($0) })
+                try await running.settle()
+                #expect(try await running.outcomes() == [.sent: 2])
+            }
+            stub.breakDown(.hang)
+            let lifetime = Duration.seconds(3_600)
+            try await world.withDelivery(to: url, { ($0.timeout, $0.lifetime) = (.milliseconds(10), lifetime) }) { running in
+                try await running.accept((1...2).map { androidPush($0) }, message: 2)
+                let postCount = stub.posts.all.count
+                var hasFailed = false
+                let passed = try await running.pass {
+                    if running.loop.healthIssues.contains(where: { $0.contains("have worked: no answer in time") }) { hasFailed = true }
+                    return try await running.isAllDone()
+                }
+                #expect(passed >= lifetime && passed <= lifetime + .seconds(60))
+                #expect(hasFailed && stub.posts.all.count - postCount > 2 * TimeoutPolicy.maximumCount)
+                #expect(try await running.outcomes() == [.sent: 2, .expired: 2])
+                #expect(try await world.count("reason = 'lifetime' AND state = 2") == 2)
+                #expect(try await running.audit().balances)
+            }
+        }
+    }
+
+    @Test func `After an outage thousands of pushes that waited for it go within seconds, each once`() async throws {
+        let count = 2_200
+        let words = "The service is currently unavailable."
+        let reason = FailureTaxonomy.classify(words).reason
+        try await withStubGorush { stub in
+            let world = try World()
+            let url = await stub.url
+            let proven = [androidPush(0), androidPush(1)]
+            try await world.withDelivery(to: url) { running in
+                try await running.accept(proven)
+                try await running.settle()
+            }
+            try await world.withStore { store in
+                try await world.accept((10..<10 + count).map { androidPush($0) }, message: 2, in: store)
+                var update = OutboxUpdate()
+                let later = World.start.advanced(by: .seconds(600))
+                update.pushes = (3..<3 + Int64(count)).map { .init(id: $0, .retry(at: later, isUnknown: false), reason: reason) }
+                _ = try await store.update(update, at: World.start)
+            }
+            for push in proven { stub.fail(token: push.deviceToken.text, with: words) }
+            try await world.withDelivery(to: url) { running in
+                try await running.accept(proven, message: 3)
+                try await running.pass { running.loop.healthIssues.count == 1 }
+                #expect(try await running.store.queuedPushCount() == count + 2)
+                for push in proven { stub.fail(token: push.deviceToken.text, with: nil) }
+                let before = stub.notifications.all.count
+                try await running.pass { running.loop.healthIssues.isEmpty }
+                #expect(try await running.pass { try await running.isAllDone() } <= .seconds(5))
+                #expect(stub.notifications.all.count - before == count + 2)
+                #expect(try await running.outcomes() == [.sent: Int64(count) + 4])
+            }
+        }
+    }
+}
