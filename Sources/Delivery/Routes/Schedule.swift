@@ -11,7 +11,7 @@ struct Schedule: Sendable {
     /// 1 s between attempts to use a database that fails.
     static let storeRetryInterval = Duration.seconds(1)
     /// 250 ms between transactions of up to 1,000 pushes that are made due after an outage, so that they do not crowd out new ones.
-    static let hasteningInterval = Duration.milliseconds(250)
+    static let retryNowInterval = Duration.milliseconds(250)
     /// 30 s between two probes of a gorush that works. A restart while the route is idle breaks no request, so only a probe notices it.
     static let probeInterval = Duration.seconds(30)
     /// 4 s between two probes of a gorush that cannot be used: an idle server has to be ready as soon as its gorush is.
@@ -34,7 +34,7 @@ struct Schedule: Sendable {
     /// The time of the next probe; nil while one is in progress.
     private var nextProbe: Duration? = .zero
     /// The time of the next transaction that makes waiting pushes due, and the row after which it starts; nil if there is none.
-    private var hastening: (next: Duration, row: Int64)?
+    private var pendingRetry: (next: Duration, row: Int64)?
     /// The end of the wait that was last decided; nil if there was something to do.
     private(set) var waitEnd: Duration?
 
@@ -71,11 +71,11 @@ struct Schedule: Sendable {
     mutating func probed(isFine: Bool, at now: Duration) { nextProbe = now + (isFine ? Self.probeInterval : Self.searchInterval) }
 
     /// Makes the pushes due that wait because of the route.
-    mutating func retryNow(at now: Duration) { hastening = (now, 0) }
+    mutating func retryNow(at now: Duration) { pendingRetry = (now, 0) }
 
     /// Pushes up to that row were made due; nil if there are no more.
     mutating func retriedNow(upTo row: Int64?, at now: Duration) {
-        hastening = row.map { (now + Self.hasteningInterval, $0) }
+        pendingRetry = row.map { (now + Self.retryNowInterval, $0) }
         queue = .mayHaveMore
     }
 
@@ -96,7 +96,7 @@ struct Schedule: Sendable {
     func storeRest(at now: Duration) -> Duration? { storeRetry > now ? storeRetry : nil }
 
     /// Returns the row after which to make waiting pushes due now; nil if it is not time.
-    func rowToRetryNow(at now: Duration) -> Int64? { hastening.flatMap { $0.next <= now ? $0.row : nil } }
+    func rowToRetryNow(at now: Duration) -> Int64? { pendingRetry.flatMap { $0.next <= now ? $0.row : nil } }
 
     mutating func mustExpire(at now: Duration) -> Bool {
         guard nextExpiry <= now else { return false }
@@ -120,7 +120,7 @@ struct Schedule: Sendable {
 
     /// Returns the time of the next action without an event.
     func pause(at now: Duration) -> Duration {
-        var ends = [now + Self.longestPause, nextProbe, hastening?.next]
+        var ends = [now + Self.longestPause, nextProbe, pendingRetry?.next]
         if nextExpiry > now { ends.append(nextExpiry) }
         if case .quiet(let until) = queue { ends.append(until) }
         return ends.compactMap(\.self).filter { $0 > now }.min() ?? now + Self.longestPause

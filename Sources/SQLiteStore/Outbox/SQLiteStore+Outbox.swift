@@ -65,7 +65,7 @@ extension SQLiteStore {
     }
 
     package func retryNow(route: String, reasons: Set<String>, after row: Int64, at now: Timestamp) async throws -> Int64? {
-        let limit = OutboxLimits.hastenedCount
+        let limit = OutboxLimits.retryNowCount
         let examined: [(id: Int64, isMeant: Bool)] = try await read { database in
             try database.all(Self.selectOpen, row, limit) { row in
                 let (id, queue, next): (Int64, String, Int64) = (try row.next(), try row.next(), try row.next())

@@ -26,7 +26,7 @@ package protocol PushOutbox: Sendable {
     func nextAttempt(route: String) async throws -> Timestamp?
 
     /// Makes pushes of a route due now that wait for a retry for one of these reasons (``OutboxUpdate/Push/reason``), the oldest first. A
-    /// call examines up to ``OutboxLimits/hastenedCount`` open pushes and does not change leased ones.
+    /// call examines up to ``OutboxLimits/retryNowCount`` open pushes and does not change leased ones.
     ///
     /// - Parameter row: The result of the previous call, or 0 for the first.
     /// - Returns: The last row that was examined, or nil if there are no more.
@@ -66,7 +66,7 @@ package protocol PushOutbox: Sendable {
 
 package enum OutboxLimits {
     /// 1,000 open pushes that one call of ``PushOutbox/retryNow(route:reasons:after:at:)`` examines: some milliseconds of the writer.
-    package static let hastenedCount = 1_000
+    package static let retryNowCount = 1_000
 }
 
 /// The outcome of a push. The raw value is stored.

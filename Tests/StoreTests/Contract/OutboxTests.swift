@@ -143,7 +143,7 @@ struct OutboxTests {
     @Test(arguments: StoreUnderTest.all)
     func `Waiting pushes are made due a bounded number at a time, the oldest first`(kind: StoreUnderTest) async throws {
         try await kind.withStore { store in
-            let count = OutboxLimits.hastenedCount + 1
+            let count = OutboxLimits.retryNowCount + 1
             try await store.enqueue((1...count).map { push($0) })
             var update = OutboxUpdate()
             let later = start.advanced(by: .seconds(60))
