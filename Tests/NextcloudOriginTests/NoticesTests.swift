@@ -141,6 +141,24 @@ struct NoticesTests {
             #expect(try await world.store.originDevices(of: "alice").count == 1)
         }
     }
+
+    @Test func `a full queue refuses the backend with 503, and is logged once a minute`() async throws {
+        let log = LogLines()
+        try await withOrigin(logger: log.logger) { world async throws in
+            _ = try await world.register("alice_talk_ios")
+            // The pushes of another user, at a proxy that the delivery does not know of.
+            let device = OriginDevice(
+                user: "bob", tokenID: 1, identifier: "bob 1", publicKey: GatewayVectors.publicKey("device_ios"), pushTokenHash: "h",
+                proxy: "https://a", appType: .talk, lastSeen: nil, createdAt: TestNode.start)
+            try await world.store.changeOriginDevices(of: "bob") { _ in (OriginChange(put: device), ()) }
+            let push = OriginPush(
+                tokenID: 1, subject: "s", signature: "x", priority: .high, kind: .alert, expiresAt: TestNode.start)
+            try await world.store.acceptOriginPushes(Array(repeating: push, count: OriginPush.maximumWaitingCount), of: "bob")
+            for number in 1...3 { #expect(try await world.notify(number) == 503) }
+        }
+        #expect(log.all.count { $0.contains("because the queue of the Nextcloud origin is full") } == 1)
+        #expect(!log.all.contains { $0.contains("the Nextcloud origin cannot answer") })
+    }
 }
 
 extension OriginWorld {

@@ -312,6 +312,38 @@ struct DevicesTests {
         }
     }
 
+    @Test func `a full storage refuses new devices with 503, keeps serving known ones, and is logged once a minute`() async throws {
+        let lines = LogLines()
+        try await withProxy(logger: lines.logger) { world async throws in
+            #expect(try await world.post("alice_talk_ios").status == 200)
+            world.store.set(isStorageFull: true)
+            let refusal = GatewayClient.Answer(
+                status: 503, body: "Service Unavailable: the storage is full, and the server takes no new device\n",
+                contentType: "text/plain; charset=utf-8", retryAfter: "3600")
+            for _ in 0..<3 { #expect(try await world.post("alice_files_ios") == refusal) }
+            #expect(try await world.post("alice_talk_ios").status == 200)
+            #expect(try await world.notify([NotificationsTests.entry("talk_chat_oaep")]).body == #"{"unknown":[],"failed":0}"#)
+            func reports() -> [String] { lines.all.filter { $0.contains("because the storage is full") } }
+            #expect(reports().count == 1)
+            await world.advance(by: FailureLog.interval)
+            #expect(try await world.post("alice_files_ios") == refusal)
+            #expect(reports().count == 2 && reports().last?.contains(#""count": 3"#) == true)
+            #expect(!lines.all.contains { $0.contains("the store takes nothing") })
+            #expect(try await world.client.send(.delete, "/devices?" + Self.deletion("alice_talk_ios")).status == 200)
+            world.store.set(isStorageFull: false)
+            #expect(try await world.post("alice_files_ios").status == 200)
+        }
+    }
+
+    @Test func `a store that fails each request is logged once a minute`() async throws {
+        let lines = LogLines()
+        try await withProxy(logger: lines.logger) { world async throws in
+            world.store.set(room: 0)
+            for _ in 0..<3 { #expect(try await world.post("alice_talk_ios").status == 503) }
+        }
+        #expect(lines.all.count { $0.contains("the store takes nothing from the Nextcloud proxy") } == 1)
+    }
+
     @Test func `other methods and paths are not there`() async throws {
         try await withProxy { world async throws in
             #expect(try await world.client.send(.get, "/devices").status == 405)

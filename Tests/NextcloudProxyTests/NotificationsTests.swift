@@ -269,6 +269,21 @@ struct NotificationsTests {
         }
     }
 
+    @Test func `a full push queue refuses a batch with 503, and is logged once a minute`() async throws {
+        let lines = LogLines()
+        try await withProxy(logger: lines.logger) { world async throws in
+            try await world.registerAlice()
+            world.store.set(isQueueFull: true)
+            for _ in 0..<3 {
+                let answer = try await world.notify([Self.entry("talk_chat_oaep")])
+                #expect(answer.status == 503 && answer.body == "Service Unavailable: the push queue is full\n")
+                #expect(answer.retryAfter == "60")
+            }
+        }
+        #expect(lines.all.count { $0.contains("because the push queue is full") } == 1)
+        #expect(!lines.all.contains { $0.contains("the store takes nothing") })
+    }
+
     @Test func `a long batch that is written in part is whole once it is sent again`() async throws {
         try await withProxy { world async throws in
             try await world.registerAlice()

@@ -22,6 +22,10 @@ struct ProxyWorld: Sendable {
             var accepted: [(notification: AcceptedNotification, at: Timestamp)] = []
             /// Transactions that still find room.
             var room = Int.max
+            /// Whether the storage takes no new device.
+            var isStorageFull = false
+            /// Whether the push queue has no free slot.
+            var isQueueFull = false
 
             mutating func takeRoom() throws {
                 guard room > 0 else { throw Full() }
@@ -47,6 +51,9 @@ struct ProxyWorld: Sendable {
         /// - Parameter room: transactions that it takes before it is full.
         func set(room: Int) { content.withLock { $0.room = room } }
 
+        func set(isStorageFull: Bool) { content.withLock { $0.isStorageFull = isStorageFull } }
+        func set(isQueueFull: Bool) { content.withLock { $0.isQueueFull = isQueueFull } }
+
         func changeDevice<Result: Sendable>(
             _ identifier: DeviceIdentifier, at now: Timestamp, _ decide: @escaping @Sendable (ProxyDevice?) -> (DeviceChange, Result)
         ) async throws -> Result {
@@ -56,6 +63,7 @@ struct ProxyWorld: Sendable {
                 switch change {
                 case .none: break
                 case .put(let device):
+                    if content.isStorageFull, content.devices[identifier] == nil { throw StoreError.storageFull }
                     content.devices[identifier] = device
                     content.removals[identifier] = nil
                 case .remove:
@@ -85,6 +93,7 @@ struct ProxyWorld: Sendable {
             await takes.wait { $0 }
             try content.withLock { content in
                 try content.takeRoom()
+                if content.isQueueFull { throw StoreError.queueFull }
                 for notification in notifications
                 where !content.accepted.contains(where: { $0.notification.digest == notification.digest && $0.at >= repeatsSince }) {
                     content.accepted.append((notification, now))

@@ -1,6 +1,7 @@
 import Foundation
 import GatewayHTTP
 import HTTPClient
+import Logging
 import StatusCrypto
 import Store
 import Synchronization
@@ -14,8 +15,6 @@ import Testing
 struct SoftphoneTests {
     /// Delivers at once, with configured outcomes.
     final class StubOutbox: SoftphoneOutbox {
-        struct Full: Error {}
-
         struct State: Sendable {
             var taken: [AcceptedNotification] = []
             var verdicts: [String: FirstAttempt] = [:]
@@ -28,7 +27,7 @@ struct SoftphoneTests {
 
         func deliver(_ notifications: [AcceptedNotification]) async throws -> [FirstAttempt] {
             try state.withLock { state in
-                if state.isFull { throw Full() }
+                if state.isFull { throw StoreError.queueFull }
                 state.taken += notifications
                 return notifications.map { state.verdicts[$0.notification.token.text] ?? .sent }
             }
@@ -45,8 +44,10 @@ struct SoftphoneTests {
     static let token = "0f744707bebcf74f9b7c25d48e3358945f6aa01da5ddb387462c7eaf61bb78ad"
     static let deadToken = String(repeating: "aa", count: 32)
 
-    func withSoftphone(_ outbox: StubOutbox = StubOutbox(), _ test: (GatewayClient, StubOutbox) async throws -> Void) async throws {
-        let gateway = SoftphoneGateway(apps: Self.apps, outbox: outbox, logger: quietLogger)
+    func withSoftphone(
+        _ outbox: StubOutbox = StubOutbox(), logger: Logger = quietLogger, _ test: (GatewayClient, StubOutbox) async throws -> Void
+    ) async throws {
+        let gateway = SoftphoneGateway(apps: Self.apps, outbox: outbox, clock: ManualClock(), logger: logger)
         try await withGateways([gateway]) { client in try await test(client, outbox) }
     }
 
@@ -195,6 +196,21 @@ struct SoftphoneTests {
     }
 
     // MARK: Failures
+
+    @Test func `a full push queue answers each push with 500, and is logged once a minute`() async throws {
+        let (outbox, lines) = (StubOutbox(), LogLines())
+        outbox.state.withLock { $0.isFull = true }
+        try await withSoftphone(outbox, logger: lines.logger) { client, _ async throws in
+            let push =
+                #"{"AppId":"com.example.softphone.ios","DeviceToken":"\#(Self.token)","verb":"NotifyReprovision","Selector":"s"}"#
+            for _ in 0..<3 {
+                let answer = try await client.send(.post, "/pnm2/send", push, type: "application/json")
+                #expect(answer.status == 200 && answer.json?["code"] == .number(500))
+            }
+        }
+        #expect(lines.all.count { $0.contains("because the push queue is full") } == 1)
+        #expect(!lines.all.contains { $0.contains("the store takes nothing") })
+    }
 
     @Test func `a push that failed is answered 500, each on its own`() async throws {
         let outbox = StubOutbox()

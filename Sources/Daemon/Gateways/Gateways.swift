@@ -49,7 +49,7 @@ extension GatewaySettings {
                     logger: parts.logger, onWaiting: { [proxyDelivery = parts.proxyDelivery] in proxyDelivery?.wake($0) }))
         }
         if let softphoneApps {
-            gateways.append(SoftphoneGateway(apps: softphoneApps, outbox: outbox, logger: parts.logger))
+            gateways.append(SoftphoneGateway(apps: softphoneApps, outbox: outbox, clock: parts.clock, logger: parts.logger))
         }
         return GatewayServer(
             configuration: .init(

@@ -26,6 +26,13 @@ package struct GatewayResponse: Sendable, Equatable {
     /// The store cannot write now. The server has accepted nothing of the request.
     package static let unavailable = GatewayResponse.text(503, "Service Unavailable", retryAfter: .seconds(10))
 
+    /// The database has reached its limit or the disk is nearly full, and the server takes no new device. An operator has to act, so the
+    /// client retries after an hour.
+    package static let storageFull = GatewayResponse.text(
+        503, "Service Unavailable: the storage is full, and the server takes no new device", retryAfter: .seconds(3_600))
+    /// As many pushes wait as the server takes.
+    package static let queueFull = GatewayResponse.text(503, "Service Unavailable: the push queue is full", retryAfter: .seconds(60))
+
     package static func tooManyRequests(_ retryAfter: Duration) -> GatewayResponse {
         .text(429, "Too Many Requests", retryAfter: retryAfter)
     }

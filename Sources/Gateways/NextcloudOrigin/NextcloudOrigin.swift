@@ -40,6 +40,7 @@ package final class NextcloudOrigin: Gateway {
     let keys: UserKeys
     let wallClock: WallClock
     let logger: Logger
+    private let failures: FailureLog
     let onWaiting: @Sendable ([WaitingProxy]) -> Void
     private let backend: any Backend
     private let elapsed: @Sendable () -> Duration
@@ -61,6 +62,7 @@ package final class NextcloudOrigin: Gateway {
         elapsed = { origin.duration(to: clock.now) }
         self.wallClock = wallClock
         self.logger = logger
+        failures = FailureLog(logger, clock: clock)
         self.onWaiting = onWaiting
     }
 
@@ -74,10 +76,16 @@ package final class NextcloudOrigin: Gateway {
         } catch let error as TooManyRequests {
             return .tooManyRequests(error.retryAfter)
         } catch is BackendError {
-            logger.error("the backend of the Nextcloud origin failed to authenticate a client")
+            failures.report("the backend of the Nextcloud origin failed to authenticate a client")
             return .text(502, "Bad Gateway")
+        } catch is CancellationError {
+            // The client has disconnected or the server stops, so the response is not read.
+            return .unavailable
+        } catch StoreError.queueFull {
+            failures.report("refused notifications of the backend because the queue of the Nextcloud origin is full")
+            return .queueFull
         } catch {
-            logger.error("the Nextcloud origin cannot answer", metadata: ["error": "\(error)"])
+            failures.report("the Nextcloud origin cannot answer", error)
             return .unavailable
         }
     }

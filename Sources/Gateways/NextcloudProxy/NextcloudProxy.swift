@@ -73,6 +73,7 @@ package final class NextcloudProxy: Gateway {
     private let wallClock: WallClock
     private let elapsed: @Sendable () -> Duration
     private let logger: Logger
+    private let failures: FailureLog
     private let limits: Mutex<Limits>
     private let slots = Monitor(BatchSlots())
     /// Bounds the batch parts in progress of all requests. Messages of 71 are opened by the same threads, and wait for no more than these.
@@ -92,6 +93,7 @@ package final class NextcloudProxy: Gateway {
         let origin = clock.now
         elapsed = { origin.duration(to: clock.now) }
         self.logger = logger
+        failures = FailureLog(logger, clock: clock)
         judging = ConcurrencyLimiter(limit: configuration.maximumPartCount)
         limits = Mutex(
             Limits(
@@ -113,8 +115,14 @@ package final class NextcloudProxy: Gateway {
         } catch is CancellationError {
             // The client has disconnected or the server stops, so the response is not read.
             return .unavailable
+        } catch StoreError.storageFull {
+            failures.report("refused new Nextcloud devices because the storage is full")
+            return .storageFull
+        } catch StoreError.queueFull {
+            failures.report("refused Nextcloud notifications because the push queue is full")
+            return .queueFull
         } catch {
-            logger.error("the store takes nothing from the Nextcloud proxy", metadata: ["error": "\(error)"])
+            failures.report("the store takes nothing from the Nextcloud proxy", error)
             return .unavailable
         }
     }

@@ -28,13 +28,15 @@ package final class SoftphoneGateway: Gateway {
 
     private let apps: [String: SoftphoneApp]
     private let outbox: any SoftphoneOutbox
-    private let logger: Logger
+    private let failures: FailureLog
 
-    /// - Parameter apps: The apps by their `AppId`.
-    package init(apps: [String: SoftphoneApp], outbox: any SoftphoneOutbox, logger: Logger) {
+    /// - Parameters:
+    ///   - apps: The apps by their `AppId`.
+    ///   - clock: The clock of the log of failures.
+    package init(apps: [String: SoftphoneApp], outbox: any SoftphoneOutbox, clock: some Clock<Duration>, logger: Logger) {
         self.apps = apps
         self.outbox = outbox
-        self.logger = logger
+        failures = FailureLog(logger, clock: clock)
     }
 
     package func answer(_ request: GatewayRequest) async -> GatewayResponse? {
@@ -105,8 +107,14 @@ package final class SoftphoneGateway: Gateway {
         guard !notifications.isEmpty else { return [] }
         do {
             return try await outbox.deliver(notifications)
+        } catch is CancellationError {
+            // The client has disconnected or the server stops, so the response is not read.
+            return []
+        } catch StoreError.queueFull {
+            failures.report("refused softphones' pushes because the push queue is full")
+            return []
         } catch {
-            logger.error("the store takes nothing from the softphone gateway", metadata: ["error": "\(error)"])
+            failures.report("the store takes nothing from the softphone gateway", error)
             return []
         }
     }

@@ -1,0 +1,47 @@
+package import Logging
+import Synchronization
+
+/// Logs failures that clients repeat with their requests: each kind at most once a minute, with its count. A line for each request would
+/// let untrusted clients fill the disk of a server whose store already takes nothing.
+package final class FailureLog: Sendable {
+    /// The minimum interval between two lines of a kind: an operator sees that the failure goes on, and the log stays readable.
+    package static let interval = Duration.seconds(60)
+
+    private struct Kind {
+        /// The number of failures since the last line.
+        var count = 0
+        var lastLine: Duration?
+    }
+
+    private let logger: Logger
+    private let elapsed: @Sendable () -> Duration
+    private let kinds = Mutex<[String: Kind]>([:])
+
+    /// - Parameter clock: The clock of the interval.
+    package init(_ logger: Logger, clock: some Clock<Duration>) {
+        self.logger = logger
+        let origin = clock.now
+        elapsed = { origin.duration(to: clock.now) }
+    }
+
+    /// Counts a failure, and logs it if a line is due.
+    ///
+    /// - Parameters:
+    ///   - message: The constant text, which is also the kind.
+    ///   - error: The cause, if the message does not name it.
+    package func report(_ message: String, _ error: (any Error)? = nil) {
+        let now = elapsed()
+        let count = kinds.withLock { kinds -> Int? in
+            var kind = kinds[message] ?? Kind()
+            kind.count += 1
+            defer { kinds[message] = kind }
+            if let last = kind.lastLine, now - last < Self.interval { return nil }
+            defer { kind = Kind(lastLine: now) }
+            return kind.count
+        }
+        guard let count else { return }
+        var metadata: Logger.Metadata = ["count": "\(count)"]
+        if let error { metadata["error"] = "\(error)" }
+        logger.error("\(message)", metadata: metadata)
+    }
+}
