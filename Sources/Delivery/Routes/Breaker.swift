@@ -42,7 +42,7 @@ struct Breaker: Sendable, Equatable {
         state = .closed
     }
 
-    /// Closes the breaker without a trial, because a probe has shown that the route works.
+    /// Closes an open breaker, because a probe has shown that the route works. A trial in flight still decides.
     mutating func reset() {
         if case .open = state { state = .closed }
     }
