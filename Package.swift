@@ -18,6 +18,7 @@ let grdb: Target.Dependency = .product(name: "GRDB", package: "GRDB.swift")
 let hummingbird: Target.Dependency = .product(name: "Hummingbird", package: "hummingbird")
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 let metrics: Target.Dependency = .product(name: "CoreMetrics", package: "swift-metrics")
+let mustache: Target.Dependency = .product(name: "Mustache", package: "swift-mustache")
 let serviceLifecycle: Target.Dependency = .product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
 let sqlite: Target.Dependency = .product(name: "GRDBSQLite", package: "GRDB.swift")
 let unixSignals: Target.Dependency = .product(name: "UnixSignals", package: "swift-service-lifecycle")
@@ -51,6 +52,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-metrics", .upToNextMinor(from: "2.13.0")),
         .package(url: "https://github.com/groue/GRDB.swift", .upToNextMinor(from: "7.10.0")),
         .package(url: "https://github.com/hummingbird-project/hummingbird", .upToNextMinor(from: "2.28.1"), traits: []),
+        .package(url: "https://github.com/hummingbird-project/swift-mustache", .upToNextMinor(from: "2.1.1")),
         .package(url: "https://github.com/jpsim/Yams", .upToNextMinor(from: "6.2.2")),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", .upToNextMinor(from: "2.13.0")),
     ],
@@ -127,7 +129,7 @@ let package = Package(
             [
                 "Engine", "Delivery", "GatewayHTTP", "NextcloudProxy", "NextcloudOrigin", "SoftphonePNM", "Store", "StatusCrypto", "JSON",
                 "Relay", "Transport", "WakuREST", "SQLiteStore", "HTTPClient", "PushProtocol", "PushClient", "Envelope", "Settings", "Wire",
-                hummingbird, logging, metrics, serviceLifecycle, unixSignals, yams,
+                hummingbird, logging, metrics, mustache, serviceLifecycle, unixSignals, yams,
             ]),
 
         // The client side: the only public API.

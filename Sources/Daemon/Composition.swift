@@ -41,6 +41,7 @@ struct Composition {
     private let writerWatch: WriterWatch
     private let readiness: Readiness
     private let engine: Engine
+    private let status: StatusSampler
 
     init(
         _ settings: Settings, _ files: ServerFiles, openFileLimit: Int, metrics: PrometheusRegistry, readyFile: ReadyFile?,
@@ -82,7 +83,12 @@ struct Composition {
             canary?.refreshMetrics()
             return metrics.render()
         }
-        admin = Self.admin(basis, directory, readiness, healthIssues: healthIssues, warnings: warnings, metrics: metricsText)
+        let status = StatusSampler(
+            store: files.store, engine: engine, canary: canary, publicKey: basis.identity.publicKey, now: { time.clock.now() },
+            healthIssues: healthIssues, warnings: warnings)
+        admin = Self.admin(
+            basis, directory, readiness, status, healthIssues: healthIssues, warnings: warnings, metrics: metricsText)
+        self.status = status
         relays = Self.relays(basis, bus, readiness)
         gateways = Self.gateways(basis, delivery, proxyDelivery, readiness)
         self.proxyDelivery = proxyDelivery
@@ -100,7 +106,7 @@ struct Composition {
     /// before the delivery, because they wait for its results. The delivery finishes its attempts before the relays stop, so no client of a
     /// relay delays it. The admin endpoints stop late, and the watch of the writer last, because a writer that hangs delays only its watch.
     var services: [ProcessLifetime.NamedService] {
-        var services: [ProcessLifetime.NamedService] = [("writer watch", writerWatch), ("admin", admin)]
+        var services: [ProcessLifetime.NamedService] = [("writer watch", writerWatch), ("status", status), ("admin", admin)]
         services += relays.map { ("relay", $0) }
         if let delivery { services.append(("delivery", delivery)) }
         if let proxyDelivery { services.append(("delivery to push proxies", proxyDelivery)) }
@@ -188,7 +194,7 @@ struct Composition {
     }
 
     private static func admin(
-        _ basis: Basis, _ directory: TopicDirectory, _ readiness: Readiness,
+        _ basis: Basis, _ directory: TopicDirectory, _ readiness: Readiness, _ status: StatusSampler,
         healthIssues: @escaping @Sendable () async -> [String], warnings: @escaping @Sendable () -> [String],
         metrics: @escaping @Sendable () async -> String
     ) -> ListeningService {
@@ -200,6 +206,7 @@ struct Composition {
         }
         let content = AdminServer.Content(
             healthIssues: healthIssues, warnings: warnings, metrics: metrics, identityJSON: basis.identity.json,
+            status: status.snapshot,
             progress: { try await store.progress(ofPush: $0) }, restoreDeadTokens: restoreDeadTokens,
             token: basis.files.adminToken, allowedHosts: settings.adminAllowedHosts)
         let server = AdminServer(

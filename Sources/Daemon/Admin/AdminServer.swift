@@ -20,6 +20,8 @@ struct AdminServer: Service {
         var metrics: @Sendable () async -> String
         /// The identity as JSON.
         var identityJSON: String
+        /// The state of the server for the status page.
+        var status: @Sendable () async -> StatusSnapshot
         /// Returns the progress of the push with a deduplication key; nil if the store has none.
         var progress: @Sendable (Digest32) async throws -> PushProgress?
         /// Restores registrations that were removed for dead device tokens, those with the ids or all. Returns the number of restored ones.
@@ -58,7 +60,7 @@ struct AdminServer: Service {
     func run() async throws {
         let host = address.host
         let application = Application(
-            router: router(),
+            router: try router(),
             server: .http1(configuration: .init(idleTimeout: Self.idleTimeout)),
             configuration: ApplicationConfiguration(
                 address: .hostname(host, port: address.port),
@@ -70,7 +72,7 @@ struct AdminServer: Service {
         try await application.run()
     }
 
-    private func router() -> Router<BasicRequestContext> {
+    private func router() throws -> Router<BasicRequestContext> {
         // Probes often use HEAD.
         let router = Router(options: .autoGenerateHeadEndpoints)
         router.add(middleware: AllowedHosts(content.allowedHosts + [address.host.lowercased()]))
@@ -81,6 +83,18 @@ struct AdminServer: Service {
             let healthIssues = await content.healthIssues()
             let body = ReadinessBody(ready: healthIssues.isEmpty, reasons: healthIssues, warnings: content.warnings())
             return Self.respond(healthIssues.isEmpty ? .ok : .serviceUnavailable, try body.json(), type: "application/json")
+        }
+        let page = try StatusPage()
+        router.get("/") { [content] _, _ in
+            var response = Self.respond(.ok, page.html(await content.status()), type: "text/html; charset=utf-8")
+            response.headers[.contentSecurityPolicy] = StatusPage.contentSecurityPolicy
+            response.headers[.cacheControl] = "no-store"
+            return response
+        }
+        router.get("status.json") { [content] _, _ in
+            var response = Self.respond(.ok, try await content.status().json(), type: "application/json")
+            response.headers[.cacheControl] = "no-store"
+            return response
         }
         router.get("metrics") { [content] _, _ in
             Self.respond(.ok, await content.metrics(), type: "text/plain; version=0.0.4; charset=utf-8")
