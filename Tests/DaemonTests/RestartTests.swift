@@ -48,6 +48,28 @@ struct RestartTests {
             #expect(gorush.notifications.all.count == 1)
         }
     }
+
+    /// As after a power cut while SQLite wrote, or in a copy of the files of a running server.
+    @Test func `a torn end of the WAL costs the last transaction at most, and no recorded message`() async throws {
+        let folder = try TemporaryFolder()
+        let first = try await ServerProcess.start(in: folder)
+        let alice = ProtocolClient(server: try serverKey(of: first))
+        let network = Network(first)
+        try await network.publish(alice.envelope(alice.registration(version: 5)))
+        #expect(try await registrationResponse(to: alice, from: network).success)
+        await first.kill()
+        let log = try FileHandle(forUpdating: URL(filePath: folder.path("push.sqlite-wal")))
+        let byteCount = try log.seekToEnd()
+        try #require(byteCount > 100)
+        try log.truncate(atOffset: byteCount - 100)
+        try log.close()
+
+        let second = try await ServerProcess.start(in: folder)
+        // A decision that was in the last transaction is made again: the message was recorded before it.
+        try await ServerDatabase(path: folder.path("push.sqlite")).wait(for: "registration") { $0 == 1 }
+        #expect(await second.terminate() == 0)
+        try await GatewaysTests.audit(second)
+    }
 }
 
 func serverKey(of server: ServerProcess) throws -> PublicKey {

@@ -111,6 +111,15 @@ struct ShutdownTests {
         #expect(await server.terminate() == 0)
     }
 
+    @Test(arguments: [(SIGUSR1, "SIGUSR1"), (SIGUSR2, "SIGUSR2")])
+    func `SIGUSR1 and SIGUSR2 are logged, and end nothing`(signal: Int32, name: String) async throws {
+        let server = try await ServerProcess.start(in: TemporaryFolder())
+        server.signal(signal)
+        #expect(await server.log.wait { $0.contains("signal ignored") && $0.contains(name) })
+        #expect(try await AdminClient(server).get("/health/ready").status == 200)
+        #expect(await server.terminate() == 0)
+    }
+
     // MARK: A push under way
 
     /// Runs a server whose gorush has a push and does not answer for it.
