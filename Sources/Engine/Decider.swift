@@ -196,7 +196,7 @@ struct Decider: Sendable {
 
     /// Returns the INTERNAL_ERROR reply to a message that the store has rejected for too long.
     ///
-    /// Once the reply is published, the message is decided without effect.
+    /// The mark writer records the decision after the publication. The message changes nothing else.
     ///
     /// - Returns: nil for a query, for a registration that the server cannot decrypt, and for a push request without an id.
     func internalError(for message: OpenedEnvelope) -> PendingReply? {

@@ -303,7 +303,7 @@ package final class Engine: Service, EnvelopeReceiver {
         }
     }
 
-    /// Unregisters installations without registration and without delivery within the policy's lifetime, a limited number per call.
+    /// Unregisters installations that have neither registered nor received a push within the policy's lifetime, a limited number per call.
     ///
     /// - Parameter row: The row after which the store continues its search; 0 starts at the first.
     /// - Returns: The row after which the next call continues.

@@ -76,7 +76,7 @@ package final class TopicDirectory: Sendable {
     /// the live registrations from the store afterwards, and adds their topics again.
     package func remove(_ registrations: [ChangedRegistration], unlessLiveIn store: any PushStore) async {
         for changed in registrations { remove(registration: changed.registration, topics: changed.topics) }
-        // If the read fails, all topics stay. A superfluous topic costs a few decryptions, but a missing one loses messages.
+        // If the read fails, all topics are added again. A superfluous topic costs a few decryptions, but a missing one loses messages.
         add((try? await store.liveTopics(of: registrations.map(\.registration))) ?? registrations)
     }
 

@@ -19,7 +19,7 @@ final class TopicKeys: Sendable {
         case ownerless
     }
 
-    /// 20,000 entries in memory at about 100 bytes. Further ones are read from the store again.
+    /// 20,000 entries in memory at about 100 bytes. A full cache is emptied, and its entries are read from the store again.
     private static let maximumCachedCount = 20_000
 
     private let store: any PushStore
@@ -94,7 +94,8 @@ final class TopicKeys: Sendable {
         try await store.saveTopicKey(bytes, keyHash: keyHash, prefixed: subscriber.isPrefixed)
     }
 
-    /// Derives the keys that messages in the journal wait for, until the task is cancelled. The next start re-reads the other messages.
+    /// Derives the keys that messages in the journal wait for, until the task is cancelled. The next start re-reads the messages that still
+    /// wait.
     @concurrent
     func derive(for admission: Admission, logger: Logger) async {
         while !Task.isCancelled, let topic = await admission.nextTopic() {

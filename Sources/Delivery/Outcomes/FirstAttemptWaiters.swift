@@ -3,8 +3,8 @@ import PushProtocol
 package import StatusCrypto
 import Store
 
-/// The outcomes of first attempts, for gateways that wait for them. A waiter identifies a push by its digest, because it begins to wait
-/// before the push has a row.
+/// The outcomes of pushes, for gateways that wait for them. A waiter identifies a push by its digest,
+/// because it begins to wait before the push has a row.
 package final class FirstAttemptWaiters: Sendable {
     package enum Result: Sendable, Equatable {
         case sent

@@ -85,8 +85,8 @@ struct Outbox: Sendable {
         var isLeased = true
     }
 
-    /// Decides the outcome of each attempt, and records it in one transaction with the next plan: the plan's unsendable pushes finish, its
-    /// deferred pushes are postponed, and the rest is leased.
+    /// Decides the outcome of each attempt, and records it in one transaction with the next plan. The plan's expired, withdrawn and
+    /// unsendable pushes finish, its deferred and suspended ones are postponed, and those in its batches are leased.
     ///
     /// - Parameter jitter: Returns a number from 0 to 1, another one for each push.
     func recordOutcomes(

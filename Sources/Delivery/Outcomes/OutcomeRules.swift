@@ -126,8 +126,8 @@ struct OutcomeRules: Sendable {
 
     private static let timeOutReason = "no answer in time"
 
-    /// The reasons for which a push may wait because of the route. A device that gets too many pushes is no reason to hurry, and a
-    /// suspected one waits all the same (``BatchPlanner``).
+    /// The reasons for which a push may wait because of the route. TooManyRequests is none of them, because it concerns one device.
+    /// Suspected targets wait in any case (``BatchPlanner``).
     static let reasonsOfRoute: Set<String> = Set(
         FailureTaxonomy.reasons(of: .transient, .credentials, .operatorFault, .topic, .ambiguous)
             + [Failure.unknownText.reason, timeOutReason, "no answer", "wrong count", UnprovenBundleIDBudget.reason]

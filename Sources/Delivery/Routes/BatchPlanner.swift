@@ -19,7 +19,7 @@ struct DeliveryPlan: Sendable {
     var withdrawn: [QueuedPush] = []
     /// Pushes with unproven bundle ids that the budget does not admit now.
     var deferred: [QueuedPush] = []
-    /// Pushes for suspected targets that were tried a short time ago, with the rest of the interval.
+    /// Pushes for suspected targets that were tried a short time ago, or are tried by this plan, with the rest of the interval.
     var suspended: [(push: QueuedPush, rest: Duration)] = []
     /// The suspected targets that are tried now.
     var suspectedTargets: Set<Digest32> = []

@@ -35,7 +35,7 @@ struct Breaker: Sendable, Equatable {
         if case .open(_, let failures) = state { state = .trial(failures: failures) }
     }
 
-    /// Records that gorush accepted a request.
+    /// Records that gorush works: it accepted a request, or named the limit of a batch.
     mutating func succeed() {
         // The request was posted before the failure. The trial decides.
         if case .open = state { return }
@@ -47,7 +47,8 @@ struct Breaker: Sendable, Equatable {
         if case .open = state { state = .closed }
     }
 
-    /// Records that gorush did not accept a request. Of several requests that fail together one counts.
+    /// Records a failed request: gorush did not accept it, or the failing route delivered none of it. Of several requests that fail
+    /// together one counts.
     ///
     /// - Parameters:
     ///   - retryAfter: The delay that gorush asked for.

@@ -22,7 +22,8 @@ struct Concurrency: Sendable {
     /// The number of responses since the window was changed.
     private var responseCount = 0
     private var wasFull = false
-    /// The number of outstanding responses to requests from before the window was halved. The window ignores them.
+    /// The number of further responses that do not change the window, because their requests may be from before it was halved: an old
+    /// window of them.
     private var staleCount = 0
 
     init(configuration: DeliveryConfiguration) {

@@ -7,13 +7,15 @@ import Wire
 /// The conclusions from a route's attempts: whether it delivers, and whether verdicts on devices are credible (DELIVERY.md, rules 2 and 3).
 ///
 /// A target is proven if Apple or Google has accepted a push for it before. Anyone can register tokens and bundle ids that never existed,
-/// so only proven targets make a route fail. Times are those of a monotonic clock since the start, except those of ``Witnesses``.
+/// so failed pushes make a route fail only if their targets are proven. A refusal of gorush itself counts with any target. Times are those
+/// of a monotonic clock since the start, except those of ``Witnesses``.
 struct Evidence: Sendable {
     /// The minimum time between the first and the last failed attempt of a route that fails: shorter faults pass by themselves.
     static let failureInterval = Duration.seconds(60)
     /// 5 s in which Apple or Google refuses gorush and accepts nothing. A single refusal between deliveries is no fault.
     static let refusalInterval = Duration.seconds(5)
-    /// 15 min after the last failed attempt no push waits for the route, so it no longer fails.
+    /// 15 min. Waiting pushes are attempted more often than that, so after such a silence no push waits for the route, and it no longer
+    /// fails.
     static let validity = Duration.seconds(900)
     /// 1,000 bundle ids. A route has a handful of apps.
     private static let maximumTopicCount = 1_000

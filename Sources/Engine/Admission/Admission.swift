@@ -76,7 +76,7 @@ final class Admission: Sendable {
 
     // MARK: Waiting for a topic key
 
-    /// - Returns: The number of messages that were displaced from the queue of topics, including this one.
+    /// - Returns: The number of messages that were displaced from the queue of topics, possibly including this one.
     func wait(_ row: Int64, for topic: TopicKeyQueue.Topic) -> Int { table.update { $0.wait(row, for: topic) } }
 
     /// Waits for a topic whose key is to be derived; nil when the task is cancelled.

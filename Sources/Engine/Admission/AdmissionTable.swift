@@ -62,7 +62,7 @@ struct AdmissionTable: Sendable {
     var isIdle: Bool { size.count == 0 }
     /// Whether no message is in memory, and none in the journal waits to be read.
     var isEmpty: Bool { isIdle && rows.values.allSatisfy { $0.count == 0 } }
-    /// Whether every message is decided, except queries to be decided again and messages that wait for a topic key.
+    /// Whether every message is decided, except queries to be decided again, messages that wait for a topic key, and incomplete segments.
     var isDecided: Bool { isIdle && count(.undecided) == 0 }
     /// Whether more messages are in memory than the cores process at once.
     var isCongested: Bool { size.count > Self.congestionThreshold }
@@ -151,7 +151,7 @@ struct AdmissionTable: Sendable {
         for row in new { rows[reason, default: []].insert(Int(row)) }
     }
 
-    /// The rows to read next.
+    /// Returns the rows to read next, the oldest undecided or the newest unanswered ones. ``enter(_:of:_:)`` removes them.
     ///
     /// - Returns: At most `maximumCount` and at most ``freeCount`` rows; nil if no row waits or nothing is free.
     func nextRows(_ reason: Reason, maximumCount: Int) -> [Int64]? {
@@ -168,7 +168,7 @@ struct AdmissionTable: Sendable {
 
     // MARK: Waiting for a topic key
 
-    /// - Returns: The number of messages that were displaced from the queue of topics, including this one.
+    /// - Returns: The number of messages that were displaced from the queue of topics, possibly including this one.
     mutating func wait(_ row: Int64, for topic: TopicKeyQueue.Topic) -> Int { topicKeys.add(row, waitingFor: topic) }
 
     /// The topic whose key is derived next.

@@ -7,7 +7,7 @@ import Store
 import Synchronization
 import Wire
 
-/// The writer: decides all messages that wait, in one task and one transaction, and hands their replies to the reply stage.
+/// The writer: one task decides the waiting messages in transactions of bounded size and cost, and hands their replies to the reply stage.
 final class CommitStage: Sendable {
     /// The maximum number of messages in a transaction. Past some hundreds the cost of a commit no longer shows, and a reply waits for the
     /// last of them.
@@ -25,7 +25,7 @@ final class CommitStage: Sendable {
     indirect enum Work: Sendable {
         /// - Parameter since: The time of the first attempt; nil before it.
         case message(OpenedEnvelope, since: Duration? = nil)
-        /// Closes the rows of a message without a reply that the store has rejected for ``retryDeadline``.
+        /// Closes the rows of a message that needs no reply. The store has rejected the message for ``retryDeadline``.
         case close(rows: [Int64])
         /// Storing a registration failed for ``retryDeadline``. Its INTERNAL_ERROR supersedes older, unpublished replies to the
         /// installation.
@@ -34,7 +34,7 @@ final class CommitStage: Sendable {
 
     struct Item: Sendable {
         var work: Work
-        /// The permit of the message; nil once its reply is published.
+        /// The permit of the message; nil once its INTERNAL_ERROR is with the reply stage.
         var permit: SharedPermit?
     }
 

@@ -2,7 +2,7 @@ import Store
 
 /// The consequences of a durable batch of decisions, in the only order that the types allow: ``listen(_:)``, then ``Listening/reply(_:)``.
 ///
-/// Other clients may query a new registration as soon as its owner has the reply, so the server subscribes to the query topics first.
+/// Other clients may query a new registration as soon as its owner has the reply, so the server accepts messages on the query topics first.
 /// Permits end last, so that the engine never looks idle between a decision and its reply.
 struct DurableBatch: ~Copyable {
     let topicChanges: [TopicChange]

@@ -26,7 +26,7 @@ package struct OutboxFairQueue: Sendable {
     private struct Rounds {
         /// The round whose pushes are attempted now. The first one is 1; a released push has 0 and goes first.
         var current: Int64 = 1
-        /// The last round of each target, by the hash of the target, unless that round is over.
+        /// The last round of each target, by the hash of the target. Entries of past rounds remain until the next clean-up.
         var last: [Int: Int64] = [:]
         /// The number of entries in `last` at which those of past rounds are removed.
         var maximumCount = 10_000

@@ -72,12 +72,14 @@ package enum OutboxLimits {
 /// The outcome of a push. The raw value is stored.
 package enum PushOutcome: Int64, Sendable, CaseIterable {
     case sent = 1
+    /// The lifetime of the push passed, or the server gave up after too many attempts.
     case expired = 2
     case deadToken = 3
     case refused = 4
     /// The push was accepted in dry run and is never sent.
     case discarded = 5
-    /// The push was withdrawn before it was sent: its installation unregistered, or a gateway has reported a failure to its client.
+    /// The server stopped trying: the installation unregistered, or a gateway has reported the failure of its only attempt, which may have
+    /// arrived all the same.
     case withdrawn = 8
 
     /// The event that the ledger counts for the outcome.
