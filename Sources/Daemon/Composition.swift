@@ -157,7 +157,7 @@ struct Composition {
         return Engine(
             configuration: configuration, store: basis.files.store, directory: directory, transport: transport, clock: ContinuousClock(),
             wallClock: basis.time.clock,
-            logger: basis.logger, provesDeliveries: { delivery?.provesDeliveries ?? false }, onAcceptedPushes: { delivery?.wake() })
+            logger: basis.logger, confirmsDelivery: { delivery?.confirmsDelivery ?? false }, onAcceptedPushes: { delivery?.wake() })
     }
 
     private static func relays(_ basis: Basis, _ bus: Bus, _ readiness: Readiness) -> [ListeningService] {

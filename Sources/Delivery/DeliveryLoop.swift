@@ -67,7 +67,7 @@ package final class DeliveryLoop: Service {
     }
 
     /// Whether every route has asked its gorush and may post to it, so that a target without a delivery is unused.
-    package var provesDeliveries: Bool { routes.allSatisfy { $0.status.mayPost } }
+    package var confirmsDelivery: Bool { routes.allSatisfy { $0.status.mayPost } }
 
     /// Sets the gauges of all routes. A gauge keeps its value if the outbox cannot be read.
     package func refreshMetrics() async {

@@ -28,7 +28,7 @@ package final class Engine: Service, EnvelopeReceiver {
     private let transport: any MessageTransport
     /// Whether the delivery learns which pushes Apple and Google accept. Without that, the engine cannot tell whether a registration is
     /// unused.
-    private let provesDeliveries: @Sendable () -> Bool
+    private let confirmsDelivery: @Sendable () -> Bool
     /// The time and the reason of the last rejection; nil if the engine has rejected no message.
     private let lastOverload = Mutex<(time: Duration, reason: Overload)?>(nil)
     private let topicKeys: TopicKeys
@@ -40,18 +40,18 @@ package final class Engine: Service, EnvelopeReceiver {
 
     /// - Parameters:
     ///   - directory: The topics of the server. The delivery has the same directory, because it unregisters dead devices.
-    ///   - provesDeliveries: Whether the delivery learns which pushes Apple and Google accept. Without that, the engine removes no unused
+    ///   - confirmsDelivery: Whether the delivery learns which pushes Apple and Google accept. Without that, the engine removes no unused
     ///     registrations.
     ///   - onAcceptedPushes: Called after each commit that added pushes to the outbox.
     package init(
         configuration: Configuration, store: any PushStore, directory: TopicDirectory, transport: any MessageTransport,
         clock: any Clock<Duration>, wallClock: WallClock,
-        logger: Logger, provesDeliveries: @escaping @Sendable () -> Bool = { false }, onAcceptedPushes: @escaping @Sendable () -> Void
+        logger: Logger, confirmsDelivery: @escaping @Sendable () -> Bool = { false }, onAcceptedPushes: @escaping @Sendable () -> Void
     ) {
         self.configuration = configuration
         self.directory = directory
         self.transport = transport
-        self.provesDeliveries = provesDeliveries
+        self.confirmsDelivery = confirmsDelivery
         let identity = configuration.identity
         let decider = Decider(
             serverKey: identity.publicKey.compressed, registrationPolicy: configuration.registrationPolicy,
@@ -296,7 +296,7 @@ package final class Engine: Service, EnvelopeReceiver {
             openStage.expireSegments(at: context.wallClock.now())
             do {
                 while try await context.store.prune(at: context.wallClock.now()).isBounded {}
-                if provesDeliveries() { lastRow = try await unregisterUnused(after: lastRow) }
+                if confirmsDelivery() { lastRow = try await unregisterUnused(after: lastRow) }
             } catch {
                 context.logger.error("pruning the store failed", metadata: ["error": "\(error)"])
             }

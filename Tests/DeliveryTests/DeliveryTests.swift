@@ -53,12 +53,12 @@ import Testing
                 #expect(stub.posts.all.isEmpty)
                 #expect(running.loop.healthIssues.count == 2)
                 #expect(running.loop.healthIssues.allSatisfy { $0.contains("set \(line) in gorush's configuration") })
-                #expect(!running.loop.provesDeliveries)
+                #expect(!running.loop.confirmsDelivery)
                 // The operator changes the line and restarts gorush.
                 stub.configuration = .init()
                 #expect(try await running.pass { try await running.isAllDone() } <= .seconds(5))
                 #expect(try await running.outcomes() == [.sent: 2])
-                #expect(running.loop.healthIssues == [] && running.loop.provesDeliveries)
+                #expect(running.loop.healthIssues == [] && running.loop.confirmsDelivery)
             }
         }
     }

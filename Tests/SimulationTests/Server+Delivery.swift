@@ -144,7 +144,7 @@ extension Server {
         let answer = try gorush.post(batch)
         // Requests are answered one after another: no other push is delivered in between.
         let reading = ResponseInterpretation(
-            answer, batch: batch, retriesItself: false, timeOuts: routes[route].timeOuts, routeDelivered: false)
+            answer, batch: batch, retriesItself: false, timeouts: routes[route].timeouts, routeDelivered: false)
         switch reading {
         case .outcomes(let outcomes, let news):
             let ended = zip(pushes, outcomes).map { Outbox.Attempt(push: $0, outcome: $1, at: attempt.at) }

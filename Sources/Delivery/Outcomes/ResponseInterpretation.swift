@@ -20,9 +20,9 @@ enum ResponseInterpretation: Sendable, Equatable {
     /// - Parameters:
     ///   - batch: not empty.
     ///   - retriesItself: whether that gorush has `max_retry` above 0, so that a failure it reports may be followed by a success.
-    ///   - timeOuts: Those before this attempt.
+    ///   - timeouts: The timeouts before this attempt.
     ///   - routeDelivered: Whether the route delivered another push during this attempt.
-    init(_ response: GorushResponse, batch: [DeliveryItem], retriesItself: Bool, timeOuts: TimeoutPolicy, routeDelivered: Bool) {
+    init(_ response: GorushResponse, batch: [DeliveryItem], retriesItself: Bool, timeouts: TimeoutPolicy, routeDelivered: Bool) {
         func all(_ outcome: AttemptOutcome, _ health: RouteHealth) -> ResponseInterpretation {
             .outcomes(batch.flatMap { $0.pushes.map { _ in outcome } }, health)
         }
@@ -56,7 +56,7 @@ enum ResponseInterpretation: Sendable, Equatable {
             self = nothingSent("gorush is not available", reason: "unavailable", retryAfter: retryAfter)
         case .timedOut:
             self = .outcomes(
-                batch.flatMap { $0.pushes.map { .timedOut(count: timeOuts[$0] + (routeDelivered ? 1 : 0)) } },
+                batch.flatMap { $0.pushes.map { .timedOut(count: timeouts[$0] + (routeDelivered ? 1 : 0)) } },
                 .failing(issue: "gorush gave no answer in time", retryAfter: nil))
         case .unknown:
             self = all(

@@ -173,12 +173,12 @@ final class Route: Sendable {
     private func post(_ batch: [DeliveryItem], at now: Timestamp, ending requestCount: Int?) async {
         let pushes = batch.flatMap(\.pushes)
         let first = dependencies.configuration.timeout
-        let (timeout, deliveryCount) = state.withLock { ($0.timeOuts.limit(for: pushes, first: first), $0.evidence.deliveryCount) }
+        let (timeout, deliveryCount) = state.withLock { ($0.timeouts.limit(for: pushes, first: first), $0.evidence.deliveryCount) }
         let answer = await gorush.post(batch.map(\.notification), timeout: timeout)
         metrics.answered(answer)
         let reading = state.withLock { state in
             ResponseInterpretation(
-                answer, batch: batch, retriesItself: state.profile.instance?.retriesItself ?? false, timeOuts: state.timeOuts,
+                answer, batch: batch, retriesItself: state.profile.instance?.retriesItself ?? false, timeouts: state.timeouts,
                 routeDelivered: state.evidence.deliveryCount > deliveryCount)
         }
         switch reading {

@@ -60,8 +60,8 @@ struct RouteState: Sendable {
     private(set) var profile: GorushProfile
     private(set) var evidence: Evidence
     private(set) var breaker = Breaker()
-    private var probation = UnprovenBundleIDBudget()
-    private(set) var timeOuts = TimeoutPolicy()
+    private var unprovenBudget = UnprovenBundleIDBudget()
+    private(set) var timeouts = TimeoutPolicy()
     /// The attempts whose outcomes are not recorded yet.
     var unrecordedOutcomes: [Outbox.Attempt] = []
     /// Why gorush accepted no request; nil if it did.
@@ -136,7 +136,7 @@ struct RouteState: Sendable {
     private mutating func admits(_ push: QueuedPush, at now: Duration) -> Bool {
         // The operator configures the bundle ids of gateways.
         guard push.push.tokenType == .apn, push.notification == nil, !evidence.isKnown(push.push.apnTopic) else { return true }
-        return probation.take(push, at: now)
+        return unprovenBudget.take(push, at: now)
     }
 
     /// The rules for attempts that ended.
@@ -188,7 +188,7 @@ struct RouteState: Sendable {
             for _ in batches { breaker.begin() }
             concurrency.posted(batches)
         case .notLeased(let pushes):
-            for push in pushes { probation.ended(push, isRefused: false) }
+            for push in pushes { unprovenBudget.ended(push, isRefused: false) }
             schedule.wake()
         case .nothingDue(let until):
             storeIssue = nil
@@ -223,8 +223,8 @@ struct RouteState: Sendable {
             // gorush works, and Apple or Google delivers nothing. An unproven target proves nothing about that, so the next push follows at
             // once.
             concurrency.succeeded()
-            let isProof = attempts.contains { $0.push.provenAt != nil }
-            breaker.fail(at: now, retryAfter: nil, jitter: isProof ? jitter : 0, isCounted: isProof)
+            let isProven = attempts.contains { $0.push.provenAt != nil }
+            breaker.fail(at: now, retryAfter: nil, jitter: isProven ? jitter : 0, isCounted: isProven)
             issue = nil
             profile.worked()
         case .healthy:
@@ -245,8 +245,8 @@ struct RouteState: Sendable {
         unrecordedOutcomes += attempts
         var mustRetryNow = false
         for attempt in attempts {
-            timeOuts.record(attempt)
-            probation.ended(attempt.push, isRefused: attempt.outcome.isRefusal)
+            timeouts.record(attempt)
+            unprovenBudget.ended(attempt.push, isRefused: attempt.outcome.isRefusal)
             if evidence.record(attempt, at: now) { mustRetryNow = true }
         }
         return mustRetryNow

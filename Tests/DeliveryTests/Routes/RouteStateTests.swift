@@ -21,10 +21,10 @@ import Testing
     }
 
     @Test(arguments: [(nil, false), ("{}", true), ("core: {sync: true}", true), ("core: {sync: false}", false)])
-    func `Deliveries are proven by a gorush that does not say otherwise`(core: String?, isProof: Bool) {
+    func `Deliveries are proven by a gorush that does not say otherwise`(core: String?, isConfirmed: Bool) {
         var route = route()
         if let core { route.handle(.probed(instance(core)), at: .zero) }
-        #expect(RouteStatus(route, at: .zero).mayPost == isProof)
+        #expect(RouteStatus(route, at: .zero).mayPost == isConfirmed)
     }
 
     @Test func `A queue is looked at until nothing is due, and then when the next is due`() {

@@ -12,33 +12,33 @@ import Testing
     }
 
     @Test func `Each attempt that was not answered doubles the time for the next, whether it counts or not`() {
-        var timeOuts = TimeoutPolicy()
+        var timeouts = TimeoutPolicy()
         var limits: [Duration] = []
         for _ in 0...3 {
-            limits.append(timeOuts.limit(for: pushes, first: .seconds(60)))
-            #expect(timeOuts.limit(for: [pushes[1]], first: .seconds(60)) == .seconds(60))
-            timeOuts.record(attempt(.timedOut(count: 0)))
+            limits.append(timeouts.limit(for: pushes, first: .seconds(60)))
+            #expect(timeouts.limit(for: [pushes[1]], first: .seconds(60)) == .seconds(60))
+            timeouts.record(attempt(.timedOut(count: 0)))
         }
         #expect(limits == [.seconds(60), .seconds(120), .seconds(150), .seconds(150)])
-        #expect(timeOuts[pushes[0]] == 0)
+        #expect(timeouts[pushes[0]] == 0)
     }
 
     @Test func `Attempts during which the route delivered are counted, and nothing is kept after the third`() {
-        var timeOuts = TimeoutPolicy()
+        var timeouts = TimeoutPolicy()
         for count in [1, 1, 2] {
-            timeOuts.record(attempt(.timedOut(count: count)))
-            #expect(timeOuts[pushes[0]] == count)
+            timeouts.record(attempt(.timedOut(count: count)))
+            #expect(timeouts[pushes[0]] == count)
         }
-        timeOuts.record(attempt(.timedOut(count: 3)))
-        #expect(timeOuts[pushes[0]] == 0 && timeOuts.limit(for: pushes, first: .seconds(60)) == .seconds(60))
+        timeouts.record(attempt(.timedOut(count: 3)))
+        #expect(timeouts[pushes[0]] == 0 && timeouts.limit(for: pushes, first: .seconds(60)) == .seconds(60))
     }
 
     @Test func `A setting that is longer stays, and an answer starts anew`() {
-        var timeOuts = TimeoutPolicy()
-        timeOuts.record(attempt(.timedOut(count: 0)))
-        #expect(timeOuts.limit(for: pushes, first: .seconds(600)) == .seconds(600))
-        #expect(timeOuts.limit(for: pushes, first: .seconds(1)) == .seconds(2))
-        timeOuts.record(attempt(.unknown(reason: "reset")))
-        #expect(timeOuts.limit(for: pushes, first: .seconds(1)) == .seconds(1))
+        var timeouts = TimeoutPolicy()
+        timeouts.record(attempt(.timedOut(count: 0)))
+        #expect(timeouts.limit(for: pushes, first: .seconds(600)) == .seconds(600))
+        #expect(timeouts.limit(for: pushes, first: .seconds(1)) == .seconds(2))
+        timeouts.record(attempt(.unknown(reason: "reset")))
+        #expect(timeouts.limit(for: pushes, first: .seconds(1)) == .seconds(1))
     }
 }

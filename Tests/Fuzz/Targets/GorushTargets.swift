@@ -27,7 +27,7 @@ import StatusCrypto
                     for failure in failures { try check(failure) }
                 }
                 if case .outcomes(let outcomes, _) = ResponseInterpretation(
-                    answer, batch: batch, retriesItself: false, timeOuts: TimeoutPolicy(), routeDelivered: false)
+                    answer, batch: batch, retriesItself: false, timeouts: TimeoutPolicy(), routeDelivered: false)
                 {
                     try expect(outcomes.count == batch.count, "each push has an outcome")
                     if status != 200 { try expect(!outcomes.contains(.sent), "only a 200 says that a push was sent") }
