@@ -62,6 +62,17 @@ import Testing
         }
     }
 
+    @Test func `a body that becomes long after a pause is cut off ten seconds later`() async throws {
+        try await withStalled { stalled async throws in
+            try stalled.begin(from: "192.0.2.1", sending: 1_000)
+            await stalled.clock.sleepers { $0.count == 1 }
+            stalled.connections[0].write(String(repeating: "x", count: BatchSlots.maximumUnslottedByteCount))
+            await stalled.clock.sleepers { $0.count { $0 <= .seconds(10) } == 1 }
+            stalled.clock.advance(by: .seconds(10))
+            #expect(await stalled.connections[0].readToEnd().hasPrefix("HTTP/1.1 400"))
+        }
+    }
+
     @Test func `slots are bounded in all and by address`() throws {
         var slots = BatchSlots()
         let clients = try (1...10).map { try #require(IPAddress("192.0.2.\($0)")) }

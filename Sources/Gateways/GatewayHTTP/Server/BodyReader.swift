@@ -23,7 +23,7 @@ struct BodyReader: Sendable {
             return try await withThrowingTaskGroup(of: [UInt8].self) { group in
                 group.addTask { try await collect(body, limit, pace) }
                 group.addTask {
-                    try await waitUntilTooSlow(pace)
+                    await waitUntilTooSlow(pace)
                     throw GatewayRequest.BodyError.incomplete
                 }
                 defer { group.cancelAll() }
@@ -54,10 +54,14 @@ struct BodyReader: Sendable {
         return bytes
     }
 
-    private func waitUntilTooSlow(_ pace: Monitor<BodyPace>) async throws {
-        while let deadline = await pace.wait(for: { $0.deadline }) {
-            try await clock.sleep(for: deadline - elapsed())
-            if pace.update({ $0.isTooSlow(at: elapsed()) }) { return }
+    private func waitUntilTooSlow(_ pace: Monitor<BodyPace>) async {
+        // A wait that finds a deadline at once does not notice a cancellation.
+        while !Task.isCancelled, let deadline = await pace.wait(for: { $0.deadline }) {
+            // The deadline becomes earlier when the body becomes long.
+            let change: Void?? = await withTimeout(after: { try await clock.sleep(for: deadline - elapsed()) }) {
+                await pace.wait { $0.deadline == deadline ? nil : () }
+            }
+            if change == nil, pace.update({ $0.isTooSlow(at: elapsed()) }) { return }
         }
     }
 }
