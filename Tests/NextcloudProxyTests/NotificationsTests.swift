@@ -218,6 +218,17 @@ struct NotificationsTests {
         }
     }
 
+    @Test func `an invented token hash does not use up the grace of a device`() async throws {
+        try await withProxy(.init(apps: ProxyWorld.apps, registrationsPerMinute: 0)) { world async throws in
+            #expect(try await world.notify([Self.negative("wrong_push_token_hash_entry")]).body == #"{"unknown":[],"failed":1}"#)
+            await world.advance(by: .seconds(60))
+            // The first notification of the device's own server overtakes the registration.
+            #expect(try await world.notify([Self.entry("talk_chat_oaep")]).body == #"{"unknown":[],"failed":1}"#)
+            await world.advance(by: .seconds(60))
+            #expect(try await world.notify([Self.entry("talk_chat_oaep")]).body == Self.unknown("alice_talk_ios", failed: 1))
+        }
+    }
+
     @Test func `a device that was removed is unknown at once, for a day`() async throws {
         try await withProxy(.init(apps: ProxyWorld.apps, registrationsPerMinute: 0)) { world async throws in
             _ = try await world.post("alice_talk_ios")
@@ -231,8 +242,10 @@ struct NotificationsTests {
 
     @Test func `first misses are bounded, and the newest are kept`() {
         var misses = UnknownDeviceGrace(grace: .seconds(60))
-        func identifier(_ number: Int) -> DeviceIdentifier {
-            DeviceIdentifier(Digest64(hex: String(repeating: "0", count: 128 - "\(number)".count) + "\(number)") ?? .init())
+        func identifier(_ number: Int) -> UnknownDeviceGrace.Miss {
+            .init(
+                DeviceIdentifier(Digest64(hex: String(repeating: "0", count: 128 - "\(number)".count) + "\(number)") ?? .init()),
+                tokenHash: "")
         }
         for number in 0...UnknownDeviceGrace.maximumCount {
             let isKnown = misses.miss(identifier(number), at: .milliseconds(number))

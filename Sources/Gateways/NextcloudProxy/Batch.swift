@@ -13,7 +13,7 @@ struct Batch: Sendable {
         /// - Parameters:
         ///   - text: The identifier as the server wrote it.
         ///   - isCertain: Whether the device was removed, so it is not a new one whose registration is yet to arrive.
-        case unknown(DeviceIdentifier, text: String, isCertain: Bool)
+        case unknown(UnknownDeviceGrace.Miss, text: String, isCertain: Bool)
         case accepted(AcceptedNotification)
 
         var accepted: AcceptedNotification? {
@@ -33,12 +33,14 @@ struct Batch: Sendable {
         entries.map { entry in
             guard let entry else { return .malformed }
             let identifier = entry.identifier
+            // Only an unknown device costs the hash.
+            var miss: UnknownDeviceGrace.Miss { .init(identifier, tokenHash: entry.pushTokenHash) }
             guard let device = known[identifier] else {
-                return .unknown(identifier, text: entry.identifierText, isCertain: removed.contains(identifier))
+                return .unknown(miss, text: entry.identifierText, isCertain: removed.contains(identifier))
             }
             guard entry.pushTokenHash == device.pushTokenHash.description else {
                 // The grace of unregistered devices applies: otherwise the response would reveal at once that this one is registered.
-                return .unknown(identifier, text: entry.identifierText, isCertain: false)
+                return .unknown(miss, text: entry.identifierText, isCertain: false)
             }
             guard entry.isSigned(by: device.userKey) else { return .malformed }
             return .accepted(
@@ -60,15 +62,15 @@ struct BatchResult: Sendable {
     /// - Parameters:
     ///   - judgements: The verdicts on the next entries.
     ///   - reports: Returns whether a device that was never seen is listed as unknown.
-    mutating func add(_ judgements: [Batch.Judgement], reports: (DeviceIdentifier) -> Bool) {
+    mutating func add(_ judgements: [Batch.Judgement], reports: (UnknownDeviceGrace.Miss) -> Bool) {
         for judgement in judgements {
             switch judgement {
             case .accepted: continue
             case .malformed: failedCount += 1
-            case .unknown(let identifier, let text, let isCertain):
+            case .unknown(let miss, let text, let isCertain):
                 failedCount += 1
                 unknownCount += 1
-                if isCertain || reports(identifier), listed.insert(identifier).inserted { unknown.append(text) }
+                if isCertain || reports(miss), listed.insert(miss.identifier).inserted { unknown.append(text) }
             }
         }
     }

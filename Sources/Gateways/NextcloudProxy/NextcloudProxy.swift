@@ -173,7 +173,7 @@ package final class NextcloudProxy: Gateway {
             case .conflict: (.none, false)
             }
         }
-        if isStored { limits.withLock { $0.misses.forget(registration.device.identifier) } }
+        if isStored { limits.withLock { $0.misses.forget(registration.device) } }
         return isStored
     }
 

@@ -1,3 +1,4 @@
+import StatusCrypto
 import Store
 
 /// The times when devices were first not found. A server learns of a device before the proxy does, so a push can overtake the
@@ -8,8 +9,21 @@ struct UnknownDeviceGrace: Sendable {
     /// necessary.
     static let maximumCount = 100_000
 
+    /// A device under the token hash of a notification. The hash is a secret of the device and its server: misses that a client invents for
+    /// an identifier do not use up the grace of its owner.
+    struct Miss: Hashable, Sendable {
+        let identifier: DeviceIdentifier
+        private let tokenHashDigest: Digest32
+
+        /// - Parameter tokenHash: The text of the notification, of any length.
+        init(_ identifier: DeviceIdentifier, tokenHash: String) {
+            self.identifier = identifier
+            tokenHashDigest = SHA256.hash(Array(tokenHash.utf8))
+        }
+    }
+
     private let grace: Duration
-    private var since: [DeviceIdentifier: Duration] = [:]
+    private var since: [Miss: Duration] = [:]
 
     init(grace: Duration) {
         self.grace = grace
@@ -18,17 +32,17 @@ struct UnknownDeviceGrace: Sendable {
     /// Records that a device was not found.
     ///
     /// - Returns: Whether the grace is over, so that the device is reported as unknown.
-    mutating func miss(_ identifier: DeviceIdentifier, at now: Duration) -> Bool {
+    mutating func miss(_ miss: Miss, at now: Duration) -> Bool {
         guard grace > .zero else { return true }
-        if let first = since[identifier] { return now - first >= grace }
+        if let first = since[miss] { return now - first >= grace }
         if since.count >= Self.maximumCount { forgetOldest() }
-        since[identifier] = now
+        since[miss] = now
         return false
     }
 
-    /// Forgets a device that is registered now.
-    mutating func forget(_ identifier: DeviceIdentifier) {
-        since[identifier] = nil
+    /// Forgets the misses of a device that is registered now.
+    mutating func forget(_ device: ProxyDevice) {
+        since[Miss(device.identifier, tokenHash: device.pushTokenHash.description)] = nil
     }
 
     private mutating func forgetOldest() {
