@@ -5,7 +5,7 @@ import Settings
 struct ReadyFile: Sendable {
     private let path: String
 
-    /// Removes the file of an earlier run, and checks that a new one can be written.
+    /// Checks that the file can be written, and changes no file.
     init(path: String) throws(ReadyFileError) {
         self.path = path
         let probe = TemporaryName.next(beside: path)
@@ -13,15 +13,27 @@ struct ReadyFile: Sendable {
         guard descriptor >= 0 else { throw failure() }
         close(descriptor)
         unsafe unlink(probe)
+        guard !isFolder else { throw failure(EISDIR) }
+    }
+
+    /// Removes the file of an earlier run and what a killed process left beside it. Call it once no other server can use the file.
+    func removeEarlier() throws(ReadyFileError) {
+        TemporaryName.removeLeftovers(beside: path)
         guard unsafe unlink(path) == 0 || errno == ENOENT else { throw failure() }
     }
 
-    func write(_ body: ReadyFileBody) throws {
-        try Data((body.json() + "\n").utf8).write(to: URL(filePath: path), options: .atomic)
+    private var isFolder: Bool {
+        (try? FileManager.default.attributesOfItem(atPath: path)[.type]) as? FileAttributeType == .typeDirectory
     }
 
-    private func failure() -> ReadyFileError {
-        ReadyFileError(description: unsafe "the ready file \(path) cannot be written: \(String(cString: strerror(errno)))")
+    func write(_ body: ReadyFileBody) throws {
+        let temporary = TemporaryName.next(beside: path)
+        try Data((body.json() + "\n").utf8).write(to: URL(filePath: temporary))
+        guard unsafe rename(temporary, path) == 0 else { throw failure() }
+    }
+
+    private func failure(_ number: Int32 = errno) -> ReadyFileError {
+        ReadyFileError(description: unsafe "the ready file \(path) cannot be written: \(String(cString: strerror(number)))")
     }
 }
 

@@ -25,6 +25,7 @@ package enum Server {
         MetricsSystem.bootstrap(metrics)
         let readyFile = try readyFile.map { path throws(ReadyFileError) in try ReadyFile(path: path) }
         try await ServerFiles.withOpen(settings, logger: logger) { files in
+            try readyFile?.removeEarlier()
             let parts = try await Composition(
                 settings, files, openFileLimit: openFileLimit, metrics: metrics, readyFile: readyFile, serviceManager: serviceManager,
                 logger: logger)

@@ -19,9 +19,11 @@ package enum StandaloneRelay {
         OpenFileLimit.raise()
         let lifetime = ProcessLifetime(limits: limits, logger: logger)
         let bus = Bus()
+        let readyFile = try readyFile.map { path throws(ReadyFileError) in try ReadyFile(path: path) }
+        try readyFile?.removeEarlier()
         let readiness = Readiness(
             relayCount: listen.count, publicKey: nil,
-            readyFile: try readyFile.map { path throws(ReadyFileError) in try ReadyFile(path: path) },
+            readyFile: readyFile,
             clock: ContinuousClock(), logger: logger, healthIssues: { [] })
         let relays = listen.enumerated().map { index, address in
             let relay = RelayServer(

@@ -224,13 +224,24 @@ struct StartTests {
     /// As in a container, where each start of the service has process id 1.
     @Test func `files that a killed process left behind do not keep a server from starting`() async throws {
         let folder = try TemporaryFolder()
-        let leftover = folder.path("push.sqlite.admin-token.0123456789abcdef.new")
+        let leftovers = ["push.sqlite.admin-token", "pushserver.json"].map { folder.path("\($0).0123456789abcdef.new") }
         // The shell becomes the server: `$$` is the id that the server will have.
         let server = try await ServerProcess(
             ServerProcess.launch(
                 in: folder,
-                shell: "cd '\(folder.path("."))'; touch push.sqlite.admin-token.$$.new pushserver.json.$$.new '\(leftover)'"))
-        #expect(!FileManager.default.fileExists(atPath: leftover))
+                shell: """
+                    cd '\(folder.path("."))'; touch push.sqlite.admin-token.$$.new pushserver.json.$$.new \
+                    '\(leftovers[0])' '\(leftovers[1])'
+                    """))
+        for leftover in leftovers { #expect(!FileManager.default.fileExists(atPath: leftover)) }
+        #expect(await server.terminate() == 0)
+    }
+
+    @Test func `a second server that is refused leaves the ready file of the first one`() async throws {
+        let folder = try TemporaryFolder()
+        let server = try await ServerProcess.start(in: folder)
+        #expect(try await serve(in: folder, readyFile: folder.path("pushserver.json")).exitCode != 0)
+        #expect(FileManager.default.fileExists(atPath: folder.path("pushserver.json")))
         #expect(await server.terminate() == 0)
     }
 }
