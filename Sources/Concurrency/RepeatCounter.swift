@@ -1,15 +1,17 @@
 /// Counts an event that repeats, for one log line a minute. Times are monotonic.
-struct RepeatCounter {
+package struct RepeatCounter: Sendable {
     /// The minimum interval between two reports: an operator sees that something goes on, and the log stays readable.
-    static let interval = Duration.seconds(60)
+    package static let interval = Duration.seconds(60)
 
     private var count = 0
     private var lastReport: Duration?
 
+    package init() {}
+
     /// Adds events.
     ///
     /// - Returns: The number of events since the last report if a report is due, else nil.
-    mutating func add(_ newCount: Int, at now: Duration) -> Int? {
+    package mutating func add(_ newCount: Int, at now: Duration) -> Int? {
         count += newCount
         guard count > 0, lastReport.map({ now - $0 >= Self.interval }) ?? true else { return nil }
         lastReport = now

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Engine
+@testable import Concurrency
 
 struct RepeatCounterTests {
     @Test func `the first event is reported at once, those of the next minute together with the one after it`() {

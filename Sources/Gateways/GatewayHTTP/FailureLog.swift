@@ -1,21 +1,14 @@
+import Concurrency
 package import Logging
 import Synchronization
 
 /// Logs failures that clients repeat with their requests: each kind at most once a minute, with its count. A line for each request would
 /// let untrusted clients fill the disk of a server whose store already takes nothing.
 package final class FailureLog: Sendable {
-    /// The minimum interval between two lines of a kind: an operator sees that the failure goes on, and the log stays readable.
-    package static let interval = Duration.seconds(60)
-
-    private struct Kind {
-        /// The number of failures since the last line.
-        var count = 0
-        var lastLine: Duration?
-    }
-
     private let logger: Logger
     private let elapsed: @Sendable () -> Duration
-    private let kinds = Mutex<[String: Kind]>([:])
+    /// The counters of the kinds, by message.
+    private let kinds = Mutex<[String: RepeatCounter]>([:])
 
     /// - Parameter clock: The clock of the interval.
     package init(_ logger: Logger, clock: some Clock<Duration>) {
@@ -31,14 +24,7 @@ package final class FailureLog: Sendable {
     ///   - error: The cause, if the message does not name it.
     package func report(_ message: String, _ error: (any Error)? = nil) {
         let now = elapsed()
-        let count = kinds.withLock { kinds -> Int? in
-            var kind = kinds[message] ?? Kind()
-            kind.count += 1
-            defer { kinds[message] = kind }
-            if let last = kind.lastLine, now - last < Self.interval { return nil }
-            defer { kind = Kind(lastLine: now) }
-            return kind.count
-        }
+        let count = kinds.withLock { $0[message, default: RepeatCounter()].add(1, at: now) }
         guard let count else { return }
         var metadata: Logger.Metadata = ["count": "\(count)"]
         if let error { metadata["error"] = "\(error)" }
