@@ -70,22 +70,22 @@ import Transport
 
     @Test func `the begin and the end of failures are reported, once each`() {
         var record = CanaryRecord(interval: .seconds(60), start: time(0))
-        #expect(record.note(nil, at: time(1)) == nil)
-        #expect(record.note("no reply", at: time(2)) == .fails("no reply"))
-        #expect(record.note("another", at: time(3)) == nil)
-        #expect(record.note(nil, at: time(4)) == .works)
-        #expect(record.note(nil, at: time(5)) == nil)
+        #expect(record.add(nil, at: time(1)) == nil)
+        #expect(record.add("no reply", at: time(2)) == .fails("no reply"))
+        #expect(record.add("another", at: time(3)) == nil)
+        #expect(record.add(nil, at: time(4)) == .works)
+        #expect(record.add(nil, at: time(5)) == nil)
     }
 
     @Test func `a canary without success for three intervals is a warning`() {
         var record = CanaryRecord(interval: .seconds(60), start: time(0))
         #expect(record.warnings(at: time(1_000)) == [])
-        _ = record.note(nil, at: time(1_000))
-        _ = record.note("no reply", at: time(1_060))
+        _ = record.add(nil, at: time(1_000))
+        _ = record.add("no reply", at: time(1_060))
         #expect(record.warnings(at: time(1_180)) == [])
         #expect(record.warnings(at: time(1_181)) == ["canary: the server has accepted no test push for 181 s: no reply"])
         #expect(record.age(at: time(1_181)) == .seconds(181))
-        _ = record.note(nil, at: time(1_200))
+        _ = record.add(nil, at: time(1_200))
         #expect(record.warnings(at: time(2_000)) == [])
     }
 

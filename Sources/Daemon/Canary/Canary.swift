@@ -71,7 +71,7 @@ final class Canary: Service {
             problem = "\(error)"
         }
         if problem != nil { failureCount.increment() }
-        switch record.withLock({ $0.note(problem, at: wallClock.now()) }) {
+        switch record.withLock({ $0.add(problem, at: wallClock.now()) }) {
         case .fails(let problem): logger.warning("the canary fails", metadata: ["reason": "\(problem)"])
         case .works: logger.warning("the canary no longer fails")
         case nil: break
@@ -131,7 +131,7 @@ struct CanaryRecord {
     ///
     /// - Parameter newProblem: Why the check failed; nil if it succeeded.
     /// - Returns: The change since the check before; nil if there is none.
-    mutating func note(_ newProblem: String?, at now: Timestamp) -> Change? {
+    mutating func add(_ newProblem: String?, at now: Timestamp) -> Change? {
         defer { problem = newProblem }
         guard let newProblem else {
             lastSuccess = now

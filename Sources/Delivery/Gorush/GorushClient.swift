@@ -54,7 +54,7 @@ struct GorushClient: HoldsSecret, Sendable {
         case silent
         /// The endpoint responds and does not accept pushes from this server.
         case unusable(issue: String)
-        /// Nothing responds, or only a proxy in front of gorush.
+        /// gorush does not respond; at most a proxy in front of it does.
         case unreachable
     }
 

@@ -119,7 +119,7 @@ private struct SharedParts: Hashable {
             tokens: [], platform: platform, text: text, threadIdentifier: template.threadsByChat ? digest : nil,
             data: GorushNotification.Content(format, chatID: [], message: [], targets: format == .rfc71 ? [] : [push.target]),
             template: template)
-        // What delivery adds later, as long as it can be.
+        // Placeholders of full length for the values that the delivery adds later.
         if !template.isSilent { empty.collapseIdentifier = digest }
         empty.expiry = .init(unixSeconds: 0, secondsLeft: 86_400)
         let emptyByteCount = GorushPayload.byteCount(of: empty)

@@ -126,7 +126,7 @@ struct OutcomeRules: Sendable {
 
     private static let timeOutReason = "no answer in time"
 
-    /// The reasons for which a push may wait because of the route. TooManyRequests is none of them, because it concerns one device.
+    /// The reasons for which a push may wait because of the route. TooManyRequests is excluded, because it concerns one device.
     /// Suspected targets wait in any case (``BatchPlanner``).
     static let reasonsOfRoute: Set<String> = Set(
         FailureTaxonomy.reasons(of: .transient, .credentials, .operatorFault, .topic, .ambiguous)
