@@ -23,11 +23,19 @@ import Testing
         #expect(budget.admin == admin && budget.relay == relay && (budget.gateways == gateways || !hasGateways))
     }
 
+    @Test(
+        arguments: [(1_024, 1_024), (65_536, 65_536), (1_048_576, 65_536), (rlim_t.max, 65_536)] as [(rlim_t, rlim_t)])
+    func `the process asks for the hard limit, at most for 65,536 files`(hard: rlim_t, wanted: rlim_t) {
+        #expect(OpenFileLimit.wanted(underHardLimit: hard) == wanted)
+    }
+
     @Test func `a server raises its own limit`() async throws {
+        var own = rlimit()
+        #expect(unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &own) == 0)
         let folder = try TemporaryFolder()
         let server = try await ServerProcess(ServerProcess.launch(in: folder, shell: "ulimit -S -n 256"))
         let limit = try await AdminClient(server).metric("pushserver_open_files_limit")
-        #expect(limit > 256)
+        #expect(limit == Double(OpenFileLimit.wanted(underHardLimit: own.rlim_max)))
         #expect(server.log.all.contains { $0.contains("openFiles=\(Int(limit))") })
         #expect(await server.terminate() == 0)
     }

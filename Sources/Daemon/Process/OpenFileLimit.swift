@@ -14,13 +14,16 @@ enum OpenFileLimit {
     static func raise() -> Int {
         var limit = rlimit()
         guard unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return 1_024 }
-        let wanted = min(limit.rlim_max, maximum)
+        let wanted = wanted(underHardLimit: limit.rlim_max)
         if limit.rlim_cur < wanted {
             var raised = rlimit(rlim_cur: wanted, rlim_max: limit.rlim_max)
             if unsafe setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &raised) == 0 { limit = raised }
         }
         return Int(min(limit.rlim_cur, maximum))
     }
+
+    /// Returns the soft limit that the process asks for. A hard limit may be `RLIM_INFINITY`, the greatest number.
+    static func wanted(underHardLimit hard: rlim_t) -> rlim_t { min(hard, maximum) }
 }
 
 /// The numbers of connections that the listeners accept under a limit of open files.
