@@ -72,6 +72,7 @@ let package = Package(
 
         // What every target that waits shares.
         library("Concurrency", [deque]),
+        library("MetricDeclarations", [metrics]),
         library("JSON"),
 
         // From bytes to rules. Arrows point downwards only; docs/ARCHITECTURE.md draws them.
@@ -90,7 +91,9 @@ let package = Package(
                 logging,
             ]),
         library("WakuREST", ["HTTPClient", "JSON", "Envelope", "StatusCrypto", "Wire"]),
-        library("Transport", ["WakuREST", "Concurrency", "Envelope", "StatusCrypto", "Wire", logging, metrics, serviceLifecycle]),
+        library(
+            "Transport",
+            ["WakuREST", "Concurrency", "MetricDeclarations", "Envelope", "StatusCrypto", "Wire", logging, metrics, serviceLifecycle]),
         library("Relay", ["WakuREST", "JSON", "Transport", "Envelope", "StatusCrypto", "Wire", hummingbird, logging, serviceLifecycle]),
 
         // The gateways: other push systems, over HTTP. Each knows its own protocol, and nothing of how a push is delivered.
@@ -103,8 +106,8 @@ let package = Package(
         library(
             "NextcloudOrigin", in: "Sources/Gateways",
             [
-                "GatewayHTTP", "Store", "StatusCrypto", "JSON", "HTTPClient", "Concurrency", "Envelope", logging, metrics,
-                serviceLifecycle,
+                "GatewayHTTP", "Store", "StatusCrypto", "JSON", "HTTPClient", "Concurrency", "Envelope", "MetricDeclarations",
+                logging, metrics, serviceLifecycle,
             ]),
         library("SoftphonePNM", in: "Sources/Gateways", ["GatewayHTTP", "Store", "JSON", "StatusCrypto", logging]),
 
@@ -115,21 +118,21 @@ let package = Package(
         library(
             "Engine",
             [
-                "Transport", "Store", "PushProtocol", "Envelope", "StatusCrypto", "Wire", "Concurrency", deque, logging,
-                metrics, serviceLifecycle,
+                "Transport", "Store", "PushProtocol", "Envelope", "StatusCrypto", "Wire", "Concurrency", "MetricDeclarations", deque,
+                logging, metrics, serviceLifecycle,
             ]),
         library(
             "Delivery",
             [
-                "Concurrency", "JSON", "Store", "PushProtocol", "Envelope", "StatusCrypto", "Wire", "HTTPClient", logging,
-                metrics, serviceLifecycle, yams,
+                "Concurrency", "MetricDeclarations", "JSON", "Store", "PushProtocol", "Envelope", "StatusCrypto", "Wire", "HTTPClient",
+                logging, metrics, serviceLifecycle, yams,
             ]),
         library(
             "Daemon",
             [
                 "Engine", "Delivery", "GatewayHTTP", "NextcloudProxy", "NextcloudOrigin", "SoftphonePNM", "Store", "StatusCrypto", "JSON",
                 "Relay", "Transport", "WakuREST", "SQLiteStore", "HTTPClient", "PushProtocol", "PushClient", "Envelope", "Settings", "Wire",
-                hummingbird, logging, metrics, mustache, serviceLifecycle, unixSignals, yams,
+                "MetricDeclarations", hummingbird, logging, metrics, mustache, serviceLifecycle, unixSignals, yams,
             ]),
 
         // The client side: the only public API.
@@ -255,8 +258,8 @@ let package = Package(
             "Daemon",
             [
                 "pushserver", "pushctl", "pushbench", "Quickstart", "misbehavingrelay", "Daemon", "WakuREST", "Transport", "HTTPClient",
-                "SQLiteStore", "Store", "Envelope", "GatewayHTTP", "StatusCrypto", "Settings", "Wire", grdb, logging, serviceLifecycle,
-                yams,
+                "SQLiteStore", "Store", "MetricDeclarations", "Envelope", "GatewayHTTP", "StatusCrypto", "Settings", "Wire", grdb, logging,
+                serviceLifecycle, yams,
             ]),
     ],
     cLanguageStandard: .c11

@@ -116,13 +116,13 @@ package enum StackBenchmark {
         // To ask the server costs the processors that are measured: not before the node has seen so many.
         while node.publishedCount < messages.count { try await Task.sleep(for: .milliseconds(5)) }
         let metrics = ServerMetrics(url: "http://\(server.addresses.admin)/metrics", client: client)
-        while try await metrics.value("pushserver_replies_published_total") < Double(envelopes.count) {
+        while try await metrics.sum("pushserver_replies_total", "outcome=\"published\"") < Double(envelopes.count) {
             try await Task.sleep(for: .milliseconds(20))
         }
         let seconds = (ContinuousClock.now - start).seconds
         let result = Result(
             replyRate: Double(envelopes.count) / seconds, postRate: Double(node.publishedCount) / seconds,
-            droppedEchoCount: try await metrics.value("pushserver_reply_echoes_dropped_total"))
+            droppedEchoCount: try await metrics.sum("pushserver_reply_echoes_total", "outcome=\"dropped\""))
         _ = await server.terminate()
         return result
     }
@@ -131,11 +131,12 @@ package enum StackBenchmark {
         var url: String
         var client: HTTPClient
 
-        func value(_ name: String) async throws -> Double {
+        /// Returns the sum over the series of a name with a label.
+        func sum(_ name: String, _ label: String) async throws -> Double {
             let request = HTTPRequest(method: .get, url: url, timeout: .seconds(30), maximumResponseBodyByteCount: 1 << 20)
             let text = String(decoding: try await client.send(request).body, as: UTF8.self)
-            let line = text.split(separator: "\n").first { $0.hasPrefix(name + " ") }
-            return line.flatMap { Double($0.split(separator: " ").last ?? "") } ?? 0
+            let lines = text.split(separator: "\n").filter { $0.hasPrefix(name + "{") && $0.contains(label) }
+            return lines.reduce(0) { $0 + (Double($1.split(separator: " ").last ?? "") ?? 0) }
         }
     }
 }

@@ -75,10 +75,11 @@ struct Composition {
             relayCount: basis.relayAddresses.count, hasGateways: settings.gateways != nil, publicKey: basis.identity.publicKey,
             readyFile: readyFile, serviceManager: serviceManager, clock: ContinuousClock(), logger: logger, healthIssues: healthIssues,
             warnings: warnings)
-        let gauges = Gauges(
-            store: files.store, engine: engine, waku: transport as? WakuTransport, openFileLimit: openFileLimit)
+        let gauges = Gauges(engine: engine, waku: transport as? WakuTransport, openFileLimit: openFileLimit, registry: metrics)
+        let storeGauges = StoreGauges(store: files.store, registry: metrics)
         let metricsText: @Sendable () async -> String = {
-            await gauges.refresh()
+            gauges.refresh()
+            await storeGauges.refresh(at: time.clock.now())
             await delivery?.refreshMetrics()
             canary?.refreshMetrics()
             return metrics.render()

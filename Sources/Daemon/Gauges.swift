@@ -1,42 +1,47 @@
-import CoreMetrics
 import Engine
-import Envelope
-import Store
+import MetricDeclarations
 import Transport
 
-/// The metrics that the server reads at each scrape.
+/// The metrics that the server reads at each scrape, without those of the store.
 struct Gauges: Sendable {
-    private let store: any PushStore
     private let engine: Engine
     private let waku: WakuTransport?
-    private let registrations = Meter(label: "pushserver_registrations")
-    private let topics = Meter(label: "pushserver_query_topics")
-    private let inFlight = Meter(label: "pushserver_messages_under_way")
-    private let replies = Meter(label: "pushserver_replies_waiting")
-    private let queued = Meter(label: "pushserver_pushes_queued")
-    private let lostLogLines = Meter(label: "pushserver_log_lines_lost")
-    private let oldestAge = Meter(label: "pushserver_oldest_queued_push_age_seconds")
+    private let topics: PrometheusValue
+    private let inFlight: PrometheusValue
+    private let replies: PrometheusValue
+    private let lostLogLines: PrometheusValue
 
-    init(store: any PushStore, engine: Engine, waku: WakuTransport?, openFileLimit: Int) {
-        self.store = store
+    init(engine: Engine, waku: WakuTransport?, openFileLimit: Int, registry: PrometheusRegistry) {
         self.engine = engine
         self.waku = waku
-        Meter(label: "pushserver_open_files_limit").set(openFileLimit)
+        topics = registry.value(of: Self.topics)
+        inFlight = registry.value(of: Self.inFlight)
+        replies = registry.value(of: Self.replies)
+        lostLogLines = registry.value(of: Self.lostLogLines)
+        registry.value(of: Self.openFileLimit).set(Double(openFileLimit))
     }
 
-    /// Reads the values and sets the metrics. A metric whose value cannot be read does not change.
-    func refresh() async {
+    func refresh() {
         waku?.refreshGauges()
-        topics.set(engine.queryTopicCount)
-        lostLogLines.set(LogOutput.standardError.lostLineCount)
-        inFlight.set(engine.inFlightCount)
-        replies.set(engine.waitingReplyCount)
-        if let count = try? await store.registrationCount() { registrations.set(count) }
-        if let count = try? await store.queuedPushCount() { queued.set(count) }
-        guard let oldest = try? await store.oldestQueuedPush() else {
-            oldestAge.set(0)
-            return
-        }
-        oldestAge.set(Double(WallClock.system.now().nanoseconds - oldest.nanoseconds) / 1e9)
+        topics.set(Double(engine.queryTopicCount))
+        lostLogLines.set(Double(LogOutput.standardError.lostLineCount))
+        inFlight.set(Double(engine.inFlightCount))
+        replies.set(Double(engine.waitingReplyCount))
     }
+}
+
+extension Gauges {
+    static let declarations = [topics, inFlight, replies, lostLogLines, openFileLimit]
+
+    private static let topics = Metric(
+        .gauge, "pushserver_query_topics", help: "Entries in the topic directory, two for each registration.")
+    private static let inFlight = Metric(
+        .gauge, "pushserver_messages_in_flight",
+        help: "Messages and replies in memory, and published replies without a publication mark.")
+    private static let replies = Metric(
+        .gauge, "pushserver_replies_waiting", help: "Replies that are not marked as published, in memory or not.")
+    private static let lostLogLines = Metric(
+        .counter, "pushserver_log_lines_lost_total", help: "Log lines that could not be written.")
+    private static let openFileLimit = Metric(
+        .gauge, "pushserver_open_files_limit", help: "Limit of open files that the server plans with.")
 }

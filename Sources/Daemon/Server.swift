@@ -21,7 +21,7 @@ package enum Server {
                 "storage": "\(settings.storagePath)", "transport": "\(settings.transportKind.rawValue)",
                 "pubsubTopics": "\(settings.pubsubTopics.joined(separator: ","))", "openFiles": "\(openFileLimit)",
             ])
-        let metrics = PrometheusRegistry()
+        let metrics = PrometheusRegistry(ServerMetrics.declarations)
         MetricsSystem.bootstrap(metrics)
         let readyFile = try readyFile.map { path throws(ReadyFileError) in try ReadyFile(path: path) }
         try await ServerFiles.withOpen(settings, logger: logger) { files in

@@ -66,7 +66,7 @@ struct Decider: Sendable {
     private func decideWhole(_ message: OpenedEnvelope, at now: Timestamp, in batch: inout DecidedBatch) -> Outcome {
         guard !message.isTooOld(at: now) else {
             batch.decide(message.id, as: .ignored(.tooOld))
-            return Outcome(category: .tooOld)
+            return Outcome(category: message.tooOld)
         }
         switch message.content {
         case .dropped(let reason):
@@ -231,6 +231,21 @@ extension OpenedEnvelope.Registration {
 }
 
 extension OpenedEnvelope {
+    /// The outcome if the message is above the age limit of its type, which only queries and push requests have.
+    fileprivate var tooOld: MessageOutcome {
+        if case .message(.query, _) = content { .queryTooOld } else { .pushRequestTooOld }
+    }
+
+    /// The outcome if the store rejects the message for too long.
+    var internalError: MessageOutcome {
+        switch content {
+        case .message(.registration, _): .registrationInternalError
+        case .message(.query, _): .queryInternalError
+        case .message(.push, _): .pushRequestInternalError
+        case .dropped: .otherInternalError
+        }
+    }
+
     fileprivate func isTooOld(at now: Timestamp) -> Bool {
         switch content {
         case .message(.push, _): AgeRules.isTooOld(.pushNotificationRequest, sentAt: backfilledSentAt, now: now)

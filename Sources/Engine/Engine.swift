@@ -147,15 +147,20 @@ package final class Engine: Service, EnvelopeReceiver {
             guard message.version == RFC26.messageVersion, message.payload.count <= Self.maximumPayloadByteCount else { return nil }
             return directory.addressees(of: message.contentTopic).map { (envelope, $0) }
         }
-        context.metrics.received.increment(by: wanted.count)
         guard !wanted.isEmpty else { return }
         let permit = try admit(wanted.map(\.envelope), origin)
         let now = context.wallClock.now()
         // The keys are read in parallel, because the commit of the rows takes longer. If that read fails, the open stage returns the
         // messages to the journal, and their re-read loads the keys.
         async let keys: Void = topicKeys.load(wanted.flatMap(\.addressees.subscribers))
-        let ids = try await context.storeHealth.observing {
-            try await context.store.record(wanted.map { (hash: $0.envelope.hash, envelope: $0.envelope) }, at: now)
+        let ids: [Int64?]
+        do {
+            ids = try await context.storeHealth.observing {
+                try await context.store.record(wanted.map { (hash: $0.envelope.hash, envelope: $0.envelope) }, at: now)
+            }
+        } catch {
+            context.metrics.count(.failed, wanted.count)
+            throw error
         }
         _ = try? await keys
         let new = zip(ids, wanted).compactMap { id, wanted in
@@ -164,8 +169,8 @@ package final class Engine: Service, EnvelopeReceiver {
                     id: $0, receivedAt: now, envelope: wanted.envelope, addressees: wanted.addressees, origin: origin)
             }
         }
-        context.metrics.recorded.increment(by: new.count)
-        context.metrics.duplicates.increment(by: wanted.count - new.count)
+        context.metrics.count(.recorded, new.count)
+        context.metrics.count(.duplicate, wanted.count - new.count)
         admission.enter(new, spending: permit)
     }
 
@@ -173,7 +178,7 @@ package final class Engine: Service, EnvelopeReceiver {
         do {
             return try admission.admit(payloads: envelopes.map { $0.message.payload.count }, origin: origin)
         } catch {
-            context.metrics.count(error, shed: envelopes.count)
+            context.metrics.count(EnvelopeResult(error), envelopes.count)
             if error != .history { lastOverload.withLock { [now = context.time.elapsed()] in $0 = (now, error) } }
             throw error
         }

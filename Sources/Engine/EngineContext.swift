@@ -38,7 +38,6 @@ struct EngineContext: Sendable {
             metrics.commitFailures.increment()
             logger.debug("a transaction failed", metadata: ["messages": "\(errors.count)", "error": "\(error)"])
         }
-        if errors.count < work.count { metrics.commits.increment() }
         return committed
     }
 }

@@ -1,71 +1,151 @@
 import CoreMetrics
+package import MetricDeclarations
 import Transport
-
-/// The outcome of a message, as a metric label. The set is fixed: a label never contains text of a peer.
-enum MessageOutcome: String, CaseIterable, Sendable {
-    case registered
-    case unregistered
-    case registrationRetransmitted = "registration_retransmitted"
-    case registrationVersionMismatch = "registration_version_mismatch"
-    case registrationMalformed = "registration_malformed"
-    case registrationUnsupportedTokenType = "registration_unsupported_token_type"
-    case registrationUndecryptable = "registration_undecryptable"
-    case registrationOverLists = "registration_over_lists"
-    case registrationOverInstallations = "registration_over_installations"
-    case registrationOverRate = "registration_over_rate"
-    case registrationOverStorage = "registration_over_storage"
-    case queryAnswered = "query_answered"
-    case queryUnknown = "query_unknown"
-    /// A query whose sender got the same response less than 2 s ago (`ProtocolLimits.equalAnswerInterval`).
-    case queryRepeated = "query_repeated"
-    /// The budget of response bytes is used up for the queried keys.
-    case queryLimited = "query_limited"
-    case pushRequest = "push_request"
-    case pushRequestWithoutID = "push_request_without_id"
-    case notForUs = "not_for_us"
-    case invalid
-    /// A backfilled message above the age limit of its type.
-    case tooOld = "too_old"
-    /// A message that the store rejected for about two seconds.
-    case internalError = "internal_error"
-}
+import Wire
 
 /// The engine's metrics.
-struct EngineMetrics: Sendable {
-    let received = Counter(label: "pushserver_envelopes_received_total")
-    let recorded = Counter(label: "pushserver_envelopes_recorded_total")
-    let duplicates = Counter(label: "pushserver_envelopes_duplicate_total")
-    let accepted = Counter(label: "pushserver_pushes_accepted_total")
-    let coalesced = Counter(label: "pushserver_pushes_coalesced_total")
-    let repliesPublished = Counter(label: "pushserver_replies_published_total")
-    /// Replies to registrations that were dropped, because a newer registration of the same installation was decided.
-    let repliesSuperseded = Counter(label: "pushserver_replies_superseded_total")
-    let replyFailures = Counter(label: "pushserver_reply_publish_failures_total")
-    let echoesPublished = Counter(label: "pushserver_reply_echoes_published_total")
-    let echoesDropped = Counter(label: "pushserver_reply_echoes_dropped_total")
-    let registrationsUnused = Counter(label: "pushserver_registrations_unused_total")
-    let commits = Counter(label: "pushserver_commits_total")
-    let commitFailures = Counter(label: "pushserver_commit_failures_total")
-    let topicKeyOverflows = Counter(label: "pushserver_topic_key_lane_overflows_total")
-    private let shed: [Overload: Counter]
-    private let outcomes: [MessageOutcome: Counter]
+package struct EngineMetrics: Sendable {
+    private let envelopes = Self.envelopes.counters(by: EnvelopeResult.self)
+    private let messages = Self.messages.counters(by: MessageOutcome.self)
+    private let replies = Self.replies.counters(by: ReplyOutcome.self)
+    private let echoes = Self.echoes.counters(by: EchoOutcome.self)
+    let registrationsUnused = Self.unusedRegistrations.counter()
+    let commitFailures = Self.commitFailures.counter()
+    let topicKeyOverflows = Self.topicKeyOverflows.counter()
 
-    init() {
-        shed = Dictionary(
-            uniqueKeysWithValues: Overload.allCases.map {
-                ($0, Counter(label: "pushserver_envelopes_shed_total", dimensions: [("reason", $0.rawValue)]))
-            })
-        outcomes = Dictionary(
-            uniqueKeysWithValues: MessageOutcome.allCases.map {
-                ($0, Counter(label: "pushserver_messages_total", dimensions: [("outcome", $0.rawValue)]))
-            })
+    init() {}
+
+    func count(_ result: EnvelopeResult, _ count: Int) { envelopes[result]?.increment(by: count) }
+    func count(_ outcome: MessageOutcome) { messages[outcome]?.increment() }
+    func count(_ kind: ReplyKind, _ outcome: ReplyOutcome.Name, _ count: Int = 1) {
+        replies[ReplyOutcome(kind: kind, name: outcome)]?.increment(by: count)
+    }
+    func countEchoes(_ outcome: EchoOutcome, _ count: Int = 1) { echoes[outcome]?.increment(by: count) }
+}
+
+/// The result of recording an envelope.
+enum EnvelopeResult: String, MetricLabels {
+    case recorded
+    case duplicate
+    /// The store rejected the write.
+    case failed
+    case shedMessageCount = "shed_message_count"
+    case shedByteCount = "shed_byte_count"
+    case shedHistory = "shed_history"
+
+    static let labelNames = ["result"]
+
+    init(_ overload: Overload) {
+        switch overload {
+        case .messageCount: self = .shedMessageCount
+        case .byteCount: self = .shedByteCount
+        case .history: self = .shedHistory
+        }
+    }
+}
+
+/// The kind and the result of a decided message. The set is fixed: a label never contains text of a peer.
+enum MessageOutcome: String, MetricLabels {
+    case registered = "registration.registered"
+    case unregistered = "registration.unregistered"
+    case registrationRetransmitted = "registration.retransmitted"
+    case registrationVersionMismatch = "registration.version_mismatch"
+    case registrationMalformed = "registration.malformed"
+    case registrationUnsupportedTokenType = "registration.unsupported_token_type"
+    case registrationUndecryptable = "registration.undecryptable"
+    case registrationOverLists = "registration.over_lists"
+    case registrationOverInstallations = "registration.over_installations"
+    case registrationOverRate = "registration.over_rate"
+    case registrationOverStorage = "registration.over_storage"
+    case registrationInternalError = "registration.internal_error"
+    case queryAnswered = "query.answered"
+    case queryUnknown = "query.unknown"
+    /// A query whose sender got the same response less than 2 s ago (`ProtocolLimits.equalAnswerInterval`).
+    case queryRepeated = "query.repeated"
+    /// The budget of response bytes is used up for the queried keys.
+    case queryLimited = "query.limited"
+    /// A backfilled query above the age limit of its type.
+    case queryTooOld = "query.too_old"
+    case queryInternalError = "query.internal_error"
+    case pushRequest = "push_request.decided"
+    case pushRequestWithoutID = "push_request.without_id"
+    /// A backfilled push request above the age limit of its type.
+    case pushRequestTooOld = "push_request.too_old"
+    case pushRequestInternalError = "push_request.internal_error"
+    case notForUs = "other.not_for_us"
+    case invalid = "other.invalid"
+    /// A message without content whose decision the store rejected.
+    case otherInternalError = "other.internal_error"
+
+    static let labelNames = ["kind", "result"]
+
+    var labelValues: [String] { rawValue.split(separator: ".").map(String.init) }
+}
+
+/// The kind of the request that a reply belongs to.
+enum ReplyKind: String, CaseIterable, Sendable {
+    case registration
+    case query
+    case pushRequest = "push_request"
+
+    /// - Parameter type: The type of the reply.
+    init(_ type: MessageType) {
+        switch type {
+        case .pushNotificationRegistrationResponse: self = .registration
+        case .pushNotificationQueryResponse: self = .query
+        default: self = .pushRequest
+        }
+    }
+}
+
+/// The outcome of an attempt to publish a reply.
+struct ReplyOutcome: MetricLabels {
+    enum Name: String, CaseIterable {
+        case published
+        /// The attempt failed and is retried.
+        case failed
+        /// A newer registration of the same installation was decided first. Only replies to registrations have this outcome.
+        case superseded
     }
 
-    func count(_ overload: Overload, shed count: Int) {
-        shed[overload]?.increment(by: count)
+    var kind: ReplyKind
+    var name: Name
+
+    static let labelNames = ["kind", "outcome"]
+    static let allCases = ReplyKind.allCases.flatMap { kind in
+        Name.allCases.filter { $0 != .superseded || kind == .registration }.map { ReplyOutcome(kind: kind, name: $0) }
     }
 
-    func count(_ outcome: MessageOutcome) {
-        outcomes[outcome]?.increment()
-    }
+    var labelValues: [String] { [kind.rawValue, name.rawValue] }
+}
+
+enum EchoOutcome: String, MetricLabels {
+    case published
+    case dropped
+
+    static let labelNames = ["outcome"]
+}
+
+extension EngineMetrics {
+    package static let declarations = [
+        envelopes, messages, replies, echoes, unusedRegistrations, commitFailures, topicKeyOverflows, StoreHealth.errors,
+    ]
+
+    private static let envelopes = Metric(
+        .counter, "pushserver_envelopes_total", by: EnvelopeResult.self,
+        help: "Envelopes on subscribed topics, by the result of recording them; shed ones were rejected because the intake is full.")
+    private static let messages = Metric(
+        .counter, "pushserver_messages_total", by: MessageOutcome.self, help: "Decided messages, by kind and result.")
+    private static let replies = Metric(
+        .counter, "pushserver_replies_total", by: ReplyOutcome.self,
+        help: "Published replies, failed attempts to publish one, and replies that a newer registration superseded.")
+    private static let echoes = Metric(
+        .counter, "pushserver_reply_echoes_total", by: EchoOutcome.self, help: "Echoes of replies, by outcome.")
+    private static let unusedRegistrations = Metric(
+        .counter, "pushserver_unused_registrations_total",
+        help: "Registrations that the server removed because they were unused for registration.lifetime.")
+    private static let commitFailures = Metric(
+        .counter, "pushserver_commit_failures_total", help: "Batches of decisions that the database rejected in whole or in part.")
+    private static let topicKeyOverflows = Metric(
+        .counter, "pushserver_topic_key_overflows_total", help: "Topics whose key derivation waits because the queue is full.")
 }

@@ -1,6 +1,7 @@
 import CoreMetrics
 import Envelope
 import Logging
+import MetricDeclarations
 import Store
 import Synchronization
 
@@ -13,11 +14,13 @@ final class StoreHealth: Sendable {
     /// 5 s for a write, including its wait for earlier writes. A batch takes 0.1 s, and a client waits 3 s.
     static let longestWrite = Duration.seconds(5)
 
+    static let errors = Metric(.counter, "pushserver_storage_errors_total", help: "Writes that the database rejected.")
+
     private let logger: Logger
     private let time: SteadyTime
     /// The start times of the writes in progress, by number.
     private let writes = Mutex((last: 0, starts: [Int: Duration]()))
-    private let failureCount = Counter(label: "pushserver_store_write_failures_total")
+    private let failureCount = errors.counter()
     private let failing = Atomic<Bool>(false)
     /// The number of failures since the last successful write.
     private let currentFailureCount = Atomic<Int>(0)

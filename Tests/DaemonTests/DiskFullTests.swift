@@ -12,13 +12,13 @@ struct DiskFullTests {
         let server = try await ServerProcess(ServerProcess.launch(in: folder, shell: "trap '' XFSZ"))
         let network = Network(server)
         let alice = ProtocolClient(server: try serverKey(of: server))
-        #expect(try await network.admin.metric("pushserver_store_write_failures_total") == 0)
+        #expect(try await network.admin.metric("pushserver_storage_errors_total") == 0)
         try await limitFiles(of: server, to: "1")
         await #expect(throws: (any Error).self) { try await network.publish(alice.envelope(alice.registration())) }
         #expect(await server.log.wait { $0.contains(" error [Engine] the store cannot be written error=") })
         #expect(
             await server.log.wait { $0.contains(" warning [Daemon] not ready reasons=") && $0.contains("the store could not be written") })
-        #expect(try await network.admin.metric("pushserver_store_write_failures_total") >= 1)
+        #expect(try await network.admin.metric("pushserver_storage_errors_total") >= 1)
         #expect(try await network.admin.get("/health/ready").status == 503)
         for _ in 1...10 {
             await #expect(throws: (any Error).self) { try await network.publish(alice.envelope(alice.registration())) }

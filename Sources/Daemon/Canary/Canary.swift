@@ -2,6 +2,7 @@ import CoreMetrics
 import Envelope
 import Foundation
 import Logging
+import MetricDeclarations
 import PushClient
 import ServiceLifecycle
 import StatusCrypto
@@ -25,8 +26,8 @@ final class Canary: Service {
     private let wallClock: WallClock
     private let logger: Logger
     private let record: Mutex<CanaryRecord>
-    private let age = Meter(label: "pushserver_canary_age_seconds")
-    private let failureCount = Counter(label: "pushserver_canary_failures_total")
+    private let age = ageMetric.gauge()
+    private let checks = checksMetric.counters(by: CheckResult.self)
 
     /// - Parameters:
     ///   - identity: The server's key. The canary's own key derives from it, so that each start renews the same registration.
@@ -70,7 +71,7 @@ final class Canary: Service {
             guard error != .cancelled else { return false }
             problem = "\(error)"
         }
-        if problem != nil { failureCount.increment() }
+        checks[problem == nil ? .succeeded : .failed]?.increment()
         switch record.withLock({ $0.add(problem, at: wallClock.now()) }) {
         case .fails(let problem): logger.warning("the canary fails", metadata: ["reason": "\(problem)"])
         case .works: logger.warning("the canary no longer fails")
@@ -105,6 +106,22 @@ final class Canary: Service {
 
     /// Sets the gauges. Call this before the metrics are read.
     func refreshMetrics() { age.set(lastSuccessAge / .seconds(1)) }
+}
+
+extension Canary {
+    private enum CheckResult: String, MetricLabels {
+        case succeeded
+        case failed
+
+        static let labelNames = ["result"]
+    }
+
+    static let declarations = [ageMetric, checksMetric]
+
+    private static let ageMetric = Metric(
+        .gauge, "pushserver_canary_age_seconds", help: "Time since the canary's last accepted push, or since the start if there is none.")
+    private static let checksMetric = Metric(
+        .counter, "pushserver_canary_checks_total", by: CheckResult.self, help: "Checks of the canary, by result.")
 }
 
 /// The results of a canary's checks.

@@ -1,49 +1,54 @@
 package import CoreMetrics
+package import MetricDeclarations
 import Synchronization
 
-/// The metrics of the process, in memory, written as Prometheus text (exposition format 0.0.4).
+/// The declared metrics of the process, in memory, written as Prometheus text (exposition format 0.0.4).
 ///
-/// It is a swift-metrics backend: libraries count through `Metrics`, and the admin endpoint prints the result. Fixed code creates each
-/// series once, and label values never come from a peer, so the number of series is bounded.
+/// It is a swift-metrics backend: modules count through handles, and the admin endpoint prints the result. Counters and histograms exist
+/// with 0 from the start in every combination of closed labels, because a rate misses the first event of a series that begins with it.
 package final class PrometheusRegistry: MetricsFactory {
-    private enum Kind: String {
-        case counter
-        case gauge
-        case histogram
+    private let families: [String: PrometheusFamily]
+
+    /// - Parameter metrics: The metrics to print, each name once.
+    package init(_ metrics: [Metric]) {
+        families = Dictionary(metrics.map { ($0.name, PrometheusFamily($0)) }) { first, _ in first }
     }
 
-    private struct Family {
-        var kind: Kind
-        /// The series by their rendered labels, like `{outcome="sent"}`.
-        var series: [String: any PrometheusSeries] = [:]
+    /// Returns the series of a counter or a gauge whose value is read elsewhere and set before ``render()``.
+    ///
+    /// - Parameter values: The values of the configured labels, then those of the closed ones.
+    func value(of metric: Metric, _ values: String...) -> PrometheusValue {
+        series(metric.name, Array(zip(metric.configuredLabels + metric.closedLabels, values))) {
+            PrometheusValue(labels: $0, isCounter: metric.kind == .counter)
+        }
     }
 
-    private let families = Mutex<[String: Family]>([:])
-
-    package init() {}
+    /// Returns all metrics as text, sorted by name and labels.
+    package func render() -> String {
+        var text = ""
+        for (_, family) in families.sorted(by: { $0.key < $1.key }) { family.render(into: &text) }
+        return text
+    }
 
     // MARK: MetricsFactory
 
     package func makeCounter(label: String, dimensions: [(String, String)]) -> any CounterHandler {
-        series(.counter, label, dimensions) { PrometheusValue(labels: $0) }
+        series(label, dimensions) { PrometheusValue(labels: $0, isCounter: true) }
     }
 
     package func makeFloatingPointCounter(label: String, dimensions: [(String, String)]) -> any FloatingPointCounterHandler {
-        series(.counter, label, dimensions) { PrometheusValue(labels: $0) }
+        series(label, dimensions) { PrometheusValue(labels: $0, isCounter: true) }
     }
 
     package func makeMeter(label: String, dimensions: [(String, String)]) -> any MeterHandler {
-        series(.gauge, label, dimensions) { PrometheusValue(labels: $0) }
+        series(label, dimensions) { PrometheusValue(labels: $0, isCounter: false) }
     }
 
     package func makeRecorder(label: String, dimensions: [(String, String)], aggregate: Bool) -> any RecorderHandler {
-        guard aggregate else { return series(.gauge, label, dimensions) { PrometheusValue(labels: $0) } }
-        return series(.histogram, label, dimensions) { PrometheusHistogram(labels: $0) }
+        histogram(label, dimensions)
     }
 
-    package func makeTimer(label: String, dimensions: [(String, String)]) -> any TimerHandler {
-        series(.histogram, label, dimensions) { PrometheusHistogram(labels: $0) }
-    }
+    package func makeTimer(label: String, dimensions: [(String, String)]) -> any TimerHandler { histogram(label, dimensions) }
 
     package func destroyCounter(_ handler: any CounterHandler) {}
     package func destroyFloatingPointCounter(_ handler: any FloatingPointCounterHandler) {}
@@ -51,54 +56,76 @@ package final class PrometheusRegistry: MetricsFactory {
     package func destroyRecorder(_ handler: any RecorderHandler) {}
     package func destroyTimer(_ handler: any TimerHandler) {}
 
-    /// Returns the series of that name and labels, and creates it if it does not exist. A name that has another kind gives a series that
-    /// is never printed, because a mistake in our code must not stop a server.
+    private func histogram(_ name: String, _ dimensions: [(String, String)]) -> PrometheusHistogram {
+        series(name, dimensions) { PrometheusHistogram(labels: $0, bounds: []) }
+    }
+
+    /// Returns the declared series of that name and labels.
+    ///
+    /// - Parameter makeUnprinted: Makes the series for a name, a kind or labels without declaration. A mistake in our code must not stop a
+    ///   server, so only a debug build stops.
     private func series<Series: PrometheusSeries>(
-        _ kind: Kind, _ label: String, _ dimensions: [(String, String)], make: (String) -> Series
+        _ name: String, _ dimensions: [(String, String)], makeUnprinted: (PrometheusLabels) -> Series
     ) -> Series {
-        let name = Self.metricName(label)
-        let labels = Self.render(dimensions)
-        return families.withLock { families in
-            var family = families[name] ?? Family(kind: kind)
-            if let series = family.series[labels] as? Series, family.kind == kind { return series }
-            let series = make(labels)
-            guard family.kind == kind else { return series }
-            family.series[labels] = series
-            families[name] = family
-            return series
-        }
-    }
-
-    // MARK: Text
-
-    /// Returns all metrics as text, sorted by name and labels.
-    package func render() -> String {
-        let families = self.families.withLock { $0 }
-        var text = ""
-        for (name, family) in families.sorted(by: { $0.key < $1.key }) {
-            text += "# TYPE \(name) \(family.kind.rawValue)\n"
-            for (_, series) in family.series.sorted(by: { $0.key < $1.key }) {
-                series.render(name: name, into: &text)
-            }
-        }
-        return text
-    }
-
-    private static func metricName(_ label: String) -> String {
-        String(label.map { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "_" || $0 == ":") ? $0 : "_" })
-    }
-
-    private static func render(_ dimensions: [(String, String)]) -> String {
-        guard !dimensions.isEmpty else { return "" }
-        let labels = dimensions.sorted { $0.0 < $1.0 }.map { name, value in
-            let escaped = value.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"").replacing("\n", with: "\\n")
-            return "\(metricName(name))=\"\(escaped)\""
-        }
-        return "{" + labels.joined(separator: ",") + "}"
+        let labels = PrometheusLabels(dimensions)
+        if let series = families[name]?.series(labels, for: dimensions) as? Series { return series }
+        assertionFailure("the metric \(name)\(labels.text) is not declared")
+        return makeUnprinted(labels)
     }
 }
 
-/// A line of a family, or the lines of a histogram.
-protocol PrometheusSeries: AnyObject, Sendable {
-    func render(name: String, into text: inout String)
+/// A declared metric and its series.
+final class PrometheusFamily: Sendable {
+    private let metric: Metric
+    /// The series by their rendered labels, like `{outcome="sent"}`.
+    private let series: Mutex<[String: any PrometheusSeries]>
+
+    init(_ metric: Metric) {
+        self.metric = metric
+        let combinations = metric.configuredLabels.isEmpty ? metric.combinations : []
+        let labels = combinations.map { PrometheusLabels(Array(zip(metric.closedLabels, $0))) }
+        series = Mutex(Dictionary(labels.map { ($0.text, Self.makeSeries(metric, $0)) }) { first, _ in first })
+    }
+
+    /// Returns the series with these labels, and creates it if they have configured values.
+    ///
+    /// - Returns: nil if the labels are not declared.
+    func series(_ labels: PrometheusLabels, for dimensions: [(String, String)]) -> (any PrometheusSeries)? {
+        let names = metric.configuredLabels + metric.closedLabels
+        guard dimensions.map(\.0) == names,
+            metric.combinations.contains(dimensions.dropFirst(metric.configuredLabels.count).map(\.1))
+        else { return nil }
+        return series.withLock { series in
+            if let known = series[labels.text] { return known }
+            let new = Self.makeSeries(metric, labels)
+            series[labels.text] = new
+            return new
+        }
+    }
+
+    private static func makeSeries(_ metric: Metric, _ labels: PrometheusLabels) -> any PrometheusSeries {
+        switch metric.kind {
+        case .counter: PrometheusValue(labels: labels, isCounter: true)
+        case .gauge: PrometheusValue(labels: labels, isCounter: false)
+        case .histogram(let bounds): PrometheusHistogram(labels: labels, bounds: bounds)
+        }
+    }
+
+    func render(into text: inout String) {
+        text += "# HELP \(metric.name) \(metric.help.replacing("\\", with: "\\\\").replacing("\n", with: "\\n"))\n"
+        text += "# TYPE \(metric.name) \(metric.kind.name)\n"
+        let series = series.withLock { $0 }
+        for (_, series) in series.sorted(by: { $0.key < $1.key }) { series.render(name: metric.name, into: &text) }
+    }
+}
+
+extension Metric.Kind {
+    /// The name of the kind in Prometheus.
+    var name: String {
+        switch self {
+        case .counter: "counter"
+        case .gauge: "gauge"
+        case .histogram: "histogram"
+        }
+    }
 }

@@ -1,56 +1,78 @@
 import CoreMetrics
 import Synchronization
 
-/// A counter or a gauge. The value is a Double, as in Prometheus: whole numbers are exact up to 2^53.
-final class PrometheusValue: PrometheusSeries, CounterHandler, FloatingPointCounterHandler, MeterHandler, RecorderHandler {
-    private let labels: String
-    private let value = Mutex<Double>(0)
+/// A line of a family, or the lines of a histogram.
+protocol PrometheusSeries: AnyObject, Sendable {
+    func render(name: String, into text: inout String)
+}
 
-    init(labels: String) {
+/// The labels of a series as Prometheus text.
+struct PrometheusLabels: Sendable {
+    /// The labels in braces; empty if there are none.
+    let text: String
+
+    init(_ labels: [(name: String, value: String)]) {
+        let pairs = labels.map { name, value in
+            let escaped = value.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"").replacing("\n", with: "\\n")
+            return "\(name)=\"\(escaped)\""
+        }
+        text = pairs.isEmpty ? "" : "{" + pairs.joined(separator: ",") + "}"
+    }
+
+    /// The labels of a bucket.
+    func text(bound: String) -> String { (text.isEmpty ? "{" : text.dropLast() + ",") + "le=\"\(bound)\"}" }
+}
+
+/// A counter or a gauge. The value is a Double, as in Prometheus: whole numbers are exact up to 2^53.
+///
+/// A gauge has no line before its first value, because 0 would be a wrong age or size.
+final class PrometheusValue: PrometheusSeries, CounterHandler, FloatingPointCounterHandler, MeterHandler {
+    private let labels: PrometheusLabels
+    private let value: Mutex<Double?>
+
+    init(labels: PrometheusLabels, isCounter: Bool) {
         self.labels = labels
+        value = Mutex(isCounter ? 0 : nil)
     }
 
     func increment(by amount: Int64) { increment(by: Double(amount)) }
-    func increment(by amount: Double) { value.withLock { $0 += amount } }
-    func decrement(by amount: Double) { value.withLock { $0 -= amount } }
+    func increment(by amount: Double) { value.withLock { $0 = ($0 ?? 0) + amount } }
+    func decrement(by amount: Double) { increment(by: -amount) }
     func reset() { set(0.0) }
     func set(_ newValue: Int64) { set(Double(newValue)) }
     func set(_ newValue: Double) { value.withLock { $0 = newValue } }
-    func record(_ newValue: Int64) { set(newValue) }
-    func record(_ newValue: Double) { set(newValue) }
 
     func render(name: String, into text: inout String) {
-        text += "\(name)\(labels) \(value.withLock { $0 }.prometheusText)\n"
+        guard let value = value.withLock({ $0 }) else { return }
+        text += "\(name)\(labels.text) \(value.prometheusText)\n"
     }
 }
 
 /// A histogram. Durations are in seconds.
 final class PrometheusHistogram: PrometheusSeries, TimerHandler, RecorderHandler {
-    /// The upper bounds of the buckets in seconds, from a quick local response to a timeout.
-    private static let bounds: [Double] = [
-        0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60,
-    ]
-
     private struct State {
-        var counts = Array(repeating: 0, count: PrometheusHistogram.bounds.count + 1)
+        var counts: [Int]
         var sum = 0.0
     }
 
-    /// The labels without the closing brace, so that `le` can follow.
-    private let openLabels: String
-    private let labels: String
-    private let state = Mutex(State())
+    private let labels: PrometheusLabels
+    /// The upper bounds of the buckets.
+    private let bounds: [Double]
+    private let state: Mutex<State>
 
-    init(labels: String) {
+    init(labels: PrometheusLabels, bounds: [Double]) {
         self.labels = labels
-        openLabels = labels.isEmpty ? "{" : labels.dropLast() + ","
+        self.bounds = bounds
+        state = Mutex(State(counts: Array(repeating: 0, count: bounds.count + 1)))
     }
 
     func recordNanoseconds(_ duration: Int64) { record(Double(duration) / 1e9) }
     func record(_ value: Int64) { record(Double(value)) }
 
     func record(_ value: Double) {
-        let bucket = Self.bounds.firstIndex { value <= $0 } ?? Self.bounds.count
+        // A clock that was set back makes a duration negative, and a sum must not fall.
+        let value = max(0, value)
+        let bucket = bounds.firstIndex { value <= $0 } ?? bounds.count
         state.withLock { state in
             state.counts[bucket] += 1
             state.sum += value
@@ -60,14 +82,14 @@ final class PrometheusHistogram: PrometheusSeries, TimerHandler, RecorderHandler
     func render(name: String, into text: inout String) {
         let state = self.state.withLock { $0 }
         var total = 0
-        for (bound, count) in zip(Self.bounds, state.counts) {
+        for (bound, count) in zip(bounds, state.counts) {
             total += count
-            text += "\(name)_bucket\(openLabels)le=\"\(bound.prometheusText)\"} \(total)\n"
+            text += "\(name)_bucket\(labels.text(bound: bound.prometheusText)) \(total)\n"
         }
-        total += state.counts[Self.bounds.count]
-        text += "\(name)_bucket\(openLabels)le=\"+Inf\"} \(total)\n"
-        text += "\(name)_sum\(labels) \(state.sum.prometheusText)\n"
-        text += "\(name)_count\(labels) \(total)\n"
+        total += state.counts[bounds.count]
+        text += "\(name)_bucket\(labels.text(bound: "+Inf")) \(total)\n"
+        text += "\(name)_sum\(labels.text) \(state.sum.prometheusText)\n"
+        text += "\(name)_count\(labels.text) \(total)\n"
     }
 }
 

@@ -52,7 +52,7 @@ final class Route: Sendable {
         gorush = GorushClient(http: http, endpoint: endpoint, probeTimeout: configuration.probeTimeout)
         planner = BatchPlanner(
             dataFormat: configuration.dataFormat, template: configuration.template(of: route), lifetime: configuration.lifetime)
-        metrics = RouteMetrics(route: route.name)
+        metrics = RouteMetrics(route: route.name, platform: route.platform)
         var logger = dependencies.logger
         logger[metadataKey: "route"] = "\(route.name)"
         logger[metadataKey: "gorush"] = "\(endpoint.publicURL)"
@@ -130,7 +130,7 @@ final class Route: Sendable {
         let now = dependencies.wallClock.now()
         let oldest = now.advanced(by: .zero - dependencies.configuration.lifetime)
         let count = try await dependencies.outbox.expire(route: name, acceptedBefore: oldest, at: now)
-        metrics.finished(.expired, reason: "lifetime", by: count)
+        metrics.finished(.expired, .lifetime, by: count)
     }
 
     private func retryNow(after row: Int64) async throws {
@@ -240,6 +240,7 @@ final class Route: Sendable {
             if case .finish(let outcome) = decision.disposition { (attempt.push, outcome) } else { nil }
         }
         dependencies.firstAttempts.note(ends)
+        metrics.unregistered(recorded.unregistered.count)
         if !recorded.unregistered.isEmpty { await dependencies.onUnregistered(recorded.unregistered) }
         if ends.count < attempts.count { handle(.woken) }
         return recorded.isLeased
@@ -287,7 +288,7 @@ final class Route: Sendable {
     func refreshMetrics(queuedCount: Int, refusedCount: Int) {
         metrics.set(status, queuedCount: queuedCount)
         let newCount = refusedCount - refused.exchange(refusedCount, ordering: .relaxed)
-        metrics.finished(.refused, reason: "queue full", by: newCount)
+        metrics.finished(.refused, .queueFull, by: newCount)
         if newCount > 0 { logger.warning("route queue is full; refusing new pushes", metadata: ["pushes": "\(newCount)"]) }
     }
 

@@ -58,7 +58,7 @@ final class ReplyStage: Sendable {
     /// Drops replies that newer ones supersede.
     func drop(_ rows: [Int64]) {
         guard !rows.isEmpty else { return }
-        context.metrics.repliesSuperseded.increment(by: rows.count)
+        context.metrics.count(.registration, .superseded, rows.count)
         update { $0.supersede(rows) }
     }
 
@@ -137,7 +137,7 @@ final class ReplyStage: Sendable {
         var publication = publication
         do {
             if publication.isEcho, !transport.canEcho {
-                context.metrics.echoesDropped.increment()
+                context.metrics.countEchoes(.dropped)
                 return update { [publication] in $0.published(publication) }
             }
             if publication.envelopes.isEmpty {
@@ -164,8 +164,12 @@ final class ReplyStage: Sendable {
             return (queue.isBlocked, queue.takeDroppedEchoCount())
         }
         if wasBlocked { context.logger.warning("replies can be published again") }
-        context.metrics.echoesDropped.increment(by: droppedEchoCount)
-        if publication.isEcho { context.metrics.echoesPublished.increment() } else { context.metrics.repliesPublished.increment() }
+        context.metrics.countEchoes(.dropped, droppedEchoCount)
+        if publication.isEcho {
+            context.metrics.countEchoes(.published)
+        } else {
+            context.metrics.count(ReplyKind(reply.type), .published)
+        }
     }
 
     private func failed(_ publication: ReplyQueue.Publication, _ error: any Error) {
@@ -178,7 +182,11 @@ final class ReplyStage: Sendable {
             return (wasBlocked, queue.isBlocked, unstored)
         }
         onUnstored(unstored)
-        if publication.isEcho { context.metrics.echoesDropped.increment() } else { context.metrics.replyFailures.increment() }
+        if publication.isEcho {
+            context.metrics.countEchoes(.dropped)
+        } else {
+            context.metrics.count(ReplyKind(publication.reply.type), .failed)
+        }
         if isBlocked, !wasBlocked {
             context.logger.warning("replies cannot be published; retrying", metadata: ["error": "\(error)"])
         } else if failure == .own {

@@ -140,12 +140,10 @@ final class CommitStage: Sendable {
             for spending in outcomes.lazy.flatMap(\.spendings) { allowances.spend(spending) }
         }
         let coalescedCount = outcomes.reduce(0) { $0 + $1.coalescedPushCount }
-        context.metrics.coalesced.increment(by: coalescedCount)
         if let count = coalesced.withLock({ $0.add(coalescedCount, at: context.time.elapsed()) }) {
             context.logger.info("pushes were coalesced, because their devices get too many", metadata: ["pushes": "\(count)"])
         }
         let acceptedPushCount = outcomes.reduce(0) { $0 + $1.acceptedPushCount }
-        context.metrics.accepted.increment(by: acceptedPushCount)
         if acceptedPushCount > 0 { onAcceptedPushes() }
     }
 
@@ -164,7 +162,7 @@ final class CommitStage: Sendable {
         case .message(let message, let since) where context.time.elapsed() - (since ?? start) < Self.retryDeadline:
             send(Item(work: .message(message, since: since ?? start), permit: item.permit), after: Self.retryInterval, in: &group)
         case .message(let message, _):
-            context.metrics.count(.internalError)
+            context.metrics.count(message.internalError)
             guard let reply = decider.internalError(for: message) else {
                 return send([Item(work: .close(rows: [message.id] + message.segments), permit: item.permit)])
             }

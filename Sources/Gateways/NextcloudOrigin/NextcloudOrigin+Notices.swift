@@ -36,7 +36,7 @@ extension NextcloudOrigin {
                     pushes.append(push)
                 } else {
                     logger.warning("a notification is too long for its device's key, and dropped")
-                    ProxyDelivery.count("too long", 1)
+                    metrics.count(.tooLong, 1)
                 }
             }
         }

@@ -40,6 +40,7 @@ package final class NextcloudOrigin: Gateway {
     let keys: UserKeys
     let wallClock: WallClock
     let logger: Logger
+    let metrics = OriginMetrics()
     private let failures: FailureLog
     let onWaiting: @Sendable ([WaitingProxy]) -> Void
     private let backend: any Backend

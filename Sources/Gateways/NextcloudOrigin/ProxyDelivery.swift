@@ -1,5 +1,4 @@
 import Concurrency
-import CoreMetrics
 package import Envelope
 import GatewayHTTP
 package import HTTPClient
@@ -28,6 +27,7 @@ package final class ProxyDelivery: Service {
     private let logger: Logger
     private let timeout: Duration
     private let schedule = Monitor(ProxySchedule())
+    private let metrics = OriginMetrics()
     private let limitedAt = Mutex<[String: Timestamp]>([:])
 
     /// - Parameter timeout: The maximum duration of a request.
@@ -120,7 +120,7 @@ package final class ProxyDelivery: Service {
         let live = waiting.filter { $0.push.expiresAt > now }
         let unknown = live.isEmpty ? [] : try await post(live, to: proxy)
         try await store.finishOriginPushes(waiting, unknown: unknown)
-        Self.count("expired", waiting.count - live.count)
+        metrics.count(.expired, waiting.count - live.count)
         return waiting.count == Self.batchCount
     }
 
@@ -142,12 +142,12 @@ package final class ProxyDelivery: Service {
         }
         switch ProxyResponse(response) {
         case .taken(let unknown):
-            Self.count("taken", pushes.count)
+            metrics.count(.taken, pushes.count)
             return unknown
         case .refused(let status):
             logger.warning("a push proxy refuses pushes", metadata: ["proxy": "\(proxy)", "status": "\(status)"])
             if status == 429 { limitedAt.withLock { $0[proxy] = wallClock.now() } }
-            Self.count("refused", pushes.count)
+            metrics.count(.refused, pushes.count)
             return []
         case .away:
             logger.notice("a push proxy is unavailable; its pushes wait", metadata: ["proxy": "\(proxy)"])
@@ -160,9 +160,5 @@ package final class ProxyDelivery: Service {
         Array(
             pushes.enumerated().map { index, push in "notifications%5B\(index)%5D=" + FormFields.encode(push.entry) }
                 .joined(separator: "&").utf8)
-    }
-
-    static func count(_ outcome: String, _ amount: Int) {
-        Counter(label: "pushserver_origin_pushes_total", dimensions: [("outcome", outcome)]).increment(by: amount)
     }
 }

@@ -1,9 +1,10 @@
 import Envelope
+import MetricDeclarations
 import WakuREST
 import Wire
 
 /// The reason why an attempt to publish failed, for the metrics.
-enum PublishFailure: String, CaseIterable {
+enum PublishFailure: String, MetricLabels {
     case unreachable
     /// The node timed out; it may have sent the message.
     case timedOut = "timed_out"
@@ -12,6 +13,8 @@ enum PublishFailure: String, CaseIterable {
     case quotaUsedUp = "quota_used_up"
     case refused
     case outdated
+
+    static let labelNames = ["reason"]
 
     init(_ error: NodeError) {
         switch error {

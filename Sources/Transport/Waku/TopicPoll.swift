@@ -1,5 +1,6 @@
 import Concurrency
 import Envelope
+import MetricDeclarations
 import StatusCrypto
 import Wire
 
@@ -23,7 +24,7 @@ struct LiveBatch: Equatable {
 }
 
 /// The reason why live messages may have been missed.
-enum Gap: String, CaseIterable {
+enum Gap: String, MetricLabels {
     /// The server has just started.
     case start
     /// The node did not respond, or a response was lost: a GET is destructive.
@@ -34,6 +35,8 @@ enum Gap: String, CaseIterable {
     case overflow
     /// The receiver had no capacity for messages that the node's store still has.
     case shed
+
+    static let labelNames = ["cause"]
 }
 
 /// Decides the next request for one pubsub topic of a node. Events go in, the next action comes out.

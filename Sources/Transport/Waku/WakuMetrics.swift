@@ -1,54 +1,77 @@
 import CoreMetrics
+package import MetricDeclarations
 
 /// The metrics of the Waku transport, created once. Labels are a fixed set: no text of a peer or node becomes one.
-struct WakuMetrics: Sendable {
-    enum PollOutcome: String, CaseIterable {
+package struct WakuMetrics: Sendable {
+    enum PollOutcome: String, MetricLabels {
         case taken
         case notSubscribed = "not_subscribed"
         case failed
+
+        static let labelNames = ["outcome"]
     }
 
-    enum Source: String, CaseIterable {
+    enum Source: String, MetricLabels {
         case relay
         case store
+
+        static let labelNames = ["source"]
     }
 
-    /// Messages in a node's responses, including unwanted ones; of the store, only those fetched with their data.
-    private let fetched: [Source: Counter]
-    private let polls: [PollOutcome: Counter]
-    private let gapsFound: [Gap: Counter]
-    let gapsFilled = Counter(label: "pushserver_waku_gaps_filled_total")
-    /// Wanted messages that only the store had.
-    let recovered = Counter(label: "pushserver_waku_messages_recovered_total")
-    /// Repeated messages, and the server's own.
-    let known = Counter(label: "pushserver_waku_messages_known_total")
-    let historyFailures = Counter(label: "pushserver_waku_history_failures_total")
-    private let publishFailures: [PublishFailure: Counter]
-    let published = Counter(label: "pushserver_waku_messages_published_total")
-    let unconfirmed = Counter(label: "pushserver_waku_messages_unconfirmed_total")
-
-    let publishQueueDepth = Meter(label: "pushserver_waku_publish_queue_depth")
-    /// The age of the oldest last poll among the topics.
-    let lastPollAge = Meter(label: "pushserver_waku_last_poll_age_seconds")
-    /// The age of the oldest checkpoint among the topics.
-    let checkpointAge = Meter(label: "pushserver_waku_checkpoint_age_seconds")
-
-    init() {
-        fetched = Self.counters("pushserver_waku_messages_fetched_total", by: "source")
-        polls = Self.counters("pushserver_waku_polls_total", by: "outcome")
-        gapsFound = Self.counters("pushserver_waku_gaps_found_total", by: "cause")
-        publishFailures = Self.counters("pushserver_waku_publish_failures_total", by: "reason")
-    }
+    private let fetched = Self.fetchedMessages.counters(by: Source.self)
+    private let polls = Self.polls.counters(by: PollOutcome.self)
+    private let gapsFound = Self.gapsFound.counters(by: Gap.self)
+    private let publishFailures = Self.publishFailures.counters(by: PublishFailure.self)
+    let gapsFilled = Self.gapsFilled.counter()
+    let recovered = Self.recoveredMessages.counter()
+    let known = Self.knownMessages.counter()
+    let historyFailures = Self.historyFailures.counter()
+    let published = Self.publishedMessages.counter()
+    let unconfirmed = Self.unconfirmedMessages.counter()
+    let publishQueueDepth = Self.publishQueueDepth.gauge()
+    let lastPollAge = Self.lastPollAge.gauge()
+    let checkpointAge = Self.checkpointAge.gauge()
 
     func count(_ outcome: PollOutcome) { polls[outcome]?.increment() }
     func count(_ gap: Gap) { gapsFound[gap]?.increment() }
     func count(_ failure: PublishFailure) { publishFailures[failure]?.increment() }
     func countFetched(_ count: Int, from source: Source) { fetched[source]?.increment(by: count) }
+}
 
-    private static func counters<Label: RawRepresentable<String> & CaseIterable & Hashable>(
-        _ name: String, by dimension: String
-    ) -> [Label: Counter] {
-        Dictionary(
-            uniqueKeysWithValues: Label.allCases.map { ($0, Counter(label: name, dimensions: [(dimension, $0.rawValue)])) })
-    }
+extension WakuMetrics {
+    package static let declarations = [
+        fetchedMessages, knownMessages, publishedMessages, unconfirmedMessages, polls, lastPollAge, publishFailures, publishQueueDepth,
+        historyFailures, gapsFound, gapsFilled, recoveredMessages, checkpointAge,
+    ]
+
+    private static let fetchedMessages = Metric(
+        .counter, "pushserver_node_messages_fetched_total", by: Source.self,
+        help: "Messages in the nodes' responses, unwanted ones included; of the store, only those fetched with their data.")
+    private static let knownMessages = Metric(
+        .counter, "pushserver_node_messages_known_total", help: "Messages from the nodes that were repeated, or the server's own.")
+    private static let publishedMessages = Metric(
+        .counter, "pushserver_node_messages_published_total", help: "Messages that a node accepted.")
+    private static let unconfirmedMessages = Metric(
+        .counter, "pushserver_node_messages_unconfirmed_total",
+        help: "Published messages that the node's store does not have, or that could not be looked up there.")
+    private static let polls = Metric(
+        .counter, "pushserver_node_polls_total", by: PollOutcome.self, help: "Polls of the nodes, by outcome.")
+    private static let lastPollAge = Metric(
+        .gauge, "pushserver_node_last_poll_age_seconds",
+        help: "Time since the last poll of the topic that was polled longest ago, at the best node.")
+    private static let publishFailures = Metric(
+        .counter, "pushserver_node_publish_failures_total", by: PublishFailure.self,
+        help: "Failed attempts to publish a message, by reason.")
+    private static let publishQueueDepth = Metric(
+        .gauge, "pushserver_node_publish_queue_depth", help: "Messages that wait for a node or are being posted to one.")
+    private static let historyFailures = Metric(
+        .counter, "pushserver_node_history_failures_total", help: "Failed steps of the backfill from a node's store.")
+    private static let gapsFound = Metric(
+        .counter, "pushserver_gaps_found_total", by: Gap.self,
+        help: "Gaps in which live messages may have been missed, by cause; each start has one.")
+    private static let gapsFilled = Metric(.counter, "pushserver_gaps_filled_total", help: "Gaps that the backfill has filled.")
+    private static let recoveredMessages = Metric(
+        .counter, "pushserver_gap_messages_total", help: "Wanted messages that only a node's store had.")
+    private static let checkpointAge = Metric(
+        .gauge, "pushserver_checkpoint_age_seconds", help: "Age of the oldest history checkpoint, at the best node.")
 }

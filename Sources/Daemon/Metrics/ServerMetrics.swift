@@ -1,0 +1,12 @@
+import Delivery
+import Engine
+import MetricDeclarations
+import NextcloudOrigin
+import Transport
+
+/// The metrics of a server, as `GET /metrics` prints them.
+enum ServerMetrics {
+    static let declarations: [Metric] =
+        EngineMetrics.declarations + WakuMetrics.declarations + RouteMetrics.declarations + OriginMetrics.declarations
+        + Gauges.declarations + StoreGauges.declarations + Canary.declarations
+}

@@ -1,0 +1,129 @@
+import MetricDeclarations
+import Store
+
+enum Platform: String, MetricLabels {
+    case ios
+    case android
+
+    static let labelNames = ["platform"]
+}
+
+extension GorushPlatform {
+    var label: Platform { self == .ios ? .ios : .android }
+}
+
+/// The outcomes of pushes that the delivery finishes. It never discards a push.
+enum FinishedPush: String, MetricLabels {
+    case sent
+    case expired
+    case deadToken = "dead_token"
+    case refused
+    case withdrawn
+
+    static let labelNames = ["outcome"]
+
+    var outcome: PushOutcome {
+        switch self {
+        case .sent: .sent
+        case .expired: .expired
+        case .deadToken: .deadToken
+        case .refused: .refused
+        case .withdrawn: .withdrawn
+        }
+    }
+}
+
+/// The result of an attempt after which a push waits for another one.
+enum RetryCause: String, MetricLabels {
+    case failed
+    case unknown
+    case notSent = "not_sent"
+
+    static let labelNames = ["attempt"]
+}
+
+/// gorush's response to a request.
+enum GorushResult: String, MetricLabels {
+    case accepted
+    case short
+    case overLimit = "over_limit"
+    case refused
+    case tooLarge = "too_large"
+    case misconfigured
+    case wantsTLS = "wants_tls"
+    case unavailable
+    case timedOut = "timed_out"
+    case unknown
+
+    static let labelNames = ["result"]
+
+    init(_ response: GorushResponse) {
+        switch response {
+        case .accepted: self = .accepted
+        case .short: self = .short
+        case .overLimit: self = .overLimit
+        case .refused: self = .refused
+        case .tooLarge: self = .tooLarge
+        case .misconfigured: self = .misconfigured
+        case .wantsTLS: self = .wantsTLS
+        case .unavailable: self = .unavailable
+        case .timedOut: self = .timedOut
+        case .unknown: self = .unknown
+        }
+    }
+}
+
+/// The reason of a failed attempt, or of a push that finished without one: a stored reason, without the words of Apple and Google.
+enum PushFailure: String, MetricLabels {
+    case deadToken = "dead_token"
+    case ambiguousToken = "ambiguous_token"
+    case transient
+    case credentials
+    case bundleID = "bundle_id"
+    case operatorFault = "operator_fault"
+    case tooLong = "too_long"
+    case invalid
+    case unknownText = "unknown_text"
+    case noAnswer = "no_answer"
+    case wrongCount = "wrong_count"
+    case unavailable
+    case misconfigured
+    case platformDisabled = "platform_disabled"
+    case overLimit = "over_limit"
+    case bodyTooLarge = "body_too_large"
+    case refusedByGorush = "refused_by_gorush"
+    case lifetime
+    case unregistered
+    case unsendable
+    case queueFull = "queue_full"
+    case other
+
+    static let labelNames = ["reason"]
+
+    /// - Parameter reason: A stored reason (``PushDecision/reason``).
+    init(reason: String) { self = Self.byReason[reason] ?? .other }
+
+    private static let byReason: [String: PushFailure] = {
+        let texts = FailureTaxonomy.rows.map { ($0.reason, PushFailure($0.kind)) }
+        let own: [(String, PushFailure)] = [
+            (Failure.unknownText.reason, .unknownText), ("no answer", .noAnswer), ("no answer in time", .noAnswer),
+            ("wrong count", .wrongCount), ("unavailable", .unavailable), ("configuration", .misconfigured),
+            ("platform disabled", .platformDisabled), ("over limit", .overLimit), ("status 413", .bodyTooLarge),
+            ("refused by gorush", .refusedByGorush),
+        ]
+        return Dictionary(texts + own) { first, _ in first }
+    }()
+
+    private init(_ kind: FailureKind) {
+        switch kind {
+        case .deadToken: self = .deadToken
+        case .ambiguous: self = .ambiguousToken
+        case .transient: self = .transient
+        case .credentials: self = .credentials
+        case .topic: self = .bundleID
+        case .operatorFault: self = .operatorFault
+        case .tooLong: self = .tooLong
+        case .ourFault: self = .invalid
+        }
+    }
+}

@@ -1,0 +1,108 @@
+import CoreMetrics
+package import MetricDeclarations
+import Store
+
+/// The metrics of a route. All labels come from fixed sets, none from a peer or gorush.
+package struct RouteMetrics: Sendable {
+    private let pushes: [PushOutcome: Counter]
+    private let retries: [RetryCause: Counter]
+    private let failures: [PushFailure: Counter]
+    private let deadRegistrations: Counter?
+    private let requests: [GorushResult: Counter]
+    private let breaker: Meter
+    private let inFlight: Meter
+    private let window: Meter
+    private let queued: Meter
+    private let failing: Meter
+    private let credentials: Meter
+
+    init(route: String, platform: GorushPlatform) {
+        let finished = Self.pushes.counters(by: FinishedPush.self, route, platform.label.rawValue)
+        pushes = Dictionary(uniqueKeysWithValues: finished.map { ($0.outcome, $1) })
+        retries = Self.retries.counters(by: RetryCause.self, route)
+        failures = Self.failures.counters(by: PushFailure.self, route)
+        deadRegistrations = Self.deadRegistrations.counters(by: Platform.self)[platform.label]
+        requests = Self.requests.counters(by: GorushResult.self, route)
+        breaker = Self.breaker.gauge(route)
+        inFlight = Self.inFlight.gauge(route)
+        window = Self.window.gauge(route)
+        queued = Self.queued.gauge(route)
+        failing = Self.failing.gauge(route)
+        credentials = Self.credentials.gauge(route)
+    }
+
+    func answered(_ answer: GorushResponse) { requests[GorushResult(answer)]?.increment() }
+
+    /// Counts the pushes of a plan that finish without an attempt.
+    func count(_ plan: DeliveryPlan) {
+        finished(.expired, .lifetime, by: plan.expired.count)
+        finished(.withdrawn, .unregistered, by: plan.withdrawn.count)
+        finished(.refused, .unsendable, by: plan.unsendable.count)
+    }
+
+    func count(_ decisions: [PushDecision]) {
+        for decision in decisions {
+            if let reason = decision.reason { failures[PushFailure(reason: reason)]?.increment() }
+            switch decision.disposition {
+            case .finish(let outcome): pushes[outcome]?.increment()
+            case .retry(_, let isUnknown): retries[isUnknown ? .unknown : .failed]?.increment()
+            case .releaseLease: retries[.notSent]?.increment()
+            }
+        }
+    }
+
+    /// Counts pushes that finish without an attempt.
+    func finished(_ outcome: PushOutcome, _ reason: PushFailure, by count: Int) {
+        pushes[outcome]?.increment(by: count)
+        failures[reason]?.increment(by: count)
+    }
+
+    /// Counts registrations that ended with their device tokens.
+    func unregistered(_ count: Int) { deadRegistrations?.increment(by: count) }
+
+    func set(_ view: RouteStatus, queuedCount: Int) {
+        breaker.set(view.isBreakerOpen ? 1 : 0)
+        inFlight.set(view.notificationsInFlight)
+        window.set(view.requestWindow)
+        queued.set(queuedCount)
+        failing.set(view.failure == nil ? 0 : 1)
+        credentials.set(view.refusesCredentials ? 1 : 0)
+    }
+}
+
+extension RouteMetrics {
+    package static let declarations = [
+        pushes, retries, failures, deadRegistrations, requests, breaker, inFlight, window, queued, failing, credentials,
+    ]
+
+    private static let pushes = Metric(
+        .counter, "pushserver_pushes_total", by: FinishedPush.self, configuredLabels: ["route", "platform"],
+        help: "Finished pushes, by outcome.")
+    private static let retries = Metric(
+        .counter, "pushserver_push_retries_total", by: RetryCause.self, configuredLabels: ["route"],
+        help: "Pushes that get a further attempt, by the result of the last one; not_sent does not count as an attempt.")
+    private static let failures = Metric(
+        .counter, "pushserver_push_failures_total", by: PushFailure.self, configuredLabels: ["route"],
+        help: "Failed attempts and pushes that finished without one, by reason.")
+    private static let deadRegistrations = Metric(
+        .counter, "pushserver_dead_registrations_total", by: Platform.self,
+        help: "Registrations that the server removed because their device token is dead.")
+    private static let requests = Metric(
+        .counter, "pushserver_gorush_requests_total", by: GorushResult.self, configuredLabels: ["route"],
+        help: "Requests with pushes to gorush, by its response.")
+    private static let breaker = Metric(
+        .gauge, "pushserver_route_breaker_open", configuredLabels: ["route"], help: "Whether the breaker of the route is open.")
+    private static let inFlight = Metric(
+        .gauge, "pushserver_route_notifications_in_flight", configuredLabels: ["route"],
+        help: "Notifications that wait for gorush's response.")
+    private static let window = Metric(
+        .gauge, "pushserver_route_request_window", configuredLabels: ["route"], help: "Requests that may be in flight.")
+    private static let queued = Metric(
+        .gauge, "pushserver_route_pushes_queued", configuredLabels: ["route"], help: "Open pushes of the route.")
+    private static let failing = Metric(
+        .gauge, "pushserver_route_failing", configuredLabels: ["route"],
+        help: "Whether Apple or Google delivers nothing through the route.")
+    private static let credentials = Metric(
+        .gauge, "pushserver_route_credentials_refused", configuredLabels: ["route"],
+        help: "Whether Apple or Google refuses gorush itself.")
+}

@@ -1,0 +1,28 @@
+import CoreMetrics
+package import MetricDeclarations
+
+/// The metrics of the Nextcloud origin.
+package struct OriginMetrics: Sendable {
+    enum PushOutcome: String, MetricLabels {
+        /// The push proxy took the push.
+        case taken
+        /// The push proxy refused the push.
+        case refused
+        case expired
+        /// The payload is too long for the key of the device.
+        case tooLong = "too_long"
+
+        static let labelNames = ["outcome"]
+    }
+
+    private let pushes = Self.pushes.counters(by: PushOutcome.self)
+
+    init() {}
+
+    func count(_ outcome: PushOutcome, _ count: Int) { pushes[outcome]?.increment(by: count) }
+
+    package static let declarations = [pushes]
+
+    private static let pushes = Metric(
+        .counter, "pushserver_origin_pushes_total", by: PushOutcome.self, help: "Pushes of the Nextcloud origin, by outcome.")
+}

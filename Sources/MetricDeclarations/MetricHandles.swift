@@ -1,0 +1,46 @@
+package import CoreMetrics
+
+/// The handles of a metric. Each call makes new ones, so a module makes them once and holds them.
+extension Metric {
+    package func counter(_ configured: String...) -> Counter {
+        Counter(label: name, dimensions: dimensions(configured, []))
+    }
+
+    /// Returns a counter for each combination of the closed labels.
+    ///
+    /// - Parameter configured: The values of the configured labels.
+    package func counters<Labels: MetricLabels>(by labels: Labels.Type, _ configured: String...) -> [Labels: Counter] {
+        handles(configured) { Counter(label: name, dimensions: $0) }
+    }
+
+    package func gauge(_ configured: String...) -> Meter {
+        Meter(label: name, dimensions: dimensions(configured, []))
+    }
+
+    /// Returns the histogram of a duration. It is observed in seconds.
+    package func timer(_ configured: String...) -> CoreMetrics.Timer {
+        CoreMetrics.Timer(label: name, dimensions: dimensions(configured, []))
+    }
+
+    /// Returns the histogram of a duration for each combination of the closed labels.
+    package func timers<Labels: MetricLabels>(by labels: Labels.Type, _ configured: String...) -> [Labels: CoreMetrics.Timer] {
+        handles(configured) { CoreMetrics.Timer(label: name, dimensions: $0) }
+    }
+
+    /// Returns the histogram of a number.
+    package func recorder() -> Recorder { Recorder(label: name) }
+
+    private func handles<Labels: MetricLabels, Handle>(
+        _ configured: [String], make: ([(String, String)]) -> Handle
+    ) -> [Labels: Handle] {
+        Dictionary(uniqueKeysWithValues: Labels.allCases.map { ($0, make(dimensions(configured, $0.labelValues))) })
+    }
+
+    private func dimensions(_ configured: [String], _ closed: [String]) -> [(String, String)] {
+        Array(zip(configuredLabels, configured)) + zip(closedLabels, closed)
+    }
+}
+
+extension CoreMetrics.Timer {
+    package func record(_ duration: Duration) { recordNanoseconds(Int64(duration / .nanoseconds(1))) }
+}
