@@ -87,8 +87,7 @@ let package = Package(
         library(
             "SQLiteStore",
             [
-                "Store", "StatusCrypto", "PushProtocol", "Envelope", "Wire", grdb, sqlite,
-                logging,
+                "Store", "StatusCrypto", "PushProtocol", "Envelope", "Wire", "MetricDeclarations", grdb, sqlite, logging, metrics,
             ]),
         library("WakuREST", ["HTTPClient", "JSON", "Envelope", "StatusCrypto", "Wire"]),
         library(

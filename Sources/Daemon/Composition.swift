@@ -75,10 +75,15 @@ struct Composition {
             relayCount: basis.relayAddresses.count, hasGateways: settings.gateways != nil, publicKey: basis.identity.publicKey,
             readyFile: readyFile, serviceManager: serviceManager, clock: ContinuousClock(), logger: logger, healthIssues: healthIssues,
             warnings: warnings)
-        let gauges = Gauges(engine: engine, waku: transport as? WakuTransport, openFileLimit: openFileLimit, registry: metrics)
-        let storeGauges = StoreGauges(store: files.store, registry: metrics)
+        let gauges = Gauges(
+            engine: engine, waku: transport as? WakuTransport, openFileLimit: openFileLimit, registry: metrics,
+            healthIssues: healthIssues)
+        let storeGauges = StoreGauges(store: files.store, databasePath: settings.storagePath, registry: metrics)
+        let process = ProcessMetrics(registry: metrics)
+        BuildMetrics.set(in: metrics, publicKey: basis.identity.publicKey)
         let metricsText: @Sendable () async -> String = {
-            gauges.refresh()
+            await gauges.refresh()
+            process.refresh()
             await storeGauges.refresh(at: time.clock.now())
             await delivery?.refreshMetrics()
             canary?.refreshMetrics()

@@ -9,11 +9,20 @@ struct Gauges: Sendable {
     private let topics: PrometheusValue
     private let inFlight: PrometheusValue
     private let replies: PrometheusValue
+    private let lastMessageAge: PrometheusValue
     private let lostLogLines: PrometheusValue
+    private let ready: PrometheusValue
+    private let healthIssues: @Sendable () async -> [String]
 
-    init(engine: Engine, waku: WakuTransport?, openFileLimit: Int, registry: PrometheusRegistry) {
+    init(
+        engine: Engine, waku: WakuTransport?, openFileLimit: Int, registry: PrometheusRegistry,
+        healthIssues: @escaping @Sendable () async -> [String]
+    ) {
         self.engine = engine
         self.waku = waku
+        self.healthIssues = healthIssues
+        lastMessageAge = registry.value(of: Self.lastMessageAge)
+        ready = registry.value(of: Self.ready)
         topics = registry.value(of: Self.topics)
         inFlight = registry.value(of: Self.inFlight)
         replies = registry.value(of: Self.replies)
@@ -21,18 +30,22 @@ struct Gauges: Sendable {
         registry.value(of: Self.openFileLimit).set(Double(openFileLimit))
     }
 
-    func refresh() {
+    func refresh() async {
+        ready.set(await healthIssues().isEmpty ? 1.0 : 0.0)
         waku?.refreshGauges()
         topics.set(Double(engine.queryTopicCount))
         lostLogLines.set(Double(LogOutput.standardError.lostLineCount))
         inFlight.set(Double(engine.inFlightCount))
         replies.set(Double(engine.waitingReplyCount))
+        if let age = engine.lastMessageAge { lastMessageAge.set(age / .seconds(1)) }
     }
 }
 
 extension Gauges {
-    static let declarations = [topics, inFlight, replies, lostLogLines, openFileLimit]
+    static let declarations = [ready, topics, inFlight, replies, lastMessageAge, lostLogLines, openFileLimit]
 
+    private static let ready = Metric(
+        .gauge, "pushserver_ready", help: "Whether the server is ready, as GET /health/ready reports.")
     private static let topics = Metric(
         .gauge, "pushserver_query_topics", help: "Entries in the topic directory, two for each registration.")
     private static let inFlight = Metric(
@@ -40,6 +53,9 @@ extension Gauges {
         help: "Messages and replies in memory, and published replies without a publication mark.")
     private static let replies = Metric(
         .gauge, "pushserver_replies_waiting", help: "Replies that are not marked as published, in memory or not.")
+    private static let lastMessageAge = Metric(
+        .gauge, "pushserver_last_message_age_seconds",
+        help: "Time since the server last recorded a new message; missing before the first one.")
     private static let lostLogLines = Metric(
         .counter, "pushserver_log_lines_lost_total", help: "Log lines that could not be written.")
     private static let openFileLimit = Metric(

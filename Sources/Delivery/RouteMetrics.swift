@@ -1,4 +1,5 @@
 import CoreMetrics
+import Envelope
 package import MetricDeclarations
 import Store
 
@@ -8,7 +9,9 @@ package struct RouteMetrics: Sendable {
     private let retries: [RetryCause: Counter]
     private let failures: [PushFailure: Counter]
     private let deadRegistrations: Counter?
+    private let pushSeconds: CoreMetrics.Timer?
     private let requests: [GorushResult: Counter]
+    private let requestSeconds: CoreMetrics.Timer
     private let breaker: Meter
     private let inFlight: Meter
     private let window: Meter
@@ -22,7 +25,9 @@ package struct RouteMetrics: Sendable {
         retries = Self.retries.counters(by: RetryCause.self, route)
         failures = Self.failures.counters(by: PushFailure.self, route)
         deadRegistrations = Self.deadRegistrations.counters(by: Platform.self)[platform.label]
+        pushSeconds = Self.pushSeconds.timers(by: Platform.self)[platform.label]
         requests = Self.requests.counters(by: GorushResult.self, route)
+        requestSeconds = Self.requestSeconds.timer(route)
         breaker = Self.breaker.gauge(route)
         inFlight = Self.inFlight.gauge(route)
         window = Self.window.gauge(route)
@@ -31,7 +36,10 @@ package struct RouteMetrics: Sendable {
         credentials = Self.credentials.gauge(route)
     }
 
-    func answered(_ answer: GorushResponse) { requests[GorushResult(answer)]?.increment() }
+    func answered(_ answer: GorushResponse, after duration: Duration) {
+        requests[GorushResult(answer)]?.increment()
+        requestSeconds.record(duration)
+    }
 
     /// Counts the pushes of a plan that finish without an attempt.
     func count(_ plan: DeliveryPlan) {
@@ -40,8 +48,12 @@ package struct RouteMetrics: Sendable {
         finished(.refused, .unsendable, by: plan.unsendable.count)
     }
 
-    func count(_ decisions: [PushDecision]) {
-        for decision in decisions {
+    /// Counts the decisions about attempts.
+    ///
+    /// - Parameter now: The time at which they are recorded.
+    func count(_ decisions: some Sequence<(Outbox.Attempt, PushDecision)>, at now: Timestamp) {
+        for (attempt, decision) in decisions {
+            if case .finish(.sent) = decision.disposition { pushSeconds?.record(attempt.push.acceptedAt.duration(to: now)) }
             if let reason = decision.reason { failures[PushFailure(reason: reason)]?.increment() }
             switch decision.disposition {
             case .finish(let outcome): pushes[outcome]?.increment()
@@ -72,12 +84,16 @@ package struct RouteMetrics: Sendable {
 
 extension RouteMetrics {
     package static let declarations = [
-        pushes, retries, failures, deadRegistrations, requests, breaker, inFlight, window, queued, failing, credentials,
+        pushes, pushSeconds, retries, failures, deadRegistrations, requests, requestSeconds, breaker, inFlight, window, queued, failing,
+        credentials,
     ]
 
     private static let pushes = Metric(
         .counter, "pushserver_pushes_total", by: FinishedPush.self, configuredLabels: ["route", "platform"],
         help: "Finished pushes, by outcome.")
+    private static let pushSeconds = Metric(
+        .histogram(bounds: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 30, 60, 300, 900, 3_600]), "pushserver_push_seconds",
+        by: Platform.self, help: "Time from the acceptance of a push to its success in gorush.")
     private static let retries = Metric(
         .counter, "pushserver_push_retries_total", by: RetryCause.self, configuredLabels: ["route"],
         help: "Pushes that get a further attempt, by the result of the last one; not_sent does not count as an attempt.")
@@ -90,6 +106,9 @@ extension RouteMetrics {
     private static let requests = Metric(
         .counter, "pushserver_gorush_requests_total", by: GorushResult.self, configuredLabels: ["route"],
         help: "Requests with pushes to gorush, by its response.")
+    private static let requestSeconds = Metric(
+        .histogram(bounds: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60]), "pushserver_gorush_request_seconds",
+        configuredLabels: ["route"], help: "Duration of a request with pushes to gorush.")
     private static let breaker = Metric(
         .gauge, "pushserver_route_breaker_open", configuredLabels: ["route"], help: "Whether the breaker of the route is open.")
     private static let inFlight = Metric(

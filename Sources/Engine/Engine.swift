@@ -31,6 +31,8 @@ package final class Engine: Service, EnvelopeReceiver {
     private let confirmsDelivery: @Sendable () -> Bool
     /// The time and the reason of the last rejection; nil if the engine has rejected no message.
     private let lastOverload = Mutex<(time: Duration, reason: Overload)?>(nil)
+    /// The time at which the engine last recorded a new message; nil before the first one.
+    private let lastRecordedAt = Mutex<Timestamp?>(nil)
     private let topicKeys: TopicKeys
     private let admission: Admission
     private let openStage: OpenStage
@@ -170,6 +172,7 @@ package final class Engine: Service, EnvelopeReceiver {
             }
         }
         context.metrics.count(.recorded, new.count)
+        if !new.isEmpty { lastRecordedAt.withLock { $0 = now } }
         context.metrics.count(.duplicate, wanted.count - new.count)
         admission.enter(new, spending: permit)
     }
@@ -208,6 +211,11 @@ package final class Engine: Service, EnvelopeReceiver {
 
     /// Returns when every admitted message is decided, or when the task is cancelled. Messages that wait for a topic key do not count.
     package func waitUntilDecided() async { await admission.wait(until: \.isDecided) }
+
+    /// The time since the engine last recorded a new message; nil before the first one.
+    package var lastMessageAge: Duration? {
+        lastRecordedAt.withLock(\.self).map { max(.zero, $0.duration(to: context.wallClock.now())) }
+    }
 
     /// The number of entries in the topic directory, two for each registration.
     package var queryTopicCount: Int { directory.queryTopicCount }
@@ -272,7 +280,7 @@ package final class Engine: Service, EnvelopeReceiver {
         JournalReader(
             next: { [replyStage] in await replyStage.nextRows(maximumCount: $0) },
             read: { [context] rows in
-                try await context.store.unreplied(rows).compactMap { PendingReply(id: $0.id, stored: $0.reply) }
+                try await context.store.unreplied(rows).compactMap { PendingReply(id: $0.id, receivedAt: $0.receivedAt, stored: $0.reply) }
             },
             enter: { [replyStage] replies, rows in replyStage.send(replies, of: rows) },
             context: context)

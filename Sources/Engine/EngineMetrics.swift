@@ -8,6 +8,7 @@ package struct EngineMetrics: Sendable {
     private let envelopes = Self.envelopes.counters(by: EnvelopeResult.self)
     private let messages = Self.messages.counters(by: MessageOutcome.self)
     private let replies = Self.replies.counters(by: ReplyOutcome.self)
+    private let replyTimes = Self.replySeconds.timers(by: ReplyKind.self)
     private let echoes = Self.echoes.counters(by: EchoOutcome.self)
     let registrationsUnused = Self.unusedRegistrations.counter()
     let commitFailures = Self.commitFailures.counter()
@@ -19,6 +20,10 @@ package struct EngineMetrics: Sendable {
     func count(_ outcome: MessageOutcome) { messages[outcome]?.increment() }
     func count(_ kind: ReplyKind, _ outcome: ReplyOutcome.Name, _ count: Int = 1) {
         replies[ReplyOutcome(kind: kind, name: outcome)]?.increment(by: count)
+    }
+    func published(_ kind: ReplyKind, after duration: Duration) {
+        count(kind, .published)
+        replyTimes[kind]?.record(duration)
     }
     func countEchoes(_ outcome: EchoOutcome, _ count: Int = 1) { echoes[outcome]?.increment(by: count) }
 }
@@ -83,10 +88,12 @@ enum MessageOutcome: String, MetricLabels {
 }
 
 /// The kind of the request that a reply belongs to.
-enum ReplyKind: String, CaseIterable, Sendable {
+enum ReplyKind: String, MetricLabels {
     case registration
     case query
     case pushRequest = "push_request"
+
+    static let labelNames = ["kind"]
 
     /// - Parameter type: The type of the reply.
     init(_ type: MessageType) {
@@ -128,7 +135,7 @@ enum EchoOutcome: String, MetricLabels {
 
 extension EngineMetrics {
     package static let declarations = [
-        envelopes, messages, replies, echoes, unusedRegistrations, commitFailures, topicKeyOverflows, StoreHealth.errors,
+        envelopes, messages, replies, replySeconds, echoes, unusedRegistrations, commitFailures, topicKeyOverflows, StoreHealth.errors,
     ]
 
     private static let envelopes = Metric(
@@ -139,6 +146,10 @@ extension EngineMetrics {
     private static let replies = Metric(
         .counter, "pushserver_replies_total", by: ReplyOutcome.self,
         help: "Published replies, failed attempts to publish one, and replies that a newer registration superseded.")
+    private static let replySeconds = Metric(
+        // 3 s is the patience of a reference client that queries.
+        .histogram(bounds: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 3, 5, 10]), "pushserver_reply_seconds",
+        by: ReplyKind.self, help: "Time from the arrival of a message to the publication of its reply.")
     private static let echoes = Metric(
         .counter, "pushserver_reply_echoes_total", by: EchoOutcome.self, help: "Echoes of replies, by outcome.")
     private static let unusedRegistrations = Metric(

@@ -60,6 +60,8 @@ struct OpenedEnvelope: Sendable {
         /// Status message id.
         var messageID: Digest32
         var pubsubTopic: String
+        /// The time at which the message, or the last of its segments, arrived.
+        var receivedAt: Timestamp
     }
 
     var id: Int64

@@ -30,7 +30,8 @@ struct Opener: Sendable {
             return .dropped(message.id)
         }
         let origin = OpenedEnvelope.Origin(
-            sender: metadata.sender, messageID: metadata.messageID, pubsubTopic: message.envelope.pubsubTopic)
+            sender: metadata.sender, messageID: metadata.messageID, pubsubTopic: message.envelope.pubsubTopic,
+            receivedAt: message.receivedAt)
         let body: OpenedEnvelope.Body
         switch metadata.type {
         case .pushNotificationRegistration:

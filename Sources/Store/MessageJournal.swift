@@ -15,7 +15,7 @@ package protocol MessageJournal: Sendable {
     func undecided(_ rows: [Int64]) async throws -> [RecordedEnvelope]
 
     /// Returns the replies to these messages that were not marked as published, oldest first.
-    func unreplied(_ rows: [Int64]) async throws -> [(id: Int64, reply: Reply)]
+    func unreplied(_ rows: [Int64]) async throws -> [(id: Int64, receivedAt: Timestamp, reply: Reply)]
 
     /// Returns the history checkpoint of a pubsub topic: all earlier messages are recorded. nil means that none was saved.
     func checkpoint(of pubsubTopic: String) async throws -> Timestamp?

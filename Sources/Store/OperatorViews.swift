@@ -19,6 +19,9 @@ package protocol OperatorViews: Sendable {
     /// Reads the facts for an ``Audit``. Steps through all messages and pushes: for a tool.
     func auditFacts() async throws -> AuditFacts
 
+    /// Reads the figures for metrics. Steps through open pushes and unfinished messages, and through no others.
+    func figures() async throws -> StoreFigures
+
     /// Counts the registrations. Steps through all of them: for a tool.
     func registrationCounts() async throws -> RegistrationCounts
 

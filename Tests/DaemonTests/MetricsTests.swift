@@ -1,5 +1,10 @@
+import Envelope
 import Foundation
+import Logging
 import MetricDeclarations
+import SQLiteStore
+import StatusCrypto
+import Store
 import TestSupport
 import Testing
 
@@ -44,6 +49,66 @@ import Testing
             }
             #expect(await server.terminate() == 0)
         }
+    }
+
+    @Test func `one push is counted and timed from its request to gorush's response`() async throws {
+        try await withStubGorush { gorush in
+            let server = try await ServerProcess.start(in: TemporaryFolder(), settings: ["gorush.url": await gorush.url])
+            let world = try ServerWorld(server, in: server.folder, gorush)
+            #expect(try await world.register(world.alice, version: 1) == nil)
+            _ = try await world.push()
+            let lines = Set(try await AdminClient(server).get("/metrics").body.split(separator: "\n").map(String.init))
+            for line in [
+                "pushserver_ready 1",
+                "pushserver_registrations 1",
+                #"pushserver_envelopes_total{result="recorded"} 2"#,
+                #"pushserver_messages_total{kind="registration",result="registered"} 1"#,
+                #"pushserver_messages_total{kind="push_request",result="decided"} 1"#,
+                #"pushserver_replies_total{kind="push_request",outcome="published"} 1"#,
+                #"pushserver_reply_seconds_count{kind="push_request"} 1"#,
+                #"pushserver_reply_seconds_bucket{kind="registration",le="+Inf"} 1"#,
+                #"pushserver_pushes_total{route="ios",platform="ios",outcome="sent"} 1"#,
+                #"pushserver_push_seconds_count{platform="ios"} 1"#,
+                #"pushserver_gorush_requests_total{route="ios",result="accepted"} 1"#,
+                #"pushserver_gorush_request_seconds_count{route="ios"} 1"#,
+                #"pushserver_ledger_total{milestone="sent"} 1"#,
+                "pushserver_ledger_imbalance 0",
+                #"pushserver_outbox_rows{state="first_attempt"} 0"#,
+                "pushserver_outbox_oldest_age_seconds 0",
+                #"pushserver_identity_info{public_key="\#(server.addresses.publicKey)"} 1"#,
+            ] {
+                #expect(lines.contains(line), "\(line) in \(lines.sorted().joined(separator: "\n"))")
+            }
+            for name in [
+                "process_cpu_seconds_total", "process_resident_memory_bytes", "process_start_time_seconds", "process_open_fds",
+                "process_max_fds", "pushserver_database_bytes", "pushserver_database_wal_bytes", "pushserver_storage_free_bytes",
+                "pushserver_commit_seconds_count", "pushserver_commit_rows_sum",
+            ] {
+                #expect(try await AdminClient(server).metric(name) > 0, "\(name)")
+            }
+            let startTime = try await AdminClient(server).metric("process_start_time_seconds")
+            #expect(startTime <= Date.now.timeIntervalSince1970 + 1)
+            #expect(await server.terminate() == 0)
+        }
+    }
+
+    @Test func `figures of a store that cannot be read keep their values`() async throws {
+        let folder = try TemporaryFolder()
+        let path = folder.path("push.sqlite")
+        let store = try SQLiteStore(path: path, identity: FixedBytes(repeating: 2), logger: Logger(label: "test"))
+        let accepted = Timestamp(nanoseconds: 1_700_000_000_000_000_000)
+        let notification = AcceptedNotification(
+            GatewayNotification(platform: .android, token: "token", kind: .background, priority: .normal, data: [:]), digest: Digest32())
+        _ = try await store.enqueue([notification], repeatsSince: nil, isDiscarded: false, at: accepted)
+        let registry = PrometheusRegistry(ServerMetrics.declarations)
+        let gauges = StoreGauges(store: store, databasePath: path, registry: registry)
+        #expect(!registry.render().contains("\npushserver_outbox_oldest_age_seconds "))
+        await gauges.refresh(at: accepted.advanced(by: .seconds(90)))
+        #expect(registry.render().contains("\npushserver_outbox_oldest_age_seconds 90\n"))
+        await store.close()
+        await gauges.refresh(at: accepted.advanced(by: .seconds(100)))
+        #expect(registry.render().contains("\npushserver_outbox_oldest_age_seconds 90\n"))
+        #expect(registry.render().contains("\npushserver_outbox_rows{state=\"first_attempt\"} 1\n"))
     }
 
     @Test func `promtool finds nothing to say about a running server's metrics`() async throws {

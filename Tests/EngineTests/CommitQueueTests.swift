@@ -1,3 +1,4 @@
+import Envelope
 import PushProtocol
 import StatusCrypto
 import Store
@@ -25,7 +26,7 @@ import Wire
         let facts = RegistrationInput(content: .message(content), grantIsValid: true, plaintextDigest: Digest32())
         let registration = OpenedEnvelope.Registration(
             facts: facts, requestID: Digest64(), keyHash: keyHash, topics: QueryTopics(keyHash: keyHash), byteCount: byteCount)
-        let origin = OpenedEnvelope.Origin(sender: server, messageID: Digest32(), pubsubTopic: "")
+        let origin = OpenedEnvelope.Origin(sender: server, messageID: Digest32(), pubsubTopic: "", receivedAt: Timestamp(nanoseconds: 0))
         return CommitStage.Item(work: .message(OpenedEnvelope(id: id, content: .message(.registration(registration), from: origin))))
     }
 

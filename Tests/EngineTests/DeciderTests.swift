@@ -26,7 +26,7 @@ struct DeciderTests {
     private func message(_ id: Int64, _ body: OpenedEnvelope.Body, statusID: Int64? = nil, segments: [Int64] = []) -> OpenedEnvelope {
         let origin = OpenedEnvelope.Origin(
             sender: sender.publicKey, messageID: Digest32(repeating: UInt8(truncatingIfNeeded: statusID ?? id)),
-            pubsubTopic: "/waku/2/rs/16/32")
+            pubsubTopic: "/waku/2/rs/16/32", receivedAt: Timestamp(nanoseconds: 0))
         return OpenedEnvelope(id: id, segments: segments, content: .message(body, from: origin))
     }
 

@@ -12,7 +12,8 @@ import Wire
     static let origin: OpenedEnvelope.Origin = {
         var random = SecureRandom()
         return OpenedEnvelope.Origin(
-            sender: PrivateKey.generate(using: &random).publicKey, messageID: Digest32(), pubsubTopic: TestNode.topic)
+            sender: PrivateKey.generate(using: &random).publicKey, messageID: Digest32(), pubsubTopic: TestNode.topic,
+            receivedAt: Timestamp(nanoseconds: 0))
     }()
 
     var queue = ReplyQueue(limits: .init(count: 4, byteCount: 100_000, bytesPerSecond: 1 << 20))

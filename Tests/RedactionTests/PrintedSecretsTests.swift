@@ -96,7 +96,8 @@ import Wire
                     .registration(
                         .init(
                             facts: facts, requestID: FixedBytes(), keyHash: FixedBytes(), topics: QueryTopics(plain: 1, prefixed: 2))),
-                    from: .init(sender: key.publicKey, messageID: FixedBytes(), pubsubTopic: "topic")))
+                    from: .init(sender: key.publicKey, messageID: FixedBytes(), pubsubTopic: "topic", receivedAt: Timestamp(nanoseconds: 0))
+                ))
             let content = NoticeContent(nid: 1, app: "spreed", subject: secret, type: "chat", id: "1")
             let noticeBody = Array(#"{"uid":"alice","notification":{"nid":1,"app":"a","subject":"\#(secret)","type":"t","id":"i"}}"#.utf8)
             return [

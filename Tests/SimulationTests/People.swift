@@ -70,7 +70,10 @@ struct Workload {
         for index in 0..<8 { id[index] = UInt8(truncatingIfNeeded: testMessages.count >> (8 * index)) }
         testMessages.append(
             TestMessage(
-                body: body, origin: .init(sender: sender.key, messageID: SHA256.hash(id.span), pubsubTopic: Network.pubsubTopic),
+                body: body,
+                origin: .init(
+                    sender: sender.key, messageID: SHA256.hash(id.span), pubsubTopic: Network.pubsubTopic,
+                    receivedAt: Timestamp(nanoseconds: 0)),
                 isHonest: isHonest))
         return testMessages.count - 1
     }

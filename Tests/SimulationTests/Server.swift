@@ -92,8 +92,8 @@ struct Server {
         for row in try await store.undecided(unfinished.undecided) {
             undecided.append(Undecided(row: row.id, testMessage: Network.testMessage(row.envelope)))
         }
-        for (id, reply) in try await store.unreplied(unfinished.unreplied) {
-            if let reply = PendingReply(id: id, stored: reply) { replies.append(reply) }
+        for (id, receivedAt, reply) in try await store.unreplied(unfinished.unreplied) {
+            if let reply = PendingReply(id: id, receivedAt: receivedAt, stored: reply) { replies.append(reply) }
         }
     }
 

@@ -23,6 +23,15 @@ package final class PrometheusRegistry: MetricsFactory {
         }
     }
 
+    /// Returns the series for each combination of the closed labels of a metric whose values are read elsewhere.
+    func values<Labels: MetricLabels>(of metric: Metric, by labels: Labels.Type) -> [Labels: PrometheusValue] {
+        Dictionary(
+            uniqueKeysWithValues: Labels.allCases.map { labels in
+                let dimensions = Array(zip(metric.closedLabels, labels.labelValues))
+                return (labels, series(metric.name, dimensions) { PrometheusValue(labels: $0, isCounter: metric.kind == .counter) })
+            })
+    }
+
     /// Returns all metrics as text, sorted by name and labels.
     package func render() -> String {
         var text = ""

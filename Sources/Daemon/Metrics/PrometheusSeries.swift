@@ -95,7 +95,7 @@ final class PrometheusHistogram: PrometheusSeries, TimerHandler, RecorderHandler
 
 extension Double {
     /// The number as text, without a fraction if it is whole.
-    fileprivate var prometheusText: String {
+    var prometheusText: String {
         self == rounded() && abs(self) < 9e15 ? "\(Int64(self))" : "\(self)"
     }
 }

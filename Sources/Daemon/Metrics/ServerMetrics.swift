@@ -2,11 +2,13 @@ import Delivery
 import Engine
 import MetricDeclarations
 import NextcloudOrigin
+import SQLiteStore
 import Transport
 
 /// The metrics of a server, as `GET /metrics` prints them.
 enum ServerMetrics {
     static let declarations: [Metric] =
-        EngineMetrics.declarations + WakuMetrics.declarations + RouteMetrics.declarations + OriginMetrics.declarations
-        + Gauges.declarations + StoreGauges.declarations + Canary.declarations
+        EngineMetrics.declarations + StoreMetrics.declarations + WakuMetrics.declarations + RouteMetrics.declarations
+        + OriginMetrics.declarations + Gauges.declarations + StoreGauges.declarations + Canary.declarations
+        + ProcessMetrics.declarations + BuildMetrics.declarations
 }

@@ -174,8 +174,9 @@ final class Route: Sendable {
         let pushes = batch.flatMap(\.pushes)
         let first = dependencies.configuration.timeout
         let (timeout, deliveryCount) = state.withLock { ($0.timeouts.limit(for: pushes, first: first), $0.evidence.deliveryCount) }
+        let start = dependencies.time.elapsed()
         let answer = await gorush.post(batch.map(\.notification), timeout: timeout)
-        metrics.answered(answer)
+        metrics.answered(answer, after: dependencies.time.elapsed() - start)
         let reading = state.withLock { state in
             ResponseInterpretation(
                 answer, batch: batch, retriesItself: state.profile.instance?.retriesItself ?? false, timeouts: state.timeouts,
@@ -235,7 +236,7 @@ final class Route: Sendable {
         let recorded = try await dependencies.outbox.recordOutcomes(
             attempts, leasing: plan, in: context(at: now), jitter: jitter)
         if !recorded.savedTopics.isEmpty { handle(.topicsSaved(Set(recorded.savedTopics))) }
-        metrics.count(recorded.decisions)
+        metrics.count(zip(attempts, recorded.decisions), at: dependencies.wallClock.now())
         let ends = zip(attempts, recorded.decisions).compactMap { attempt, decision in
             if case .finish(let outcome) = decision.disposition { (attempt.push, outcome) } else { nil }
         }

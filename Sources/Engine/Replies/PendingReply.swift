@@ -17,6 +17,8 @@ struct PendingReply: HoldsSecret, Sendable, Identifiable {
     /// The installation of a registration response; nil if the registration names none.
     var installationID: String?
     var completion: Completion
+    /// The time at which the request arrived.
+    var receivedAt: Timestamp
     /// The rows of the other segments of the request, which are marked together with it.
     var segments: [Int64] = []
 
@@ -38,14 +40,16 @@ struct PendingReply: HoldsSecret, Sendable, Identifiable {
         recipient = origin.sender
         pubsubTopic = origin.pubsubTopic
         self.completion = completion
+        receivedAt = origin.receivedAt
     }
 
     /// Creates a reply that an earlier run stored.
     ///
     /// - Returns: nil if the stored recipient is not a key, which the server never writes.
-    init?(id: Int64, stored: Reply) {
+    init?(id: Int64, receivedAt: Timestamp, stored: Reply) {
         guard let recipient = try? PublicKey(compressed: stored.recipient) else { return nil }
         self.id = id
+        self.receivedAt = receivedAt
         type = stored.type
         payload = stored.payload
         self.recipient = recipient

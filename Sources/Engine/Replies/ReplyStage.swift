@@ -168,7 +168,7 @@ final class ReplyStage: Sendable {
         if publication.isEcho {
             context.metrics.countEchoes(.published)
         } else {
-            context.metrics.count(ReplyKind(reply.type), .published)
+            context.metrics.published(ReplyKind(reply.type), after: reply.receivedAt.duration(to: context.wallClock.now()))
         }
     }
 

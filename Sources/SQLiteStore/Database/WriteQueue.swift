@@ -29,6 +29,7 @@ final class WriteQueue: Sendable {
     private let checkpointer: WALCheckpointer?
     private let state = Mutex(State())
     private let commits = Atomic<Int>(0)
+    private let metrics = StoreMetrics()
 
     init(pool: DatabasePool, fingerprints: ListFingerprints, outbox: OutboxMemory, checkpointer: WALCheckpointer?) {
         self.pool = pool
@@ -127,6 +128,7 @@ final class WriteQueue: Sendable {
     private func commit(_ jobs: [Job], to database: Database) {
         var completions: [@Sendable () -> Void] = []
         let changes = OutboxChanges(outbox)
+        let (start, earlierRowCount) = (ContinuousClock.now, database.totalChangesCount)
         do {
             try database.inTransaction(.immediate) {
                 let transaction = WriteTransaction(database: database, fingerprints: fingerprints, outbox: changes)
@@ -143,6 +145,7 @@ final class WriteQueue: Sendable {
             for job in rest { commit([job], to: database) }
             return
         }
+        metrics.committed(rowCount: database.totalChangesCount - earlierRowCount, after: ContinuousClock.now - start)
         commits.add(1, ordering: .relaxed)
         changes.keep()
         for completion in completions { completion() }

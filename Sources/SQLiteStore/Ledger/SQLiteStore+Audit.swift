@@ -5,18 +5,10 @@ extension SQLiteStore {
     package func auditFacts() async throws -> AuditFacts {
         try await read { database in
             var facts = AuditFacts()
-            try database.forEach("SELECT milestone, count, pruned FROM ledger") { row in
-                let (name, count, pruned): (String, Int64, Int64) = (try row.next(), try row.next(), try row.next())
-                guard let milestone = Milestone(rawValue: name) else { return facts.damagedRowCount += 1 }
-                facts.counts[milestone] = count
-                facts.prunedCounts[milestone] = pruned
-            }
+            try database.readLedger(into: &facts)
             try Self.readMessages(database, into: &facts)
             try Self.readPushes(database, into: &facts)
-            // Each row's number is that of the newest one before it and one (https://www.sqlite.org/autoinc.html, section 2), and the
-            // newest is never deleted: its number says how many there ever were.
-            facts.messageRowsEver = Int64(try database.count("SELECT coalesce(max(id), 0) FROM message"))
-            facts.pushRowsEver = Int64(try database.count("SELECT coalesce(max(id), 0) FROM push"))
+            try database.readRowsEver(into: &facts)
             return facts
         }
     }
@@ -57,5 +49,23 @@ extension SQLiteStore {
                 SELECT count(*) FROM push WHERE finished_at IS NOT NULL
                     AND (device_token <> '' OR chat_id <> x'' OR ciphertext <> x'' OR notification IS NOT NULL)
                 """))
+    }
+}
+
+extension Database {
+    func readLedger(into facts: inout AuditFacts) throws {
+        try forEach("SELECT milestone, count, pruned FROM ledger") { row in
+            let (name, count, pruned): (String, Int64, Int64) = (try row.next(), try row.next(), try row.next())
+            guard let milestone = Milestone(rawValue: name) else { return facts.damagedRowCount += 1 }
+            facts.counts[milestone] = count
+            facts.prunedCounts[milestone] = pruned
+        }
+    }
+
+    /// Each row's number is that of the newest one before it and one (https://www.sqlite.org/autoinc.html, section 2), and the newest is
+    /// never deleted: its number says how many there ever were.
+    func readRowsEver(into facts: inout AuditFacts) throws {
+        facts.messageRowsEver = Int64(try count("SELECT coalesce(max(id), 0) FROM message"))
+        facts.pushRowsEver = Int64(try count("SELECT coalesce(max(id), 0) FROM push"))
     }
 }

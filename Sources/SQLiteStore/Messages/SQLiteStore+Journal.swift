@@ -37,18 +37,18 @@ extension SQLiteStore {
         }
     }
 
-    package func unreplied(_ rows: [Int64]) async throws -> [(id: Int64, reply: Reply)] {
+    package func unreplied(_ rows: [Int64]) async throws -> [(id: Int64, receivedAt: Timestamp, reply: Reply)] {
         try await read { database in
             try database.all(
                 """
-                SELECT id, reply_type, reply, recipient, pubsub_topic, status_message_id
+                SELECT id, received_at, reply_type, reply, recipient, pubsub_topic, status_message_id
                 FROM unfinished_message JOIN message ON id = unfinished_message.message
                 WHERE unfinished_message.message BETWEEN ? AND ? AND state <> 0 ORDER BY unfinished_message.message
                 """,
                 in: RowRanges(rows)
             ) { row in
                 (
-                    id: try row.next(),
+                    id: try row.next(), receivedAt: try row.next(),
                     reply: Reply(
                         type: try row.next(), payload: try row.next(), recipient: try row.next(), pubsubTopic: try row.next(),
                         statusMessageID: try row.next())

@@ -143,9 +143,7 @@ extension SQLiteStore {
     }
 
     package func oldestQueuedPush() async throws -> Timestamp? {
-        try await read { database in
-            try database.first("SELECT accepted_at FROM push WHERE finished_at IS NULL ORDER BY id LIMIT 1") { try $0.next() }
-        }
+        try await read { try $0.oldestOpenPush() }
     }
 }
 

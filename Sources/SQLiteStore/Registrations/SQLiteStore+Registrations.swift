@@ -36,7 +36,7 @@ extension SQLiteStore {
     // MARK: Topics
 
     package func registrationCount() async throws -> Int {
-        try await read { try $0.count("SELECT count(*) FROM query_topic") }
+        try await read { try $0.registrationCount() }
     }
 
     package func reduceLiveTopics<Result: Sendable>(

@@ -20,6 +20,7 @@ package struct WakuMetrics: Sendable {
 
     private let fetched = Self.fetchedMessages.counters(by: Source.self)
     private let polls = Self.polls.counters(by: PollOutcome.self)
+    private let pollTime = Self.pollSeconds.timer()
     private let gapsFound = Self.gapsFound.counters(by: Gap.self)
     private let publishFailures = Self.publishFailures.counters(by: PublishFailure.self)
     let gapsFilled = Self.gapsFilled.counter()
@@ -31,8 +32,14 @@ package struct WakuMetrics: Sendable {
     let publishQueueDepth = Self.publishQueueDepth.gauge()
     let lastPollAge = Self.lastPollAge.gauge()
     let checkpointAge = Self.checkpointAge.gauge()
+    /// A gauge for each node: 1 if it has no issue.
+    let nodesUp: [Meter]
+
+    /// - Parameter nodes: The names of the nodes.
+    init(nodes: [String]) { nodesUp = nodes.map { Self.nodeUp.gauge($0) } }
 
     func count(_ outcome: PollOutcome) { polls[outcome]?.increment() }
+    func polled(in duration: Duration) { pollTime.record(duration) }
     func count(_ gap: Gap) { gapsFound[gap]?.increment() }
     func count(_ failure: PublishFailure) { publishFailures[failure]?.increment() }
     func countFetched(_ count: Int, from source: Source) { fetched[source]?.increment(by: count) }
@@ -40,10 +47,12 @@ package struct WakuMetrics: Sendable {
 
 extension WakuMetrics {
     package static let declarations = [
-        fetchedMessages, knownMessages, publishedMessages, unconfirmedMessages, polls, lastPollAge, publishFailures, publishQueueDepth,
-        historyFailures, gapsFound, gapsFilled, recoveredMessages, checkpointAge,
+        nodeUp, fetchedMessages, knownMessages, publishedMessages, unconfirmedMessages, polls, pollSeconds, lastPollAge, publishFailures,
+        publishQueueDepth, historyFailures, gapsFound, gapsFilled, recoveredMessages, checkpointAge,
     ]
 
+    private static let nodeUp = Metric(
+        .gauge, "pushserver_node_up", configuredLabels: ["node"], help: "Whether the node has no issue.")
     private static let fetchedMessages = Metric(
         .counter, "pushserver_node_messages_fetched_total", by: Source.self,
         help: "Messages in the nodes' responses, unwanted ones included; of the store, only those fetched with their data.")
@@ -56,6 +65,9 @@ extension WakuMetrics {
         help: "Published messages that the node's store does not have, or that could not be looked up there.")
     private static let polls = Metric(
         .counter, "pushserver_node_polls_total", by: PollOutcome.self, help: "Polls of the nodes, by outcome.")
+    private static let pollSeconds = Metric(
+        .histogram(bounds: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]), "pushserver_node_poll_seconds",
+        help: "Duration of a poll that the node answered.")
     private static let lastPollAge = Metric(
         .gauge, "pushserver_node_last_poll_age_seconds",
         help: "Time since the last poll of the topic that was polled longest ago, at the best node.")

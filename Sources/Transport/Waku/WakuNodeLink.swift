@@ -102,7 +102,10 @@ final class WakuNodeLink: Sendable {
     }
 
     private func take(_ topic: String, _ receiver: any EnvelopeReceiver) async throws(NodeError) -> TopicPoll.Event {
-        guard let envelopes = try await node.takeMessages(on: topic) else {
+        let start = base.wallClock.now()
+        let taken = try await node.takeMessages(on: topic)
+        base.metrics.polled(in: start.duration(to: base.wallClock.now()))
+        guard let envelopes = taken else {
             base.metrics.count(.notSubscribed)
             return .notSubscribed
         }

@@ -12,13 +12,15 @@ final class WakuSharedState: Sendable {
     let wallClock: WallClock
     let jitter: @Sendable () -> Double
     let logger: Logger
-    let metrics = WakuMetrics()
+    let metrics: WakuMetrics
     let known = Mutex(SeenCache())
 
+    /// - Parameter nodes: The names of the nodes.
     init(
-        configuration: WakuTransport.Configuration, checkpoints: any CheckpointKeeper, clock: any Clock<Duration>, wallClock: WallClock,
-        jitter: @escaping @Sendable () -> Double, logger: Logger
+        nodes: [String], configuration: WakuTransport.Configuration, checkpoints: any CheckpointKeeper, clock: any Clock<Duration>,
+        wallClock: WallClock, jitter: @escaping @Sendable () -> Double, logger: Logger
     ) {
+        metrics = WakuMetrics(nodes: nodes)
         self.configuration = configuration
         self.checkpoints = checkpoints
         self.clock = clock

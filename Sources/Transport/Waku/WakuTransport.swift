@@ -54,7 +54,8 @@ package final class WakuTransport: MessageTransport {
         wallClock: WallClock, jitter: @escaping @Sendable () -> Double = { Double.random(in: 0..<1) }, logger: Logger
     ) {
         let base = WakuSharedState(
-            configuration: configuration, checkpoints: checkpoints, clock: clock, wallClock: wallClock, jitter: jitter, logger: logger)
+            nodes: nodes.map(\.name), configuration: configuration, checkpoints: checkpoints, clock: clock, wallClock: wallClock,
+            jitter: jitter, logger: logger)
         self.base = base
         links = nodes.map { WakuNodeLink(node: $0, isOnly: nodes.count == 1, base: base) }
         selector = Monitor(PublishNodeSelector(count: nodes.count, limit: configuration.concurrentPostCount))
@@ -96,6 +97,7 @@ package final class WakuTransport: MessageTransport {
     /// Sets the metrics that change with time, each to the best value among the nodes. Call this before the metrics are read.
     package func refreshGauges() {
         let now = base.wallClock.now()
+        for (link, up) in zip(links, base.metrics.nodesUp) { up.set(link.status.healthIssues.isEmpty ? 1 : 0) }
         base.metrics.publishQueueDepth.set(waitingCount.load(ordering: .relaxed))
         if let poll = links.compactMap(\.status.oldestPoll).max() { base.metrics.lastPollAge.set(now.seconds(since: poll)) }
         if let checkpoint = links.compactMap(\.status.oldestCheckpoint).max() {

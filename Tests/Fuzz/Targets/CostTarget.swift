@@ -261,7 +261,8 @@ import StatusCrypto
                         let rows = try transaction.record(
                             [RecordableMessage(WakuEnvelope(pubsubTopic: "", message: .init()), hash: hash)], at: now)
                         let origin = OpenedEnvelope.Origin(
-                            sender: sender, messageID: SHA256.hash([UInt8(truncatingIfNeeded: cost.messageCount)]), pubsubTopic: "")
+                            sender: sender, messageID: SHA256.hash([UInt8(truncatingIfNeeded: cost.messageCount)]), pubsubTopic: "",
+                            receivedAt: now)
                         batch.append(OpenedEnvelope(id: rows.first.flatMap(\.self) ?? 0, content: .message(body, from: origin)))
                     }
                     cost.storedByteCount = 4_096 * (try database.count("PRAGMA page_count") - pageCount)

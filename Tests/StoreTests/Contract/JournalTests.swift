@@ -42,7 +42,7 @@ struct JournalTests {
     func `an unmarked reply is readable after a crash`(kind: StoreUnderTest) async throws {
         let replies = [reply(1), reply(2, type: .pushNotificationRegistrationResponse, status: nil), reply(3)]
         try await kind.withCrash { store in
-            for number in 1...4 { _ = try await store.record(number) }
+            for number in 1...4 { _ = try await store.record(number, at: start.advanced(by: .seconds(number))) }
             try await store.apply(at: start) { batch in
                 for (index, reply) in replies.enumerated() { batch.decide(Int64(index + 1), as: .answered(reply)) }
             }
@@ -50,6 +50,7 @@ struct JournalTests {
         } after: { store in
             let unreplied = try await store.unreplied(Array(1...9))
             #expect(unreplied.map(\.id) == [2, 3])
+            #expect(unreplied.map(\.receivedAt) == [2, 3].map { start.advanced(by: .seconds($0)) })
             #expect(unreplied.map(\.reply) == Array(replies[1...]))
             #expect(try await store.unreplied([4, 3, 1]).map(\.id) == [3])
             #expect(try await store.unfinishedRows() == (undecided: [4], unreplied: [2, 3]))

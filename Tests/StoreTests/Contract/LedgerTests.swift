@@ -27,6 +27,27 @@ struct LedgerTests {
     }
 
     @Test(arguments: StoreUnderTest.all)
+    func `the figures for metrics are those of the audit`(kind: StoreUnderTest) async throws {
+        try await kind.withStore { store in
+            #expect(try await store.figures() == StoreFigures())
+            try await store.fillLedger()
+            _ = try await store.register(registration())
+            var update = OutboxUpdate()
+            update.tokens = [.suspect(hash(1))]
+            _ = try await store.update(update, at: start)
+            let (figures, facts) = (try await store.figures(), try await store.auditFacts())
+            #expect(figures.ledger.counts == facts.counts && figures.ledger.undecidedCount == facts.undecidedCount)
+            #expect(figures.openPushes.values.reduce(0, +) == Int(facts.openCount) && figures.oldestOpenPush == start)
+            #expect(figures.openPushes == [.firstAttempt: 2, .retryOrDeferred: 1, .inFlight: 1])
+            #expect(figures.unpublishedCount == 1 && figures.registrationCount == 1 && figures.suspectedTokenCount == 1)
+            #expect(Audit(ledgerOf: figures.ledger).imbalance == 0)
+            var wrong = figures.ledger
+            wrong.openCount += 2
+            #expect(Audit(ledgerOf: wrong).imbalance == 2)
+        }
+    }
+
+    @Test(arguments: StoreUnderTest.all)
     func `the ledger balances after pruning`(kind: StoreUnderTest) async throws {
         try await kind.withStore { store in
             try await store.fillLedger()
