@@ -7,5 +7,5 @@ struct PushServerCommand: AsyncParsableCommand {
         commandName: "pushserver",
         abstract: "A push notification server for Status-style messengers (71/STATUS-PUSH-NOTIFICATION-SERVER).",
         version: BuildInfo.description,
-        subcommands: [ServeCommand.self, CheckConfigCommand.self, IdentityCommand.self, RelayCommand.self])
+        subcommands: [ServeCommand.self, CheckConfigCommand.self, IdentityCommand.self, RelayCommand.self, MetricsPageCommand.self])
 }

@@ -111,6 +111,11 @@ import Testing
         #expect(registry.render().contains("\npushserver_outbox_rows{state=\"first_attempt\"} 1\n"))
     }
 
+    @Test func `the page of the metrics is made of their declarations`() throws {
+        let page = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../docs/METRICS.md")
+        #expect(try String(contentsOf: page, encoding: .utf8) == MetricsPage.text + "\n", "pushserver metrics-page > docs/METRICS.md")
+    }
+
     @Test func `promtool finds nothing to say about a running server's metrics`() async throws {
         let server = try await ServerProcess.start(in: TemporaryFolder(), settings: ["canary.interval": "1h"])
         let metrics = server.folder.path("metrics")

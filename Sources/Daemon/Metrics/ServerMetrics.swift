@@ -5,7 +5,7 @@ import NextcloudOrigin
 import SQLiteStore
 import Transport
 
-/// The metrics of a server, as `GET /metrics` prints them.
+/// The metrics of a server, as `GET /metrics` prints them and docs/METRICS.md lists them.
 enum ServerMetrics {
     static let declarations: [Metric] =
         EngineMetrics.declarations + StoreMetrics.declarations + WakuMetrics.declarations + RouteMetrics.declarations
