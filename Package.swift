@@ -253,6 +253,7 @@ let package = Package(
                 "StatusCrypto", "Wire", logging,
             ]),
         tests("Bench", ["Bench"]),
+        tests("Operator", ["Operator"]),
         tests(
             "Daemon",
             [

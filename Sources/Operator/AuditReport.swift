@@ -11,8 +11,11 @@ package struct AuditReport: Report {
 
     private let entries: [Line]
 
-    package init(reading store: any OperatorViews) async throws {
-        entries = Audit(try await store.auditFacts()).lines.map {
+    package init(reading store: any OperatorViews, report: @escaping Progress.Report) async throws {
+        let facts = try await store.auditFacts { done, total in
+            report(Progress(step: "reading", done: done, total: total, unit: .rows))
+        }
+        entries = Audit(facts).lines.map {
             Line(name: $0.name, expected: $0.expected, found: $0.found, balances: $0.balances)
         }
     }

@@ -37,13 +37,18 @@ package struct ServerDatabase: Sendable {
     }
 
     /// Copies the database to a new file of mode 0600.
-    package func backUp(to file: String) async throws {
+    package func backUp(to file: String, report: @escaping Progress.Report) async throws {
         guard !FileManager.default.fileExists(atPath: file) else { throw Failure.usage("\(file) is there already") }
         guard FileManager.default.createFile(atPath: file, contents: nil, attributes: [.posixPermissions: 0o600]) else {
             throw Failure.configuration("\(file) cannot be made")
         }
         do {
-            try await withStore(open: { try SQLiteStore(readingAt: path, logger: Self.silentLogger) }) { try await $0.backUp(to: file) }
+            try await withStore(open: { try SQLiteStore(readingAt: path, logger: Self.silentLogger) }) { store in
+                // The WAL is left out of the estimate: most of its pages replace pages of the database.
+                try await FileGrowth.withReports(of: file, total: FileGrowth.size(of: path) ?? 0, step: "copying", to: report) {
+                    try await store.backUp(to: file)
+                }
+            }
         } catch {
             try? FileManager.default.removeItem(atPath: file)
             throw error

@@ -17,7 +17,9 @@ package protocol OperatorViews: Sendable {
     func traceRequests(_ id: [UInt8]) async throws -> [TracedRequest]
 
     /// Reads the facts for an ``Audit``. Steps through all messages and pushes: for a tool.
-    func auditFacts() async throws -> AuditFacts
+    ///
+    /// - Parameter report: A function that receives the number of rows that are read, and of all rows.
+    func auditFacts(report: @escaping @Sendable (_ done: Int, _ total: Int) -> Void) async throws -> AuditFacts
 
     /// Reads the figures for metrics. Steps through open pushes and unfinished messages, and through no others.
     func figures() async throws -> StoreFigures
@@ -42,6 +44,11 @@ package protocol OperatorViews: Sendable {
     ///
     /// For a tool while no server runs, because a server would continue with the data in its memory.
     func forget(_ key: PublicKey, at now: Timestamp) async throws -> Forgotten
+}
+
+extension OperatorViews {
+    /// Reads the facts for an ``Audit``.
+    package func auditFacts() async throws -> AuditFacts { try await auditFacts { _, _ in } }
 }
 
 /// The rows of a key that was forgotten.

@@ -33,7 +33,7 @@ package struct RestoreReport: Report {
     /// Restores a backup as the database of a server. No server may run on it, and the database file must not exist.
     ///
     /// - Throws: ``Failure``.
-    package init(restoring file: String, to paths: ServerPaths) async throws {
+    package init(restoring file: String, to paths: ServerPaths, report: @escaping Progress.Report) async throws {
         let identity = try Self.identity(paths.keyFile)
         guard let backup = FileHandle(forReadingAtPath: file) else {
             throw Failure.configuration("\(file) does not exist or cannot be read.")
@@ -47,7 +47,7 @@ package struct RestoreReport: Report {
             defer { withExtendedLifetime(lock) {} }
             let copy = RestoredFile(replacing: paths.database)
             defer { copy.remove() }
-            try copy.copy(from: backup)
+            try copy.copy(from: backup, byteCount: FileGrowth.size(of: file) ?? 0, report: report)
             self = try await Self.settle(copy.path, of: file, identity, paths)
             try FolderOwner.give(copy.path)
             try copy.reserveSlot()

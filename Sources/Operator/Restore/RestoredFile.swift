@@ -10,13 +10,19 @@ struct RestoredFile {
         path = place + ".restored"
     }
 
-    func copy(from backup: FileHandle) throws(Failure) {
+    /// - Parameter byteCount: The size of the backup.
+    func copy(from backup: FileHandle, byteCount: Int, report: Progress.Report) throws(Failure) {
         remove()
         let descriptor = unsafe open(path, O_CREAT | O_EXCL | O_WRONLY | O_NOFOLLOW | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw failure(path) }
         let copy = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
         do {
-            while let chunk = try backup.read(upToCount: 1 << 20), !chunk.isEmpty { try copy.write(contentsOf: chunk) }
+            var done = 0
+            while let chunk = try backup.read(upToCount: 1 << 20), !chunk.isEmpty {
+                try copy.write(contentsOf: chunk)
+                done += chunk.count
+                report(Progress(step: "copying", done: done, total: byteCount, unit: .bytes))
+            }
         } catch {
             throw .configuration("\(path) cannot be written: \(error.localizedDescription)")
         }

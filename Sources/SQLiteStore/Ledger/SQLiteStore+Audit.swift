@@ -2,12 +2,21 @@ import GRDB
 package import Store
 
 extension SQLiteStore {
-    package func auditFacts() async throws -> AuditFacts {
+    package func auditFacts(report: @escaping @Sendable (_ done: Int, _ total: Int) -> Void) async throws -> AuditFacts {
         try await read { database in
             var facts = AuditFacts()
             try database.readLedger(into: &facts)
-            try Self.readMessages(database, into: &facts)
-            try Self.readPushes(database, into: &facts)
+            let messages = try RowSteps(of: "message", in: database)
+            let pushes = try RowSteps(of: "push", in: database)
+            let total = messages.rowCount + pushes.rowCount
+            for (rows, done) in messages {
+                try Self.readMessages(rows, database, into: &facts)
+                report(done, total)
+            }
+            for (rows, done) in pushes {
+                try Self.readPushes(rows, database, into: &facts)
+                report(messages.rowCount + done, total)
+            }
             try database.readRowsEver(into: &facts)
             return facts
         }
@@ -15,9 +24,10 @@ extension SQLiteStore {
 
     // Here states are read as numbers: one that does not exist is what the audit looks for.
 
-    private static func readMessages(_ database: Database, into facts: inout AuditFacts) throws {
+    private static func readMessages(_ rows: ClosedRange<Int64>, _ database: Database, into facts: inout AuditFacts) throws {
         try database.forEach(
-            "SELECT state, ignore_reason, decided_at IS NULL, count(*) FROM message GROUP BY 1, 2, 3"
+            "SELECT state, ignore_reason, decided_at IS NULL, count(*) FROM message WHERE id BETWEEN ? AND ? GROUP BY 1, 2, 3",
+            rows.lowerBound, rows.upperBound
         ) { row in
             let state = MessageState(rawValue: try row.next())
             let reason = try row.next(Int64?.self).flatMap(IgnoreReason.init)
@@ -32,8 +42,10 @@ extension SQLiteStore {
         }
     }
 
-    private static func readPushes(_ database: Database, into facts: inout AuditFacts) throws {
-        try database.forEach("SELECT state, finished_at IS NULL, count(*) FROM push GROUP BY 1, 2") { row in
+    private static func readPushes(_ rows: ClosedRange<Int64>, _ database: Database, into facts: inout AuditFacts) throws {
+        try database.forEach(
+            "SELECT state, finished_at IS NULL, count(*) FROM push WHERE id BETWEEN ? AND ? GROUP BY 1, 2", rows.lowerBound, rows.upperBound
+        ) { row in
             let (state, isOpen, count): (Int64, Bool, Int64) = (try row.next(), try row.next(), try row.next())
             if isOpen, OpenPushState(rawValue: state) != nil {
                 facts.openCount += count
@@ -43,12 +55,40 @@ extension SQLiteStore {
                 facts.damagedRowCount += count
             }
         }
-        facts.leakyRowCount = Int64(
+        facts.leakyRowCount += Int64(
             try database.count(
                 """
-                SELECT count(*) FROM push WHERE finished_at IS NOT NULL
+                SELECT count(*) FROM push WHERE id BETWEEN ? AND ? AND finished_at IS NOT NULL
                     AND (device_token <> '' OR chat_id <> x'' OR ciphertext <> x'' OR notification IS NOT NULL)
-                """))
+                """,
+                rows.lowerBound, rows.upperBound))
+    }
+}
+
+/// The rows of a table in steps, by their numbers, so that a tool can report its progress between two steps.
+private struct RowSteps: Sequence, IteratorProtocol {
+    /// 50,000 rows, which take SQLite less than a second.
+    private static let stepRowCount: Int64 = 50_000
+
+    /// The number of row numbers from the oldest to the newest row.
+    let rowCount: Int
+    private var nextRow: Int64
+    private let first: Int64
+    private let last: Int64
+
+    init(of table: StaticString, in database: Database) throws {
+        first = Int64(try database.count("SELECT coalesce(min(id), 1) FROM \(table)"))
+        last = Int64(try database.count("SELECT coalesce(max(id), 0) FROM \(table)"))
+        nextRow = first
+        rowCount = Int(last - first + 1)
+    }
+
+    /// Returns the next row numbers, and how many row numbers there are up to their end.
+    mutating func next() -> (rows: ClosedRange<Int64>, done: Int)? {
+        guard nextRow <= last else { return nil }
+        let rows = nextRow...Swift.min(nextRow + Self.stepRowCount - 1, last)
+        nextRow = rows.upperBound + 1
+        return (rows, Int(nextRow - first))
     }
 }
 

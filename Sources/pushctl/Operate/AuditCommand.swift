@@ -11,6 +11,10 @@ struct AuditCommand: AsyncParsableCommand {
     @OptionGroup var output: OutputOptions
 
     func run() async throws {
-        try output.print(try await database.serverDatabase().read { try await AuditReport(reading: $0) })
+        let database = try database.serverDatabase()
+        let report = try await ProgressBar.whileRunning(json: output.json) { report in
+            try await database.read { try await AuditReport(reading: $0, report: report) }
+        }
+        try output.print(report)
     }
 }

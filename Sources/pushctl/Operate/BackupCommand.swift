@@ -13,6 +13,7 @@ struct BackupCommand: AsyncParsableCommand {
     @OptionGroup var database: DatabaseOptions
 
     func run() async throws {
-        try await database.serverDatabase().backUp(to: file)
+        let database = try database.serverDatabase()
+        try await ProgressBar.whileRunning { try await database.backUp(to: file, report: $0) }
     }
 }

@@ -17,6 +17,10 @@ struct RestoreCommand: AsyncParsableCommand {
     @OptionGroup var output: OutputOptions
 
     func run() async throws {
-        try output.print(try await RestoreReport(restoring: file, to: database.paths()))
+        let paths = try database.paths()
+        let report = try await ProgressBar.whileRunning(json: output.json) {
+            try await RestoreReport(restoring: file, to: paths, report: $0)
+        }
+        try output.print(report)
     }
 }
