@@ -52,6 +52,15 @@ package struct KeyFile: Sendable {
     package func loadOrCreate() throws(KeyFileError) -> PrivateKey {
         if let key = try load() { return key }
         guard !file.isCredential else { throw failure("the service manager gives no such credential; the unit has to load it") }
+        var random = SecureRandom()
+        return try install(.generate(using: &random))
+    }
+
+    /// Writes a key to the file, and makes its folder, unless the file exists.
+    ///
+    /// - Returns: The key in the file. It is another one if another process was faster.
+    /// - Throws: as ``load()``, and when the file cannot be written.
+    package func install(_ key: PrivateKey) throws(KeyFileError) -> PrivateKey {
         do {
             try FileManager.default.createDirectory(
                 at: URL(filePath: path).deletingLastPathComponent(), withIntermediateDirectories: true,
@@ -59,11 +68,10 @@ package struct KeyFile: Sendable {
         } catch {
             throw failure("its folder cannot be made: \(error.localizedDescription)")
         }
-        var random = SecureRandom()
         var new: [UInt8] = []
         new.reserveCapacity(65)
         defer { new.wipe() }
-        PrivateKey.generate(using: &random).withExposedBytes { Hex.append($0, to: &new) }
+        key.withExposedBytes { Hex.append($0, to: &new) }
         new.append(UInt8(ascii: "\n"))
         try checked { () throws(PrivateFileError) in try file.write(new, replaces: false) }
         // Read back: another process may have been faster, and then the file decides.

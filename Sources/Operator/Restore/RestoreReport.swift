@@ -40,17 +40,18 @@ package struct RestoreReport: Report {
         }
         // The rest runs with the rights of the owner of the database's folder.
         try FolderOwner.become(for: paths.database)
-        try Self.checkThatNothingIsThere(paths.database)
+        let copy = PreparedFile(beside: paths.database, suffix: ".restored")
+        try copy.checkThatPlaceIsFree()
         do {
             // The lock prevents a server from starting on the database meanwhile.
             let lock = try InstanceLock(database: paths.database)
             defer { withExtendedLifetime(lock) {} }
-            let copy = RestoredFile(replacing: paths.database)
+            copy.remove()
             defer { copy.remove() }
             try copy.copy(from: backup, byteCount: FileGrowth.size(of: file) ?? 0, report: report)
             self = try await Self.settle(copy.path, of: file, identity, paths)
             try FolderOwner.give(copy.path)
-            try copy.reserveSlot()
+            try copy.moveIntoPlace()
         } catch let error as InstanceLockError {
             throw Failure.configuration("\(error.description). Stop it first.")
         } catch let error as StoreError {
@@ -69,16 +70,6 @@ package struct RestoreReport: Report {
             There is no key file \(keyFile). A database always belongs to one identity, so restore its key file first; identity.keyFile \
             in the server's configuration (--config) names its path.
             """)
-    }
-
-    private static func checkThatNothingIsThere(_ path: String) throws(Failure) {
-        for suffix in ["", "-wal"] {
-            let size = try? FileManager.default.attributesOfItem(atPath: path + suffix)[.size] as? Int
-            guard (size ?? 0) == 0 else {
-                throw .configuration(
-                    "\(path + suffix) is there. Stop the server and move \(path), \(path)-wal and \(path)-shm away; then try again.")
-            }
-        }
     }
 
     private static func settle(

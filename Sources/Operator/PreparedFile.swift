@@ -1,0 +1,69 @@
+import Foundation
+
+/// A database file that a tool prepares next to a server's database. A server never opens it.
+struct PreparedFile {
+    let path: String
+    private let place: String
+
+    /// - Parameters:
+    ///   - place: The path of the server's database.
+    ///   - suffix: The end of the file's name, one for each purpose. A killed tool leaves the file, and the next run replaces it.
+    init(beside place: String, suffix: String) {
+        self.place = place
+        path = place + suffix
+    }
+
+    /// Writes a file that does not exist yet.
+    ///
+    /// - Parameters:
+    ///   - byteCount: The size of the source.
+    ///   - suffix: `-wal` or `-journal` for a file that belongs to the database.
+    func copy(from source: FileHandle, byteCount: Int, suffix: String = "", report: Progress.Report) throws(Failure) {
+        let path = path + suffix
+        let descriptor = unsafe open(path, O_CREAT | O_EXCL | O_WRONLY | O_NOFOLLOW | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw failure(path) }
+        let copy = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+        do {
+            var done = 0
+            while let chunk = try source.read(upToCount: 1 << 20), !chunk.isEmpty {
+                try copy.write(contentsOf: chunk)
+                done += chunk.count
+                report(Progress(step: "copying", done: done, total: byteCount, unit: .bytes))
+            }
+        } catch {
+            throw .configuration("\(path) cannot be written: \(error.localizedDescription)")
+        }
+    }
+
+    /// Checks that the server has no database yet: a tool overwrites none.
+    func checkThatPlaceIsFree() throws(Failure) {
+        for suffix in ["", "-wal"] {
+            let size = try? FileManager.default.attributesOfItem(atPath: place + suffix)[.size] as? Int
+            guard (size ?? 0) == 0 else {
+                throw .configuration(
+                    "\(place + suffix) is there. Stop the server and move \(place), \(place)-wal and \(place)-shm away; then try again.")
+            }
+        }
+    }
+
+    /// Makes the file the server's database, in one durable step.
+    func moveIntoPlace() throws(Failure) {
+        let folder = URL(filePath: place).deletingLastPathComponent().path()
+        guard sync(path), unsafe rename(path, place) == 0, sync(folder) else { throw failure(place) }
+        unsafe unlink(place + "-shm")
+    }
+
+    func remove() {
+        for suffix in ["", "-wal", "-shm", "-journal"] { unsafe unlink(path + suffix) }
+    }
+
+    private func sync(_ path: String) -> Bool {
+        let descriptor = unsafe open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
+        defer { close(descriptor) }
+        return descriptor >= 0 && fsync(descriptor) == 0
+    }
+
+    private func failure(_ path: String) -> Failure {
+        unsafe .configuration("\(path) cannot be written: \(String(cString: strerror(errno)))")
+    }
+}
