@@ -83,12 +83,3 @@ package final class TopicDirectory: Sendable {
     /// The number of query topics in the directory, two for each registration.
     package var queryTopicCount: Int { table.withLock { $0.count } }
 }
-
-extension QueryTopics {
-    /// The 4-byte topics of both forms of a client's query topic.
-    package init(keyHash: Digest64) {
-        self.init(
-            plain: TopicName.query(keyHash, .plain).topic.rawValue,
-            prefixed: TopicName.query(keyHash, .prefixed).topic.rawValue)
-    }
-}

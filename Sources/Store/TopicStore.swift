@@ -1,3 +1,4 @@
+import Envelope
 package import StatusCrypto
 
 /// The query topics of registrations, and their keys.
@@ -36,6 +37,13 @@ package struct QueryTopics: Hashable, Sendable {
     package init(plain: UInt32, prefixed: UInt32) {
         self.plain = plain
         self.prefixed = prefixed
+    }
+
+    /// Creates the topics of a client.
+    package init(keyHash: Digest64) {
+        self.init(
+            plain: TopicName.query(keyHash, .plain).topic.rawValue,
+            prefixed: TopicName.query(keyHash, .prefixed).topic.rawValue)
     }
 }
 
