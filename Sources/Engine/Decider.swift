@@ -160,6 +160,10 @@ struct Decider: Sendable {
         // The server wrote the stored response. If it is unreadable, the request is decided again: the deduplication keys still prevent
         // a second push.
         let earlier = batch.facts.responses[origin.messageID].flatMap { try? PushNotificationResponse.decode($0) }
+        guard !PushRules.isHandledElsewhere(request, earlier: earlier) else {
+            batch.decide(id, as: .silent)
+            return Outcome(category: .pushRequestHandledElsewhere)
+        }
         let decision = PushRules.decide(
             request, earlier: earlier, targets: batch.facts.targets, recentDeduplicationKeys: batch.facts.recentDeduplicationKeys)
         guard let decision else {

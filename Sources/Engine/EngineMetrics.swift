@@ -74,6 +74,8 @@ enum MessageOutcome: String, MetricLabels {
     case queryInternalError = "query.internal_error"
     case pushRequest = "push_request.decided"
     case pushRequestWithoutID = "push_request.without_id"
+    /// A push request that another server with the same key handled before an import.
+    case pushRequestHandledElsewhere = "push_request.handled_elsewhere"
     /// A backfilled push request above the age limit of its type.
     case pushRequestTooOld = "push_request.too_old"
     case pushRequestInternalError = "push_request.internal_error"

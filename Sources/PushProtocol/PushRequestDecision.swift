@@ -24,6 +24,15 @@ package struct PushRequestDecision: Sendable, Equatable {
 }
 
 extension PushRules {
+    /// Whether another server with the same key has handled a request, so that nothing remains to be decided.
+    ///
+    /// - Parameter earlier: The stored response to the same Status message id. That of this server has a report for each notification; an
+    ///   import stores one without reports.
+    package static func isHandledElsewhere(_ request: PushNotificationRequest, earlier: PushNotificationResponse?) -> Bool {
+        guard let earlier else { return false }
+        return earlier.reports.isEmpty && !request.requests.isEmpty
+    }
+
     /// Decides a request.
     ///
     /// - Parameters:

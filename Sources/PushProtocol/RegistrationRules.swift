@@ -217,7 +217,7 @@ package enum RegistrationRules {
         message.version > 0 && (1...ProtocolLimits.maximumInstallationIDByteCount).contains(message.installationID.utf8.count)
     }
 
-    private static func hasUsableDeviceToken(_ message: PushNotificationRegistration) -> Bool {
+    static func hasUsableDeviceToken(_ message: PushNotificationRegistration) -> Bool {
         let token = message.deviceToken.text.utf8
         // gorush puts an APNs token unescaped into a URL path.
         if message.tokenType == .apn {
@@ -235,7 +235,7 @@ package enum RegistrationRules {
                 && byteCount + key.listByteCount <= ProtocolLimits.maximumListByteCountPerKey
     }
 
-    private static func isUsable(_ apnTopic: String, by policy: RegistrationPolicy) -> Bool {
+    static func isUsable(_ apnTopic: String, by policy: RegistrationPolicy) -> Bool {
         (1...ProtocolLimits.maximumAPNTopicByteCount).contains(apnTopic.utf8.count) && policy.serves(apnTopic)
     }
 

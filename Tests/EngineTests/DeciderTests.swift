@@ -124,6 +124,18 @@ struct DeciderTests {
         #expect(other.pushes.count == 1 && other.mergedCount == 1)
     }
 
+    @Test func `a request that another server has handled causes no push and no reply`() throws {
+        let statusID = Digest32(repeating: 2)
+        let (batch, outcomes) = decide([registration(1, version: 1), push(2), push(3, messageID: 2)]) { $0.responses = [statusID: []] }
+        #expect(outcomes.map(\.category) == [.registered, .pushRequestHandledElsewhere, .pushRequest])
+        #expect(outcomes[1].reply == nil && outcomes[2].reply != nil)
+        #expect(batch.pushes.map(\.message) == [3])
+        #expect(batch.decisions.map(\.message) == [1, 2, 3] && batch.decisions[1].decision == .silent)
+        // A request without notifications has a response without reports.
+        let (_, again) = decide([push(2, installations: [])]) { $0.responses = [statusID: []] }
+        #expect(again.map(\.category) == [.pushRequest])
+    }
+
     @Test func `a push request from an author whom an earlier registration of the batch blocks causes no push`() {
         let blocking = registration(1, version: 1) { $0.blockedChatList = [[1], [2]] }
         let (batch, outcomes) = decide([blocking, push(2, author: [2]), push(3, messageID: 2, author: [3])])

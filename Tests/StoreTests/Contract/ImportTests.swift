@@ -1,0 +1,71 @@
+import Envelope
+import PushProtocol
+import SQLiteStore
+import StatusCrypto
+import Store
+import TestSupport
+import Testing
+import Wire
+
+/// Rows that a server takes over from another one.
+@Suite(.safetyNet)
+struct ImportTests {
+    @Test func `an imported registration is that of its client, and its device counts as proven`() async throws {
+        try await withSQLiteStore { store in
+            let registration = registration()
+            try await store.importInstallations([.live(registration)], at: start)
+            let facts = try await store.facts {
+                $0.registrations = [installation()]
+                $0.targets = [installation(): listEntries]
+                $0.queries = [[installation().keyHash]]
+            }
+            #expect(
+                facts.versions[installation()]
+                    == StoredVersion(version: 1, plaintextDigest: registration.plaintextDigest, isRegistered: true))
+            #expect(facts.targets[installation()] == PushTarget(registration.content))
+            #expect(facts.queryable[installation().keyHash] == [QueryableRegistration(registration.content)])
+            #expect(facts.key(beside: installation(2)).isProven)
+            let topics = try await store.reduceLiveTopics(into: [QueryTopics]()) { $0.append($2) }
+            #expect(topics == [QueryTopics(keyHash: installation().keyHash)])
+        }
+    }
+
+    @Test func `all imported tombstones of a key stay, with live installations beside them`() async throws {
+        try await withSQLiteStore { store in
+            let count = ProtocolLimits.maximumUnknownTombstonesPerKey + 4
+            let tombstones = (1...count).map {
+                ImportedInstallation.tombstone(installation($0), version: UInt64($0), plaintextDigest: hash($0))
+            }
+            try await store.importInstallations(tombstones + [.live(registration(installation(100)))], at: start)
+            // A new client's tombstones go beyond the limit.
+            for number in 1...count { try await store.unregister(installation(200 + number), version: 1) }
+            let all = Set((1...count).map { installation($0) })
+            let facts = try await store.facts { $0.registrations = all }
+            for number in 1...count {
+                #expect(
+                    facts.versions[installation(number)]
+                        == StoredVersion(version: UInt64(number), plaintextDigest: hash(number), isRegistered: false))
+            }
+            #expect(try await store.registrationCount() == 1)
+            let topics = try await store.reduceLiveTopics(into: 0) { count, _, _ in count += 1 }
+            #expect(topics == 1)
+        }
+    }
+
+    @Test func `handled requests have a response without reports for 48 hours, and the ledger balances`() async throws {
+        try await withSQLiteStore { store in
+            #expect(try await store.importHandledRequests([hash(1), hash(2), hash(1)], at: start) == 2)
+            #expect(try await store.importHandledRequests([hash(2), hash(3)], at: start) == 1)
+            let requests: Set<Digest32> = [hash(1), hash(2), hash(3), hash(4)]
+            let facts = try await store.facts { $0.requests = requests }
+            #expect(facts.responses == [hash(1): [], hash(2): [], hash(3): []])
+            let unfinished = try await store.unfinishedRows()
+            #expect(unfinished.undecided.isEmpty && unfinished.unreplied.isEmpty)
+            #expect(Audit(try await store.auditFacts()).balances)
+            let due = start.advanced(by: ProtocolLimits.decidedMessageLifetime + .nanoseconds(1))
+            // The newest row always stays.
+            #expect(try await store.prune(at: due).messageCount == 2)
+            #expect(Audit(try await store.auditFacts()).balances)
+        }
+    }
+}
