@@ -141,7 +141,8 @@ let package = Package(
         library(
             "Operator",
             [
-                "PushClient", "Settings", "SQLiteStore", "Store", "HTTPClient", "Envelope", "PushProtocol", "StatusCrypto", "Wire", logging,
+                "PushClient", "Settings", "SQLiteStore", "Store", "HTTPClient", "Envelope", "PushProtocol", "StatusCrypto", "Wire", grdb,
+                logging,
             ]),
 
         executable("pushserver", ["Daemon", "Settings"]),

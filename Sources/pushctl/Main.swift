@@ -57,8 +57,7 @@ struct Pushctl: ParsableCommand {
                 name: "Operating a server:",
                 subcommands: [
                     AuditCommand.self, TraceCommand.self, RegistrationsCommand.self, DeadTokensCommand.self, BackupCommand.self,
-                    RestoreCommand.self,
-                    ForgetCommand.self,
+                    RestoreCommand.self, ImportCommand.self, ForgetCommand.self,
                 ]),
         ])
 }

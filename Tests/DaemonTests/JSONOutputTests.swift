@@ -1,6 +1,8 @@
 import Foundation
+import StatusCrypto
 import TestSupport
 import Testing
+import Wire
 
 /// The output of commands with `--json` beside the schemas of docs/JSON.md.
 @Suite(.fewAtATime, .safetyNet)
@@ -50,6 +52,16 @@ struct JSONOutputTests {
         try FileManager.default.removeItem(atPath: folder.path("push.sqlite"))
         try folder.write("identity: { keyFile: identity.key }\nstorage: { path: push.sqlite }\n", to: "server.yaml")
         try await check("restore", ["restore", folder.path("backup"), "--config", folder.path("server.yaml"), "--json"])
+        let imported = try ImportWorld()
+        let fixture = try imported.fixture()
+        let client = ProtocolClient(server: imported.server)
+        for (number, keyHash) in [(1, client.keyHash.bytes), (2, [])] { try fixture.add(keyHash: keyHash, "\(number)", version: 1, nil) }
+        try fixture.add(client, "unreadable", version: 1, [0xFF])
+        var bracketed = client.registration()
+        bracketed.accessToken = "[b6ae4fde-bb65-11ea-b3de-0242ac130004]"
+        try fixture.add(client, bracketed)
+        try fixture.close()
+        try await check("import status-go", imported.arguments("other.db"))
         #expect(checked == Set(schemas.keys))
     }
 }
