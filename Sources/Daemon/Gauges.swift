@@ -1,4 +1,5 @@
 import Engine
+import Envelope
 import MetricDeclarations
 import Transport
 
@@ -12,6 +13,7 @@ struct Gauges: Sendable {
     private let lastMessageAge: PrometheusValue
     private let lostLogLines: PrometheusValue
     private let ready: PrometheusValue
+    private let wallClock: PrometheusValue
     private let healthIssues: @Sendable () async -> [String]
 
     init(
@@ -23,6 +25,7 @@ struct Gauges: Sendable {
         self.healthIssues = healthIssues
         lastMessageAge = registry.value(of: Self.lastMessageAge)
         ready = registry.value(of: Self.ready)
+        wallClock = registry.value(of: Self.wallClock)
         topics = registry.value(of: Self.topics)
         inFlight = registry.value(of: Self.inFlight)
         replies = registry.value(of: Self.replies)
@@ -32,6 +35,7 @@ struct Gauges: Sendable {
 
     func refresh() async {
         ready.set(await healthIssues().isEmpty ? 1.0 : 0.0)
+        wallClock.set(Double(WallClock.system.now().nanoseconds) / 1e9)
         waku?.refreshGauges()
         topics.set(Double(engine.queryTopicCount))
         lostLogLines.set(Double(LogOutput.standardError.lostLineCount))
@@ -42,10 +46,12 @@ struct Gauges: Sendable {
 }
 
 extension Gauges {
-    static let declarations = [ready, topics, inFlight, replies, lastMessageAge, lostLogLines, openFileLimit]
+    static let declarations = [ready, wallClock, topics, inFlight, replies, lastMessageAge, lostLogLines, openFileLimit]
 
     private static let ready = Metric(
         .gauge, "pushserver_ready", help: "Whether the server is ready, as GET /health/ready reports.")
+    private static let wallClock = Metric(
+        .gauge, "pushserver_wall_clock_seconds", help: "Time of the system's clock at the scrape, since 1970.")
     private static let topics = Metric(
         .gauge, "pushserver_query_topics", help: "Entries in the topic directory, two for each registration.")
     private static let inFlight = Metric(

@@ -27,6 +27,7 @@ final class Canary: Service {
     private let logger: Logger
     private let record: Mutex<CanaryRecord>
     private let age = ageMetric.gauge()
+    private let interval = intervalMetric.gauge()
     private let checks = checksMetric.counters(by: CheckResult.self)
 
     /// - Parameters:
@@ -105,7 +106,10 @@ final class Canary: Service {
     var warnings: [String] { record.withLock { $0.warnings(at: wallClock.now()) } }
 
     /// Sets the gauges. Call this before the metrics are read.
-    func refreshMetrics() { age.set(lastSuccessAge / .seconds(1)) }
+    func refreshMetrics() {
+        age.set(lastSuccessAge / .seconds(1))
+        interval.set(configuration.interval / .seconds(1))
+    }
 }
 
 extension Canary {
@@ -116,10 +120,12 @@ extension Canary {
         static let labelNames = ["result"]
     }
 
-    static let declarations = [ageMetric, checksMetric]
+    static let declarations = [ageMetric, intervalMetric, checksMetric]
 
     private static let ageMetric = Metric(
         .gauge, "pushserver_canary_age_seconds", help: "Time since the canary's last accepted push, or since the start if there is none.")
+    private static let intervalMetric = Metric(
+        .gauge, "pushserver_canary_interval_seconds", help: "Time between two checks of the canary (canary.interval).")
     private static let checksMetric = Metric(
         .counter, "pushserver_canary_checks_total", by: CheckResult.self, help: "Checks of the canary, by result.")
 }

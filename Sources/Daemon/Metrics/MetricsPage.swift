@@ -13,7 +13,7 @@ package enum MetricsPage {
         - Values of labels are closed sets, except names from the settings: `route` is `ios`, `android` or a name below `gorush.routes`,
           `node` is the address of a Waku node. Labels never contain a topic, a client's key or an installation.
         - A dry run has no metrics with the label `route`, the embedded transport none about nodes, and a server without `canary.interval`
-          no age of a canary.
+          no age or interval of a canary.
         - `pushserver_ledger_total` is read from the database, so it does not start again with the process. The ledger balances:
           `received = duplicate + invalid + ignored + processed` + `pushserver_journal_rows{state="undecided"}`, and
           `accepted = merged + coalesced + sent + expired + dead + refused + discarded + withdrawn` + all `pushserver_outbox_rows`.
