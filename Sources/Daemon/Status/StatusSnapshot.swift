@@ -43,7 +43,7 @@ struct StatusSnapshot: Encodable, Equatable, Sendable {
     var publicKey: String
 }
 
-/// The step that helps against a finding. OPERATE.md, "What each state means", has the long form.
+/// The step that helps against a finding. RUNBOOK.md has the long form.
 enum StatusHelp {
     private static let rules: [(sign: String, help: String)] = [
         ("the store", "Make room or check the disk: df -h; dmesg; journalctl --unit pushserver"),

@@ -163,7 +163,7 @@ extension Checkup.Step {
         case (_, .error(.registrationRefused(.internalError))):
             "The server cannot write to its database: look at its /health/ready, its log and its disk."
         case (.delivery, _):
-            "Accepted pushes wait in the server until this is corrected. docs/OPERATE.md explains each reason."
+            "Accepted pushes wait in the server until this is corrected. docs/RUNBOOK.md explains each reason."
         case (.outcome, .wrong(let words)):
             Self.remedy(for: words)
         case (.push, .wrong):
