@@ -44,9 +44,8 @@ struct Composition {
     private let status: StatusSampler
 
     init(
-        _ settings: Settings, _ files: ServerFiles, openFileLimit: Int, metrics: PrometheusRegistry, readyFile: ReadyFile?,
-        serviceManager: ServiceManager?,
-        logger: Logger
+        _ settings: Settings, _ files: ServerFiles, openFileLimit: Int, metrics: PrometheusRegistry, process: ProcessMetrics,
+        readyFile: ReadyFile?, serviceManager: ServiceManager?, logger: Logger
     ) async throws {
         let time = GuardedWallClock(.system, clock: ContinuousClock(), logger: logger)
         let basis = Basis(
@@ -79,7 +78,6 @@ struct Composition {
             engine: engine, waku: transport as? WakuTransport, openFileLimit: openFileLimit, registry: metrics,
             healthIssues: healthIssues)
         let storeGauges = StoreGauges(store: files.store, databasePath: settings.storagePath, registry: metrics)
-        let process = ProcessMetrics(registry: metrics)
         BuildMetrics.set(in: metrics, publicKey: basis.identity.publicKey)
         let metricsText: @Sendable () async -> String = {
             await gauges.refresh()

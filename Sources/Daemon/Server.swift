@@ -23,12 +23,13 @@ package enum Server {
             ])
         let metrics = PrometheusRegistry(ServerMetrics.declarations)
         MetricsSystem.bootstrap(metrics)
+        let process = ProcessMetrics(registry: metrics)
         let readyFile = try readyFile.map { path throws(ReadyFileError) in try ReadyFile(path: path) }
         try await ServerFiles.withOpen(settings, logger: logger) { files in
             try readyFile?.removeEarlier()
             let parts = try await Composition(
-                settings, files, openFileLimit: openFileLimit, metrics: metrics, readyFile: readyFile, serviceManager: serviceManager,
-                logger: logger)
+                settings, files, openFileLimit: openFileLimit, metrics: metrics, process: process, readyFile: readyFile,
+                serviceManager: serviceManager, logger: logger)
             try await lifetime.run(parts.services)
         }
         logger.notice("stopped")

@@ -21,7 +21,7 @@ package protocol OperatorViews: Sendable {
     /// - Parameter report: A function that receives the number of rows that are read, and of all rows.
     func auditFacts(report: @escaping @Sendable (_ done: Int, _ total: Int) -> Void) async throws -> AuditFacts
 
-    /// Reads the figures for metrics. Steps through open pushes and unfinished messages, and through no others.
+    /// Reads the figures for metrics. Steps through open pushes, unfinished messages and live registrations, not through finished rows.
     func figures() async throws -> StoreFigures
 
     /// Counts the registrations. Steps through all of them: for a tool.

@@ -3,17 +3,17 @@ package import Envelope
 /// Figures for metrics, from one state of the database.
 package struct StoreFigures: Sendable, Equatable {
     /// The state of an open push in the outbox.
-    package enum OpenPush: Int64, Sendable, CaseIterable {
+    package enum OpenPush: Sendable, CaseIterable {
         /// The push waits for its first attempt.
-        case firstAttempt = 0
+        case firstAttempt
         /// The push has a time before which it is not attempted: of its retry, or of the next credit of its target.
-        case retryOrDeferred = 1
-        case inFlight = 2
+        case retryOrDeferred
+        case inFlight
     }
 
     /// The facts of the ledger, for `Audit(ledgerOf:)`; without counts of finished rows.
     package var ledger = AuditFacts()
-    package var openPushes: [OpenPush: Int] = [:]
+    package var openPushes = Dictionary(uniqueKeysWithValues: OpenPush.allCases.map { ($0, 0) })
     /// The time at which the oldest open push was accepted; nil if no push is open.
     package var oldestOpenPush: Timestamp?
     /// The number of decided messages whose reply is not marked as published.

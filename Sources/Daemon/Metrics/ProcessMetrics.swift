@@ -2,19 +2,20 @@ import Foundation
 import Glibc
 import MetricDeclarations
 
-/// The metrics of the process under the names that Prometheus' own client libraries use, from /proc/self (proc(5)).
+/// The metrics of the process under the names that Prometheus' own client libraries use, most of them from /proc/self (proc(5)).
 struct ProcessMetrics: Sendable {
     private let processorTime: PrometheusValue
     private let residentSize: PrometheusValue
     private let openFiles: PrometheusValue
     private let maximumOpenFiles: PrometheusValue
 
+    /// Call this at the start of the process, because its time is that of the start.
     init(registry: PrometheusRegistry) {
         processorTime = registry.value(of: Self.processorTime)
         residentSize = registry.value(of: Self.residentSize)
         openFiles = registry.value(of: Self.openFiles)
         maximumOpenFiles = registry.value(of: Self.maximumOpenFiles)
-        if let status = ProcessStatus() { registry.value(of: Self.startTime).set(status.startTime) }
+        registry.value(of: Self.startTime).set(Date.now.timeIntervalSince1970)
     }
 
     /// Reads the values and sets the metrics. A metric keeps its value if a file cannot be read.
@@ -37,8 +38,6 @@ private struct ProcessStatus {
     /// User and system time in seconds.
     let processorTime: Double
     let residentByteCount: Double
-    /// The start in seconds since 1970.
-    let startTime: Double
 
     /// nil if the file cannot be read.
     init?() {
@@ -49,18 +48,10 @@ private struct ProcessStatus {
         let fields = text[name...].split(separator: " ").dropFirst().map { Double($0) }
         // The first of these is field 3.
         func field(_ number: Int) -> Double? { fields.indices.contains(number - 3) ? fields[number - 3] : nil }
-        guard let user = field(14), let system = field(15), let start = field(22), let pages = field(24) else { return nil }
+        guard let user = field(14), let system = field(15), let pages = field(24) else { return nil }
         let ticksPerSecond = Double(sysconf(Int32(_SC_CLK_TCK)))
         processorTime = (user + system) / ticksPerSecond
         residentByteCount = pages * Double(sysconf(Int32(_SC_PAGESIZE)))
-        // The start is a time since the boot. /proc/stat has the time of the boot, but a unit with ProcSubset=pid hides that file.
-        startTime = Self.time(CLOCK_REALTIME) - Self.time(CLOCK_BOOTTIME) + start / ticksPerSecond
-    }
-
-    private static func time(_ clock: Int32) -> Double {
-        var time = timespec()
-        unsafe clock_gettime(clock, &time)
-        return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
     }
 }
 

@@ -18,9 +18,9 @@ extension SQLiteStore {
                 if isUndecided { figures.ledger.undecidedCount = Int64(count) } else { figures.unpublishedCount = count }
             }
             try database.forEach(Self.countOpenPushes) { row in
-                let (state, count): (Int64, Int) = (try row.next(), try row.next())
-                figures.openPushes[StoreFigures.OpenPush(rawValue: state) ?? .firstAttempt] = count
-                figures.ledger.openCount += Int64(count)
+                let (all, timed, inFlight): (Int, Int, Int) = (try row.next(), try row.next(), try row.next())
+                figures.openPushes = [.firstAttempt: all - timed, .retryOrDeferred: timed - inFlight, .inFlight: inFlight]
+                figures.ledger.openCount = Int64(all)
             }
             figures.oldestOpenPush = try database.oldestOpenPush()
             figures.registrationCount = try database.registrationCount()
@@ -29,11 +29,11 @@ extension SQLiteStore {
         }
     }
 
-    /// Counts the open pushes from the index alone: the time of the next attempt tells their states.
+    /// Counts the open pushes, those with a time instead of a round, and of those the leased ones, in one pass over the index alone:
+    /// groups by an expression would take twice as long.
     private static let countOpenPushes = """
-        SELECT CASE WHEN next_attempt_at = \(Int64.max) THEN 2 WHEN next_attempt_at >= \(OutboxFairQueue.roundLimit) THEN 1 ELSE 0 END,
-            count(*)
-        FROM push INDEXED BY push_due WHERE finished_at IS NULL GROUP BY 1
+        SELECT count(*), coalesce(sum(next_attempt_at >= \(OutboxFairQueue.roundLimit)), 0), coalesce(sum(next_attempt_at = \(Int64.max)), 0)
+        FROM push INDEXED BY push_due WHERE finished_at IS NULL
         """
 }
 
