@@ -47,7 +47,12 @@ struct PreparedFile {
     }
 
     /// Makes the file the server's database, in one durable step.
+    ///
+    /// - Throws: ``Failure``, also when the file's WAL has content, because the rows in it would be lost.
     func moveIntoPlace() throws(Failure) {
+        guard (FileGrowth.size(of: path + "-wal") ?? 0) == 0 else {
+            throw .failed("The WAL of \(path) could not be copied into the file. Try again.")
+        }
         let folder = URL(filePath: place).deletingLastPathComponent().path()
         guard sync(path), unsafe rename(path, place) == 0, sync(folder) else { throw failure(place) }
         unsafe unlink(place + "-shm")

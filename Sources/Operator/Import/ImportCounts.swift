@@ -7,7 +7,7 @@ struct ImportCounts: Sendable {
     var unregistered = 0
     /// Registrations that the server would refuse today, taken as they are.
     var exceptions: [ImportException: Int] = [:]
-    /// Registrations of which the version was taken only.
+    /// Registrations whose version alone was taken.
     var tombstones: [ImportRefusal: Int] = [:]
     var left: [ImportObstacle: Int] = [:]
     var requests = 0
@@ -38,10 +38,10 @@ extension ImportException {
 extension ImportRefusal {
     var text: String {
         switch self {
-        case .unreadable: "registration that is no registration message"
+        case .unreadable: "unreadable registration message"
         case .otherContent: "registration of another installation or version"
-        case .accessToken: "access token that is no UUID"
-        case .grant: "grant that is no signature"
+        case .accessToken: "access token other than a UUID"
+        case .grant: "malformed grant"
         case .deviceToken: "device token that is empty, too long, or none of APNs"
         case .tokenType: "token type that is neither APN nor FIREBASE"
         case .apnTopic: "APN without a usable apn_topic"
@@ -52,7 +52,7 @@ extension ImportRefusal {
 extension ImportObstacle {
     var text: String {
         switch self {
-        case .keyHash: "public_key that is no hash of 64 bytes"
+        case .keyHash: "public_key other than a hash of 64 bytes"
         case .installationID: "installation_id that is empty or longer than \(ProtocolLimits.maximumInstallationIDByteCount) bytes"
         case .version: "version that is not above 0"
         }

@@ -15,7 +15,7 @@ struct StatusGoDatabase: Sendable {
     private let name: String
 
     /// - Parameters:
-    ///   - path: The copy. SQLite completes or reverts the transactions in the files beside it.
+    ///   - path: The copy. SQLite completes or reverts the transactions in the files next to it.
     ///   - name: The path of the original, for error messages.
     init(copy path: String, of name: String) throws(Failure) {
         self.name = name
