@@ -78,6 +78,7 @@ let package = Package(
         // From bytes to rules. Arrows point downwards only; docs/ARCHITECTURE.md draws them.
         library("Wire", ["StatusCrypto"]),
         library("StatusCrypto", ["CSecp256k1", "CLibCrypto"]),
+        library("Age", ["StatusCrypto"]),
         library("Envelope", ["Wire", "StatusCrypto"]),
         library("PushProtocol", ["Wire", "StatusCrypto", "Envelope"]),
 
@@ -220,6 +221,7 @@ let package = Package(
         tests("HTTPClient", ["HTTPClient"]),
         tests(
             "Store",
+        tests("Age", ["Age", "StatusCrypto"]),
             [
                 "SQLiteStore", "Store", "StatusCrypto", "PushProtocol", "Envelope", "Wire", grdb,
                 sqlite, logging,

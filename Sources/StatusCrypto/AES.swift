@@ -71,7 +71,7 @@ package enum AESCTR {
 }
 
 /// One encryption or decryption.
-@safe private struct CipherContext: ~Copyable {
+@safe struct CipherContext: ~Copyable {
     enum Direction: Int32 {
         case decrypt = 0
         case encrypt = 1

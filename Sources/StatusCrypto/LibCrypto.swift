@@ -4,11 +4,12 @@ import CLibCrypto
 ///
 /// Sharing them is safe: a fetched algorithm never changes, and its reference count, which contexts raise and drop, is atomic.
 package enum LibCrypto {
-    // All four are safe without isolation: Swift's own lock guards the single initialisation, and the algorithms never change (see above).
+    // All of them are safe without isolation: Swift's own lock guards the single initialisation, and the algorithms never change (see above).
     nonisolated(unsafe) static let sha256 = unsafe fetchDigest("SHA2-256")
     package nonisolated(unsafe) static let sha512 = unsafe fetchDigest("SHA2-512")
     nonisolated(unsafe) static let aes256GCM = unsafe fetchCipher("AES-256-GCM")
     nonisolated(unsafe) static let aes128CTR = unsafe fetchCipher("AES-128-CTR")
+    nonisolated(unsafe) static let chaCha20Poly1305 = unsafe fetchCipher("ChaCha20-Poly1305")
 
     /// Checks calls that fail only without memory. The process then ends, as in Swift's own allocations.
     package static func require(_ status: Int32) {
