@@ -114,6 +114,9 @@ let package = Package(
         // Where settings come from: the file, the environment, flags. Tools beside a server find its files by it.
         library("Settings", ["StatusCrypto", "CBuildInfo", yams]),
 
+        // Copies of the database, by the server and by tools.
+        library("Backup", ["Age", "SQLiteStore", "Store", "Settings", "StatusCrypto", "Envelope", "Concurrency"]),
+
         // The server.
         library(
             "Engine",
@@ -132,7 +135,7 @@ let package = Package(
             [
                 "Engine", "Delivery", "GatewayHTTP", "NextcloudProxy", "NextcloudOrigin", "SoftphonePNM", "Store", "StatusCrypto", "JSON",
                 "Relay", "Transport", "WakuREST", "SQLiteStore", "HTTPClient", "PushProtocol", "PushClient", "Envelope", "Settings", "Wire",
-                "MetricDeclarations", hummingbird, logging, metrics, mustache, serviceLifecycle, unixSignals, yams,
+                "MetricDeclarations", "Age", "Backup", hummingbird, logging, metrics, mustache, serviceLifecycle, unixSignals, yams,
             ]),
 
         // The client side: the only public API.
@@ -142,12 +145,13 @@ let package = Package(
         library(
             "Operator",
             [
-                "PushClient", "Settings", "SQLiteStore", "Store", "HTTPClient", "Envelope", "PushProtocol", "StatusCrypto", "Wire", grdb,
-                logging,
+                "PushClient", "Settings", "SQLiteStore", "Store", "HTTPClient", "Envelope", "PushProtocol", "StatusCrypto", "Wire", "Age",
+                "Backup", grdb, logging,
             ]),
 
         executable("pushserver", ["Daemon", "Settings"]),
-        executable("pushctl", ["Operator", "PushClient", "Settings", "HTTPClient", "Envelope", "PushProtocol", "StatusCrypto", "Wire"]),
+        executable(
+            "pushctl", ["Operator", "Age", "PushClient", "Settings", "HTTPClient", "Envelope", "PushProtocol", "StatusCrypto", "Wire"]),
         executable("pushbench", in: "Benchmarks", ["Bench", "Settings"]),
 
         // The measuring stick (docs/BENCHMARKS.md): calls every layer, and the C libraries bare for comparison.
@@ -216,12 +220,13 @@ let package = Package(
         tests("SoftphonePNM", ["SoftphonePNM", "GatewayHTTP", "Store", "HTTPClient", "Envelope", logging, serviceLifecycle]),
         tests("Wire", ["Wire", "StatusCrypto"], exclude: ["Differential"]),
         tests("StatusCrypto", ["StatusCrypto"]),
+        tests("Age", ["Age", "StatusCrypto"]),
+        tests("Backup", ["Backup", "Age", "SQLiteStore", "Store", "StatusCrypto", "Envelope", grdb, logging]),
         tests("Envelope", ["Envelope", "StatusCrypto", "Wire"]),
         tests("PushProtocol", ["PushProtocol", "StatusCrypto", "Wire"]),
         tests("HTTPClient", ["HTTPClient"]),
         tests(
             "Store",
-        tests("Age", ["Age", "StatusCrypto"]),
             [
                 "SQLiteStore", "Store", "StatusCrypto", "PushProtocol", "Envelope", "Wire", grdb,
                 sqlite, logging,
@@ -261,7 +266,8 @@ let package = Package(
             "Daemon",
             [
                 "pushserver", "pushctl", "pushbench", "Quickstart", "misbehavingrelay", "Daemon", "WakuREST", "Transport", "HTTPClient",
-                "SQLiteStore", "Store", "MetricDeclarations", "Envelope", "GatewayHTTP", "StatusCrypto", "Settings", "Wire", grdb, logging,
+                "SQLiteStore", "Store", "MetricDeclarations", "Envelope", "GatewayHTTP", "StatusCrypto", "Settings", "Wire", "Backup", grdb,
+                logging,
                 serviceLifecycle, yams,
             ]),
     ],

@@ -1,3 +1,4 @@
+import Backup
 import Delivery
 import Glibc
 import Logging
@@ -37,6 +38,7 @@ struct ServerFiles: Sendable {
             maximumStoredByteCount: settings.registrationPolicy.maximumStoredByteCount,
             namedBundleIDs: settings.delivery?.knownBundleIDs ?? [], logger: logger
         ) { store in
+            DatabaseBackup.removeLeftovers(besideDatabase: settings.storagePath)
             let tokenPath = settings.storagePath + ".admin-token"
             TemporaryName.removeLeftovers(beside: tokenPath)
             let token = try AdminToken(writingTo: tokenPath)

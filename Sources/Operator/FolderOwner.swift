@@ -18,6 +18,24 @@ enum FolderOwner {
         }
     }
 
+    /// Runs `body` with the rights of that user, and then continues with those of root. In all other cases it is like ``become(for:)``.
+    static func acting<Result>(for path: String, _ body: () async throws -> Result) async throws -> Result {
+        guard geteuid() == 0, let owner = owner(of: path) else { return try await body() }
+        guard owner.reachesFolder else {
+            try checkForLinks(from: owner.folder, to: path)
+            return try await body()
+        }
+        defer {
+            seteuid(0)
+            setegid(0)
+        }
+        guard setegid(owner.group) == 0, seteuid(owner.user) == 0 else {
+            throw unsafe Failure.failed(
+                "Cannot act as the owner of \(path)'s folder (user \(owner.user)): \(String(cString: strerror(errno)))")
+        }
+        return try await body()
+    }
+
     /// Gives a file that root created to the user who controls its folder.
     static func give(_ path: String) throws(Failure) {
         guard geteuid() == 0, let owner = owner(of: path) else { return }

@@ -1,3 +1,4 @@
+import Age
 import Foundation
 
 /// A database file that a tool prepares next to a server's database. A server never opens it.
@@ -16,20 +17,31 @@ struct PreparedFile {
     /// Writes a file that does not exist yet.
     ///
     /// - Parameters:
+    ///   - identities: The private keys that open an encrypted source; nil for a plain one.
     ///   - byteCount: The size of the source.
     ///   - suffix: `-wal` or `-journal` for a file that belongs to the database.
-    func copy(from source: FileHandle, byteCount: Int, suffix: String = "", report: Progress.Report) throws(Failure) {
+    func copy(
+        from source: FileHandle, identities: [AgeIdentity]? = nil, byteCount: Int, suffix: String = "", report: Progress.Report
+    ) throws(Failure) {
         let path = path + suffix
         let descriptor = unsafe open(path, O_CREAT | O_EXCL | O_WRONLY | O_NOFOLLOW | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw failure(path) }
         let copy = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
         do {
             var done = 0
-            while let chunk = try source.read(upToCount: 1 << 20), !chunk.isEmpty {
+            func write(_ chunk: Data) throws {
                 try copy.write(contentsOf: chunk)
                 done += chunk.count
                 report(Progress(step: "copying", done: done, total: byteCount, unit: .bytes))
             }
+            if let identities {
+                try AgeFile.decrypt(
+                    with: identities, read: { [UInt8](try source.read(upToCount: $0) ?? Data()) }, write: { try write(Data($0)) })
+            } else {
+                while let chunk = try source.read(upToCount: 1 << 20), !chunk.isEmpty { try write(chunk) }
+            }
+        } catch is AgeError {
+            throw .failed("The backup is damaged: it was changed, or lacks its end.")
         } catch {
             throw .configuration("\(path) cannot be written: \(error.localizedDescription)")
         }

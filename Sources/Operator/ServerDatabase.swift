@@ -1,3 +1,5 @@
+package import Age
+import Backup
 import Foundation
 import Logging
 import SQLiteStore
@@ -37,21 +39,25 @@ package struct ServerDatabase: Sendable {
     }
 
     /// Copies the database to a new file of mode 0600.
-    package func backUp(to file: String, report: @escaping Progress.Report) async throws {
-        guard !FileManager.default.fileExists(atPath: file) else { throw Failure.usage("\(file) is there already") }
-        guard FileManager.default.createFile(atPath: file, contents: nil, attributes: [.posixPermissions: 0o600]) else {
-            throw Failure.configuration("\(file) cannot be made")
-        }
+    ///
+    /// - Parameter recipients: The keys for which the copy is encrypted; none for a plain copy.
+    /// - Throws: ``Failure``.
+    package func backUp(to file: String, recipients: [AgeRecipient], report: @escaping Progress.Report) async throws {
+        // A store refuses the databases of other programs, and those that no server has set up.
+        try await read { _ in }
         do {
-            try await withStore(open: { try SQLiteStore(readingAt: path, logger: Self.silentLogger) }) { store in
-                // The WAL is left out of the estimate: most of its pages replace pages of the database.
-                try await FileGrowth.withReports(of: file, total: FileGrowth.size(of: path) ?? 0, step: "copying", to: report) {
-                    try await store.backUp(to: file)
-                }
+            try await DatabaseBackup(of: path, recipients: recipients).write(
+                to: file, actingAsOwner: { try await FolderOwner.acting(for: path, $0) },
+                copying: { copy, byteCount, body in
+                    try await FileGrowth.withReports(of: copy, total: byteCount, step: "copying", to: report, body)
+                }, encrypting: { done, byteCount in report(Progress(step: "encrypting", done: done, total: byteCount, unit: .bytes)) })
+        } catch let error as BackupError {
+            switch error {
+            case .exists: throw Failure.usage(error.description)
+            case .unwritable: throw Failure.configuration(error.description)
+            case .diskFull, .failed(.damaged): throw Failure.failed(error.description)
+            case .failed(let error): throw Failure(error, database: path)
             }
-        } catch {
-            try? FileManager.default.removeItem(atPath: file)
-            throw error
         }
     }
 

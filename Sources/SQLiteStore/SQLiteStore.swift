@@ -109,15 +109,6 @@ package final class SQLiteStore: PushStore {
         }
     }
 
-    /// Copies the state of the database at one moment, while others read and write it (SQLite's online backup).
-    ///
-    /// - Parameter path: The path of the copy: an empty file, or none yet.
-    package func backUp(to path: String) async throws {
-        let copy = try DatabaseQueue(path: path)
-        try pool.backup(to: copy)
-        try copy.close()
-    }
-
     package func probe() async throws {
         _ = try await queue.perform {
             // The value must differ each time: SQLite writes no page without changes.

@@ -1,3 +1,4 @@
+import Age
 import Envelope
 import Foundation
 import SQLiteStore
@@ -32,12 +33,16 @@ package struct RestoreReport: Report {
 
     /// Restores a backup as the database of a server. No server may run on it, and the database file must not exist.
     ///
+    /// - Parameter identityFile: The path of the file with the private keys that open an encrypted backup.
     /// - Throws: ``Failure``.
-    package init(restoring file: String, to paths: ServerPaths, report: @escaping Progress.Report) async throws {
+    package init(
+        restoring file: String, identityFile: String?, to paths: ServerPaths, report: @escaping Progress.Report
+    ) async throws {
         let identity = try Self.identity(paths.keyFile)
         guard let backup = FileHandle(forReadingAtPath: file) else {
             throw Failure.configuration("\(file) does not exist or cannot be read.")
         }
+        let ageIdentities = try Self.ageIdentities(for: backup, of: file, identityFile)
         // The rest runs with the rights of the owner of the database's folder.
         try FolderOwner.become(for: paths.database)
         let copy = PreparedFile(beside: paths.database, suffix: ".restored")
@@ -48,7 +53,7 @@ package struct RestoreReport: Report {
             defer { withExtendedLifetime(lock) {} }
             copy.remove()
             defer { copy.remove() }
-            try copy.copy(from: backup, byteCount: FileGrowth.size(of: file) ?? 0, report: report)
+            try copy.copy(from: backup, identities: ageIdentities, byteCount: FileGrowth.size(of: file) ?? 0, report: report)
             self = try await Self.settle(copy.path, of: file, identity, paths)
             try FolderOwner.give(copy.path)
             try copy.moveIntoPlace()
@@ -70,6 +75,32 @@ package struct RestoreReport: Report {
             There is no key file \(keyFile). A database always belongs to one identity, so restore its key file first; identity.keyFile \
             in the server's configuration (--config) names its path.
             """)
+    }
+
+    /// - Returns: The private keys for an encrypted backup; nil for a plain one.
+    private static func ageIdentities(for backup: FileHandle, of file: String, _ identityFile: String?) throws -> [AgeIdentity]? {
+        let start = [UInt8](try backup.read(upToCount: 64) ?? Data())
+        try backup.seek(toOffset: 0)
+        guard AgeFile.hasHeader(start) else { return nil }
+        guard let identityFile else {
+            throw Failure.usage("\(file) is encrypted. Name the file with the private key with --identity-file.")
+        }
+        guard let text = try? String(contentsOfFile: identityFile, encoding: .utf8) else {
+            throw Failure.configuration("\(identityFile) does not exist or cannot be read.")
+        }
+        guard let identities = AgeIdentity.readAll(text) else {
+            throw Failure.configuration("\(identityFile): expected lines like AGE-SECRET-KEY-1…, as age-keygen writes them.")
+        }
+        do {
+            // Checked here, so that a wrong key changes no file.
+            try AgeFile.checkHeader(with: identities) { [UInt8](try backup.read(upToCount: $0) ?? Data()) }
+            try backup.seek(toOffset: 0)
+        } catch AgeError.otherRecipient {
+            throw Failure.configuration("\(file) is encrypted for other keys than those in \(identityFile).")
+        } catch is AgeError {
+            throw Failure.failed("\(file) is damaged: it was changed, or lacks its end.")
+        }
+        return identities
     }
 
     private static func settle(

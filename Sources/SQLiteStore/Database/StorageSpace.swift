@@ -13,7 +13,7 @@ extension Database {
     }
 
     /// The bytes of the pages in use.
-    private func usedByteCount() throws -> Int {
+    func usedByteCount() throws -> Int {
         try count(
             "SELECT (page_count - freelist_count) * page_size FROM pragma_page_count, pragma_freelist_count, pragma_page_size")
     }
@@ -24,20 +24,20 @@ extension Database {
 }
 
 /// The space of a disk, in bytes.
-struct DiskSpace {
+package struct DiskSpace: Sendable {
     /// 256 MiB reserved for registered installations: journal, outbox and WAL of some days. A smaller disk reserves a twentieth.
     private static let reserve: UInt64 = 256 << 20
 
-    var free: UInt64
+    package var free: UInt64
     var total: UInt64
 
-    init(free: UInt64, total: UInt64) {
+    package init(free: UInt64, total: UInt64) {
         self.free = free
         self.total = total
     }
 
     /// Creates the space of the disk that has a file; nil if the system does not report it.
-    init?(ofFile path: String) {
+    package init?(ofFile path: String) {
         var space = statvfs()
         guard unsafe statvfs(path, &space) == 0 else { return nil }
         let unit = UInt64(space.f_frsize)

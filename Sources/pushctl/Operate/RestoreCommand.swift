@@ -13,13 +13,16 @@ struct RestoreCommand: AsyncParsableCommand {
     @Argument(help: "The backup, as `pushctl backup` made it; it stays as it is.", completion: .file())
     var file: String
 
+    @Option(help: "The file with the private key of age that opens an encrypted backup.", completion: .file())
+    var identityFile: String?
+
     @OptionGroup var database: DatabaseOptions
     @OptionGroup var output: OutputOptions
 
     func run() async throws {
         let paths = try database.paths()
         let report = try await ProgressBar.whileRunning(json: output.json) {
-            try await RestoreReport(restoring: file, to: paths, report: $0)
+            try await RestoreReport(restoring: file, identityFile: identityFile, to: paths, report: $0)
         }
         try output.print(report)
     }

@@ -1,0 +1,25 @@
+import Glibc
+package import Store
+
+/// The reason why a backup was not made.
+package enum BackupError: Error {
+    case exists(path: String)
+    /// A file or folder cannot be created or written: `errno`.
+    case unwritable(path: String, errno: Int32)
+    /// The disk of a path has fewer free bytes than the backup needs.
+    case diskFull(path: String, needed: Int, free: UInt64)
+    case failed(StoreError)
+}
+
+extension BackupError: CustomStringConvertible {
+    package var description: String {
+        switch self {
+        case .exists(let path): "\(path) is there already"
+        case .unwritable(let path, let errno): unsafe "\(path) cannot be made: \(String(cString: strerror(errno)))"
+        case .diskFull(let path, let needed, let free):
+            "the disk of \(path) has \(free >> 20) MiB free, and the backup needs \(max(needed >> 20, 1)) MiB: make room"
+        case .failed(.damaged): "the copy of the database is damaged: check the database and the disk"
+        case .failed(let error): "\(error)"
+        }
+    }
+}

@@ -1,0 +1,29 @@
+import Glibc
+import SQLiteStore
+
+/// The check of the disks before a backup.
+enum BackupSpace {
+    /// Checks that the disks have room for a backup.
+    ///
+    /// - Parameters:
+    ///   - byteCount: The size of the copy.
+    ///   - place: The folder of the backup.
+    ///   - plainCopy: The folder of the copy before it is encrypted; nil without encryption.
+    /// - Throws: ``BackupError/diskFull(path:needed:free:)``.
+    static func check(byteCount: Int, place: String, plainCopy: String?) throws(BackupError) {
+        if let plainCopy {
+            try check(byteCount: disk(of: plainCopy) == disk(of: place) ? 2 * byteCount : byteCount, folder: plainCopy)
+        }
+        try check(byteCount: byteCount, folder: place)
+    }
+
+    private static func check(byteCount: Int, folder: String) throws(BackupError) {
+        guard let space = DiskSpace(ofFile: folder), space.free < byteCount else { return }
+        throw .diskFull(path: folder, needed: byteCount, free: space.free)
+    }
+
+    private static func disk(of folder: String) -> dev_t? {
+        var status = stat()
+        return unsafe stat(folder, &status) == 0 ? status.st_dev : nil
+    }
+}

@@ -1,0 +1,80 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// `pushctl backup --recipient` and `pushctl restore --identity-file`.
+@Suite(.fewAtATime)
+struct EncryptedBackupTests {
+    // Pairs made by `age-keygen`, for tests only.
+    private static let secretKey = "AGE-SECRET-KEY-19FAGUEGKH5MWF4CCVWX834E5P5YVTRQZTQ5GWQEGEAUKRQCD7RQSNTMFDP"
+    private static let publicKey = "age1tt7gmlychs2nh7qllhuks2d4gp5fff0thzfwrd24v5atjqprrgxqgc26ha"
+    private static let otherSecretKey = "AGE-SECRET-KEY-1C0ZXWRSSUKDSWFVF6U38P4L2HSG96TKC2E7R9SKQA36ZJ7FR82JSVNT652"
+
+    @Test func `an encrypted backup of a running server is opened by age and by restore, and a wrong key changes nothing`() async throws {
+        let other = try TemporaryFolder()
+        let (backup, place) = (other.path("backup.age"), other.path("restored/push.sqlite"))
+        func restore(_ arguments: String...) async throws -> ChildProcess.Ended {
+            try await ChildProcess.run(
+                "pushctl", ["restore", backup, "--database", place] + arguments,
+                environment: ["PUSHSERVER_IDENTITY_KEY_FILE": other.path("identity.key")])
+        }
+        try FileManager.default.createDirectory(atPath: other.path("restored"), withIntermediateDirectories: false)
+        try other.write(Self.secretKey, to: "right")
+        try other.write(Self.otherSecretKey, to: "wrong")
+        try other.write("0123", to: "none")
+        try await withServerWorld { world async throws in
+            try FileManager.default.copyItem(atPath: world.folder.path("identity.key"), toPath: other.path("identity.key"))
+            #expect(try await world.pushctl("backup", "--recipient", "age1", backup).exitCode == 64)
+            let files = try FileManager.default.contentsOfDirectory(atPath: world.folder.path("")).sorted()
+            let made = try await world.pushctl("backup", "--recipient", Self.publicKey, backup)
+            #expect(made.exitCode == 0, "\(made.error)")
+            #expect(try FileManager.default.contentsOfDirectory(atPath: world.folder.path("")).sorted() == files)
+        }
+        let mode = try FileManager.default.attributesOfItem(atPath: backup)[.posixPermissions] as? Int
+        #expect(mode == 0o600)
+        let opened = try await ChildProcess.run(
+            "/usr/bin/age", ["--decrypt", "--identity", other.path("right"), "--output", other.path("opened"), backup])
+        #expect(opened.exitCode == 0, "\(opened.error)")
+        #expect(try ServerDatabase(path: other.path("opened")).count("registration WHERE is_live") == 1)
+
+        for (arguments, exitCode, text) in [
+            ([], 64, "--identity-file"), (["--identity-file", other.path("wrong")], 78, "encrypted for other keys"),
+            (["--identity-file", other.path("none")], 78, "expected lines like AGE-SECRET-KEY-1"),
+            (["--identity-file", other.path("missing")], 78, "does not exist"),
+        ] as [([String], Int32, String)] {
+            let refused = try await ChildProcess.run(
+                "pushctl", ["restore", backup, "--database", place] + arguments,
+                environment: ["PUSHSERVER_IDENTITY_KEY_FILE": other.path("identity.key")])
+            #expect(refused.exitCode == exitCode && refused.error.contains(text), "\(refused.error)")
+            #expect(try FileManager.default.contentsOfDirectory(atPath: other.path("restored")).isEmpty)
+        }
+        let whole = try Data(contentsOf: URL(filePath: backup))
+        try whole.dropLast(100).write(to: URL(filePath: backup))
+        let damaged = try await restore("--identity-file", other.path("right"))
+        #expect(damaged.exitCode == 1 && damaged.error.contains("damaged"), "\(damaged.error)")
+        try whole.write(to: URL(filePath: backup))
+        let restored = try await restore("--identity-file", other.path("right"))
+        #expect(restored.exitCode == 0, "\(restored.error)")
+        #expect(try ServerDatabase(path: place).count("registration WHERE is_live") == 1)
+    }
+
+    @Test(.enabled(if: geteuid() == 0)) func `root makes the plain copy with the rights of the owner of the database's folder`()
+        async throws
+    {
+        let (folder, mine) = (try TemporaryFolder(), try TemporaryFolder())
+        #expect(await (try ServerProcess.start(in: folder)).terminate() == 0)
+        let nobody: uid_t = 65_534
+        for name in ["", "push.sqlite"] { try #require(unsafe chown(folder.path(name), nobody, nobody) == 0) }
+        // A folder that its owner may not write: root could, with its own rights.
+        try #require(unsafe chmod(folder.path(""), 0o500) == 0)
+        let arguments = ["backup", "--recipient", Self.publicKey, "--database", folder.path("push.sqlite"), mine.path("backup.age")]
+        let refused = try await ChildProcess.run("pushctl", arguments)
+        #expect(refused.exitCode == 78 && refused.error.contains("cannot be made"), "\(refused.error)")
+        #expect(!FileManager.default.fileExists(atPath: mine.path("backup.age")))
+        try #require(unsafe chmod(folder.path(""), 0o700) == 0)
+        let made = try await ChildProcess.run("pushctl", arguments)
+        #expect(made.exitCode == 0, "\(made.error)")
+        var status = stat()
+        #expect(unsafe stat(mine.path("backup.age"), &status) == 0 && status.st_uid == 0)
+    }
+}
