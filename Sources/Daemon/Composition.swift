@@ -38,6 +38,8 @@ struct Composition {
     private let proxyDelivery: ProxyDelivery?
     /// The canary; nil if none is configured.
     private let canary: Canary?
+    /// The automatic backups; nil if none are configured.
+    private let backup: AutomaticBackup?
     private let writerWatch: WriterWatch
     private let readiness: Readiness
     private let engine: Engine
@@ -62,13 +64,18 @@ struct Composition {
                 configuration, identity: files.identity, node: canaryNode, pubsubTopic: settings.pubsubTopics[0],
                 clock: ContinuousClock(), wallClock: time.clock, logger: logger)
         }
+        let backup = settings.backup.map { configuration in
+            AutomaticBackup(
+                configuration, database: settings.storagePath, identity: files.identity.publicKey.compressed, clock: ContinuousClock(),
+                wallClock: time.clock, logger: logger)
+        }
         let engine = Self.engine(
             basis, directory, canary == nil ? transport : CanaryTransport(transport: transport, canary: canaryNode), delivery, canary)
         let writerWatch = WriterWatch(serviceManager: serviceManager, clock: ContinuousClock(), write: engine.probeStore)
         let healthIssues: @Sendable () async -> [String] = { transport.healthIssues + engine.healthIssues + (delivery?.healthIssues ?? []) }
         let warnings: @Sendable () -> [String] = {
             time.warnings + transport.warnings + engine.warnings + (delivery?.warnings ?? [Self.dryRunWarning])
-                + (proxyDelivery?.warnings ?? []) + (canary?.warnings ?? [])
+                + (proxyDelivery?.warnings ?? []) + (canary?.warnings ?? []) + (backup?.warnings ?? [])
         }
         let readiness = Readiness(
             relayCount: basis.relayAddresses.count, hasGateways: settings.gateways != nil, publicKey: basis.identity.publicKey,
@@ -88,7 +95,8 @@ struct Composition {
             return metrics.render()
         }
         let status = StatusSampler(
-            store: files.store, engine: engine, canary: canary, publicKey: basis.identity.publicKey, now: { time.clock.now() },
+            store: files.store, engine: engine, canary: canary, backup: backup, publicKey: basis.identity.publicKey,
+            now: { time.clock.now() },
             healthIssues: healthIssues, warnings: warnings)
         admin = Self.admin(
             basis, directory, readiness, status, healthIssues: healthIssues, warnings: warnings, metrics: metricsText)
@@ -98,6 +106,7 @@ struct Composition {
         self.proxyDelivery = proxyDelivery
         self.delivery = delivery
         self.canary = canary
+        self.backup = backup
         self.writerWatch = writerWatch
         self.readiness = readiness
         self.engine = engine
@@ -117,6 +126,7 @@ struct Composition {
         if let gateways { services.append(("gateways", gateways)) }
         services.append(("engine", engine))
         if let canary { services.append(("canary", canary)) }
+        if let backup { services.append(("automatic backup", backup)) }
         return services + [("readiness", readiness)]
     }
 

@@ -20,6 +20,8 @@ package struct Settings: HoldsSecret, Sendable {
 
     package var identityKeyFile: String
     package var storagePath: String
+    /// The settings of automatic backups; nil without any.
+    package var backup: BackupSettings?
     package var transportKind: TransportKind
     package var pubsubTopics: [String]
     /// Whether replies to queries and push requests are published again after 1.5 s and 4 s.
@@ -73,6 +75,7 @@ package struct Settings: HoldsSecret, Sendable {
         identityKeyFile = reader.path(ServerPaths.keyFileSetting, default: paths.keyFile)
         storagePath = reader.path(ServerPaths.databaseSetting, default: paths.database)
         let maximumStoredByteCount = reader.optionalInteger("storage.maximumBytes", in: (1 << 20)...Int.max)
+        backup = Self.backup(&reader)
 
         transportKind = reader.choice("transport.kind", default: .embedded)
         pubsubTopics = reader.list(

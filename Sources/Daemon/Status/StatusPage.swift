@@ -49,6 +49,7 @@ struct StatusPage: Sendable {
             issues = snapshot.issues
             warnings = snapshot.warnings
             figures = snapshot.canarySeconds.map { [Figure(name: "Canary: last accepted push", value: "\(StatusText.age($0)) ago")] } ?? []
+            figures += snapshot.newestBackupSeconds.map { [Figure(name: "Newest backup", value: "\(StatusText.age($0)) ago")] } ?? []
             figures += [
                 Figure(name: "Pushes in the outbox", value: StatusText.count(snapshot.queuedPushes)),
                 Figure(name: "Oldest open push", value: snapshot.oldestPushSeconds.map(StatusText.age) ?? "none"),

@@ -18,6 +18,7 @@ final class StatusSampler: Service {
     private let store: any PushStore
     private let engine: Engine
     private let canary: Canary?
+    private let backup: AutomaticBackup?
     private let publicKey: String
     private let healthIssues: @Sendable () async -> [String]
     private let warnings: @Sendable () -> [String]
@@ -27,12 +28,14 @@ final class StatusSampler: Service {
     private let state = Mutex(State())
 
     init(
-        store: any PushStore, engine: Engine, canary: Canary?, publicKey: String, now: @escaping @Sendable () -> Timestamp,
+        store: any PushStore, engine: Engine, canary: Canary?, backup: AutomaticBackup?, publicKey: String,
+        now: @escaping @Sendable () -> Timestamp,
         healthIssues: @escaping @Sendable () async -> [String], warnings: @escaping @Sendable () -> [String]
     ) {
         self.store = store
         self.engine = engine
         self.canary = canary
+        self.backup = backup
         self.publicKey = publicKey
         self.now = now
         self.healthIssues = healthIssues
@@ -77,6 +80,7 @@ final class StatusSampler: Service {
         return StatusSnapshot(
             isReady: issues.isEmpty, stateSeconds: Int((uptime - state.changedAt).components.seconds),
             canarySeconds: canary.map { Int($0.lastSuccessAge.components.seconds) },
+            newestBackupSeconds: backup?.newestAge.map { Int($0.components.seconds) },
             issues: issues.map { .init($0) }, warnings: warnings().map { .init($0) }, queuedPushes: queued,
             oldestPushSeconds: oldest.map { Int((now().nanoseconds - $0.nanoseconds) / 1_000_000_000) },
             messagesInFlight: engine.inFlightCount, waitingReplies: engine.waitingReplyCount, registrations: registered,

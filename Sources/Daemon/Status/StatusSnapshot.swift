@@ -24,6 +24,8 @@ struct StatusSnapshot: Encodable, Equatable, Sendable {
     var stateSeconds: Int
     /// The number of seconds since the canary's last accepted push, or since the start; nil without a canary.
     var canarySeconds: Int?
+    /// The age of the newest automatic backup in seconds; nil if there is none.
+    var newestBackupSeconds: Int?
     var issues: [Finding]
     var warnings: [Finding]
     /// The number of open pushes in the outbox; nil if the store could not be read.
@@ -46,6 +48,7 @@ struct StatusSnapshot: Encodable, Equatable, Sendable {
 /// The step that helps against a finding. RUNBOOK.md has the long form.
 enum StatusHelp {
     private static let rules: [(sign: String, help: String)] = [
+        ("backup:", "Check the folder and its space: df -h; the next attempt follows within 15 minutes"),
         ("the store", "Make room or check the disk: df -h; dmesg; journalctl --unit pushserver"),
         ("delivery ", "Check gorush: pushserver check-config --probe"),
         ("dry run", "Set gorush.url, then: pushserver check-config --probe"),

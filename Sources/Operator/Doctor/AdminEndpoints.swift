@@ -114,6 +114,17 @@ package struct AdminEndpoints {
         return .wrong("gorush has not responded for \(Self.outcomeTimeout).")
     }
 
+    private struct Status: Decodable {
+        var newestBackupSeconds: Int?
+    }
+
+    /// Returns the age in seconds of the newest automatic backup; nil if there is none, or the endpoints do not respond.
+    func newestBackupSeconds() async -> Int? {
+        let http = HTTPClient(configuration: .init())
+        defer { http.shutdown() }
+        return await get("/status.json", as: Status.self, http)?.newestBackupSeconds
+    }
+
     private func get<Answer: Decodable>(_ path: String, as type: Answer.Type, _ http: HTTPClient) async -> Answer? {
         let request = HTTPRequest(
             method: .get, url: (url.hasSuffix("/") ? String(url.dropLast()) : url) + path, timeout: Self.timeout,

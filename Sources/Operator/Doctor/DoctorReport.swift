@@ -13,6 +13,8 @@ package struct DoctorReport: Report {
     private let isHealthy: Bool
     /// Whether the checkup has read from the admin endpoints whether accepted pushes are delivered.
     private let isDeliveryChecked: Bool
+    /// The age in seconds of the newest automatic backup; nil if there is none, or the admin endpoints are unknown.
+    private let newestBackupSeconds: Int?
     private let warnings: [String]
     private let steps: [Step]
     package let failure: Failure?
@@ -53,6 +55,8 @@ package struct DoctorReport: Report {
             for line in delivery.notes { report(line) }
         }
         isDeliveryChecked = delivery.isKnown
+        newestBackupSeconds = delivery.isKnown ? await endpoints.newestBackupSeconds() : nil
+        if let newestBackupSeconds { report("backup              the newest one is \(Self.age(newestBackupSeconds)) old") }
         warnings = delivery.warnings + (access.reception == .relayCache ? [Self.ownNodeWarning] : [])
         if access.reception == .relayCache { report("warning             \(Self.ownNodeWarning)") }
         isHealthy = steps.allSatisfy { $0.problem == nil }
@@ -69,8 +73,12 @@ package struct DoctorReport: Report {
         --own-node empties the node's relay cache: a server that reads this node loses messages, and warns of another reader
         """
 
+    private static func age(_ seconds: Int) -> String {
+        seconds < 7_200 ? "\(seconds / 60) min" : "\(seconds / 3_600) h"
+    }
+
     private enum CodingKeys: CodingKey {
-        case isHealthy, isDeliveryChecked, warnings, steps
+        case isHealthy, isDeliveryChecked, newestBackupSeconds, warnings, steps
     }
 }
 

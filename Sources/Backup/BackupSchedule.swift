@@ -1,0 +1,57 @@
+package import Envelope
+
+/// The rules of automatic backups: when the next one is due, and which older ones stay.
+package struct BackupSchedule: Sendable, Equatable {
+    /// 15 min, after which a failed backup is retried, unless the next one is due earlier. A full disk needs somebody's hand.
+    private static let longestRetryInterval = Duration.seconds(15 * 60)
+    private static let nanosecondsPerDay: Int64 = 86_400 * 1_000_000_000
+
+    /// The time between two backups.
+    package var interval: Duration
+    /// The number of days of which the newest backup stays, at least 1. Days without a backup do not count.
+    package var dayCount: Int
+    /// The number of weeks of which the newest backup stays, among those older than the backups of days.
+    package var weekCount: Int
+
+    package init(interval: Duration, dayCount: Int, weekCount: Int) {
+        self.interval = interval
+        self.dayCount = dayCount
+        self.weekCount = weekCount
+    }
+
+    /// Returns the time of the newest backup; nil if there is none.
+    ///
+    /// - Parameter now: The time after which a backup does not count: the clock was wrong when it was named.
+    package func newest(of backups: [BackupName], at now: Timestamp) -> Timestamp? {
+        backups.map(\.time).filter { $0 <= now }.max()
+    }
+
+    /// Returns the time at which the next backup is due. It may be over.
+    ///
+    /// - Parameters:
+    ///   - newest: The time of the newest backup; nil without one.
+    ///   - failure: The time of the last attempt, if it failed.
+    package func nextTime(newest: Timestamp?, failure: Timestamp?, now: Timestamp) -> Timestamp {
+        if let failure { return failure.advanced(by: min(interval, Self.longestRetryInterval)) }
+        return newest?.advanced(by: interval) ?? now
+    }
+
+    /// Returns the backups to remove.
+    package func superfluous(_ backups: [BackupName]) -> [BackupName] {
+        let newestFirst = backups.sorted { $0.time > $1.time }
+        let days = Self.firsts(of: newestFirst, count: dayCount) { $0 }
+        let older = newestFirst.drop { $0.time >= days.last?.time ?? $0.time }
+        // Weeks begin on Mondays, and 1 January 1970 was a Thursday.
+        let weeks = Self.firsts(of: older, count: weekCount) { ($0 + 3) / 7 }
+        let kept = Set(days + weeks)
+        return newestFirst.filter { !kept.contains($0) }
+    }
+
+    /// Returns the first backup of each of the first periods.
+    ///
+    /// - Parameter period: The number of the period of a day, days being numbered from 1970.
+    private static func firsts(of backups: some Sequence<BackupName>, count: Int, period: (Int64) -> Int64) -> [BackupName] {
+        var seen: Set<Int64> = []
+        return Array(backups.filter { seen.insert(period($0.time.nanoseconds / nanosecondsPerDay)).inserted }.prefix(count))
+    }
+}
