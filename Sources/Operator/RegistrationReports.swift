@@ -1,3 +1,4 @@
+package import Envelope
 package import StatusCrypto
 package import Store
 import Wire
@@ -10,8 +11,9 @@ package struct RegistrationCountsReport: Report {
     private let nextcloud: Int
     private let nextcloudOrigin: Int
 
-    package init(reading store: any OperatorViews) async throws {
-        let counts = try await store.registrationCounts()
+    /// - Parameter start: The time since which counted installations have registered, renewed or unregistered; nil counts all.
+    package init(since start: Timestamp?, reading store: any OperatorViews) async throws {
+        let counts = try await store.registrationCounts(since: start)
         apn = counts.live[.apn] ?? 0
         firebase = counts.live[.firebase] ?? 0
         unregistered = counts.tombstones

@@ -25,7 +25,9 @@ package protocol OperatorViews: Sendable {
     func figures() async throws -> StoreFigures
 
     /// Counts the registrations. Steps through all of them: for a tool.
-    func registrationCounts() async throws -> RegistrationCounts
+    ///
+    /// - Parameter start: The time since which counted installations have registered, renewed or unregistered; nil counts all.
+    func registrationCounts(since start: Timestamp?) async throws -> RegistrationCounts
 
     /// Returns the registrations and tombstones of a key, by installation id.
     func registrationSummaries(of keyHash: Digest64) async throws -> [RegistrationSummary]
@@ -47,6 +49,9 @@ package protocol OperatorViews: Sendable {
 }
 
 extension OperatorViews {
+    /// Counts all registrations.
+    package func registrationCounts() async throws -> RegistrationCounts { try await registrationCounts(since: nil) }
+
     /// Reads the facts for an ``Audit``.
     package func auditFacts() async throws -> AuditFacts { try await auditFacts { _, _ in } }
 }

@@ -1,18 +1,23 @@
+package import Envelope
 import GRDB
 package import StatusCrypto
 package import Store
 import Wire
 
 extension SQLiteStore {
-    package func registrationCounts() async throws -> RegistrationCounts {
+    package func registrationCounts(since start: Timestamp?) async throws -> RegistrationCounts {
         try await read { database in
+            let start = start ?? Timestamp(nanoseconds: .min)
             var counts = RegistrationCounts()
-            try database.forEach("SELECT is_live, token_type, count(*) FROM registration GROUP BY 1, 2") { row in
+            try database.forEach(
+                "SELECT is_live, token_type, count(*) FROM registration WHERE updated_at >= ? GROUP BY 1, 2", start
+            ) { row in
                 let (isLive, type, count): (Bool, TokenType?, Int) = (try row.next(), try row.next(), try row.next())
                 if isLive { counts.live[type ?? .unknown] = count } else { counts.tombstones += count }
             }
-            counts.nextcloud = try database.count("SELECT count(*) FROM nextcloud_device WHERE removed_at IS NULL")
-            counts.nextcloudOrigin = try database.count("SELECT count(*) FROM nextcloud_origin_device")
+            counts.nextcloud = try database.count(
+                "SELECT count(*) FROM nextcloud_device WHERE removed_at IS NULL AND updated_at >= ?", start)
+            counts.nextcloudOrigin = try database.count("SELECT count(*) FROM nextcloud_origin_device WHERE created_at >= ?", start)
             return counts
         }
     }

@@ -1,7 +1,19 @@
 import ArgumentParser
+import Envelope
+import Foundation
 
 /// Arguments that are times.
 enum TimeArgument {
+    /// Reads a time such as `2026-11-24T12:00:00Z`, or a day, which begins at midnight UTC.
+    ///
+    /// - Throws: `ValidationError` for a malformed time.
+    @Sendable static func time(_ text: String) throws -> Timestamp {
+        guard let date = try? Date(text.contains("T") ? text : text + "T00:00:00Z", strategy: .iso8601) else {
+            throw ValidationError("A time looks like 2026-11-24 or 2026-11-24T12:00:00Z.")
+        }
+        return Timestamp(nanoseconds: 0).advanced(by: .seconds(Int64(date.timeIntervalSince1970)))
+    }
+
     /// Reads a time such as `10s`, `500ms` or `2m`.
     ///
     /// - Throws: `ValidationError` for a malformed time, or for more than an hour.
