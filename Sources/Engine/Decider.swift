@@ -273,6 +273,7 @@ extension RegistrationDecision {
         case .limit(.installations): .registrationOverInstallations
         case .limit(.rate): .registrationOverRate
         case .limit(.storage): .registrationOverStorage
+        case .limit(.newInstallations): .registrationNotAccepted
         }
     }
 }

@@ -62,6 +62,7 @@ enum MessageOutcome: String, MetricLabels {
     case registrationOverInstallations = "registration.over_installations"
     case registrationOverRate = "registration.over_rate"
     case registrationOverStorage = "registration.over_storage"
+    case registrationNotAccepted = "registration.not_accepted"
     case registrationInternalError = "registration.internal_error"
     case queryAnswered = "query.answered"
     case queryUnknown = "query.unknown"

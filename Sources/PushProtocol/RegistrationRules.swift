@@ -36,6 +36,8 @@ package struct RegistrationInput: Sendable, Equatable {
 package struct RegistrationPolicy: Sendable, Equatable {
     /// Whether a repetition of the stored version with the same plaintext is a success without a change, instead of VERSION_MISMATCH.
     package var acceptRetransmission: Bool
+    /// Whether installations that are not registered may register. A tombstone is not registered.
+    package var acceptNew: Bool
     /// The bundle ids of the served apps; nil allows all.
     package var apnTopics: Set<String>?
     /// The number of stored bytes above which the server rejects keys without a registration; nil means no limit but the disk.
@@ -45,10 +47,11 @@ package struct RegistrationPolicy: Sendable, Equatable {
     package var lifetime: Duration
 
     package init(
-        acceptRetransmission: Bool = true, apnTopics: Set<String>? = nil, maximumStoredByteCount: Int? = nil,
+        acceptRetransmission: Bool = true, acceptNew: Bool = true, apnTopics: Set<String>? = nil, maximumStoredByteCount: Int? = nil,
         lifetime: Duration = .seconds(180 * 24 * 3_600)
     ) {
         self.acceptRetransmission = acceptRetransmission
+        self.acceptNew = acceptNew
         self.apnTopics = apnTopics
         self.maximumStoredByteCount = maximumStoredByteCount
         self.lifetime = lifetime
@@ -114,11 +117,13 @@ package enum RegistrationLimit: Sendable, Equatable {
     case rate
     /// The bytes on the disk, for unknown keys.
     case storage
+    /// New installations, which the operator does not accept.
+    case newInstallations
 
     package var error: RegistrationError {
         switch self {
         case .lists, .installations: .malformedMessage
-        case .rate, .storage: .internalError
+        case .rate, .storage, .newInstallations: .internalError
         }
     }
 }
@@ -174,6 +179,9 @@ package enum RegistrationRules {
         // Row 9b: one key must not keep the writer busy, and new keys must not fill the disk.
         guard key.mayRegister else { return .limit(.rate) }
         guard key.mayStore(message) else { return .limit(.storage) }
+
+        // Row 9c: a server that retires takes no new installations.
+        guard policy.acceptNew || stored?.isRegistered == true else { return .limit(.newInstallations) }
 
         // Row 10.
         guard message.tokenType == .apn || message.tokenType == .firebase else { return .refuse(.unsupportedTokenType) }

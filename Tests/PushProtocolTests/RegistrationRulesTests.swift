@@ -233,6 +233,25 @@ import Wire
         #expect(decide(same, stored: stored(5), key: key, policy: RegistrationPolicy()) == .unchanged)
     }
 
+    @Test func `row 9c: a server that retires takes no new installations, and keeps those that are registered`() {
+        let policy = RegistrationPolicy(acceptNew: false)
+        let newer = Fixture.registration { $0.version = 5 }
+        #expect(decide(newer, policy: policy) == .limit(.newInstallations))
+        #expect(decide(newer, stored: stored(4, isRegistered: false), policy: policy) == .limit(.newInstallations))
+        #expect(decide(newer, stored: stored(4), policy: policy) == .register)
+        #expect(decide(newer, stored: stored(5), policy: policy) == .unchanged)
+        let leaving = Fixture.registration {
+            $0.version = 5
+            $0.unregister = true
+        }
+        for stored in [nil, stored(4), stored(4, isRegistered: false)] {
+            #expect(decide(leaving, stored: stored, policy: policy) == .unregister)
+        }
+        // A client that errs hears why.
+        let malformed = Fixture.registration { $0.accessToken = "" }
+        #expect(decide(malformed, policy: policy) == .refuse(.malformedMessage))
+    }
+
     @Test(arguments: [(3, false), (4, true), (5, true)] as [(UInt64, Bool)])
     func `a response supersedes older ones unless its version is below the stored one`(version: UInt64, supersedes: Bool) {
         func facts(_ content: RegistrationInput.Content) -> RegistrationInput {
@@ -327,7 +346,7 @@ import Wire
         (.refuse(.malformedMessage), false, .malformedMessage), (.refuse(.versionMismatch), false, .versionMismatch),
         (.refuse(.unsupportedTokenType), false, .unsupportedTokenType), (.limit(.lists), false, .malformedMessage),
         (.limit(.installations), false, .malformedMessage), (.limit(.rate), false, .internalError),
-        (.limit(.storage), false, .internalError),
+        (.limit(.storage), false, .internalError), (.limit(.newInstallations), false, .internalError),
     ])
     func `a reply says what was decided and names the request`(
         decision: RegistrationDecision, success: Bool, error: RegistrationError

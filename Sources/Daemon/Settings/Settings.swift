@@ -102,7 +102,8 @@ package struct Settings: HoldsSecret, Sendable {
         }
 
         registrationPolicy = RegistrationPolicy(
-            acceptRetransmission: reader.bool("registration.acceptRetransmission", default: true), apnTopics: Self.apnTopics(&reader),
+            acceptRetransmission: reader.bool("registration.acceptRetransmission", default: true),
+            acceptNew: reader.bool("registration.acceptNew", default: true), apnTopics: Self.apnTopics(&reader),
             maximumStoredByteCount: maximumStoredByteCount,
             lifetime: reader.duration(
                 "registration.lifetime", default: RegistrationPolicy().lifetime,

@@ -26,6 +26,12 @@ struct ServerWorld: Sendable {
         (alice, bob, carol) = (ProtocolClient(server: key), ProtocolClient(server: key), ProtocolClient(server: key))
     }
 
+    /// The same world with a server that was started again.
+    init(_ world: ServerWorld, on server: ServerProcess) {
+        (folder, gorush, self.server, network) = (world.folder, world.gorush, server, Network(server))
+        (alice, bob, carol) = (world.alice, world.bob, world.carol)
+    }
+
     var log: String { server.log.all.joined(separator: "\n") }
     var database: ServerDatabase { network.database }
     var adminTokenFile: String { database.path + ".admin-token" }
