@@ -51,43 +51,43 @@ enum EnvelopeResult: String, MetricLabels {
 
 /// The kind and the result of a decided message. The set is fixed: a label never contains text of a peer.
 enum MessageOutcome: String, MetricLabels {
-    case registered = "registration.registered"
-    case unregistered = "registration.unregistered"
-    case registrationRetransmitted = "registration.retransmitted"
-    case registrationVersionMismatch = "registration.version_mismatch"
-    case registrationMalformed = "registration.malformed"
-    case registrationUnsupportedTokenType = "registration.unsupported_token_type"
-    case registrationUndecryptable = "registration.undecryptable"
-    case registrationOverLists = "registration.over_lists"
-    case registrationOverInstallations = "registration.over_installations"
-    case registrationOverRate = "registration.over_rate"
-    case registrationOverStorage = "registration.over_storage"
-    case registrationNotAccepted = "registration.not_accepted"
-    case registrationInternalError = "registration.internal_error"
-    case queryAnswered = "query.answered"
-    case queryUnknown = "query.unknown"
+    case registered = "registration registered"
+    case unregistered = "registration unregistered"
+    case registrationRetransmitted = "registration retransmitted"
+    case registrationVersionMismatch = "registration version_mismatch"
+    case registrationMalformed = "registration malformed"
+    case registrationUnsupportedTokenType = "registration unsupported_token_type"
+    case registrationUndecryptable = "registration undecryptable"
+    case registrationOverLists = "registration over_lists"
+    case registrationOverInstallations = "registration over_installations"
+    case registrationOverRate = "registration over_rate"
+    case registrationOverStorage = "registration over_storage"
+    case registrationNotAccepted = "registration not_accepted"
+    case registrationInternalError = "registration internal_error"
+    case queryAnswered = "query answered"
+    case queryUnknown = "query unknown"
     /// A query whose sender got the same response less than 2 s ago (`ProtocolLimits.equalAnswerInterval`).
-    case queryRepeated = "query.repeated"
+    case queryRepeated = "query repeated"
     /// The budget of response bytes is used up for the queried keys.
-    case queryLimited = "query.limited"
+    case queryLimited = "query limited"
     /// A backfilled query above the age limit of its type.
-    case queryTooOld = "query.too_old"
-    case queryInternalError = "query.internal_error"
-    case pushRequest = "push_request.decided"
-    case pushRequestWithoutID = "push_request.without_id"
+    case queryTooOld = "query too_old"
+    case queryInternalError = "query internal_error"
+    case pushRequest = "push_request decided"
+    case pushRequestWithoutID = "push_request without_id"
     /// A push request that another server with the same key handled before an import.
-    case pushRequestHandledElsewhere = "push_request.handled_elsewhere"
+    case pushRequestHandledElsewhere = "push_request handled_elsewhere"
     /// A backfilled push request above the age limit of its type.
-    case pushRequestTooOld = "push_request.too_old"
-    case pushRequestInternalError = "push_request.internal_error"
-    case notForUs = "other.not_for_us"
-    case invalid = "other.invalid"
+    case pushRequestTooOld = "push_request too_old"
+    case pushRequestInternalError = "push_request internal_error"
+    case notForUs = "other not_for_us"
+    case invalid = "other invalid"
     /// A message without content whose decision the store rejected.
-    case otherInternalError = "other.internal_error"
+    case otherInternalError = "other internal_error"
 
     static let labelNames = ["kind", "result"]
 
-    var labelValues: [String] { rawValue.split(separator: ".").map(String.init) }
+    var labelValues: [String] { rawValue.split(separator: " ").map(String.init) }
 }
 
 /// The kind of the request that a reply belongs to.
