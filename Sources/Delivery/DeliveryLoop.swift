@@ -56,14 +56,17 @@ package final class DeliveryLoop: Service {
         return ends.contains(nil) ? nil : ends.compactMap(\.self).min()
     }
 
+    /// The states of the routes for operators, in the order of the settings.
+    package var reports: [RouteReport] { routes.map(\.report) }
+
     /// The reasons why pushes are not delivered, in words for an operator; empty when all routes work.
     package var healthIssues: [String] {
-        routes.flatMap { route in route.status.healthIssues.map { "delivery \(route.name): \($0) (\(route.gorushURL))" } }
+        reports.flatMap { report in report.issues.map(report.text) }
     }
 
     /// Settings of gorush that lose or delay pushes, and other conditions that an operator should know.
     package var warnings: [String] {
-        routes.flatMap { route in route.status.warnings.map { "delivery \(route.name): \($0)" } }
+        reports.flatMap { report in report.warnings.map(report.text) }
     }
 
     /// Whether every route has asked its gorush and may post to it, so that a target without a delivery is unused.

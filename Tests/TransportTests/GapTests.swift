@@ -62,6 +62,8 @@ struct GapTests {
             #expect(world.receiver.numbers.last == 3)
             #expect(world.receiver.condition.value.origins.last == .live)
             #expect(transport.healthIssues == [])
+            let report = try #require(transport.nodeReports.first)
+            #expect(report.issues == [] && report.gapCount == 1 && report.lastMessage == world.wallClock.now)
         }
     }
 

@@ -40,6 +40,10 @@ struct Evidence: Sendable {
     private(set) var savedTopics: Set<String> = []
     /// The number of pushes that were delivered since the start.
     private(set) var deliveryCount = 0
+    /// The time of the newest delivery by the wall clock; nil before the first one since the start.
+    private(set) var lastDelivery: Timestamp?
+    /// The number of attempts since the start that gorush, Apple or Google did not accept, or left without a response.
+    private(set) var failureCount = 0
     private(set) var witnesses = Witnesses()
 
     /// The failed attempts to proven targets, with any words.
@@ -86,6 +90,7 @@ struct Evidence: Sendable {
         let topic = attempt.topic
         let hadOutage = fails(at: now) || (troubleBegan.map { now - $0 >= Self.failureInterval } ?? false)
         deliveryCount += 1
+        lastDelivery = attempt.at
         (failures, refusals, troubleBegan) = (nil, nil, nil)
         refusedTopics[topic] = nil
         if let provenAt = attempt.push.provenAt { witnesses.record(topic: topic, provenAt: provenAt, deliveredAt: attempt.at) }
@@ -96,6 +101,7 @@ struct Evidence: Sendable {
 
     /// - Parameter kind: nil for attempts without a verdict of Apple or Google.
     private mutating func failed(_ push: QueuedPush, _ words: String, _ kind: FailureKind?, at now: Duration) {
+        failureCount += 1
         if kind == .credentials { Self.add(words, to: &refusals, target: nil, at: now) }
         if kind == .topic, isKnown(push.push.apnTopic) { refusedTopics[push.push.apnTopic] = (words, now) }
         // Apple's 410 is its answer about one device.

@@ -23,6 +23,7 @@ final class Route: Sendable {
     }
 
     let name: String
+    private let platform: GorushPlatform
     /// The URL of the route's gorush, for operators.
     let gorushURL: String
     private let state: Mutex<RouteState>
@@ -41,6 +42,7 @@ final class Route: Sendable {
     /// - Parameter routesOfEndpoint: how many routes share its gorush, itself included.
     init(_ route: DeliveryConfiguration.Route, routesOfEndpoint: Int, dependencies: Dependencies) {
         name = route.name
+        platform = route.platform
         self.dependencies = dependencies
         let configuration = dependencies.configuration
         let endpoint = configuration.endpoint(of: route)
@@ -277,6 +279,12 @@ final class Route: Sendable {
     var status: RouteStatus {
         let now = dependencies.time.elapsed()
         return state.withLock { RouteStatus($0, at: now) }
+    }
+
+    /// The state of the route for operators.
+    var report: RouteReport {
+        let now = dependencies.time.elapsed()
+        return state.withLock { RouteReport($0, name: name, platform: platform, gorushURL: gorushURL, at: now) }
     }
 
     /// Returns the time until which nothing happens without an event; nil while work is in progress. Times count from the creation of the

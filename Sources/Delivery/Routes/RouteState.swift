@@ -149,11 +149,18 @@ struct RouteState: Sendable {
     // MARK: Conclusions
 
     /// Returns the reasons why pushes are not delivered, in words for an operator; those about gorush come first.
-    func healthIssues(at now: Duration) -> [String] {
+    func healthIssues(at now: Duration) -> [String] { gorushIssues + providerIssues(at: now) }
+
+    /// The reasons why gorush itself takes no pushes.
+    var gorushIssues: [String] {
         // Anyone can register a device of a platform that this server does not serve, so a disabled platform is a warning. A probe's reason
         // is more exact than that of a request.
-        let gorush = [profile.issue ?? (profile.isDisabled ? nil : issue), profile.configurationFault]
-        return (gorush + [evidence.issue(at: now)]).compactMap(\.self) + evidence.topicIssues(at: now)
+        [profile.issue ?? (profile.isDisabled ? nil : issue), profile.configurationFault].compactMap(\.self)
+    }
+
+    /// Returns the reasons why Apple or Google delivers nothing, or nothing for a bundle id.
+    func providerIssues(at now: Duration) -> [String] {
+        [evidence.issue(at: now)].compactMap(\.self) + evidence.topicIssues(at: now)
     }
 
     /// Returns the conditions that may lose or delay pushes, in words for an operator.

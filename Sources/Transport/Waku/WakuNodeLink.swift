@@ -63,6 +63,7 @@ final class WakuNodeLink: Sendable {
             if let reception = action.reception { signals.signalHistory(reception) }
             if case .gap(let cause) = action.reception {
                 base.metrics.count(cause)
+                if cause != .start { status.foundGap() }
                 base.logger.notice(
                     "messages may have been missed", metadata: ["node": "\(node.name)", "topic": "\(topic)", "cause": "\(cause)"])
             }

@@ -13,6 +13,8 @@ final class WakuStatus: Sendable {
         var messages: [String: Timestamp] = [:]
         /// Topics with at least one message.
         var spokenOn: Set<String> = []
+        /// The number of gaps since the start, without the gap that each start has.
+        var gapCount = 0
         /// The time at which the node's store last had messages of the topic that the node did not deliver, although its cache cannot have
         /// been full.
         var losses: [String: Timestamp] = [:]
@@ -42,6 +44,14 @@ final class WakuStatus: Sendable {
 
     /// The time of the last poll of the topic that was polled longest ago; nil before the first poll.
     var oldestPoll: Timestamp? { state.withLock { $0.polls.values.min() } }
+
+    /// The time of the newest message of any topic; nil before the first one.
+    var lastMessage: Timestamp? { state.withLock { state in state.spokenOn.compactMap { state.messages[$0] }.max() } }
+
+    /// The number of gaps since the start, without the gap that each start has.
+    var gapCount: Int { state.withLock { $0.gapCount } }
+
+    func foundGap() { state.withLock { $0.gapCount += 1 } }
 
     /// The oldest history checkpoint among the topics; nil before the first one.
     var oldestCheckpoint: Timestamp? { state.withLock { $0.checkpoints.values.min() } }

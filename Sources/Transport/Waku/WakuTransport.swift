@@ -77,6 +77,15 @@ package final class WakuTransport: MessageTransport {
         return (isUsable ? nodeIssues : []) + perNode { $0.status.warnings(at: now) } + quotaWarnings
     }
 
+    /// The states of the nodes for operators, in the order of the settings.
+    package var nodeReports: [NodeReport] {
+        links.map { link in
+            NodeReport(
+                name: link.node.name, issues: link.status.healthIssues, lastMessage: link.status.lastMessage,
+                gapCount: link.status.gapCount)
+        }
+    }
+
     package var canEcho: Bool { selector.read(\.withoutQuota).isEmpty }
 
     private var quotaWarnings: [String] {

@@ -7,12 +7,18 @@ import Testing
 
 /// When a route looks at its queue, how much goes out, and what it does in trouble: without HTTP, a database or a clock.
 @Suite(.safetyNet) struct RouteStateTests: RouteStateSuite {
+    /// The state of a route as operators see it.
+    private func report(_ route: RouteState, at now: Duration) -> RouteReport {
+        RouteReport(route, name: "first", platform: .android, gorushURL: "http://gorush", at: now)
+    }
+
     // MARK: The queue
 
     @Test func `Nothing goes out before gorush was asked how it is set up`() {
         var route = route()
         #expect(route.next(at: .zero) == .probe)
         #expect(RouteStatus(route, at: .zero).healthIssues == ["gorush has not answered yet"])
+        #expect(report(route, at: .zero).issues == [.gorush("gorush has not answered yet")])
         route.handle(.woken, at: .zero)
         #expect(route.next(at: .zero) == .wait(until: Schedule.longestPause))
         route.handle(.probed(.unreachable), at: .seconds(5))
@@ -81,6 +87,7 @@ import Testing
         route.handle(.woken, at: .seconds(1))
         #expect(route.next(at: .seconds(1)) == .wait(until: .seconds(2)))
         #expect(RouteStatus(route, at: .seconds(1)).healthIssues == ["the outbox cannot be used: full"])
+        #expect(report(route, at: .seconds(1)).issues == [.outbox("the outbox cannot be used: full")])
         #expect(route.next(at: .seconds(2)) == .expire)
         #expect(route.next(at: .seconds(2)) == .postDue(requests: 32, batchSize: nil))
         route.handle(.nothingDue(until: nil), at: .seconds(2))
@@ -158,6 +165,7 @@ import Testing
         route.handle(answered(.healthy), at: .zero)
         #expect(RouteStatus(route, at: .zero).healthIssues == ["gone"])
         #expect(RouteStatus(route, at: .zero).isBreakerOpen)
+        #expect(report(route, at: .zero).issues == [.gorush("gone")] && report(route, at: .zero).isBreakerOpen)
     }
 
     @Test func `Nothing goes out before the time that gorush named`() {
@@ -183,6 +191,10 @@ import Testing
         }
         let start = Duration.seconds(60)
         #expect(RouteStatus(route, at: start).failure?.hasSuffix("have worked: ServiceUnavailable") == true)
+        let words = "Google delivers nothing, not even to devices that have worked: ServiceUnavailable"
+        #expect(report(route, at: start).issues == [.provider(words)])
+        #expect(report(route, at: start).text(.provider(words)) == "delivery first: \(words) (http://gorush)")
+        #expect(report(route, at: start).failureCount == 2 && report(route, at: start).lastDelivery == nil)
         #expect(route.requestRoom(at: start) == 0 && route.requestRoom(at: start + .milliseconds(500)) == 1)
         route.handle(.posting([1]), at: .seconds(61))
         #expect(route.requestRoom(at: .seconds(99)) == 0)
@@ -195,6 +207,8 @@ import Testing
         route.handle(answered(.healthy, [attempt(4, .sent)]), at: .seconds(62))
         route.handle(.ended(1), at: .seconds(62))
         #expect(RouteStatus(route, at: .seconds(62)).healthIssues == [] && route.requestRoom(at: .seconds(62)) == 32)
+        let report = report(route, at: .seconds(62))
+        #expect(report.issues == [] && report.deliveryCount == 1 && report.failureCount == 3 && report.lastDelivery == World.start)
         route.unrecordedOutcomes = []
         #expect(route.next(at: .seconds(62)) == .probe)
         #expect(route.next(at: .seconds(62)) == .retryNow(after: 0))

@@ -1,0 +1,59 @@
+package import Envelope
+
+/// The state of a route for the status page.
+package struct RouteReport: Sendable, Equatable {
+    /// A reason why pushes are not delivered, by the part that causes it.
+    package enum Issue: Sendable, Equatable {
+        /// gorush cannot be reached, cannot be used, or has not answered its first probe.
+        case gorush(String)
+        /// Apple or Google refuses gorush or a bundle id, or delivers nothing.
+        case provider(String)
+        /// The route cannot read or write the outbox.
+        case outbox(String)
+
+        var reason: String {
+            switch self {
+            case .gorush(let reason), .provider(let reason), .outbox(let reason): reason
+            }
+        }
+    }
+
+    package let name: String
+    /// `ios` or `android`.
+    package let platform: String
+    /// The URL of the route's gorush without user name and password.
+    package let gorushURL: String
+    /// The reasons why pushes are not delivered; empty when they are.
+    package let issues: [Issue]
+    /// The conditions that may lose or delay pushes.
+    package let warnings: [String]
+    package let isBreakerOpen: Bool
+    /// The number of delivered pushes since the start.
+    package let deliveryCount: Int
+    /// The number of failed attempts since the start.
+    package let failureCount: Int
+    /// The time of the newest delivery; nil if there is none since the start.
+    package let lastDelivery: Timestamp?
+
+    init(_ state: RouteState, name: String, platform: GorushPlatform, gorushURL: String, at now: Duration) {
+        let status = RouteStatus(state, at: now)
+        self.name = name
+        self.platform = platform == .ios ? "ios" : "android"
+        self.gorushURL = gorushURL
+        let issues =
+            state.gorushIssues.map(Issue.gorush) + state.providerIssues(at: now).map(Issue.provider)
+            + [status.storeIssue].compactMap { $0.map { .outbox("the outbox cannot be used: \($0)") } }
+        self.issues = issues.isEmpty ? status.healthIssues.map(Issue.gorush) : issues
+        warnings = status.warnings
+        isBreakerOpen = status.isBreakerOpen
+        deliveryCount = state.evidence.deliveryCount
+        failureCount = state.evidence.failureCount
+        lastDelivery = state.evidence.lastDelivery
+    }
+
+    /// Returns an issue in words for an operator, with the route and its gorush.
+    package func text(_ issue: Issue) -> String { "delivery \(name): \(issue.reason) (\(gorushURL))" }
+
+    /// Returns a warning in words for an operator, with the route.
+    package func text(_ warning: String) -> String { "delivery \(name): \(warning)" }
+}

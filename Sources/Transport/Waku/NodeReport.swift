@@ -1,0 +1,13 @@
+package import Envelope
+
+/// The state of a node for the status page.
+package struct NodeReport: Sendable, Equatable {
+    /// The host and port of the node.
+    package let name: String
+    /// The reasons why the node is not usable; empty if it is.
+    package let issues: [String]
+    /// The time at which the node last delivered a message of the server's shards; nil if it has delivered none since the start.
+    package let lastMessage: Timestamp?
+    /// The number of gaps since the start in which live messages may have been missed, without the gap that each start has.
+    package let gapCount: Int
+}
