@@ -134,8 +134,9 @@ let package = Package(
             "Daemon",
             [
                 "Engine", "Delivery", "GatewayHTTP", "NextcloudProxy", "NextcloudOrigin", "SoftphonePNM", "Store", "StatusCrypto", "JSON",
-                "Relay", "Transport", "WakuREST", "SQLiteStore", "HTTPClient", "PushProtocol", "PushClient", "Envelope", "Settings", "Wire",
-                "MetricDeclarations", "Age", "Backup", hummingbird, logging, metrics, mustache, serviceLifecycle, unixSignals, yams,
+                "StatusReport", "Relay", "Transport", "WakuREST", "SQLiteStore", "HTTPClient", "PushProtocol", "PushClient", "Envelope",
+                "Settings", "Wire", "MetricDeclarations", "Age", "Backup", hummingbird, logging, metrics, mustache, serviceLifecycle,
+                unixSignals, yams,
             ]),
 
         // The client side: the only public API.
@@ -266,10 +267,10 @@ let package = Package(
             "Daemon",
             [
                 "pushserver", "pushctl", "pushbench", "Quickstart", "misbehavingrelay", "Daemon", "WakuREST", "Transport", "HTTPClient",
-                "SQLiteStore", "Store", "MetricDeclarations", "Envelope", "GatewayHTTP", "StatusCrypto", "Settings", "Wire", "Backup", grdb,
-                logging,
-                serviceLifecycle, yams,
-            ]),
+                "SQLiteStore", "Store", "StatusReport", "MetricDeclarations", "Envelope", "GatewayHTTP", "StatusCrypto", "Settings", "Wire",
+                "Backup", grdb, logging, serviceLifecycle, yams,
+            ],
+            exclude: ["Golden"]),
     ],
     cLanguageStandard: .c11
 )

@@ -8,6 +8,7 @@ import NextcloudOrigin
 import Relay
 import ServiceLifecycle
 import StatusCrypto
+import StatusReport
 import Store
 import Transport
 import WakuREST
@@ -72,18 +73,23 @@ struct Composition {
         let engine = Self.engine(
             basis, directory, canary == nil ? transport : CanaryTransport(transport: transport, canary: canaryNode), delivery, canary)
         let writerWatch = WriterWatch(serviceManager: serviceManager, clock: ContinuousClock(), write: engine.probeStore)
-        let healthIssues: @Sendable () async -> [String] = { transport.healthIssues + engine.healthIssues + (delivery?.healthIssues ?? []) }
-        let warnings: @Sendable () -> [String] = {
-            time.warnings + transport.warnings + engine.warnings + (delivery?.warnings ?? [Self.dryRunWarning])
-                + (proxyDelivery?.warnings ?? []) + (canary?.warnings ?? []) + (backup?.warnings ?? [])
+        let issues: @Sendable () -> [Condition] = {
+            transport.healthIssues.map(Condition.node) + engine.healthIssues.map(Condition.store)
+                + (delivery?.reports ?? []).flatMap { route in route.issues.map { Condition($0, of: route) } }
         }
+        let warnings: @Sendable () -> [Condition] = {
+            time.warnings.map(Condition.clock) + transport.warnings.map(Condition.network) + engine.warnings.map(Condition.overload)
+                + (delivery?.warnings.map(Condition.route) ?? [.dryRun]) + (proxyDelivery?.warnings ?? []).map(Condition.pushProxy)
+                + (canary?.warnings ?? []).map(Condition.canary) + (backup?.warnings ?? []).map(Condition.backup)
+        }
+        let sinceStart = SteadyTime(clock: ContinuousClock(), start: time.clock.now())
         let readiness = Readiness(
             relayCount: basis.relayAddresses.count, hasGateways: settings.gateways != nil, publicKey: basis.identity.publicKey,
-            readyFile: readyFile, serviceManager: serviceManager, clock: ContinuousClock(), logger: logger, healthIssues: healthIssues,
+            readyFile: readyFile, serviceManager: serviceManager, time: sinceStart, logger: logger, issues: issues,
             warnings: warnings)
         let gauges = Gauges(
             engine: engine, waku: transport as? WakuTransport, openFileLimit: openFileLimit, registry: metrics,
-            healthIssues: healthIssues)
+            healthIssues: { issues().map(\.text) })
         let storeGauges = StoreGauges(store: files.store, databasePath: settings.storagePath, registry: metrics)
         BuildMetrics.set(in: metrics, publicKey: basis.identity.publicKey)
         let metricsText: @Sendable () async -> String = {
@@ -94,12 +100,27 @@ struct Composition {
             canary?.refreshMetrics()
             return metrics.render()
         }
-        let status = StatusSampler(
-            store: files.store, engine: engine, canary: canary, backup: backup, publicKey: basis.identity.publicKey,
-            now: { time.clock.now() },
-            healthIssues: healthIssues, warnings: warnings)
+        let sources = StatusSources(
+            readiness: { readiness.observation }, figures: files.store.figures,
+            engine: {
+                .init(
+                    messagesInFlight: engine.inFlightCount, waitingReplies: engine.waitingReplyCount, queryTopics: engine.queryTopicCount)
+            },
+            canary: {
+                canary.map {
+                    .init(
+                        ageSeconds: Int($0.lastSuccessAge.components.seconds), hasSucceeded: $0.hasSucceeded, isLate: !$0.warnings.isEmpty)
+                }
+            },
+            replyTimes: {
+                let (bounds, counts) = metrics.counts(of: EngineMetrics.replySeconds)
+                return ReplyTimes(bounds: bounds, counts: counts)
+            },
+            nodes: { (transport as? WakuTransport)?.nodeReports ?? [] }, routes: { delivery?.reports ?? [] },
+            files: { .init(database: settings.storagePath) }, backupAge: { backup?.newestAge })
+        let status = StatusSampler(sources, publicKey: basis.identity.publicKey, time: sinceStart, wallClock: time.clock)
         admin = Self.admin(
-            basis, directory, readiness, status, healthIssues: healthIssues, warnings: warnings, metrics: metricsText)
+            basis, directory, readiness, status, issues: issues, warnings: warnings, metrics: metricsText)
         self.status = status
         relays = Self.relays(basis, bus, readiness)
         gateways = Self.gateways(basis, delivery, proxyDelivery, readiness)
@@ -145,8 +166,6 @@ struct Composition {
                 checkpoints: basis.files.store, clock: ContinuousClock(), wallClock: basis.time.clock, logger: basis.logger)
         }
     }
-
-    private static let dryRunWarning = "dry run: no gorush.url is set, and no push leaves this machine"
 
     private static func delivery(_ basis: Basis, _ directory: TopicDirectory) -> DeliveryLoop? {
         guard var configuration = basis.settings.delivery else {
@@ -209,7 +228,7 @@ struct Composition {
 
     private static func admin(
         _ basis: Basis, _ directory: TopicDirectory, _ readiness: Readiness, _ status: StatusSampler,
-        healthIssues: @escaping @Sendable () async -> [String], warnings: @escaping @Sendable () -> [String],
+        issues: @escaping @Sendable () -> [Condition], warnings: @escaping @Sendable () -> [Condition],
         metrics: @escaping @Sendable () async -> String
     ) -> ListeningService {
         let (settings, store) = (basis.settings, basis.files.store)
@@ -219,7 +238,8 @@ struct Composition {
             return restored.count
         }
         let content = AdminServer.Content(
-            healthIssues: healthIssues, warnings: warnings, metrics: metrics, identityJSON: basis.identity.json,
+            healthIssues: { issues().map(\.text) }, warnings: { warnings().map(\.text) }, metrics: metrics,
+            identityJSON: basis.identity.json,
             status: status.snapshot,
             progress: { try await store.progress(ofPush: $0) }, restoreDeadTokens: restoreDeadTokens,
             token: basis.files.adminToken, allowedHosts: settings.adminAllowedHosts)

@@ -1,3 +1,4 @@
+import Envelope
 import Logging
 import ServiceLifecycle
 import Synchronization
@@ -18,26 +19,30 @@ final class Readiness: Service {
     private let publicKey: String?
     private let readyFile: ReadyFile?
     private let serviceManager: ServiceManager?
-    private let healthIssues: @Sendable () async -> [String]
-    private let warnings: @Sendable () -> [String]
-    private let clock: any Clock<Duration>
+    private let issues: @Sendable () -> [Condition]
+    private let warnings: @Sendable () -> [Condition]
+    private let time: SteadyTime
     private let logger: Logger
     private let addresses = Mutex(Addresses())
+    private let observed = Mutex(ReadinessObservation())
 
-    /// - Parameter publicKey: The identity of the server; nil for a relay alone, which has neither an identity nor an admin address.
+    /// - Parameters:
+    ///   - publicKey: The identity of the server; nil for a relay alone, which has neither an identity nor an admin address.
+    ///   - time: The time that starts with the server.
+    ///   - issues: The reasons why the server is not ready; empty if it is.
     init(
         relayCount: Int, hasGateways: Bool = false, publicKey: String?, readyFile: ReadyFile?, serviceManager: ServiceManager? = nil,
-        clock: any Clock<Duration>, logger: Logger, healthIssues: @escaping @Sendable () async -> [String],
-        warnings: @escaping @Sendable () -> [String] = { [] }
+        time: SteadyTime, logger: Logger, issues: @escaping @Sendable () -> [Condition] = { [] },
+        warnings: @escaping @Sendable () -> [Condition] = { [] }
     ) {
         self.relayCount = relayCount
         self.hasGateways = hasGateways
         self.publicKey = publicKey
         self.readyFile = readyFile
         self.serviceManager = serviceManager
-        self.healthIssues = healthIssues
+        self.issues = issues
         self.warnings = warnings
-        self.clock = clock
+        self.time = time
         self.logger = logger
     }
 
@@ -56,6 +61,9 @@ final class Readiness: Service {
         addresses.withLock { $0.gateways = address }
     }
 
+    /// The newest observation, at most a second old.
+    var observation: ReadinessObservation { observed.withLock { $0 } }
+
     func run() async throws {
         try await cancelWhenGracefulShutdown { try await self.watch() }
     }
@@ -64,7 +72,10 @@ final class Readiness: Service {
         var state = ReadinessState()
         var reported: [ServiceManager.Notification] = []
         repeat {
-            let healthIssues = await self.healthIssues()
+            let (issues, warnings) = (self.issues(), self.warnings())
+            // The observation precedes the file, because a reader of the file expects to see it.
+            observed.withLock { $0.update(issues: issues, warnings: warnings, at: time.elapsed()) }
+            let healthIssues = issues.map(\.text)
             let body = self.body
             let change = state.update(healthIssues, isListening: body != nil)
             // The file is written before the log line, because a reader of the line expects the file.
@@ -77,9 +88,9 @@ final class Readiness: Service {
             case .readyAgain: logger.warning("ready again")
             case nil: break
             }
-            let report = (body == nil ? [] : [.ready]) + [ServiceManager.Notification.status(state.status(warnings: warnings()))]
+            let report = (body == nil ? [] : [.ready]) + [ServiceManager.Notification.status(state.status(warnings: warnings.map(\.text)))]
             if report != reported, let serviceManager, serviceManager.notify(report) { reported = report }
-        } while (try? await clock.sleep(for: state.interval)) != nil
+        } while await time.sleep(for: state.interval)
     }
 
     /// The contents of the ready file; nil until every address is bound.
@@ -92,6 +103,24 @@ final class Readiness: Service {
                 admin: addresses.admin, relays: addresses.relays.sorted { $0.key < $1.key }.map(\.value), gateways: addresses.gateways,
                 publicKey: publicKey)
         }
+    }
+}
+
+/// The readiness of a server at the last look.
+struct ReadinessObservation: Sendable, Equatable {
+    private(set) var issues: [Condition] = []
+    private(set) var warnings: [Condition] = []
+    /// Whether the server was ready; false before the first look.
+    private(set) var isReady = false
+    /// The time since the start at which ``isReady`` last changed.
+    private(set) var since = Duration.zero
+
+    mutating func update(issues: [Condition], warnings: [Condition], at now: Duration) {
+        self.issues = issues
+        self.warnings = warnings
+        guard isReady != issues.isEmpty else { return }
+        isReady = issues.isEmpty
+        since = now
     }
 }
 

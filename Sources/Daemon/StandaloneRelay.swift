@@ -24,7 +24,7 @@ package enum StandaloneRelay {
         let readiness = Readiness(
             relayCount: listen.count, publicKey: nil,
             readyFile: readyFile,
-            clock: ContinuousClock(), logger: logger, healthIssues: { [] })
+            time: SteadyTime(clock: ContinuousClock(), start: WallClock.system.now()), logger: logger)
         let relays = listen.enumerated().map { index, address in
             let relay = RelayServer(
                 configuration: .init(

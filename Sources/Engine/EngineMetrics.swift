@@ -149,7 +149,7 @@ extension EngineMetrics {
     private static let replies = Metric(
         .counter, "pushserver_replies_total", by: ReplyOutcome.self,
         help: "Published replies, failed attempts to publish one, and replies that a newer registration superseded.")
-    private static let replySeconds = Metric(
+    package static let replySeconds = Metric(
         // 3 s is the patience of a reference client that queries.
         .histogram(bounds: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 3, 5, 10]), "pushserver_reply_seconds",
         by: ReplyKind.self, help: "Time from the arrival of a message to the publication of its reply.")

@@ -1,85 +1,93 @@
+import Foundation
 import HTTPClient
+import StatusCrypto
+import StatusReport
 import TestSupport
 import Testing
 
 @testable import Daemon
 
-/// The status page and its histories.
+/// The status page.
 @Suite(.safetyNet)
 struct StatusPageTests {
-    @Test func `the page of a server that works shows its figures and no finding`() throws {
-        let html = try StatusPage().html(snapshot())
-        #expect(html.contains(#"<h1 class="good">Ready</h1><p>for 59 min</p>"#))
-        #expect(html.contains("<dt>Pushes in the outbox</dt><dd>3</dd>"))
-        #expect(html.contains("<dt>Oldest open push</dt><dd>90 s</dd>"))
-        #expect(html.contains("<dt>Canary: last accepted push</dt><dd>42 s ago</dd>"))
-        #expect(html.contains(#"<polyline points="0,38 80,20"/><polyline points="240,2"/>"#))
-        #expect(html.contains("Pushes in the outbox, last hour: newest 2, lowest 0, highest 2"))
-        #expect(!html.contains("Issue:") && !html.contains("Warning:"))
+    /// With `WRITE_GOLDEN=1` in the environment the test writes the file instead.
+    @Test func `the page of a fixed snapshot is the golden one`() throws {
+        let golden = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "Golden/status.html")
+        let html = try StatusPage().html(.sample)
+        if ProcessInfo.processInfo.environment["WRITE_GOLDEN"] != nil { try Data(html.utf8).write(to: golden) }
+        let expected = try String(contentsOf: golden, encoding: .utf8).split(separator: "\n", omittingEmptySubsequences: false)
+        let found = html.split(separator: "\n", omittingEmptySubsequences: false)
+        for (line, wanted) in zip(found, expected) { #expect(line == wanted) }
+        #expect(found.count == expected.count)
     }
 
-    @Test(arguments: [
-        ("delivery default: gorush cannot be reached (http://127.0.0.1:8088)", "Check gorush: pushserver check-config --probe"),
-        ("node 127.0.0.1:8645: the node cannot be reached", "Check the node: pushserver check-config --probe"),
-        ("node 127.0.0.1:8645: publishing: no peers", "Check the node: pushserver check-config --probe"),
-        ("the store could not be written", "Make room or check the disk: df -h; dmesg; journalctl --unit pushserver"),
-    ]) func `the page of a server with an issue names the issue and the step that helps`(issue: String, help: String) throws {
-        let html = try StatusPage().html(snapshot(issues: [issue]))
-        #expect(html.contains(#"<h1 class="bad">Not ready</h1>"#))
-        #expect(html.contains("<strong>Issue: \(issue)</strong><p>\(help)</p>"))
+    @Test func `the page of a server in trouble says what is wrong, what helps, and what is not known`() throws {
+        let html = try StatusPage().html(.troubled)
+        for words in [
+            "<h1>Not ready</h1><p>for 61 s, 1 issue, 1 warning</p>", "<p>Start &lt;it&gt;.</p>", "<code>a &lt;b&gt; &amp;&amp; c</code>",
+            #"<p class="value">off</p><small>canary.interval turns it on</small>"#, "the store could not be read",
+            #"Replies, last hour</h2><p class="value">none</p>"#, "127.0.0.1:8645: not usable", "no message since the start",
+            "iOS: not delivering",
+            "breaker open", "unknown free", "no values yet",
+        ] {
+            #expect(html.contains(words), "\(words)")
+        }
     }
 
-    @Test func `the page escapes the text of a finding`() throws {
-        let html = try StatusPage().html(snapshot(issues: ["<script>\"&"], warnings: ["<b>"]))
-        #expect(html.contains("Issue: &lt;script&gt;&quot;&amp;") && html.contains("Warning: &lt;b&gt;"))
-        #expect(!html.contains("<script") && !html.contains("<b>"))
+    @Test func `the page escapes texts of conditions`() throws {
+        let html = try StatusPage().html(.troubled)
+        #expect(html.contains("&lt;/p&gt;&lt;script&gt;alert(&quot;&amp;&quot;)&lt;/script&gt;"))
+        #expect(!html.contains("<script") && !html.contains("<it>"))
     }
 
-    @Test func `the page stays below 30 kB with full histories`() throws {
-        var history = StatusHistory()
-        for minute in 0..<3_000 { history.record(minute.isMultiple(of: 2) ? 9_999_999 : 1, minute: minute) }
-        var full = snapshot(issues: ["the store could not be written"])
-        (full.queuedPushHistory, full.registrationHistory) = (history.values, history.values)
+    @Test func `a ledger that does not balance is in the bad colour and names the tool`() throws {
+        var snapshot = StatusSnapshot.sample
+        snapshot.store?.ledger.balances = false
+        let html = try StatusPage().html(snapshot)
+        #expect(html.contains(#"<b class="bad">"#) && html.contains("the ledger does not balance, run pushctl audit"))
+    }
+
+    @Test func `the page stays below 30 kB with full histories, 20 routes and 20 findings`() throws {
+        var full = StatusSnapshot.sample
+        let history = StatusSnapshot.History(
+            hour: (0..<60).map { $0.isMultiple(of: 2) ? 9_999_999 : 1 }, day: (0..<144).map { $0.isMultiple(of: 2) ? 9_999_999 : 1 })
+        full.histories.received = history
+        full.histories.accepted = history
+        full.histories.sent = history
+        full.histories.openPushes = history
+        full.histories.registrations = history
+        full.issues = Array(repeating: full.warnings[0], count: 20)
+        full.routes = Array(repeating: full.routes[0], count: 20)
         #expect(try StatusPage().html(full).utf8.count < 30_000)
-    }
-
-    @Test func `a history keeps an hour by minutes and a day by 10 minutes`() {
-        var history = StatusHistory()
-        for minute in 0..<3_000 { history.record(minute, minute: minute) }
-        #expect(history.values.hour == (2_940..<3_000).map { $0 })
-        #expect(history.values.day == (156..<300).map { $0 * 10 })
-    }
-
-    @Test func `a history has a gap for minutes without a value`() {
-        var history = StatusHistory()
-        history.record(1, minute: 0)
-        history.record(2, minute: 0)
-        history.record(3, minute: 3)
-        #expect(history.values.hour == [1, nil, nil, 3] && history.values.day == [1])
-        history.record(4, minute: .max)
-        #expect(history.values.hour.count == 60 && history.values.day.count == 144)
     }
 
     @Test func `a server shows its state as a page and as JSON, under its own names only`() async throws {
         let server = try await ServerProcess.start(in: TemporaryFolder())
         let admin = AdminClient(server)
-        let page = try await admin.get("/")
-        #expect(page.status == 200 && page.body.contains(">Ready</h1>") && page.body.contains("Warning: dry run"))
-        #expect(page.body.contains(server.addresses.publicKey))
-        let json = try await admin.get("/status.json")
-        #expect(json.status == 200 && json.body.contains(#""isReady":true"#) && json.body.contains(#""registrations":0"#))
+        let page = try await admin.response("/")
+        let body = String(decoding: page.body, as: UTF8.self)
+        #expect(page.status == 200 && body.contains("<h1>Ready</h1>") && body.contains("dry run: no gorush.url is set"))
+        #expect(body.contains(server.addresses.publicKey))
+        func headers(_ name: String, _ response: HTTPResponse) -> [String] {
+            response.headers.fields.filter { $0.name.lowercased() == name }.map(\.value)
+        }
+        #expect(headers("cache-control", page) == ["no-store"])
+        #expect(headers("content-type", page) == ["text/html; charset=utf-8"])
+        // The policy allows the style of the page and nothing else: no script, image, font, frame, form or request.
+        let policy = try #require(headers("content-security-policy", page).first)
+        let style = try #require(body.firstMatch(of: /<style>((?s).*?)<\/style>/)?.1)
+        let hash = Data(SHA256.hash(Array(style.utf8)).bytes).base64EncodedString()
+        #expect(
+            policy
+                == "default-src 'none'; style-src 'sha256-\(hash)'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
+        let json = try await admin.response("/status.json")
+        #expect(headers("cache-control", json) == ["no-store"] && headers("content-type", json) == ["application/json"])
+        let snapshot = try JSONDecoder().decode(StatusSnapshot.self, from: Data(json.body))
+        #expect(snapshot.isReady && snapshot.warnings.map(\.kind) == ["dryRun"] && snapshot.store?.registrations == 0)
+        #expect(snapshot.publicKey == server.addresses.publicKey && snapshot.files.databaseBytes ?? 0 > 0)
         for path in ["/", "/status.json"] {
             #expect(try await admin.send(.get, path, headers: [("Host", "evil.example.org")]).status == 421)
         }
         #expect(await server.terminate() == 0)
-    }
-
-    private func snapshot(issues: [String] = [], warnings: [String] = []) -> StatusSnapshot {
-        StatusSnapshot(
-            isReady: issues.isEmpty, stateSeconds: 3_599, canarySeconds: 42, issues: issues.map { .init($0) },
-            warnings: warnings.map { .init($0) },
-            queuedPushes: 3, oldestPushSeconds: 90, messagesInFlight: 4, waitingReplies: 5, registrations: 6, queryTopics: 7,
-            queuedPushHistory: .init(hour: [0, 1, nil, 2], day: []), registrationHistory: .init(), version: "0.1.0", uptimeSeconds: 86_400,
-            publicKey: "0x04ab")
     }
 }

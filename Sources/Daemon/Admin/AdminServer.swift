@@ -6,6 +6,7 @@ import Logging
 import NIOCore
 import ServiceLifecycle
 import StatusCrypto
+import StatusReport
 import Store
 
 /// The HTTP endpoints for operators: health, metrics, identity (INTERFACE.md, "Admin HTTP"). By default they listen on loopback.
@@ -13,7 +14,7 @@ struct AdminServer: Service {
     /// The values that the endpoints show. The server reads each value at every request.
     struct Content: HoldsSecret, Sendable {
         /// The reasons why the server is not ready; empty if it is ready.
-        var healthIssues: @Sendable () async -> [String]
+        var healthIssues: @Sendable () -> [String]
         /// The conditions that an operator should know and that do not affect readiness.
         var warnings: @Sendable () -> [String]
         /// Prometheus text.
@@ -80,7 +81,7 @@ struct AdminServer: Service {
             Self.respond(.ok, "{\"live\":true}", type: "application/json")
         }
         router.get("health/ready") { [content] _, _ in
-            let healthIssues = await content.healthIssues()
+            let healthIssues = content.healthIssues()
             let body = ReadinessBody(ready: healthIssues.isEmpty, reasons: healthIssues, warnings: content.warnings())
             return Self.respond(healthIssues.isEmpty ? .ok : .serviceUnavailable, try body.json(), type: "application/json")
         }

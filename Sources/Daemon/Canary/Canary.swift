@@ -103,6 +103,9 @@ final class Canary: Service {
     /// The time since the last accepted push, or since the start if there is none.
     var lastSuccessAge: Duration { record.withLock { $0.age(at: wallClock.now()) } }
 
+    /// Whether a check has succeeded since the start.
+    var hasSucceeded: Bool { record.withLock(\.hasSucceeded) }
+
     var warnings: [String] { record.withLock { $0.warnings(at: wallClock.now()) } }
 
     /// Sets the gauges. Call this before the metrics are read.
@@ -143,6 +146,7 @@ struct CanaryRecord {
 
     private let interval: Duration
     private var lastSuccess: Timestamp
+    private(set) var hasSucceeded = false
     private var problem: String?
 
     init(interval: Duration, start: Timestamp) {
@@ -158,6 +162,7 @@ struct CanaryRecord {
         defer { problem = newProblem }
         guard let newProblem else {
             lastSuccess = now
+            hasSucceeded = true
             return problem == nil ? nil : .works
         }
         return problem == nil ? .fails(newProblem) : nil

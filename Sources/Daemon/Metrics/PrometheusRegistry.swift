@@ -32,6 +32,18 @@ package final class PrometheusRegistry: MetricsFactory {
             })
     }
 
+    /// Returns the counts of a histogram by bucket, over all its series.
+    ///
+    /// - Returns: The upper bounds of the buckets, and the counts: one for each bucket, and last the number above the highest bound.
+    func counts(of histogram: Metric) -> (bounds: [Double], counts: [Int]) {
+        guard case .histogram(let bounds) = histogram.kind else { return ([], []) }
+        let series = families[histogram.name]?.allSeries.compactMap { $0 as? PrometheusHistogram } ?? []
+        let counts = series.reduce(into: Array(repeating: 0, count: bounds.count + 1)) { sum, series in
+            for (index, count) in series.counts.enumerated() { sum[index] += count }
+        }
+        return (bounds, counts)
+    }
+
     /// Returns all metrics as text, sorted by name and labels.
     package func render() -> String {
         var text = ""
@@ -119,6 +131,8 @@ final class PrometheusFamily: Sendable {
         case .histogram(let bounds): PrometheusHistogram(labels: labels, bounds: bounds)
         }
     }
+
+    var allSeries: [any PrometheusSeries] { series.withLock { Array($0.values) } }
 
     func render(into text: inout String) {
         text += "# HELP \(metric.name) \(metric.help.replacing("\\", with: "\\\\").replacing("\n", with: "\\n"))\n"

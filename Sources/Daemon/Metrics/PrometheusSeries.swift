@@ -66,6 +66,9 @@ final class PrometheusHistogram: PrometheusSeries, TimerHandler, RecorderHandler
         state = Mutex(State(counts: Array(repeating: 0, count: bounds.count + 1)))
     }
 
+    /// The number of values in each bucket, and last the number above the highest bound.
+    var counts: [Int] { state.withLock(\.counts) }
+
     func recordNanoseconds(_ duration: Int64) { record(Double(duration) / 1e9) }
     func record(_ value: Int64) { record(Double(value)) }
 

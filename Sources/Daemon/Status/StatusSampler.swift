@@ -1,91 +1,158 @@
-import Engine
+import Delivery
 import Envelope
 import ServiceLifecycle
 import Settings
+import StatusReport
 import Store
 import Synchronization
+import Transport
 
 /// Takes snapshots of a running server, and keeps the histories between them.
+///
+/// The histories begin at the start of the process: the ledger in the database counts events and has no times.
 final class StatusSampler: Service {
-    private struct State {
-        var isReady: Bool?
-        var changedAt = Duration.zero
-        var queuedPushes = StatusHistory()
+    /// The histories, about 25 kB.
+    private struct Histories {
+        var received = StatusHistory()
+        var accepted = StatusHistory()
+        var sent = StatusHistory()
+        var dead = StatusHistory()
+        var expired = StatusHistory()
+        var openPushes = StatusHistory()
         var registrations = StatusHistory()
-        var minute: Int?
+        /// The reply times at the last 61 minutes.
+        var replyTimes: [ReplyTimes] = []
+
+        mutating func record(_ figures: StoreFigures?, _ times: ReplyTimes, minute: Int) {
+            let ledger = figures?.ledger
+            received.record(ledger?.count(.received), minute: minute)
+            accepted.record(ledger?.count(.accepted), minute: minute)
+            sent.record(ledger?.count(.sent), minute: minute)
+            dead.record(ledger?.count(.dead), minute: minute)
+            expired.record(ledger?.count(.expired), minute: minute)
+            openPushes.record(figures.map { Int($0.ledger.openCount) }, minute: minute)
+            registrations.record(figures?.registrationCount, minute: minute)
+            replyTimes = replyTimes.suffix(60) + [times]
+        }
+
+        var lastHour: StatusSnapshot.HourFlow? { flow(\.lastHourIncrease) }
+        var hourYesterday: StatusSnapshot.HourFlow? { flow(\.hourYesterdayIncrease) }
+
+        private func flow(_ increase: (StatusHistory) -> Int?) -> StatusSnapshot.HourFlow? {
+            guard let received = increase(received), let accepted = increase(accepted), let sent = increase(sent),
+                let dead = increase(dead), let expired = increase(expired)
+            else { return nil }
+            return .init(received: received, accepted: accepted, sent: sent, dead: dead, expired: expired)
+        }
+
+        var all: StatusSnapshot.Histories {
+            var all = StatusSnapshot.Histories()
+            all.received = received.increases
+            all.accepted = accepted.increases
+            all.sent = sent.increases
+            all.openPushes = openPushes.values
+            all.registrations = registrations.values
+            return all
+        }
     }
 
-    private let store: any PushStore
-    private let engine: Engine
-    private let canary: Canary?
-    private let backup: AutomaticBackup?
+    private let sources: StatusSources
     private let publicKey: String
-    private let healthIssues: @Sendable () async -> [String]
-    private let warnings: @Sendable () -> [String]
-    private let now: @Sendable () -> Timestamp
-    private let clock = ContinuousClock()
-    private let start = ContinuousClock.now
-    private let state = Mutex(State())
+    private let time: SteadyTime
+    private let wallClock: WallClock
+    private let histories = Mutex(Histories())
 
-    init(
-        store: any PushStore, engine: Engine, canary: Canary?, backup: AutomaticBackup?, publicKey: String,
-        now: @escaping @Sendable () -> Timestamp,
-        healthIssues: @escaping @Sendable () async -> [String], warnings: @escaping @Sendable () -> [String]
-    ) {
-        self.store = store
-        self.engine = engine
-        self.canary = canary
-        self.backup = backup
+    /// - Parameters:
+    ///   - time: The time that starts with the server.
+    ///   - wallClock: The clock of the store's times.
+    init(_ sources: StatusSources, publicKey: String, time: SteadyTime, wallClock: WallClock) {
+        self.sources = sources
         self.publicKey = publicKey
-        self.now = now
-        self.healthIssues = healthIssues
-        self.warnings = warnings
+        self.time = time
+        self.wallClock = wallClock
     }
 
+    /// Samples the histories at the start of each minute.
     func run() async {
         await cancelWhenGracefulShutdown {
-            repeat { await self.watch() } while (try? await self.clock.sleep(for: .seconds(1))) != nil
+            repeat { await self.sample() } while (try? await self.time.sleep(until: .seconds(60 * (self.minute + 1)))) != nil
         }
     }
 
-    /// Records the readiness, and reads the store once a minute.
-    private func watch() async {
-        let uptime = clock.now - start
-        record(isReady: await healthIssues().isEmpty, at: uptime)
-        let minute = Int(uptime.components.seconds / 60)
-        guard state.withLock({ $0.minute != minute }) else { return }
-        let (queued, registered) = (try? await store.queuedPushCount(), try? await store.registrationCount())
-        state.withLock { state in
-            state.minute = minute
-            state.queuedPushes.record(queued, minute: minute)
-            state.registrations.record(registered, minute: minute)
-        }
-    }
+    private var minute: Int { Int(time.elapsed().components.seconds / 60) }
 
-    private func record(isReady: Bool, at uptime: Duration) {
-        state.withLock { state in
-            guard state.isReady != isReady else { return }
-            state.isReady = isReady
-            state.changedAt = uptime
-        }
+    private func sample() async {
+        let minute = minute
+        let figures = try? await sources.figures()
+        let times = sources.replyTimes()
+        histories.withLock { $0.record(figures, times, minute: minute) }
     }
 
     func snapshot() async -> StatusSnapshot {
-        let issues = await healthIssues()
-        let (queued, registered) = (try? await store.queuedPushCount(), try? await store.registrationCount())
-        let oldest = (try? await store.oldestQueuedPush()) ?? nil
-        let uptime = clock.now - start
-        record(isReady: issues.isEmpty, at: uptime)
-        let state = state.withLock { $0 }
+        let figures = try? await sources.figures()
+        let (readiness, engine, times) = (sources.readiness(), sources.engine(), sources.replyTimes())
+        let histories = histories.withLock { $0 }
+        let uptime = time.elapsed()
+        let now = wallClock.now()
         return StatusSnapshot(
-            isReady: issues.isEmpty, stateSeconds: Int((uptime - state.changedAt).components.seconds),
-            canarySeconds: canary.map { Int($0.lastSuccessAge.components.seconds) },
-            newestBackupSeconds: backup?.newestAge.map { Int($0.components.seconds) },
-            issues: issues.map { .init($0) }, warnings: warnings().map { .init($0) }, queuedPushes: queued,
-            oldestPushSeconds: oldest.map { Int((now().nanoseconds - $0.nanoseconds) / 1_000_000_000) },
-            messagesInFlight: engine.inFlightCount, waitingReplies: engine.waitingReplyCount, registrations: registered,
-            queryTopics: engine.queryTopicCount, queuedPushHistory: state.queuedPushes.values,
-            registrationHistory: state.registrations.values, version: BuildInfo.version,
-            uptimeSeconds: Int(uptime.components.seconds), publicKey: publicKey)
+            isReady: readiness.isReady, stateSeconds: (uptime - readiness.since).wholeSeconds,
+            issues: readiness.issues.map { .init($0) }, warnings: readiness.warnings.map { .init($0) }, canary: sources.canary(),
+            store: figures.map { .init($0, at: now) },
+            flow: .init(lastHour: histories.lastHour, hourYesterday: histories.hourYesterday),
+            replies: times.since(histories.replyTimes.first ?? .init()).summary, messagesInFlight: engine.messagesInFlight,
+            waitingReplies: engine.waitingReplies, queryTopics: engine.queryTopics,
+            nodes: sources.nodes().map { .init($0, at: now) }, routes: sources.routes().map { .init($0, at: now) },
+            files: sources.files(), newestBackupSeconds: sources.backupAge().map(\.wholeSeconds), histories: histories.all,
+            version: BuildInfo.version, uptimeSeconds: uptime.wholeSeconds, publicKey: publicKey)
+    }
+}
+
+extension Duration {
+    fileprivate var wholeSeconds: Int { Int(max(.zero, self).components.seconds) }
+}
+
+extension AuditFacts {
+    fileprivate func count(_ milestone: Milestone) -> Int { Int(counts[milestone, default: 0]) }
+}
+
+extension StatusSnapshot.Finding {
+    init(_ condition: Condition) {
+        self.init(kind: condition.kind, text: condition.text, advice: condition.advice, command: condition.command)
+    }
+}
+
+extension StatusSnapshot.Store {
+    fileprivate init(_ figures: StoreFigures, at now: Timestamp) {
+        self.init(
+            openPushes: Int(figures.ledger.openCount), oldestPushSeconds: figures.oldestOpenPush.map { $0.duration(to: now).wholeSeconds },
+            undecidedMessages: Int(figures.ledger.undecidedCount), unpublishedReplies: figures.unpublishedCount,
+            registrations: figures.registrationCount, ledger: .init(figures.ledger))
+    }
+}
+
+extension StatusSnapshot.Ledger {
+    fileprivate init(_ facts: AuditFacts) {
+        self.init(
+            received: facts.count(.received), accepted: facts.count(.accepted), sent: facts.count(.sent), dead: facts.count(.dead),
+            expired: facts.count(.expired),
+            other: [Milestone.merged, .coalesced, .refused, .discarded, .withdrawn].reduce(0) { $0 + facts.count($1) },
+            balances: Audit(ledgerOf: facts).balances)
+    }
+}
+
+extension StatusSnapshot.Node {
+    fileprivate init(_ report: NodeReport, at now: Timestamp) {
+        self.init(
+            name: report.name, isUsable: report.issues.isEmpty,
+            lastMessageSeconds: report.lastMessage.map { $0.duration(to: now).wholeSeconds }, gaps: report.gapCount)
+    }
+}
+
+extension StatusSnapshot.Route {
+    fileprivate init(_ report: RouteReport, at now: Timestamp) {
+        self.init(
+            name: report.name, platform: report.platform, gorush: report.gorushURL, isDelivering: report.issues.isEmpty,
+            isBreakerOpen: report.isBreakerOpen, sent: report.deliveryCount, failed: report.failureCount,
+            lastSentSeconds: report.lastDelivery.map { $0.duration(to: now).wholeSeconds })
     }
 }

@@ -14,6 +14,11 @@ struct AdminClient: Sendable {
         try await send(HTTPRequest(method: .get, url: url + path, timeout: .seconds(600), maximumResponseBodyByteCount: 1 << 20))
     }
 
+    /// Sends a GET and returns the whole response, with its headers.
+    func response(_ path: String) async throws -> HTTPResponse {
+        try await http.send(HTTPRequest(method: .get, url: url + path, timeout: .seconds(600), maximumResponseBodyByteCount: 1 << 20))
+    }
+
     func post(_ path: String, _ body: String, headers: [(name: String, value: String)] = []) async throws -> Answer {
         try await send(
             HTTPRequest(

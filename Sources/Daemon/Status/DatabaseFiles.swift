@@ -1,0 +1,12 @@
+import Foundation
+import StatusReport
+
+extension StatusSnapshot.Files {
+    /// Reads the sizes of a database and of its write-ahead log, and the free space of their disk.
+    init(database path: String) {
+        let files = FileManager.default
+        func size(_ path: String) -> Int? { (try? files.attributesOfItem(atPath: path)[.size] as? NSNumber)?.intValue }
+        let free = (try? files.attributesOfFileSystem(forPath: path))?[.systemFreeSize] as? NSNumber
+        self.init(databaseBytes: size(path), walBytes: size(path + "-wal"), freeBytes: free?.intValue)
+    }
+}

@@ -1,0 +1,278 @@
+/// The state of a server at one moment: the body of `GET /status.json` (JSON.md), which the status page and `pushctl top` show. It holds no
+/// secret and no peer's data. All numbers are whole.
+package struct StatusSnapshot: Codable, Equatable, Sendable {
+    package var isReady: Bool
+    /// The number of seconds since the readiness last changed.
+    package var stateSeconds: Int
+    /// The reasons why the server is not ready; empty if it is.
+    package var issues: [Finding]
+    /// The conditions that do not affect readiness.
+    package var warnings: [Finding]
+    /// The canary's results; nil without a canary.
+    package var canary: Canary?
+    /// The figures of the store; nil if the store could not be read.
+    package var store: Store?
+    package var flow: Flow
+    package var replies: Replies
+    /// The number of messages in memory, and of published replies without a publication mark.
+    package var messagesInFlight: Int
+    package var waitingReplies: Int
+    package var queryTopics: Int
+    /// The Waku nodes in the order of the settings; empty with the embedded transport.
+    package var nodes: [Node]
+    /// The routes of the delivery in the order of the settings; empty in a dry run.
+    package var routes: [Route]
+    package var files: Files
+    /// The age of the newest automatic backup; nil if there is none.
+    package var newestBackupSeconds: Int?
+    package var histories: Histories
+    package var version: String
+    package var uptimeSeconds: Int
+    package var publicKey: String
+
+    /// A reason why the server is not ready, or a warning.
+    package struct Finding: Codable, Equatable, Sendable {
+        /// The kind of the condition, from a closed set (JSON.md).
+        package var kind: String
+        /// The text that `GET /health/ready` shows.
+        package var text: String
+        /// The next step of the operator.
+        package var advice: String
+        /// The shell command that helps.
+        package var command: String
+
+        package init(kind: String, text: String, advice: String, command: String) {
+            self.kind = kind
+            self.text = text
+            self.advice = advice
+            self.command = command
+        }
+    }
+
+    package struct Canary: Codable, Equatable, Sendable {
+        /// The number of seconds since the last accepted push, or since the start.
+        package var ageSeconds: Int
+        /// Whether a push was accepted since the start.
+        package var hasSucceeded: Bool
+        /// Whether the last push is too long ago, and the newest check failed.
+        package var isLate: Bool
+
+        package init(ageSeconds: Int, hasSucceeded: Bool, isLate: Bool) {
+            self.ageSeconds = ageSeconds
+            self.hasSucceeded = hasSucceeded
+            self.isLate = isLate
+        }
+    }
+
+    package struct Store: Codable, Equatable, Sendable {
+        package var openPushes: Int
+        /// The age of the oldest open push; nil if no push is open.
+        package var oldestPushSeconds: Int?
+        /// The number of recorded messages without a decision.
+        package var undecidedMessages: Int
+        /// The number of decided messages whose reply is not marked as published.
+        package var unpublishedReplies: Int
+        /// The number of live registrations.
+        package var registrations: Int
+        package var ledger: Ledger
+
+        package init(
+            openPushes: Int, oldestPushSeconds: Int?, undecidedMessages: Int, unpublishedReplies: Int, registrations: Int, ledger: Ledger
+        ) {
+            self.openPushes = openPushes
+            self.oldestPushSeconds = oldestPushSeconds
+            self.undecidedMessages = undecidedMessages
+            self.unpublishedReplies = unpublishedReplies
+            self.registrations = registrations
+            self.ledger = ledger
+        }
+    }
+
+    /// The ledger's counts since the database was created. `accepted` is the sum of `sent`, `dead`, `expired`, `other` and the open pushes.
+    package struct Ledger: Codable, Equatable, Sendable {
+        /// Received messages.
+        package var received: Int
+        /// Accepted pushes.
+        package var accepted: Int
+        package var sent: Int
+        /// Pushes that ended because their device token is dead.
+        package var dead: Int
+        package var expired: Int
+        /// Pushes that were merged, coalesced, refused, discarded or withdrawn.
+        package var other: Int
+        /// Whether the ledger agrees with itself and with the rows.
+        package var balances: Bool
+
+        package init(received: Int, accepted: Int, sent: Int, dead: Int, expired: Int, other: Int, balances: Bool) {
+            self.received = received
+            self.accepted = accepted
+            self.sent = sent
+            self.dead = dead
+            self.expired = expired
+            self.other = other
+            self.balances = balances
+        }
+    }
+
+    /// The events of an hour, by the ledger.
+    package struct HourFlow: Codable, Equatable, Sendable {
+        package var received: Int
+        package var accepted: Int
+        package var sent: Int
+        package var dead: Int
+        package var expired: Int
+
+        package init(received: Int, accepted: Int, sent: Int, dead: Int, expired: Int) {
+            self.received = received
+            self.accepted = accepted
+            self.sent = sent
+            self.dead = dead
+            self.expired = expired
+        }
+    }
+
+    package struct Flow: Codable, Equatable, Sendable {
+        /// The last hour, or the time since the start if that is shorter; nil before the second minute.
+        package var lastHour: HourFlow?
+        /// The hour that began 24 hours ago; nil if the server has not run for so long.
+        package var hourYesterday: HourFlow?
+
+        package init(lastHour: HourFlow?, hourYesterday: HourFlow?) {
+            self.lastHour = lastHour
+            self.hourYesterday = hourYesterday
+        }
+    }
+
+    /// The times from the arrival of a message to the publication of its reply, in the last hour.
+    package struct Replies: Codable, Equatable, Sendable {
+        package var count: Int
+        /// The number of replies that took more than 3 s: their clients have stopped waiting.
+        package var lateCount: Int
+        /// An upper bound of the median; nil without replies, or if it is above the highest bound of the histogram.
+        package var p50Milliseconds: Int?
+        /// An upper bound of the 99th percentile; nil without replies, or if it is above the highest bound of the histogram.
+        package var p99Milliseconds: Int?
+
+        package init(count: Int, lateCount: Int, p50Milliseconds: Int?, p99Milliseconds: Int?) {
+            self.count = count
+            self.lateCount = lateCount
+            self.p50Milliseconds = p50Milliseconds
+            self.p99Milliseconds = p99Milliseconds
+        }
+    }
+
+    package struct Node: Codable, Equatable, Sendable {
+        /// The host and port of the node.
+        package var name: String
+        package var isUsable: Bool
+        /// The time since the newest message of the server's shards; nil before the first one since the start.
+        package var lastMessageSeconds: Int?
+        /// The number of gaps since the start.
+        package var gaps: Int
+
+        package init(name: String, isUsable: Bool, lastMessageSeconds: Int?, gaps: Int) {
+            self.name = name
+            self.isUsable = isUsable
+            self.lastMessageSeconds = lastMessageSeconds
+            self.gaps = gaps
+        }
+    }
+
+    package struct Route: Codable, Equatable, Sendable {
+        package var name: String
+        /// `ios` or `android`.
+        package var platform: String
+        /// The URL of the route's gorush without user name and password.
+        package var gorush: String
+        package var isDelivering: Bool
+        package var isBreakerOpen: Bool
+        /// The number of delivered pushes since the start.
+        package var sent: Int
+        /// The number of failed attempts since the start.
+        package var failed: Int
+        /// The time since the newest delivery; nil before the first one since the start.
+        package var lastSentSeconds: Int?
+
+        package init(
+            name: String, platform: String, gorush: String, isDelivering: Bool, isBreakerOpen: Bool, sent: Int, failed: Int,
+            lastSentSeconds: Int?
+        ) {
+            self.name = name
+            self.platform = platform
+            self.gorush = gorush
+            self.isDelivering = isDelivering
+            self.isBreakerOpen = isBreakerOpen
+            self.sent = sent
+            self.failed = failed
+            self.lastSentSeconds = lastSentSeconds
+        }
+    }
+
+    /// The sizes in bytes; nil if they cannot be read.
+    package struct Files: Codable, Equatable, Sendable {
+        package var databaseBytes: Int?
+        package var walBytes: Int?
+        /// The free space of the file system of the database.
+        package var freeBytes: Int?
+
+        package init(databaseBytes: Int?, walBytes: Int?, freeBytes: Int?) {
+            self.databaseBytes = databaseBytes
+            self.walBytes = walBytes
+            self.freeBytes = freeBytes
+        }
+    }
+
+    package struct Histories: Codable, Equatable, Sendable {
+        /// The received messages in each interval.
+        package var received = History()
+        /// The accepted pushes in each interval.
+        package var accepted = History()
+        /// The sent pushes in each interval.
+        package var sent = History()
+        package var openPushes = History()
+        package var registrations = History()
+
+        package init() {}
+    }
+
+    /// A figure over time, oldest first. A nil is an interval or a moment whose value could not be read.
+    package struct History: Codable, Equatable, Sendable {
+        /// One value a minute, at most 60.
+        package var hour: [Int?] = []
+        /// One value each 10 minutes, at most 144.
+        package var day: [Int?] = []
+
+        package init() {}
+
+        package init(hour: [Int?], day: [Int?]) {
+            self.hour = hour
+            self.day = day
+        }
+    }
+
+    package init(
+        isReady: Bool, stateSeconds: Int, issues: [Finding], warnings: [Finding], canary: Canary?, store: Store?, flow: Flow,
+        replies: Replies, messagesInFlight: Int, waitingReplies: Int, queryTopics: Int, nodes: [Node], routes: [Route], files: Files,
+        newestBackupSeconds: Int?, histories: Histories, version: String, uptimeSeconds: Int, publicKey: String
+    ) {
+        self.isReady = isReady
+        self.stateSeconds = stateSeconds
+        self.issues = issues
+        self.warnings = warnings
+        self.canary = canary
+        self.store = store
+        self.flow = flow
+        self.replies = replies
+        self.messagesInFlight = messagesInFlight
+        self.waitingReplies = waitingReplies
+        self.queryTopics = queryTopics
+        self.nodes = nodes
+        self.routes = routes
+        self.files = files
+        self.newestBackupSeconds = newestBackupSeconds
+        self.histories = histories
+        self.version = version
+        self.uptimeSeconds = uptimeSeconds
+        self.publicKey = publicKey
+    }
+}

@@ -1,0 +1,78 @@
+/// The figures of a snapshot as text, for the page and the terminal.
+package enum StatusText {
+    /// Returns a number with a space between groups of three digits; `unknown` for nil.
+    package static func count(_ value: Int?) -> String {
+        guard let value else { return "unknown" }
+        var digits = "\(abs(value))"
+        var groups: [String] = []
+        while digits.count > 3 {
+            groups.insert(String(digits.suffix(3)), at: 0)
+            digits.removeLast(3)
+        }
+        // U+202F is a narrow space at which no line breaks.
+        return (value < 0 ? "-" : "") + ([digits] + groups).joined(separator: "\u{202F}")
+    }
+
+    /// Returns a number of seconds in its largest unit.
+    package static func age(_ seconds: Int) -> String {
+        switch seconds {
+        case ..<120: "\(max(seconds, 0)) s"
+        case ..<7_200: "\(seconds / 60) min"
+        case ..<172_800: "\(seconds / 3_600) h"
+        default: "\(seconds / 86_400) d"
+        }
+    }
+
+    /// Returns how long ago the last event of a kind was.
+    ///
+    /// - Parameter seconds: The time since the event; nil if there was none since the start.
+    package static func last(_ event: String, _ seconds: Int?) -> String {
+        seconds.map { "last \(event) \(age($0)) ago" } ?? "no \(event) since the start"
+    }
+
+    package static func size(_ byteCount: Int?) -> String { byteCount.map(ByteText.text) ?? "unknown" }
+
+    /// Returns a bound of reply times.
+    ///
+    /// - Parameter milliseconds: The bound; nil means above the highest bound.
+    package static func replyTime(_ milliseconds: Int?) -> String {
+        guard let milliseconds else { return "over 10 s" }
+        return "≤ " + (milliseconds < 1_000 ? "\(milliseconds) ms" : "\(Double(milliseconds) / 1_000) s".replacing(".0 s", with: " s"))
+    }
+}
+
+extension StatusSnapshot {
+    /// The state of the server in the words of the log.
+    package var verdict: String { isReady ? "Ready" : "Not ready" }
+
+    /// The numbers of issues and warnings as text.
+    package var findingCounts: String {
+        let counts = [(issues.count, "issue"), (warnings.count, "warning")].filter { $0.0 > 0 }
+        return counts.isEmpty ? "no warnings" : counts.map { "\($0.0) \($0.1)\($0.0 == 1 ? "" : "s")" }.joined(separator: ", ")
+    }
+}
+
+extension StatusSnapshot.Ledger {
+    /// The balance of accepted pushes as a line: `9 accepted = 5 sent + 0 dead + 1 expired + 0 other + 3 waiting`.
+    ///
+    /// - Parameter openPushes: The number of open pushes at the same moment.
+    package func line(openPushes: Int) -> String {
+        let terms = [(sent, "sent"), (dead, "dead"), (expired, "expired"), (other, "other"), (openPushes, "waiting")]
+        return "\(StatusText.count(accepted)) accepted = " + terms.map { "\(StatusText.count($0.0)) \($0.1)" }.joined(separator: " + ")
+    }
+}
+
+extension StatusSnapshot.Replies {
+    package var p50Text: String { "p50 \(StatusText.replyTime(p50Milliseconds))" }
+    package var p99Text: String { "p99 \(StatusText.replyTime(p99Milliseconds))" }
+
+    /// The number of late replies as text.
+    package var lateText: String {
+        "\(StatusText.count(lateCount)) of \(StatusText.count(count)) over the 3 s that clients wait"
+    }
+}
+
+extension StatusSnapshot.Canary {
+    /// The time of the last accepted push as text.
+    package var text: String { hasSucceeded ? "\(StatusText.age(ageSeconds)) ago" : "none for \(StatusText.age(ageSeconds))" }
+}

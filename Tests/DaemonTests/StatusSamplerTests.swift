@@ -1,0 +1,130 @@
+import Envelope
+import Logging
+import StatusReport
+import Store
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import Daemon
+
+/// Snapshots of a server whose clock the test advances.
+@Suite(.safetyNet)
+struct StatusSamplerTests {
+    @Test func `a snapshot has the flow of the last hour and of the same hour yesterday`() async throws {
+        let world = World()
+        let running = Task { await world.sampler.run() }
+        for minute in 1...1_441 {
+            await world.clock.sleepers(dueIn: .seconds(60))
+            world.parts.minute.withLock { $0 = minute }
+            world.clock.advance(by: .seconds(60))
+        }
+        await world.clock.sleepers(dueIn: .seconds(60))
+        let snapshot = await world.sampler.snapshot()
+        let hour = StatusSnapshot.HourFlow(received: 1_200, accepted: 600, sent: 480, dead: 60, expired: 60)
+        #expect(snapshot.flow == .init(lastHour: hour, hourYesterday: hour))
+        #expect(snapshot.histories.sent == .init(hour: Array(repeating: 8, count: 60), day: Array(repeating: 80, count: 144)))
+        #expect(snapshot.histories.openPushes.hour.count == 60 && snapshot.histories.registrations.day.count == 144)
+        #expect(snapshot.store?.ledger.sent == 1_441 * 8 && snapshot.uptimeSeconds == 1_441 * 60)
+        // One reply a minute: the last hour has 60 of them.
+        #expect(snapshot.replies.count == 60)
+        running.cancel()
+        await running.value
+    }
+
+    @Test func `a snapshot has the times and texts of the parts`() async throws {
+        let world = World()
+        world.clock.advance(by: .seconds(90))
+        world.parts.oldestOpenPush.withLock { $0 = World.start }
+        let snapshot = await world.sampler.snapshot()
+        #expect(snapshot.store?.oldestPushSeconds == 90 && snapshot.uptimeSeconds == 90)
+        #expect(snapshot.canary == nil && snapshot.nodes == [] && snapshot.routes == [])
+        #expect(snapshot.flow == .init(lastHour: nil, hourYesterday: nil))
+        world.parts.isReadable.withLock { $0 = false }
+        #expect(await world.sampler.snapshot().store == nil)
+    }
+
+    @Test func `the sampler shows what the readiness observed last, and since when`() async throws {
+        let world = World()
+        #expect(await !world.sampler.snapshot().isReady)
+        let running = Task { try await world.readiness.run() }
+        await world.clock.sleepers(dueIn: .seconds(1))
+        #expect(await world.sampler.snapshot().isReady)
+        world.parts.issues.withLock { $0 = [.node("node a: down")] }
+        // The readiness looks once a second, and the sampler does not look itself.
+        #expect(await world.sampler.snapshot().isReady)
+        for _ in 0..<5 {
+            world.clock.advance(by: .seconds(1))
+            await world.clock.sleepers(dueIn: .seconds(1))
+        }
+        let snapshot = await world.sampler.snapshot()
+        #expect(!snapshot.isReady && snapshot.stateSeconds == 4)
+        #expect(snapshot.issues.map(\.text) == ["node a: down"] && snapshot.issues.map(\.kind) == ["node"])
+        running.cancel()
+        _ = await running.result
+    }
+
+    private static let conditions: [(Daemon.Condition, kind: String, advice: String, command: String)] = [
+        (.node("a"), "node", "Start the node", "pushserver check-config --probe"),
+        (.network("a"), "network", "same shard", "pushserver check-config --probe"),
+        (.store("a"), "store", "Free disk space", "df -h"), (.overload("a"), "overload", "Wait", "pushctl top"),
+        (.gorush("a"), "gorush", "Start gorush", "pushserver check-config --probe"),
+        (.provider("a"), "provider", "credentials", "pushserver check-config --probe"),
+        (.route("a"), "route", "Config/gorush.yml", "pushserver check-config --probe"),
+        (.dryRun, "dryRun", "Set gorush.url", "pushserver check-config --probe"), (.clock("a"), "clock", "clock", "timedatectl"),
+        (.canary("a"), "canary", "test push", "pushctl doctor"), (.pushProxy("a"), "pushProxy", "operator", "journalctl"),
+    ]
+
+    @Test(arguments: conditions)
+    func `each kind of condition has its name, advice and command`(
+        condition: Daemon.Condition, kind: String, advice: String, command: String
+    ) {
+        #expect(condition.kind == kind && condition.advice.contains(advice) && condition.command.hasPrefix(command))
+        #expect(condition.text == "a" || condition == .dryRun)
+    }
+}
+
+/// A sampler beside a readiness, on one manual clock. In each minute the ledger counts 20 received messages, 10 accepted pushes, of which 8
+/// are sent, and one reply is published.
+private struct World: Sendable {
+    static let start = Timestamp(nanoseconds: 1_700_000_000_000_000_000)
+
+    /// The state that the parts of the server show.
+    final class Parts: Sendable {
+        let minute = Mutex(0)
+        let oldestOpenPush = Mutex<Timestamp?>(nil)
+        let isReadable = Mutex(true)
+        let issues = Mutex<[Daemon.Condition]>([])
+    }
+
+    let clock = ManualClock()
+    let parts = Parts()
+    let readiness: Readiness
+    let sampler: StatusSampler
+
+    init() {
+        let parts = parts
+        let time = SteadyTime(clock: clock, start: Self.start)
+        let readiness = Readiness(
+            relayCount: 0, publicKey: nil, readyFile: nil, time: time, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
+            issues: { parts.issues.withLock { $0 } })
+        self.readiness = readiness
+        let sources = StatusSources(
+            readiness: { readiness.observation },
+            figures: {
+                guard parts.isReadable.withLock({ $0 }) else { throw StoreError.closed }
+                let minute = Int64(parts.minute.withLock { $0 })
+                var figures = StoreFigures()
+                figures.oldestOpenPush = parts.oldestOpenPush.withLock { $0 }
+                figures.ledger.counts = [
+                    .received: 20 * minute, .accepted: 10 * minute, .sent: 8 * minute, .dead: minute, .expired: minute,
+                ]
+                return figures
+            },
+            engine: { .init(messagesInFlight: 1, waitingReplies: 2, queryTopics: 3) }, canary: { nil },
+            replyTimes: { ReplyTimes(bounds: [1], counts: [parts.minute.withLock { $0 }, 0]) }, nodes: { [] }, routes: { [] },
+            files: { .init(databaseBytes: 1, walBytes: nil, freeBytes: nil) }, backupAge: { nil })
+        sampler = StatusSampler(
+            sources, publicKey: "0x04", time: time, wallClock: WallClock { time.now })
+    }
+}

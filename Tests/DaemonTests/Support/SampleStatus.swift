@@ -1,0 +1,79 @@
+import Foundation
+import StatusReport
+
+extension StatusSnapshot {
+    /// A server on a busy day, with every part of a snapshot.
+    static let sample: StatusSnapshot = {
+        var sample = StatusSnapshot(
+            isReady: true, stateSeconds: 273_000, issues: [],
+            warnings: [
+                .init(
+                    kind: "route", text: "delivery ios: ios.production is false: gorush sends to the sandbox of Apple",
+                    advice: "Compare gorush's configuration with Config/gorush.yml, and its keys with the app.",
+                    command: "pushserver check-config --probe")
+            ],
+            canary: .init(ageSeconds: 42, hasSucceeded: true, isLate: false),
+            store: .init(
+                openPushes: 14, oldestPushSeconds: 21, undecidedMessages: 2, unpublishedReplies: 5, registrations: 18_250,
+                ledger: .init(
+                    received: 9_423_187, accepted: 2_104_951, sent: 2_051_320, dead: 1_204, expired: 310, other: 52_103, balances: true)),
+            flow: .init(
+                lastHour: .init(received: 31_204, accepted: 7_310, sent: 7_198, dead: 4, expired: 0),
+                hourYesterday: .init(received: 29_950, accepted: 7_022, sent: 7_011, dead: 2, expired: 1)),
+            replies: .init(count: 23_801, lateCount: 12, p50Milliseconds: 25, p99Milliseconds: 250), messagesInFlight: 3,
+            waitingReplies: 5, queryTopics: 36_500,
+            nodes: [.init(name: "127.0.0.1:8645", isUsable: true, lastMessageSeconds: 1, gaps: 2)],
+            routes: [
+                .init(
+                    name: "ios", platform: "ios", gorush: "http://127.0.0.1:8088", isDelivering: true, isBreakerOpen: false, sent: 81_022,
+                    failed: 37, lastSentSeconds: 2),
+                .init(
+                    name: "android", platform: "android", gorush: "http://127.0.0.1:8088", isDelivering: true, isBreakerOpen: false,
+                    sent: 104_377, failed: 12, lastSentSeconds: 1),
+            ],
+            files: .init(databaseBytes: 1_900_000_000, walBytes: 4_200_000, freeBytes: 212_000_000_000), newestBackupSeconds: 19_000,
+            histories: .init(),
+            version: "0.1.0", uptimeSeconds: 273_012, publicKey: "0x04" + String(repeating: "5eb1", count: 32))
+        sample.histories.received = .wave(around: 520, per: 5_200)
+        sample.histories.accepted = .wave(around: 122, per: 1_220)
+        sample.histories.sent = .wave(around: 120, per: 1_200)
+        sample.histories.openPushes = .wave(around: 12, per: 15)
+        sample.histories.registrations = .init(hour: (0..<60).map { 18_190 + $0 }, day: (0..<144).map { $0 == 70 ? nil : 17_100 + 8 * $0 })
+        return sample
+    }()
+
+    /// The same server without a reachable node and gorush, whose store cannot be read, shortly after its start.
+    static let troubled: StatusSnapshot = {
+        var troubled = sample
+        troubled.isReady = false
+        troubled.stateSeconds = 61
+        troubled.issues = [
+            .init(
+                kind: "node", text: "node 127.0.0.1:8645: </p><script>alert(\"&\")</script>", advice: "Start <it>.", command: "a <b> && c")
+        ]
+        troubled.canary = nil
+        troubled.store = nil
+        troubled.flow = .init(lastHour: nil, hourYesterday: nil)
+        troubled.replies = .init(count: 0, lateCount: 0, p50Milliseconds: nil, p99Milliseconds: nil)
+        troubled.nodes = [.init(name: "127.0.0.1:8645", isUsable: false, lastMessageSeconds: nil, gaps: 0)]
+        troubled.routes[0].isDelivering = false
+        troubled.routes[0].isBreakerOpen = true
+        troubled.routes[1].lastSentSeconds = nil
+        troubled.newestBackupSeconds = nil
+        troubled.files = .init(databaseBytes: nil, walBytes: nil, freeBytes: nil)
+        troubled.histories = .init()
+        return troubled
+    }()
+}
+
+extension StatusSnapshot.History {
+    /// A figure that rises and falls like a day, with whole numbers that are the same on every machine.
+    fileprivate static func wave(around hour: Int, per day: Int) -> StatusSnapshot.History {
+        func value(_ step: Int, of period: Int, around middle: Int) -> Int {
+            let distance = abs(step % period - period / 2) * 100 / period
+            return middle * (150 - distance * 2) / 100 + middle * (step * 7_919 % 23) / 120
+        }
+        return .init(
+            hour: (0..<60).map { value($0 + 20, of: 120, around: hour) }, day: (0..<144).map { value($0, of: 144, around: day) })
+    }
+}
