@@ -152,7 +152,10 @@ let package = Package(
 
         executable("pushserver", ["Daemon", "Settings"]),
         executable(
-            "pushctl", ["Operator", "Age", "PushClient", "Settings", "HTTPClient", "Envelope", "PushProtocol", "StatusCrypto", "Wire"]),
+            "pushctl",
+            [
+                "Operator", "Age", "PushClient", "Settings", "HTTPClient", "Envelope", "PushProtocol", "StatusCrypto", "Wire", unixSignals,
+            ]),
         executable("pushbench", in: "Benchmarks", ["Bench", "Settings"]),
 
         // The measuring stick (docs/BENCHMARKS.md): calls every layer, and the C libraries bare for comparison.

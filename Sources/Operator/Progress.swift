@@ -31,20 +31,21 @@ package struct Progress: Sendable, Equatable {
     package func line(elapsed: Duration, width: Int) -> String {
         let fraction = total > 0 ? min(max(Double(done) / Double(total), 0), 1) : 1
         let percent = "\(Int(fraction * 100))%"
-        var parts = ["\(amount(done)) of \(amount(total))"]
+        var parts = ["\(unit == .rows ? "\(done)" : amount(done)) of \(amount(total))"]
         let rate = elapsed > .zero ? Double(done) / (elapsed / .seconds(1)) : 0
         if rate >= 1 {
             parts.append("\(amount(Int(rate)))/s")
             if done < total { parts.append("\(Self.time(Double(total - done) / rate)) left") }
         }
-        let text = "\(String(repeating: " ", count: max(4 - percent.count, 0)))\(percent)  \(parts.joined(separator: "  "))"
+        let text = "\(String(repeating: " ", count: max(5 - percent.count, 0)))\(percent)  \(parts.joined(separator: "  "))"
         let barWidth = min(width - step.count - text.count - 4, Self.maximumBarWidth)
-        guard barWidth >= Self.minimumBarWidth else { return String("\(step) \(text)".prefix(max(width, 0))) }
+        guard barWidth >= Self.minimumBarWidth else { return String("\(step)\(text)".prefix(max(width, 0))) }
         let filled = Int(fraction * Double(barWidth))
         return "\(step)  [\(String(repeating: "#", count: filled))\(String(repeating: "-", count: barWidth - filled))]\(text)"
     }
 
-    private static let maximumBarWidth = 30
+    /// 20 characters, so that the bar seldom changes its width while the numbers grow.
+    private static let maximumBarWidth = 20
     /// 5 characters: a shorter bar shows no progress.
     private static let minimumBarWidth = 5
 

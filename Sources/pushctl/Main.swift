@@ -56,8 +56,8 @@ struct Pushctl: ParsableCommand {
             CommandGroup(
                 name: "Operating a server:",
                 subcommands: [
-                    AuditCommand.self, TraceCommand.self, RegistrationsCommand.self, DeadTokensCommand.self, BackupCommand.self,
-                    RestoreCommand.self, ImportCommand.self, ForgetCommand.self,
+                    TopCommand.self, AuditCommand.self, TraceCommand.self, RegistrationsCommand.self, DeadTokensCommand.self,
+                    BackupCommand.self, RestoreCommand.self, ImportCommand.self, ForgetCommand.self,
                 ]),
         ])
 }

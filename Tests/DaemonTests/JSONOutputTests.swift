@@ -35,6 +35,7 @@ struct JSONOutputTests {
         try await check("advertise", ["advertise", "--json"])
         try await check("watch", ["watch", "--since", "10m", "--for", "1ms", "--json"])
         try await check("doctor", ["doctor", "--admin", "http://\(server.addresses.admin)", "--json"])
+        try await check("top", ["top", "--admin", "http://\(server.addresses.admin)", "--json"])
         try await check("registrations", ["registrations"] + database)
         try await check("registrations --of", ["registrations", "--of", alice] + database)
         try await check("dead-tokens", ["dead-tokens"] + database)
@@ -96,9 +97,13 @@ private struct JSONSchema {
         case (.array(let forms), .array(let values)):
             return values.flatMap { value in forms.first.map { faults(of: value, form: $0, at: path + "[]") } ?? [] }
         case (.object(let forms), .object(let values)):
-            let missing = forms.filter { name, form in !(form.text?.hasSuffix("?") ?? false) && values[name] == nil }
+            let missing = forms.filter { name, form in
+                !(form.text?.hasSuffix("?") ?? false) && !name.hasSuffix("?") && values[name] == nil
+            }
             let known = values.flatMap { name, value in
-                forms[name].map { faults(of: value, form: $0, at: "\(path).\(name)") } ?? ["\(path).\(name) is not documented"]
+                (forms[name] ?? forms[name + "?"]).map { faults(of: value, form: $0, at: "\(path).\(name)") } ?? [
+                    "\(path).\(name) is not documented"
+                ]
             }
             return missing.keys.map { "\(path).\($0) is missing" } + known
         case (.text(let type), let value):

@@ -1,4 +1,4 @@
-import Foundation
+package import Foundation
 import HTTPClient
 import PushClient
 import StatusCrypto
@@ -56,7 +56,7 @@ package struct AdminEndpoints {
     private let url: String
 
     /// - Parameter url: The URL of the endpoints; nil means the default.
-    init(url: String?) {
+    package init(url: String?) {
         self.url = url ?? Self.defaultURL
     }
 
@@ -125,12 +125,36 @@ package struct AdminEndpoints {
         return await get("/status.json", as: Status.self, http)?.newestBackupSeconds
     }
 
-    private func get<Answer: Decodable>(_ path: String, as type: Answer.Type, _ http: HTTPClient) async -> Answer? {
-        let request = HTTPRequest(
+    /// Returns the body of `GET /status.json`.
+    ///
+    /// - Throws: ``Failure`` of kind `unavailable` if no server answers.
+    package func status() async throws(Failure) -> Data {
+        let http = HTTPClient(configuration: .init())
+        defer { http.shutdown() }
+        do {
+            let response = try await http.send(request("/status.json"))
+            guard response.status == 200 else {
+                throw Failure.unavailable(
+                    "\(url) responds with \(response.status) instead of its status. Name a server's admin endpoints with --admin.")
+            }
+            return Data(response.body)
+        } catch let failure as Failure {
+            throw failure
+        } catch {
+            throw .unavailable(
+                "No server's admin endpoints answer at \(url). Is the server running? Name its admin.listen with --admin.")
+        }
+    }
+
+    private func request(_ path: String) -> HTTPRequest {
+        HTTPRequest(
             method: .get, url: (url.hasSuffix("/") ? String(url.dropLast()) : url) + path, timeout: Self.timeout,
             maximumResponseBodyByteCount: Self.maximumByteCount)
+    }
+
+    private func get<Answer: Decodable>(_ path: String, as type: Answer.Type, _ http: HTTPClient) async -> Answer? {
         // A server that is not ready responds with 503.
-        guard let response = try? await http.send(request), [200, 503].contains(response.status) else { return nil }
+        guard let response = try? await http.send(request(path)), [200, 503].contains(response.status) else { return nil }
         return try? JSONDecoder().decode(type, from: Data(response.body))
     }
 }

@@ -1,0 +1,128 @@
+import Foundation
+import StatusReport
+import TestSupport
+import Testing
+
+@testable import Operator
+
+/// What `pushctl top` shows.
+@Suite(.safetyNet)
+struct StatusScreenTests {
+    private static let well = StatusSnapshot(
+        isReady: true, stateSeconds: 3_599, issues: [], warnings: [], canary: .init(ageSeconds: 42, hasSucceeded: true, isLate: false),
+        store: .init(
+            openPushes: 14, oldestPushSeconds: 21, undecidedMessages: 2, unpublishedReplies: 5, registrations: 18_250,
+            ledger: .init(received: 9_423_187, accepted: 104, sent: 80, dead: 4, expired: 1, other: 5, balances: true)),
+        flow: .init(lastHour: .init(received: 31_204, accepted: 9, sent: 8, dead: 1, expired: 0), hourYesterday: nil),
+        replies: .init(count: 801, lateCount: 12, p50Milliseconds: 25, p99Milliseconds: 2_500), messagesInFlight: 3, waitingReplies: 5,
+        queryTopics: 36_500, nodes: [.init(name: "127.0.0.1:8645", isUsable: true, lastMessageSeconds: 1, gaps: 2)],
+        routes: [
+            .init(
+                name: "ios", platform: "ios", gorush: "http://127.0.0.1:8088", isDelivering: true, isBreakerOpen: false, sent: 81_022,
+                failed: 37, lastSentSeconds: 2)
+        ],
+        files: .init(databaseBytes: 1_900_000_000, walBytes: 4_200_000, freeBytes: 212_000_000_000),
+        histories: {
+            var histories = StatusSnapshot.Histories()
+            histories.received = .init(hour: [0, 1, nil, 2, 7, 70], day: [])
+            return histories
+        }(), version: "0.1.0", uptimeSeconds: 86_400, publicKey: "0x04ab")
+
+    private static var troubled: StatusSnapshot {
+        var troubled = well
+        troubled.isReady = false
+        troubled.stateSeconds = 5
+        troubled.issues = [
+            .init(
+                kind: "gorush", text: "delivery ios: gorush is not reachable (http://127.0.0.1:8088)",
+                advice: "Start gorush, or correct gorush.url. Accepted pushes wait for up to 24 hours.",
+                command: "pushserver check-config --probe")
+        ]
+        troubled.canary = nil
+        troubled.store = nil
+        troubled.flow = .init(lastHour: nil, hourYesterday: nil)
+        troubled.replies = .init(count: 0, lateCount: 0, p50Milliseconds: nil, p99Milliseconds: nil)
+        troubled.nodes = []
+        troubled.routes[0].isDelivering = false
+        troubled.routes[0].isBreakerOpen = true
+        troubled.routes[0].lastSentSeconds = nil
+        troubled.histories = .init()
+        return troubled
+    }
+
+    /// U+202F, between groups of digits, as a plain space.
+    private func text(_ snapshot: StatusSnapshot, width: Int) -> String {
+        StatusScreen(snapshot).lines(width: width).joined(separator: "\n").replacing("\u{202F}", with: " ")
+    }
+
+    @Test func `a server that is well at 80 columns`() {
+        #expect(
+            text(Self.well, width: 80) == """
+                READY for 59 min, no warnings
+
+                canary        42 s ago
+                waiting       14 pushes, the oldest for 21 s
+                              2 undecided messages, 5 unpublished replies
+                flow          last hour: 31 204 received, 9 accepted, 8 sent, 1 dead, 0 expired
+                              yesterday: not known yet
+                              in all: 104 accepted = 80 sent + 4 dead + 1 expired + 5 other + 14
+                              waiting
+                              ▁▁ ▁▁█ received
+                replies       p50 ≤ 25 ms, p99 ≤ 2.5 s
+                              12 of 801 over the 3 s that clients wait
+                node          127.0.0.1:8645 usable, last message 1 s ago, 2 gaps
+                gorush        ios delivering, breaker closed, 81 022 sent, 37 failed, last
+                              success 2 s ago
+                registrations 18 250
+                storage       212 GB free, database 1.9 GB, write-ahead log 4.2 MB
+                server        pushserver 0.1.0, up 24 h
+                              0x04ab
+                """)
+    }
+
+    @Test func `a server in trouble at 40 columns`() {
+        #expect(
+            text(Self.troubled, width: 40) == """
+                NOT READY for 5 s, 1 issue
+
+                ISSUE         delivery ios: gorush is
+                              not reachable
+                              (http://127.0.0.1:8088)
+                              Start gorush, or correct
+                              gorush.url. Accepted
+                              pushes wait for up to 24
+                              hours.
+                              $ pushserver check-config
+                              --probe
+
+                canary        off
+                waiting       unknown: the store could
+                              not be read
+                flow          last hour: not known yet
+                              yesterday: not known yet
+                replies       none in the last hour
+                node          embedded
+                gorush        ios NOT DELIVERING,
+                              breaker open, 81 022 sent,
+                              37 failed, no success
+                              since the start
+                registrations unknown
+                storage       212 GB free, database 1.9
+                              GB, write-ahead log 4.2 MB
+                server        pushserver 0.1.0, up 24 h
+                              0x04ab
+                """)
+    }
+
+    @Test(arguments: [24, 30, 40, 80, 200]) func `no line is longer than the terminal is wide`(width: Int) {
+        for snapshot in [Self.well, Self.troubled] {
+            for line in StatusScreen(snapshot).lines(width: width) { #expect(line.count <= width, "\(line)") }
+        }
+    }
+
+    @Test func `the screen reads the JSON of a server, and refuses another one`() throws {
+        let json = try JSONEncoder().encode(Self.well)
+        #expect(try StatusScreen(json: json).lines(width: 80) == StatusScreen(Self.well).lines(width: 80))
+        #expect(throws: Failure.self) { try StatusScreen(json: Data(#"{"live":true}"#.utf8)) }
+    }
+}
