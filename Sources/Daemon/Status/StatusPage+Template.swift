@@ -1,34 +1,42 @@
 extension StatusPage {
     static let style = """
-        :root{color-scheme:light dark;--text:#1f2328;--quiet:#59636e;--back:#f6f8fa;--card:#fff;--line:#d1d9e0;--good:#1a7f37;--bad:#cf222e;\
+        :root{color-scheme:light dark;--text:#1f2328;--quiet:#59636e;--back:#f6f8fa;--card:#fff;--line:#d1d9e0;--good:#1a7f37;\
+        --bad:#cf222e;\
         --warn:#8a5a00;--chart:#0969da}
-        @media(prefers-color-scheme:dark){:root{--text:#e6edf3;--quiet:#9198a1;--back:#0d1117;--card:#151b23;--line:#3d444d;--good:#3fb950;\
+        @media(prefers-color-scheme:dark){:root{--text:#e6edf3;--quiet:#9198a1;--back:#0d1117;--card:#151b23;--line:#3d444d;\
+        --good:#3fb950;\
         --bad:#ff7b72;--warn:#e3b341;--chart:#58a6ff}}
         *{box-sizing:border-box}
         body{margin:0;font:15px/1.45 system-ui,sans-serif;color:var(--text);background:var(--back);overflow-wrap:anywhere}
-        main{max-width:64rem;margin:auto;padding:1rem;display:grid;gap:.8rem;grid-template-columns:repeat(auto-fit,minmax(min(100%,18rem),1fr));\
+        main{max-width:64rem;margin:auto;padding:1rem;display:grid;gap:.8rem;\
+        grid-template-columns:repeat(auto-fit,minmax(min(100%,18rem),1fr));\
         grid-auto-flow:dense}
         .card{background:var(--card);border:1px solid var(--line);border-radius:8px;padding:.7rem .9rem;min-width:0}
         .wide{grid-column:1/-1}
         h1,h2,p,dl,dd{margin:0}h1{font-size:2rem;line-height:1.2}h2{font-size:.85rem;font-weight:600;color:var(--quiet)}
         .value{font-size:1.35rem;font-weight:600}small{display:block;color:var(--quiet);font-size:.85rem}
-        .good .value,.good h1,b.good{color:var(--good)}.warn .value,.warn h1,b.warn{color:var(--warn)}.bad .value,.bad h1,b.bad{color:var(--bad)}
+        .good .value,.good h1,b.good{color:var(--good)}.warn .value,.warn h1,b.warn{color:var(--warn)}\
+        .bad .value,.bad h1,b.bad{color:var(--bad)}
         .verdict.good,.finding.good{border-left:5px solid var(--good)}.verdict.warn,.finding.warn{border-left:5px solid var(--warn)}\
         .verdict.bad,.finding.bad{border-left:5px solid var(--bad)}
-        .balance{margin-top:.4rem}code{display:inline-block;margin-top:.3rem;padding:.15rem .5rem;border-radius:5px;background:var(--back);border:1px solid var(--line);\
+        .balance{margin-top:.4rem}code{display:inline-block;margin-top:.3rem;padding:.15rem .5rem;border-radius:5px;\
+        background:var(--back);border:1px solid var(--line);\
         font:.85rem ui-monospace,monospace}
-        table{width:100%;border-collapse:collapse;font-variant-numeric:tabular-nums;overflow-wrap:normal}th,td{padding:.2rem 0 .2rem .5rem;text-align:right;\
+        table{width:100%;border-collapse:collapse;font-variant-numeric:tabular-nums;overflow-wrap:normal}\
+        th,td{padding:.2rem 0 .2rem .5rem;text-align:right;\
         border-bottom:1px solid var(--line);font-weight:400}th:first-child{text-align:left;padding-left:0}thead th{color:var(--quiet);\
         font-size:.85rem}
         .row{display:grid;gap:.8rem;margin-top:.8rem;grid-template-columns:repeat(auto-fit,minmax(min(100%,8.5rem),1fr))}
         @media(min-width:60rem){.row{grid-template-columns:repeat(4,1fr)}}
         .card>div+div{margin-top:.5rem}.card>.chart{margin-top:.5rem}
         svg{display:block;width:100%;height:40px;border-bottom:1px solid var(--line);color:var(--chart)}
-        polyline{fill:none;stroke:currentColor;stroke-width:1.5;stroke-linecap:round;stroke-linejoin:round;vector-effect:non-scaling-stroke}
+        polyline{fill:none;stroke:currentColor;stroke-width:1.5;stroke-linecap:round;stroke-linejoin:round;\
+        vector-effect:non-scaling-stroke}
         """
 
     private static let chart = """
-        <div class="chart"><small>{{name}}</small><svg viewBox="0 0 240 40" preserveAspectRatio="none" role="img" aria-label="{{name}}: {{label}}">\
+        <div class="chart"><small>{{name}}</small><svg viewBox="0 0 240 40" preserveAspectRatio="none" role="img" aria-label="{{name}}\
+        : {{label}}">\
         {{#lines}}<polyline points="{{.}}"/>{{/lines}}</svg><small>{{caption}}</small></div>
         """
 
