@@ -114,6 +114,8 @@ let package = Package(
         // Where settings come from: the file, the environment, flags. Tools beside a server find its files by it.
         library("Settings", ["StatusCrypto", "CBuildInfo", yams]),
 
+        // What a running server tells of itself: `GET /status.json`, which the status page and `pushctl top` show.
+        library("StatusReport"),
         // Copies of the database, by the server and by tools.
         library("Backup", ["Age", "SQLiteStore", "Store", "Settings", "StatusCrypto", "Envelope", "Concurrency"]),
 
@@ -146,8 +148,8 @@ let package = Package(
         library(
             "Operator",
             [
-                "PushClient", "Settings", "SQLiteStore", "Store", "HTTPClient", "Envelope", "PushProtocol", "StatusCrypto", "Wire", "Age",
-                "Backup", grdb, logging,
+                "StatusReport", "PushClient", "Settings", "SQLiteStore", "Store", "HTTPClient", "Envelope", "PushProtocol", "StatusCrypto",
+                "Wire", "Age", "Backup", grdb, logging,
             ]),
 
         executable("pushserver", ["Daemon", "Settings"]),
@@ -265,7 +267,7 @@ let package = Package(
                 "StatusCrypto", "Wire", logging,
             ]),
         tests("Bench", ["Bench"]),
-        tests("Operator", ["Operator"]),
+        tests("Operator", ["Operator", "StatusReport"]),
         tests(
             "Daemon",
             [

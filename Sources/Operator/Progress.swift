@@ -1,3 +1,5 @@
+import StatusReport
+
 /// The progress of one step of a long operation.
 package struct Progress: Sendable, Equatable {
     /// The unit of ``Progress/done`` and ``Progress/total``.
@@ -63,21 +65,5 @@ package struct Progress: Sendable, Equatable {
         case ..<3_600: "\(seconds / 60) min \(seconds % 60) s"
         default: "\(seconds / 3_600) h \(seconds % 3_600 / 60) min"
         }
-    }
-}
-
-/// A number of bytes as text.
-enum ByteText {
-    /// Returns the number in a decimal unit, with at most three digits: `999 B`, `1.2 kB`, `47 MB`.
-    static func text(_ byteCount: Int) -> String {
-        var value = Double(byteCount)
-        var unit = "B"
-        for next in ["kB", "MB", "GB", "TB"] where value >= 999.5 {
-            value /= 1_000
-            unit = next
-        }
-        guard unit != "B", value < 9.95 else { return "\(Int(value.rounded())) \(unit)" }
-        let tenths = Int((value * 10).rounded())
-        return "\(tenths / 10).\(tenths % 10) \(unit)"
     }
 }

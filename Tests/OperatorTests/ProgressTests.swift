@@ -1,3 +1,4 @@
+import StatusReport
 import TestSupport
 import Testing
 
