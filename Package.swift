@@ -257,7 +257,8 @@ let package = Package(
         tests(
             "PushClient",
             [
-                "PushClient", "pushctl", "pushserver", "Relay", "WakuREST", "Transport", "HTTPClient", "PushProtocol", "Envelope",
+                "PushClient", "pushctl", "pushserver", "Relay", "WakuREST", "Transport", "HTTPClient", "PushProtocol", "Concurrency",
+                "Envelope",
                 "Settings", "StatusCrypto", "Wire", logging, serviceLifecycle,
             ]),
         tests(

@@ -38,7 +38,11 @@ extension Failure {
     /// Creates the failure for an error of the client.
     ///
     /// - Parameter silence: The meaning of a missing reply.
-    package init(_ error: PushClientError, node: NodeAccess, silence: String) {
+    package init(_ error: any Error, node: NodeAccess, silence: String) {
+        guard let error = error as? PushClientError else {
+            self = .failed(error is CancellationError ? "The command was cancelled." : "\(error)")
+            return
+        }
         self =
             switch error {
             case .nodeUnreachable:
@@ -57,7 +61,7 @@ extension Failure {
             case .nodeRefused: .unavailable(error.description)
             case .noAnswer: .failed("\(error.description) \(silence)")
             case .stateUnusable: .configuration(error.description)
-            case .registrationRefused, .requestTooLong, .cancelled: .failed(error.description)
+            case .registrationRefused, .requestTooLong: .failed(error.description)
             }
     }
 }

@@ -1,4 +1,6 @@
 /// The reason why an operation of a client failed. No case contains a token, a key or a message.
+///
+/// A call whose task is cancelled throws `CancellationError` instead. Its request may have been sent.
 public enum PushClientError: Error, Hashable, Sendable {
     /// The node does not respond. The state of the request is unknown.
     case nodeUnreachable(reason: String)
@@ -12,8 +14,6 @@ public enum PushClientError: Error, Hashable, Sendable {
     case requestTooLong
     /// The state file cannot be used; nothing was sent.
     case stateUnusable(reason: String)
-    /// The task was cancelled; the request may have been sent.
-    case cancelled
 }
 
 extension PushClientError: CustomStringConvertible {
@@ -29,7 +29,6 @@ extension PushClientError: CustomStringConvertible {
         case .registrationRefused(let refusal): refusal.description
         case .requestTooLong: "The request is too long to be sent."
         case .stateUnusable(let reason): "The state file cannot be used: \(reason)."
-        case .cancelled: "The operation was cancelled."
         }
     }
 }

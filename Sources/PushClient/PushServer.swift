@@ -40,10 +40,10 @@ public struct PushServer: Sendable {
     ///   - version: A version higher than that of any earlier registration of the installation; nil uses the milliseconds since 1970.
     ///   - identity: The owner, who signs the registration and the server's grant.
     /// - Returns: The server's confirmation. The server delivers to the device from now on.
-    /// - Throws: ``PushClientError``. After `noAnswer` the server may have stored the registration.
+    /// - Throws: ``PushClientError``, or `CancellationError`. After `noAnswer` the server may have stored the registration.
     public func register(
         _ device: Device, installationID: String, accessToken: String? = nil, version: UInt64? = nil, as identity: Identity
-    ) async throws(PushClientError) -> RegistrationReceipt {
+    ) async throws -> RegistrationReceipt {
         var random = SecureRandom()
         let registration = PushNotificationRegistration(
             device, installationID: installationID, accessToken: accessToken ?? UniversallyUniqueID.random(using: &random),
@@ -57,10 +57,10 @@ public struct PushServer: Sendable {
     ///   - installationID: The installation id of the device.
     ///   - version: A version higher than that of the registration; nil uses the milliseconds since 1970.
     ///   - identity: The owner that registered.
-    /// - Throws: ``PushClientError``. After `noAnswer` the server may have unregistered the installation.
+    /// - Throws: ``PushClientError``, or `CancellationError`. After `noAnswer` the server may have unregistered the installation.
     public func unregister(
         installationID: String, version: UInt64? = nil, as identity: Identity
-    ) async throws(PushClientError) -> RegistrationReceipt {
+    ) async throws -> RegistrationReceipt {
         try await send(
             PushNotificationRegistration(unregistering: installationID, version: version ?? presentVersion), as: identity)
     }
@@ -70,9 +70,9 @@ public struct PushServer: Sendable {
     /// - Parameters:
     ///   - person: The owner of the devices.
     ///   - identity: The caller, who may be a contact of the person: decrypts the access token. The request does not reveal it.
-    /// - Throws: ``PushClientError``. `noAnswer` also means that the server does not know the person: servers do not reply to queries for
+    /// - Throws: ``PushClientError``, or `CancellationError`. `noAnswer` also means that the server does not know the person: servers do not reply to queries for
     ///   unknown keys.
-    public func query(_ person: Person, as identity: Identity? = nil) async throws(PushClientError) -> QueryResult {
+    public func query(_ person: Person, as identity: Identity? = nil) async throws -> QueryResult {
         let request = try node.sealing { random throws(RFC26.DataTooLong) in
             let ephemeral = PrivateKey.generate(using: &random)
             return try SealedQuery(
@@ -85,8 +85,8 @@ public struct PushServer: Sendable {
     /// Requests pushes to devices.
     ///
     /// - Returns: A report for each device, in the same order.
-    /// - Throws: ``PushClientError``. After `noAnswer` the server may have accepted the push.
-    public func push(_ message: PushMessage, to devices: [PushDevice]) async throws(PushClientError) -> [DeviceReport] {
+    /// - Throws: ``PushClientError``, or `CancellationError`. After `noAnswer` the server may have accepted the push.
+    public func push(_ message: PushMessage, to devices: [PushDevice]) async throws -> [DeviceReport] {
         let request = try node.sealing { random throws(RFC26.DataTooLong) in
             let ephemeral = PrivateKey.generate(using: &random)
             return try SealedPushRequest(
@@ -98,20 +98,20 @@ public struct PushServer: Sendable {
     /// Returns a client with state on the same node.
     package func client(
         of identity: Identity, installationID: String, state: ClientState
-    ) async throws(PushClientError) -> RegisteringClient {
+    ) async throws -> RegisteringClient {
         try await RegisteringClient(
             identity: identity, installationID: installationID, node: node, state: state, timeout: timeout, advertisingInterval: nil)
     }
 
     private func send(
         _ registration: PushNotificationRegistration, as identity: Identity
-    ) async throws(PushClientError) -> RegistrationReceipt {
+    ) async throws -> RegistrationReceipt {
         let request = try node.sealing { random throws(RFC26.DataTooLong) in
             try SealedRegistration(
                 registration, from: identity.privateKey, to: key.publicKey, segmenter: node.segmenter, using: &random)
         }
         let response = try await node.exchange.ask(request, timeout: timeout)
-        guard response.success else { throw .registrationRefused(RegistrationRefusal(response.error)) }
+        guard response.success else { throw PushClientError.registrationRefused(RegistrationRefusal(response.error)) }
         return RegistrationReceipt(
             installationID: registration.installationID, version: registration.version,
             accessToken: registration.unregister ? nil : registration.accessToken.text, requestID: request.requestID.description)

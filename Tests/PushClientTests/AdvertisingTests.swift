@@ -261,9 +261,9 @@ private final class StartRecorder: MessageNode {
 
     var starts: [Timestamp] { recorded.withLock { $0 } }
 
-    func publish(_ envelope: WakuEnvelope) async throws(PushClientError) { try await network.publish(envelope) }
+    func publish(_ envelope: WakuEnvelope) async throws { try await network.publish(envelope) }
 
-    func messages(on pubsubTopic: String, topics: Set<Topic>, since start: Timestamp) async throws(PushClientError) -> [WakuEnvelope] {
+    func messages(on pubsubTopic: String, topics: Set<Topic>, since start: Timestamp) async throws -> [WakuEnvelope] {
         recorded.withLock { $0.append(start) }
         return try await network.messages(on: pubsubTopic, topics: topics, since: start)
     }

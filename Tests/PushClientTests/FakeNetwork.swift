@@ -42,7 +42,7 @@ final class FakeNetwork: MessageNode {
     /// Delays the replies of a server.
     func delayReplies(of server: FakeServer, by delay: Duration) { state.withLock { $0.delays[server.identity] = delay } }
 
-    func publish(_ envelope: WakuEnvelope) async throws(PushClientError) {
+    func publish(_ envelope: WakuEnvelope) async throws {
         try checkUp()
         state.withLock { $0.envelopes.append(envelope) }
         for server in servers {
@@ -61,13 +61,13 @@ final class FakeNetwork: MessageNode {
         }
     }
 
-    func messages(on pubsubTopic: String, topics: Set<Topic>, since start: Timestamp) async throws(PushClientError) -> [WakuEnvelope] {
+    func messages(on pubsubTopic: String, topics: Set<Topic>, since start: Timestamp) async throws -> [WakuEnvelope] {
         try checkUp()
         let fails = state.withLock { state in
             state.failingReadCount -= state.failingReadCount > 0 ? 1 : 0
             return state.failingReadCount > 0
         }
-        guard !fails else { throw .nodeUnreachable(reason: "down") }
+        guard !fails else { throw PushClientError.nodeUnreachable(reason: "down") }
         let now = time.wallClock.now()
         return state.withLock { state in
             state.envelopes += state.delayed.filter { $0.time <= now }.map(\.envelope)
@@ -79,7 +79,7 @@ final class FakeNetwork: MessageNode {
         }
     }
 
-    private func checkUp() throws(PushClientError) {
-        guard !state.withLock(\.isDown) else { throw .nodeUnreachable(reason: "down") }
+    private func checkUp() throws {
+        guard !state.withLock(\.isDown) else { throw PushClientError.nodeUnreachable(reason: "down") }
     }
 }

@@ -76,7 +76,7 @@ final class FakeServer: MessageNode {
     var pushes: [AcceptedPush] { acceptedPushes.withLock { $0 } }
     var registrations: [PushNotificationRegistration] { state.withLock { Array($0.registrations.values) } }
 
-    func publish(_ envelope: WakuEnvelope) async throws(PushClientError) {
+    func publish(_ envelope: WakuEnvelope) async throws {
         let replies = replies(to: envelope)
         state.withLock { $0.envelopes += replies }
     }
@@ -91,7 +91,7 @@ final class FakeServer: MessageNode {
         return seal(payload, type, to: request.sender)
     }
 
-    func messages(on pubsubTopic: String, topics: Set<Topic>, since start: Timestamp) async throws(PushClientError) -> [WakuEnvelope] {
+    func messages(on pubsubTopic: String, topics: Set<Topic>, since start: Timestamp) async throws -> [WakuEnvelope] {
         state.withLock { state in
             state.envelopes.filter { envelope in
                 envelope.pubsubTopic == pubsubTopic && Topic(contentTopic: envelope.message.contentTopic).map(topics.contains) == true

@@ -304,16 +304,16 @@ private final class PeerlessNode: MessageNode {
 
     var attempts: [WakuEnvelope] { state.withLock { $0 } }
 
-    func publish(_ envelope: WakuEnvelope) async throws(PushClientError) {
+    func publish(_ envelope: WakuEnvelope) async throws {
         let attemptCount = state.withLock { attempts in
             attempts.append(envelope)
             return attempts.count
         }
-        guard attemptCount > failureCount else { throw .nodeRefused(status: status, text: "") }
+        guard attemptCount > failureCount else { throw PushClientError.nodeRefused(status: status, text: "") }
         try await server.publish(envelope)
     }
 
-    func messages(on pubsubTopic: String, topics: Set<Topic>, since start: Timestamp) async throws(PushClientError) -> [WakuEnvelope] {
+    func messages(on pubsubTopic: String, topics: Set<Topic>, since start: Timestamp) async throws -> [WakuEnvelope] {
         try await server.messages(on: pubsubTopic, topics: topics, since: start)
     }
 }
@@ -328,9 +328,9 @@ private final class SlowNode: MessageNode {
         self.firstPoll = firstPoll
     }
 
-    func publish(_ envelope: WakuEnvelope) async throws(PushClientError) { try await server.publish(envelope) }
+    func publish(_ envelope: WakuEnvelope) async throws { try await server.publish(envelope) }
 
-    func messages(on pubsubTopic: String, topics: Set<Topic>, since start: Timestamp) async throws(PushClientError) -> [WakuEnvelope] {
+    func messages(on pubsubTopic: String, topics: Set<Topic>, since start: Timestamp) async throws -> [WakuEnvelope] {
         guard polls.add(1, ordering: .relaxed).newValue >= firstPoll else { return [] }
         return try await server.messages(on: pubsubTopic, topics: topics, since: start)
     }
@@ -338,11 +338,11 @@ private final class SlowNode: MessageNode {
 
 /// Has no store.
 private struct DeafNode: MessageNode {
-    func publish(_ envelope: WakuEnvelope) async throws(PushClientError) {
+    func publish(_ envelope: WakuEnvelope) async throws {
         Issue.record("published")
     }
 
-    func messages(on pubsubTopic: String, topics: Set<Topic>, since start: Timestamp) async throws(PushClientError) -> [WakuEnvelope] {
-        throw .nodeRefused(status: 412, text: "no store")
+    func messages(on pubsubTopic: String, topics: Set<Topic>, since start: Timestamp) async throws -> [WakuEnvelope] {
+        throw PushClientError.nodeRefused(status: 412, text: "no store")
     }
 }

@@ -42,7 +42,7 @@ final class ReferenceNode: MessageNode {
         }
     }
 
-    func publish(_ envelope: WakuEnvelope) async throws(PushClientError) {
+    func publish(_ envelope: WakuEnvelope) async throws {
         let payload = envelope.message.payload
         let topic = Topic(contentTopic: envelope.message.contentTopic)
         let frame =
@@ -59,7 +59,7 @@ final class ReferenceNode: MessageNode {
     }
 
     /// The reference's answers have the times of then.
-    func messages(on pubsubTopic: String, topics: Set<Topic>, since start: Timestamp) async throws(PushClientError) -> [WakuEnvelope] {
+    func messages(on pubsubTopic: String, topics: Set<Topic>, since start: Timestamp) async throws -> [WakuEnvelope] {
         state.withLock { state in
             state.answers.filter { Topic(contentTopic: $0.message.contentTopic).map(topics.contains) == true }
         }

@@ -1,3 +1,4 @@
+import Concurrency
 import Envelope
 import Foundation
 import PushClient
@@ -300,6 +301,60 @@ struct RegisteringTests {
             if case .registered(let server, _) = event { registered.insert(server) }
             if registered.count == 2 { break }
         }
+    }
+
+    // MARK: Cancelled calls
+
+    @Test func `a call of a cancelled task throws CancellationError, and its desired state is sent later`() async throws {
+        let client = try await client()
+        try await registerCancelled(client)
+        #expect(first.requests.isEmpty)
+        let events = client.events
+        let running = Task { await client.run() }
+        defer { running.cancel() }
+        for await event in events {
+            if case .registered = event { break }
+        }
+        #expect(await client.statuses.map(\.phase) == [.registered])
+    }
+
+    @Test func `a call that is cancelled while it waits throws CancellationError, and does not count as a failure`() async throws {
+        let client = try await client()
+        network.time.hold()
+        first.fault = .isSilent
+        let registering = Task { try await client.register(device, with: [first.identity]) }
+        await network.time.sleeper(dueIn: PollRhythm.first)
+        registering.cancel()
+        await #expect(throws: CancellationError.self) { try await registering.value }
+        #expect(await client.statuses.map(\.failureCount) == [0])
+    }
+
+    @Test func `single requests and lookups throw CancellationError when they are cancelled`() async throws {
+        network.time.hold()
+        first.fault = .isSilent
+        let server = PushServer(first.identity, node: network.node)
+        let sender = SendingClient(node: network.node, state: try .inMemory())
+        let calls: [@Sendable () async throws -> Void] = [
+            { [device, identity] in _ = try await server.register(device, installationID: "phone", as: identity) },
+            { [identity] in _ = try await sender.devices(of: identity.publicKey) },
+        ]
+        for call in calls {
+            let calling = Task { try await call() }
+            await network.time.sleeper(dueIn: PollRhythm.first)
+            calling.cancel()
+            await #expect(throws: CancellationError.self) { try await calling.value }
+        }
+    }
+
+    /// Registers the device in a task that is cancelled before the call.
+    private func registerCancelled(_ client: RegisteringClient) async throws {
+        let gate = Notify()
+        let registering = Task {
+            await gate.wait()
+            return try await client.register(device, with: [first.identity])
+        }
+        registering.cancel()
+        await #expect(throws: CancellationError.self) { try await registering.value }
     }
 
     // MARK: From one start to the next

@@ -66,10 +66,10 @@ final class Canary: Service {
     /// - Returns: Whether the push was accepted.
     func check() async -> Bool {
         var problem: String?
-        do throws(PushClientError) {
+        do {
             problem = try await checkOnce()
         } catch {
-            guard error != .cancelled else { return false }
+            guard !(error is CancellationError) else { return false }
             problem = "\(error)"
         }
         checks[problem == nil ? .succeeded : .failed]?.increment()
@@ -82,7 +82,7 @@ final class Canary: Service {
     }
 
     /// - Returns: What is wrong with a reply; nil if the push was accepted.
-    private func checkOnce() async throws(PushClientError) -> String? {
+    private func checkOnce() async throws -> String? {
         let device = configuration.device ?? Device(deviceToken: "canary", service: .firebase)
         let receipt = try await server.register(device, installationID: owner.derivedInstallationID, as: owner)
         let found = try await server.query(.key(owner.publicKey)).devices

@@ -25,15 +25,15 @@ final class CanaryNode: MessageNode {
         self.transport = transport
     }
 
-    func publish(_ envelope: WakuEnvelope) async throws(PushClientError) {
+    func publish(_ envelope: WakuEnvelope) async throws {
         do {
             try await transport.publishToSelf(envelope)
         } catch {
-            throw Task.isCancelled ? .cancelled : .nodeUnreachable(reason: "\(error)")
+            throw PushClientError.nodeUnreachable(reason: "\(error)")
         }
     }
 
-    func messages(on pubsubTopic: String, topics: Set<Topic>, since start: Timestamp) async throws(PushClientError) -> [WakuEnvelope] {
+    func messages(on pubsubTopic: String, topics: Set<Topic>, since start: Timestamp) async throws -> [WakuEnvelope] {
         state.withLock { state in
             if state.topics != topics { state = State(topics: topics) }
             return state.replies

@@ -21,13 +21,13 @@ package struct Checkup {
 
     /// The problem of a step.
     enum Problem: CustomStringConvertible {
-        case error(PushClientError)
+        case failed(PushClientError)
         /// A response arrived, but a wrong one.
         case wrong(String)
 
         var description: String {
             switch self {
-            case .error(let error): error.description
+            case .failed(let error): error.description
             case .wrong(let text): text
             }
         }
@@ -68,13 +68,13 @@ package struct Checkup {
     /// - Returns: All steps.
     func run(outcome: ((Digest32) async -> Problem?)?, _ report: (Step) -> Void) async -> [Step] {
         var steps: [Step] = []
-        func step(_ kind: Kind, _ body: () async throws(PushClientError) -> Problem?) async -> Bool {
+        func step(_ kind: Kind, _ body: () async throws -> Problem?) async -> Bool {
             let start = ContinuousClock.now
             let problem: Problem?
-            do throws(PushClientError) {
+            do {
                 problem = try await body()
             } catch {
-                problem = .error(error)
+                problem = (error as? PushClientError).map { .failed($0) } ?? .wrong("\(error)")
             }
             let step = Step(kind: kind, duration: ContinuousClock.now - start, problem: problem)
             steps.append(step)
@@ -84,14 +84,14 @@ package struct Checkup {
 
         guard await step(.node, checkNode) else { return steps }
         var receipt: RegistrationReceipt?
-        let isRegistered = await step(.register) { () async throws(PushClientError) in
+        let isRegistered = await step(.register) { () async throws in
             receipt = try await server.register(device, installationID: installationID, as: identity)
             return nil
         }
         if isRegistered, let receipt {
-            _ = await step(.query) { () async throws(PushClientError) in try await query(receipt) }
+            _ = await step(.query) { () async throws in try await query(receipt) }
             var pushed: Digest32?
-            let isAccepted = await step(.push) { () async throws(PushClientError) in
+            let isAccepted = await step(.push) { () async throws in
                 let message = PushMessage(kind: .message, messageID: PushMessage.randomMessageID())
                 pushed = deduplicationKey(of: message)
                 return try await push(message, receipt)
@@ -100,19 +100,19 @@ package struct Checkup {
             if isAccepted, device.isEnabled, let pushed, let outcome { _ = await step(.outcome) { () async in await outcome(pushed) } }
         }
         // The server may have stored a registration even if no reply arrived.
-        _ = await step(.unregister) { () async throws(PushClientError) in
+        _ = await step(.unregister) { () async throws in
             _ = try await server.unregister(installationID: installationID, version: receipt.map { $0.version + 1 }, as: identity)
             return nil
         }
         return steps
     }
 
-    private func checkNode() async throws(PushClientError) -> Problem? {
+    private func checkNode() async throws -> Problem? {
         _ = try await node.exchange.messages(on: [TopicName.partitioned(identity.publicKey.publicKey).topic], since: node.now)
         return nil
     }
 
-    private func query(_ receipt: RegistrationReceipt) async throws(PushClientError) -> Problem? {
+    private func query(_ receipt: RegistrationReceipt) async throws -> Problem? {
         let answer = try await server.query(.key(identity.publicKey))
         guard answer.rejectedCount == 0 else { return .wrong("The response differs from the registration: the grant is not ours.") }
         guard answer.devices.map(\.accessToken) == [receipt.accessToken], answer.devices.map(\.version) == [receipt.version] else {
@@ -126,7 +126,7 @@ package struct Checkup {
         return DeduplicationKey.digest(messageID: message.messageID, installation: target)
     }
 
-    private func push(_ message: PushMessage, _ receipt: RegistrationReceipt) async throws(PushClientError) -> Problem? {
+    private func push(_ message: PushMessage, _ receipt: RegistrationReceipt) async throws -> Problem? {
         let target = PushDevice(person: .key(identity.publicKey), installationID: installationID, accessToken: receipt.accessToken ?? "")
         let reports = try await server.push(message, to: [target])
         guard reports.map(\.outcome) == [.accepted] else {
@@ -142,25 +142,25 @@ extension Checkup.Step {
         switch (kind, problem) {
         case (.admin, _):
             "Compare the key with `pushserver identity` on the server's machine, and name that server's admin endpoints with --admin."
-        case (_, .error(.nodeUnreachable)):
+        case (_, .failed(.nodeUnreachable)):
             "nwaku has a REST API with --rest=true; `pushserver serve` has a node inside, unless it is set to use another one."
-        case (.node, .error(.nodeRefused)):
+        case (.node, .failed(.nodeRefused)):
             "nwaku has a store with --store=true. Check the shard too (--pubsub-topic)."
-        case (_, .error(.nodeRefused)):
+        case (_, .failed(.nodeRefused)):
             Failure.unpublished
-        case (.register, .error(.noAnswer)):
+        case (.register, .failed(.noAnswer)):
             """
             No reply arrived. Possible causes: the server is not running (look at its /health/ready); the key is another server's \
             (compare with `pushserver identity`); server and node are on different shards, or have no peers in between; or replies do not \
             get into the store of this node (its clock may be off by more than 20 seconds).
             """
-        case (.query, .error(.noAnswer)):
+        case (.query, .failed(.noAnswer)):
             "The server registered a device, but does not reply on its query topic. It may not have subscribed in time: look at its log."
-        case (_, .error(.noAnswer)):
+        case (_, .failed(.noAnswer)):
             "The server replied before. It may be overloaded or stopping: look at its /health/ready and its log, and try again."
-        case (_, .error(.registrationRefused(.versionMismatch))):
+        case (_, .failed(.registrationRefused(.versionMismatch))):
             "The version is the time in milliseconds: is this machine's clock right?"
-        case (_, .error(.registrationRefused(.internalError))):
+        case (_, .failed(.registrationRefused(.internalError))):
             "The server cannot write to its database: look at its /health/ready, its log and its disk."
         case (.delivery, _):
             "Accepted pushes wait in the server until this is corrected. docs/RUNBOOK.md explains each reason."

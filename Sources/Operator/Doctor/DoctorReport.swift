@@ -84,7 +84,7 @@ package struct DoctorReport: Report {
 
 extension Checkup.Step {
     fileprivate func failure(through access: NodeAccess) -> Failure {
-        if case .error(let error) = problem {
+        if case .failed(let error) = problem {
             let failure = Failure(error, node: access, silence: "")
             if failure.kind != .failed {
                 // The message of some failures already ends with the advice.

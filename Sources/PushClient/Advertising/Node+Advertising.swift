@@ -5,7 +5,7 @@ import Wire
 extension Node {
     /// Advertises one's own devices as servers describe them, for a client without state. The advertisement contains each known access
     /// token.
-    package func advertise(_ devices: [DeviceInfo], as identity: Identity) async throws(PushClientError) {
+    package func advertise(_ devices: [DeviceInfo], as identity: Identity) async throws {
         let infos = devices.map { device in
             var info = PushNotificationQueryInfo(
                 AdvertisedServer(server: device.server, version: device.version), installationID: device.installationID,

@@ -9,7 +9,7 @@ extension RegisteringClient {
     /// A call is optional: ``register(_:with:)``, ``unregister()`` and ``run()`` advertise changes and repeat the advertisement from time
     /// to time.
     /// - Throws: ``PushClientError``. Without anything to advertise, nothing is sent.
-    public func advertise() async throws(PushClientError) {
+    public func advertise() async throws {
         guard let servers = plan.serversToAdvertise else { return }
         var infos = servers.map {
             PushNotificationQueryInfo(
@@ -38,7 +38,7 @@ extension RegisteringClient {
         advertisingInterval.flatMap { plan.nextAdvertisement(after: now, interval: $0) }
     }
 
-    func advertiseIfDue() async throws(PushClientError) {
+    func advertiseIfDue() async throws {
         let now = node.now
         guard let moment = nextAdvertisement(after: now), moment <= now else { return }
         try await advertise()

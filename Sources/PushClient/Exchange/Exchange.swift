@@ -32,18 +32,18 @@ package struct Exchange: Sendable {
     /// Publishes the request once and returns the first reply to it.
     ///
     /// - Throws: `noAnswer` after the timeout. A published request may have taken effect nevertheless.
-    package func ask<Request: SealedRequest>(_ request: Request, timeout: Duration) async throws(PushClientError) -> Request.Answer {
+    package func ask<Request: SealedRequest>(_ request: Request, timeout: Duration) async throws -> Request.Answer {
         var first: Request.Answer?
         try await listen(for: request, timeout: timeout, clock: clock) { answer in
             first = answer
             return false
         }
-        guard let first else { throw .noAnswer(after: timeout) }
+        guard let first else { throw PushClientError.noAnswer(after: timeout) }
         return first
     }
 
     /// Publishes the request once and returns all replies within the time, or within one second after the first.
-    package func collect<Request: SealedRequest>(_ request: Request, for time: Duration) async throws(PushClientError) -> [Request.Answer] {
+    package func collect<Request: SealedRequest>(_ request: Request, for time: Duration) async throws -> [Request.Answer] {
         var answers: [Request.Answer] = []
         let elapsed = stopwatch()
         var end = time
@@ -58,7 +58,7 @@ package struct Exchange: Sendable {
     }
 
     /// Publishes the payloads of a request in order.
-    package func publish(_ payloads: [[UInt8]], on topic: TopicName) async throws(PushClientError) {
+    package func publish(_ payloads: [[UInt8]], on topic: TopicName) async throws {
         for payload in payloads {
             var message = WakuMessage()
             message.payload = payload
@@ -70,20 +70,30 @@ package struct Exchange: Sendable {
     }
 
     /// Publishes an envelope, and retries byte for byte when the node fails: the network treats it as the same message (WAKU_REST.md §1.2).
-    private func publish(_ envelope: WakuEnvelope) async throws(PushClientError) {
+    private func publish(_ envelope: WakuEnvelope) async throws {
         for failureCount in 1..<Self.maximumPublishAttemptCount {
             do {
-                return try await node.publish(envelope)
-            } catch .nodeRefused(status: 500..., _) {
+                return try await answer { try await node.publish(envelope) }
+            } catch PushClientError.nodeRefused(status: 500..., _) {
                 try await sleep(for: Self.publishBackOff.bound(afterFailures: failureCount))
             }
         }
-        try await node.publish(envelope)
+        try await answer { try await node.publish(envelope) }
     }
 
     /// Returns the node's messages on the topics since a time, and perhaps more.
-    package func messages(on topics: Set<Topic>, since start: Timestamp) async throws(PushClientError) -> [WakuEnvelope] {
-        try await node.messages(on: pubsubTopic, topics: topics, since: start)
+    package func messages(on topics: Set<Topic>, since start: Timestamp) async throws -> [WakuEnvelope] {
+        try await answer { try await node.messages(on: pubsubTopic, topics: topics, since: start) }
+    }
+
+    /// Returns the node's answer. A cancelled call throws `CancellationError`, whatever the node makes of it.
+    private func answer<Answer>(_ body: () async throws -> Answer) async throws -> Answer {
+        do {
+            return try await body()
+        } catch {
+            try Task.checkCancellation()
+            throw error
+        }
     }
 
     /// Returns a function that returns the time passed since this call.
@@ -95,23 +105,19 @@ package struct Exchange: Sendable {
     }
 
     /// Waits for a duration.
-    package func sleep(for duration: Duration) async throws(PushClientError) {
-        do {
-            try await clock.sleep(for: duration)
-        } catch {
-            throw .cancelled
-        }
+    package func sleep(for duration: Duration) async throws {
+        try await clock.sleep(for: duration)
     }
 
     /// - Parameter take: Whether to keep listening after this reply.
     private func listen<Request: SealedRequest>(
         for request: Request, timeout: Duration, clock: some Clock<Duration>, take: (Request.Answer) -> Bool,
         while isWanted: () -> Bool = { true }
-    ) async throws(PushClientError) {
+    ) async throws {
         let answerTopic = TopicName.partitioned(request.asker.publicKey).topic
         let start = wallClock.now().advanced(by: .zero - Self.clockTolerance)
         var reader = MessageReader(.asymmetric(request.asker))
-        func goesOn() async throws(PushClientError) -> Bool {
+        func goesOn() async throws -> Bool {
             for envelope in try await messages(on: [answerTopic], since: start) {
                 guard let message = reader.read(envelope, now: wallClock.now()), let answer = request.answer(in: message) else { continue }
                 guard take(answer) else { return false }

@@ -35,7 +35,7 @@ package struct Subscription: Sendable {
     }
 
     /// Returns new messages in the order in which they were sent.
-    package mutating func next(from node: Node) async throws(PushClientError) -> [Arrival] {
+    package mutating func next(from node: Node) async throws -> [Arrival] {
         let now = node.now
         let envelopes = try await node.exchange.messages(on: Set(entries.keys), since: since)
         // A message that arrives later may claim an earlier time.

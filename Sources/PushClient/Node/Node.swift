@@ -34,12 +34,12 @@ public struct Node: Sendable {
     /// Returns the value that `seal` creates with fresh randomness.
     func sealing<Sealed>(
         _ seal: (inout Randomness) throws(RFC26.DataTooLong) -> Sealed
-    ) throws(PushClientError) -> Sealed {
+    ) throws -> Sealed {
         var random = makeRandom()
         do {
             return try seal(&random)
         } catch {
-            throw .requestTooLong
+            throw PushClientError.requestTooLong
         }
     }
 }

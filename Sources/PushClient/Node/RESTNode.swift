@@ -17,7 +17,7 @@ final class RESTNode: MessageNode {
         reception = access.reception
     }
 
-    func publish(_ envelope: WakuEnvelope) async throws(PushClientError) {
+    func publish(_ envelope: WakuEnvelope) async throws {
         do {
             try await node.publish(envelope)
         } catch .refused(400, let text) where text.contains("not subscribed") {
@@ -31,7 +31,7 @@ final class RESTNode: MessageNode {
         }
     }
 
-    func messages(on pubsubTopic: String, topics: Set<Topic>, since start: Timestamp) async throws(PushClientError) -> [WakuEnvelope] {
+    func messages(on pubsubTopic: String, topics: Set<Topic>, since start: Timestamp) async throws -> [WakuEnvelope] {
         try await asked { () async throws(NodeError) in
             switch reception {
             case .store: try await stored(on: pubsubTopic, topics: topics, since: start)
@@ -70,7 +70,7 @@ final class RESTNode: MessageNode {
         return inbox.withLock { inbox in topics.flatMap { inbox.envelopes(on: $0) } }
     }
 
-    private func asked<Answer>(_ body: () async throws(NodeError) -> Answer) async throws(PushClientError) -> Answer {
+    private func asked<Answer>(_ body: () async throws(NodeError) -> Answer) async throws -> Answer {
         do {
             return try await body()
         } catch {

@@ -50,7 +50,7 @@ public actor RegisteringClient {
     public init(
         identity: Identity, installationID: String? = nil, node: Node, state: ClientState,
         timeout: Duration = PushServer.defaultTimeout, advertisingInterval: Duration? = defaultAdvertisingInterval
-    ) async throws(PushClientError) {
+    ) async throws {
         self.identity = identity
         self.node = node
         self.state = state
@@ -84,9 +84,10 @@ public actor RegisteringClient {
     /// The client renews the access token when a contact was removed, and when the device becomes available to contacts only. Unchanged
     /// servers get no request. Each of the other servers is tried once, by this call or by a running ``run()``.
     /// - Returns: The statuses after the attempts.
-    /// - Throws: ``PushClientError/stateUnusable(reason:)``. The statuses and ``events`` report failures of servers and node.
+    /// - Throws: ``PushClientError/stateUnusable(reason:)``, or `CancellationError`: then the desired state is saved, and the next call or
+    ///   ``run()`` sends it. The statuses and ``events`` report failures of servers and node.
     @discardableResult
-    public func register(_ device: Device, with servers: [IdentityKey]) async throws(PushClientError) -> [ServerStatus] {
+    public func register(_ device: Device, with servers: [IdentityKey]) async throws -> [ServerStatus] {
         try await change { $0.register(device, with: servers, using: &$1) }
     }
 
@@ -95,7 +96,7 @@ public actor RegisteringClient {
     /// - Returns: The statuses of the other servers, and of this one if it did not reply.
     /// - Throws: The errors of ``register(_:with:)``.
     @discardableResult
-    public func unregister(from server: IdentityKey) async throws(PushClientError) -> [ServerStatus] {
+    public func unregister(from server: IdentityKey) async throws -> [ServerStatus] {
         try await change { plan, _ in plan.unregister(from: server) }
     }
 
@@ -104,7 +105,7 @@ public actor RegisteringClient {
     /// - Returns: The servers that have not confirmed yet.
     /// - Throws: The errors of ``register(_:with:)``.
     @discardableResult
-    public func unregister() async throws(PushClientError) -> [ServerStatus] {
+    public func unregister() async throws -> [ServerStatus] {
         try await change { plan, _ in
             for status in plan.statuses { plan.unregister(from: status.server) }
         }
@@ -112,7 +113,7 @@ public actor RegisteringClient {
 
     private func change(
         _ body: (inout RegistrationPlan, inout Randomness) -> Void
-    ) async throws(PushClientError) -> [ServerStatus] {
+    ) async throws -> [ServerStatus] {
         var changed = plan
         body(&changed, &random)
         if changed != plan {
@@ -120,9 +121,9 @@ public actor RegisteringClient {
             try await save()
         }
         try await writeToDueServers()
-        do throws(PushClientError) {
+        do {
             try await advertiseIfDue()
-        } catch {
+        } catch let error as PushClientError {
             // `run` retries.
             listeners.send(.troubled(error))
         }
@@ -134,7 +135,7 @@ public actor RegisteringClient {
     ///
     /// - Parameter device: The device, or nil to unregister.
     /// - Throws: The failure of the server or the node.
-    package func tell(_ device: Device?, to server: IdentityKey) async throws(PushClientError) -> RegistrationReceipt {
+    package func tell(_ device: Device?, to server: IdentityKey) async throws -> RegistrationReceipt {
         if let device {
             plan.register(device, with: plan.wantedServers + [server], using: &random)
         } else {
@@ -149,7 +150,7 @@ public actor RegisteringClient {
             default: continue
             }
         }
-        throw .cancelled
+        throw CancellationError()
     }
 
     // MARK: Actions
@@ -158,12 +159,13 @@ public actor RegisteringClient {
     public func run() async {
         var troubleCount = 0
         while !Task.isCancelled {
-            do throws(PushClientError) {
+            do {
                 try await writeToDueServers()
                 try await advertiseIfDue()
                 troubleCount = 0
             } catch {
-                listeners.send(.troubled(error))
+                guard let failure = error as? PushClientError else { continue }
+                listeners.send(.troubled(failure))
                 troubleCount += 1
             }
             await waitForWork(atLeast: troubleCount == 0 ? .zero : BackOff.registering.delay(afterFailures: troubleCount, using: &random))
@@ -181,13 +183,13 @@ public actor RegisteringClient {
     }
 
     /// Writes to all due servers concurrently, and to each as often as is possible without waiting.
-    private func writeToDueServers() async throws(PushClientError) {
+    private func writeToDueServers() async throws {
         let servers = plan.due(at: node.now).filter { underWay.insert($0).inserted }
-        let failure = await withTaskGroup(returning: PushClientError?.self) { group in
+        let failure = await withTaskGroup(returning: (any Error)?.self) { group in
             for server in servers {
                 group.addTask { await self.writeAsLongAsDue(to: server) }
             }
-            var failure: PushClientError?
+            var failure: (any Error)?
             for await result in group { failure = failure ?? result }
             return failure
         }
@@ -195,10 +197,13 @@ public actor RegisteringClient {
     }
 
     /// - Returns: The error that prevents an attempt, if any.
-    private func writeAsLongAsDue(to server: IdentityKey) async -> PushClientError? {
+    private func writeAsLongAsDue(to server: IdentityKey) async -> (any Error)? {
         defer { underWay.remove(server) }
-        do throws(PushClientError) {
-            while plan.due(at: node.now).contains(server), !Task.isCancelled { _ = try await write(to: server) }
+        do {
+            while plan.due(at: node.now).contains(server) {
+                try Task.checkCancellation()
+                _ = try await write(to: server)
+            }
             return nil
         } catch {
             return error
@@ -214,12 +219,13 @@ public actor RegisteringClient {
 
     /// Sends one request and waits for its reply.
     ///
-    /// - Returns: The result, or nil if the server needs no request or the task was cancelled.
-    private func write(to server: IdentityKey) async throws(PushClientError) -> Attempt? {
+    /// - Returns: The result, or nil if the server needs no request.
+    /// - Throws: `stateUnusable`, or `CancellationError`: the server did not fail, and a later listener may still receive its reply.
+    private func write(to server: IdentityKey) async throws -> Attempt? {
         guard let order = plan.order(to: server, now: node.now) else { return nil }
         var requestID = ""
         let event: RegistrationEvent?
-        do throws(PushClientError) {
+        do {
             let request = try seal(order)
             requestID = request.requestID
             // The request is saved before it leaves: otherwise a crash could make the client use its version again.
@@ -227,12 +233,9 @@ public actor RegisteringClient {
             try await save()
             let answer = try await node.exchange.ask(request, timeout: timeout)
             event = plan.answered(answer.response, requestID: answer.requestID, by: server, now: node.now, using: &random)
-        } catch .cancelled {
-            // The server did not fail; a later listener may still receive its reply.
-            return nil
-        } catch .stateUnusable(let reason) {
-            throw .stateUnusable(reason: reason)
-        } catch {
+        } catch PushClientError.stateUnusable(let reason) {
+            throw PushClientError.stateUnusable(reason: reason)
+        } catch let error as PushClientError {
             event = plan.failed(error, to: server, now: node.now, using: &random)
         }
         report(event)
@@ -244,7 +247,7 @@ public actor RegisteringClient {
                 accessToken: order.device == nil ? nil : plan.accessToken, requestID: requestID))
     }
 
-    private func seal(_ order: RegistrationOrder) throws(PushClientError) -> SealedOrder {
+    private func seal(_ order: RegistrationOrder) throws -> SealedOrder {
         let registration =
             if let device = order.device {
                 PushNotificationRegistration(
@@ -262,9 +265,10 @@ public actor RegisteringClient {
         }
     }
 
-    func save() async throws(PushClientError) {
+    func save() async throws {
         plan.countRevision()
-        try await state.save(plan, of: publicKey)
+        // A task of its own: a cancelled call saves what it has learned all the same.
+        try await Task { [state, plan, publicKey] in try await state.save(plan, of: publicKey) }.value
     }
 
     func report(_ event: RegistrationEvent?) {

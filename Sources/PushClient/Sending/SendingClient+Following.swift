@@ -16,7 +16,7 @@ extension SendingClient {
         // The last reported error, which is reported once.
         var trouble: PushClientError?
         while !Task.isCancelled {
-            do throws(PushClientError) {
+            do {
                 for arrival in try await subscription.next(from: node) {
                     let before = followed[arrival.topic]
                     followed[arrival.topic]?.take(arrival.message, sentAt: arrival.sentAt, to: identity?.privateKey)
@@ -28,15 +28,16 @@ extension SendingClient {
                 }
                 trouble = nil
             } catch {
-                if error != trouble { listeners.send(.troubled(error)) }
-                trouble = error
+                let failure = error as? PushClientError
+                if let failure, failure != trouble { listeners.send(.troubled(failure)) }
+                trouble = failure
             }
             try? await node.exchange.sleep(for: interval)
         }
     }
 
     /// Queries the devices that an advertisement leaves open, unless they are known.
-    private func learn(_ advertised: AdvertisedDevices) async throws(PushClientError) {
+    private func learn(_ advertised: AdvertisedDevices) async throws {
         let person = advertised.person
         let known = try await known(person)?.devices ?? []
         var devices = advertised.devices.map { device in

@@ -52,7 +52,7 @@ public actor SendingClient {
     /// - Returns: A device info for each installation and server, including those whose token this client may not use; empty if none is
     ///   found. The last active installation is first, as far as advertisements tell. The others follow, the newest registration first.
     /// - Throws: ``PushClientError``. A missing reply is not an error.
-    public func devices(of person: IdentityKey, refreshes: Bool = false) async throws(PushClientError) -> [DeviceInfo] {
+    public func devices(of person: IdentityKey, refreshes: Bool = false) async throws -> [DeviceInfo] {
         let known = try await known(person)
         if let known, known.isFresh(at: node.now), !refreshes { return known.devices }
         return try await lookUp(person, knownAs: known)
@@ -61,7 +61,7 @@ public actor SendingClient {
     /// - Parameter wanted: The installations to query if they are not advertised.
     private func lookUp(
         _ person: IdentityKey, knownAs known: KnownDevices?, wanted: [String] = []
-    ) async throws(PushClientError) -> [DeviceInfo] {
+    ) async throws -> [DeviceInfo] {
         var subscription = Subscription(to: [.contactCode(person.publicKey)], since: Advertisement.start(at: node.now))
         var advertised = AdvertisedDevices(of: person)
         for arrival in try await subscription.next(from: node) {
@@ -82,7 +82,7 @@ public actor SendingClient {
     ///
     /// The first query has the reference's form; if no server replies to it, a second one has the specification's.
     /// - Returns: The devices that the person has authorised; empty if no server replies.
-    public func query(_ person: IdentityKey) async throws(PushClientError) -> [DeviceInfo] {
+    public func query(_ person: IdentityKey) async throws -> [DeviceInfo] {
         for form in TopicName.QueryForm.allCases {
             let request = try node.sealing { random throws(RFC26.DataTooLong) in
                 let ephemeral = PrivateKey.generate(using: &random)
@@ -98,11 +98,11 @@ public actor SendingClient {
     }
 
     /// Returns the devices known to this client's identity: a token encrypted for one contact is not for another.
-    func known(_ person: IdentityKey) async throws(PushClientError) -> KnownDevices? {
+    func known(_ person: IdentityKey) async throws -> KnownDevices? {
         try await state.devices(of: person, for: identity?.publicKey)
     }
 
-    func keep(_ known: KnownDevices, of person: IdentityKey) async throws(PushClientError) -> [DeviceInfo] {
+    func keep(_ known: KnownDevices, of person: IdentityKey) async throws -> [DeviceInfo] {
         let before = try await self.known(person)?.devices
         try await state.save(known, of: person, for: identity?.publicKey)
         if known.devices != before { listeners.send(.learned(person: person, devices: known.devices)) }
@@ -124,7 +124,7 @@ public actor SendingClient {
     /// - Throws: ``PushClientError`` for failures of node and state file. The reports contain the servers' responses.
     public func push(
         _ message: PushMessage, to recipients: [Recipient], maximumDeviceCount: Int = defaultMaximumDeviceCount
-    ) async throws(PushClientError) -> [DeliveryReport] {
+    ) async throws -> [DeliveryReport] {
         var targets: [PushDelivery.Target] = []
         var reports: [DeliveryReport] = []
         for (recipient, devices) in try await devices(of: recipients) {
@@ -140,12 +140,12 @@ public actor SendingClient {
     }
 
     /// Looks all recipients up concurrently, because each lookup may take some seconds.
-    private func devices(of recipients: [Recipient]) async throws(PushClientError) -> [(Recipient, [DeviceInfo])] {
-        let results = await withTaskGroup(returning: [Int: Result<[DeviceInfo], PushClientError>].self) { group in
+    private func devices(of recipients: [Recipient]) async throws -> [(Recipient, [DeviceInfo])] {
+        let results = await withTaskGroup(returning: [Int: Result<[DeviceInfo], any Error>].self) { group in
             for (index, recipient) in recipients.enumerated() {
                 group.addTask { await (index, self.result(for: recipient)) }
             }
-            var results: [Int: Result<[DeviceInfo], PushClientError>] = [:]
+            var results: [Int: Result<[DeviceInfo], any Error>] = [:]
             for await (index, result) in group { results[index] = result }
             return results
         }
@@ -154,8 +154,8 @@ public actor SendingClient {
         return devices
     }
 
-    private func result(for recipient: Recipient) async -> Result<[DeviceInfo], PushClientError> {
-        do throws(PushClientError) {
+    private func result(for recipient: Recipient) async -> Result<[DeviceInfo], any Error> {
+        do {
             let known = try await devices(of: recipient.person)
             // The recipient may name a device that is newer than the last lookup.
             guard let wanted = recipient.installationIDs, !known.have(wanted),
@@ -174,7 +174,7 @@ public actor SendingClient {
         return devices.filter { $0.accessToken != nil }.map(\.installationID).filter { seen.insert($0).inserted }
     }
 
-    private func deliver(_ message: PushMessage, _ delivery: PushDelivery) async throws(PushClientError) -> [DeliveryReport] {
+    private func deliver(_ message: PushMessage, _ delivery: PushDelivery) async throws -> [DeliveryReport] {
         var delivery = delivery
         var random = node.makeRandom()
         // A single ephemeral key for all servers: the message id links the requests anyway.
@@ -197,17 +197,17 @@ public actor SendingClient {
                     }
                     let isFirst = requests.isEmpty
                     requests[server] = request
-                    try await tolerating(!isFirst) { () async throws(PushClientError) in
+                    try await tolerating(!isFirst) { () async throws in
                         try await node.exchange.publish(request.payloads, on: request.topic)
                     }
                 case .query(let person):
                     var known: [DeviceInfo] = []
-                    try await tolerating(true) { () async throws(PushClientError) in known = try await renewed(person) }
+                    try await tolerating(true) { () async throws in known = try await renewed(person) }
                     delivery.learned(known, of: person, at: elapsed())
                 }
             }
             var envelopes: [WakuEnvelope] = []
-            try await tolerating(true) { () async throws(PushClientError) in
+            try await tolerating(true) { () async throws in
                 envelopes = try await node.exchange.messages(on: [answerTopic], since: start)
             }
             for envelope in envelopes {
@@ -226,25 +226,25 @@ public actor SendingClient {
 
     /// Reports an error of the node as an event instead of throwing it, so that it does not hide the results of earlier requests.
     private func tolerating(
-        _ isUnderWay: Bool, _ body: () async throws(PushClientError) -> Void
-    ) async throws(PushClientError) {
+        _ isUnderWay: Bool, _ body: () async throws -> Void
+    ) async throws {
         do {
             try await body()
         } catch {
-            guard isUnderWay, error != .cancelled else { throw error }
-            listeners.send(.troubled(error))
+            guard isUnderWay, let failure = error as? PushClientError else { throw error }
+            listeners.send(.troubled(failure))
         }
     }
 
     /// Forgets devices that a server does not know any more.
-    private func forget(_ person: IdentityKey, where isForgotten: (DeviceInfo) -> Bool) async throws(PushClientError) {
+    private func forget(_ person: IdentityKey, where isForgotten: (DeviceInfo) -> Bool) async throws {
         guard var known = try await known(person), known.devices.contains(where: isForgotten) else { return }
         known.remove(where: isForgotten)
         _ = try await keep(known, of: person)
     }
 
     /// Looks a person up again after a wrong token. Other known devices of the person stay.
-    private func renewed(_ person: IdentityKey) async throws(PushClientError) -> [DeviceInfo] {
+    private func renewed(_ person: IdentityKey) async throws -> [DeviceInfo] {
         let learned = try await query(person)
         let known = try await known(person)?.devices ?? []
         return try await keep(

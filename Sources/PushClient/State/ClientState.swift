@@ -12,7 +12,7 @@ public final class ClientState: Sendable {
     /// Opens the file, or creates it. Blocks on the disk.
     ///
     /// - Throws: ``PushClientError/stateUnusable(reason:)``, also for a file of another program or of a later version of this library.
-    public init(path: String) throws(PushClientError) {
+    public init(path: String) throws {
         try Self.makePrivateFile(path)
         database = try Self.attempt {
             var configuration = Configuration()
@@ -24,18 +24,18 @@ public final class ClientState: Sendable {
         try prepare()
     }
 
-    private init(_ database: DatabaseQueue) throws(PushClientError) {
+    private init(_ database: DatabaseQueue) throws {
         self.database = database
         try prepare()
     }
 
     /// Returns a state in memory, for tools and tests. A registering client needs a version higher than all earlier ones, which it has
     /// unless the clock was set back.
-    public static func inMemory() throws(PushClientError) -> ClientState {
+    public static func inMemory() throws -> ClientState {
         try ClientState(try attempt { try DatabaseQueue() })
     }
 
-    private func prepare() throws(PushClientError) {
+    private func prepare() throws {
         try Self.attempt {
             guard try !database.read({ try Self.migrator.hasBeenSuperseded($0) }) else { throw Unusable.newerVersion }
             try Self.migrator.migrate(database)
@@ -43,9 +43,9 @@ public final class ClientState: Sendable {
     }
 
     /// SQLite would create the file with its default mode.
-    private static func makePrivateFile(_ path: String) throws(PushClientError) {
+    private static func makePrivateFile(_ path: String) throws {
         let descriptor = unsafe Glibc.open(path, O_CREAT | O_RDWR | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw .stateUnusable(reason: unsafe String(cString: strerror(errno))) }
+        guard descriptor >= 0 else { throw PushClientError.stateUnusable(reason: unsafe String(cString: strerror(errno))) }
         close(descriptor)
     }
 
@@ -54,21 +54,23 @@ public final class ClientState: Sendable {
     }
 
     /// Runs an operation and reports only the code of a database error: its text may quote a statement.
-    private static func attempt<Result>(_ body: () throws -> Result) throws(PushClientError) -> Result {
+    private static func attempt<Result>(_ body: () throws -> Result) throws -> Result {
         do {
             return try body()
         } catch {
-            throw unusable(error)
+            throw failure(error)
         }
     }
 
-    private static func unusable(_ error: any Error) -> PushClientError {
+    private static func failure(_ error: any Error) -> any Error {
         switch error {
-        case Unusable.newerVersion: .stateUnusable(reason: "it was written by a later version of this program")
-        case let error as DatabaseError where error.resultCode == .SQLITE_NOTADB: .stateUnusable(reason: "it is of another kind")
-        case let error as DatabaseError: .stateUnusable(reason: "SQLite error \(error.extendedResultCode.rawValue)")
-        case is DecodingError: .stateUnusable(reason: "it holds what this program did not write")
-        default: .stateUnusable(reason: "it cannot be read or written")
+        case is CancellationError: error
+        case Unusable.newerVersion: PushClientError.stateUnusable(reason: "it was written by a later version of this program")
+        case let error as DatabaseError where error.resultCode == .SQLITE_NOTADB:
+            PushClientError.stateUnusable(reason: "it is of another kind")
+        case let error as DatabaseError: PushClientError.stateUnusable(reason: "SQLite error \(error.extendedResultCode.rawValue)")
+        case is DecodingError: PushClientError.stateUnusable(reason: "it holds what this program did not write")
+        default: PushClientError.stateUnusable(reason: "it cannot be read or written")
         }
     }
 
@@ -101,14 +103,14 @@ public final class ClientState: Sendable {
 
 extension ClientState {
     /// - Parameter installationID: The installation, or nil for the one created last.
-    func plan(of identity: IdentityKey, installationID: String?) async throws(PushClientError) -> RegistrationPlan? {
+    func plan(of identity: IdentityKey, installationID: String?) async throws -> RegistrationPlan? {
         try await value(
             "SELECT plan FROM registration_plan WHERE identity = ? AND installation = ifnull(?, installation) ORDER BY rowid DESC LIMIT 1",
             [identity.compressedHex, installationID])
     }
 
     /// Saves the plan unless a newer revision is already saved: two saves may overtake each other.
-    package func save(_ plan: RegistrationPlan, of identity: IdentityKey) async throws(PushClientError) {
+    package func save(_ plan: RegistrationPlan, of identity: IdentityKey) async throws {
         try await write(
             """
             INSERT INTO registration_plan VALUES (?, ?, ?, ?)
@@ -117,12 +119,12 @@ extension ClientState {
     }
 
     /// - Parameter contact: The key that may use the tokens.
-    func devices(of person: IdentityKey, for contact: IdentityKey?) async throws(PushClientError) -> KnownDevices? {
+    func devices(of person: IdentityKey, for contact: IdentityKey?) async throws -> KnownDevices? {
         try await value(
             "SELECT devices FROM known_devices WHERE contact = ? AND person = ?", [contact?.compressedHex ?? "", person.compressedHex])
     }
 
-    func save(_ devices: KnownDevices, of person: IdentityKey, for contact: IdentityKey?) async throws(PushClientError) {
+    func save(_ devices: KnownDevices, of person: IdentityKey, for contact: IdentityKey?) async throws {
         try await write(
             "INSERT INTO known_devices VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET devices = excluded.devices",
             [contact?.compressedHex ?? "", person.compressedHex, try json(devices)])
@@ -130,26 +132,26 @@ extension ClientState {
 
     private func value<Value: Decodable & Sendable>(
         _ sql: String, _ arguments: StatementArguments
-    ) async throws(PushClientError) -> Value? {
+    ) async throws -> Value? {
         do {
             return try await database.read { database in
                 guard let text = try String.fetchOne(database, sql: sql, arguments: arguments) else { return nil }
                 return try JSONDecoder().decode(Value.self, from: Data(text.utf8))
             }
         } catch {
-            throw Self.unusable(error)
+            throw Self.failure(error)
         }
     }
 
-    private func write(_ sql: String, _ values: StatementArguments) async throws(PushClientError) {
+    private func write(_ sql: String, _ values: StatementArguments) async throws {
         do {
             try await database.write { try $0.execute(sql: sql, arguments: values) }
         } catch {
-            throw Self.unusable(error)
+            throw Self.failure(error)
         }
     }
 
-    private func json(_ value: some Encodable) throws(PushClientError) -> String {
+    private func json(_ value: some Encodable) throws -> String {
         try Self.attempt { String(decoding: try JSONEncoder().encode(value), as: UTF8.self) }
     }
 }

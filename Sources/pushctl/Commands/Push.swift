@@ -72,7 +72,7 @@ struct Push: AsyncParsableCommand {
         let identity = try key.identityIfThere()
         let state = try state.openIfNamed()
         let recipient = Recipient(person, installationIDs: installation.map { [$0] })
-        let reports = try await server.node.withNode(silence: "") { node throws(PushClientError) in
+        let reports = try await server.node.withNode(silence: "") { node throws in
             try await SendingClient(identity: identity, node: node, state: state).push(message, to: [recipient])
         }
         try output.print(PushOutput(messageID: messageID, reports: reports)) {
@@ -91,7 +91,7 @@ struct Push: AsyncParsableCommand {
         let devices = try await devices()
         let reports = try await server.withServer(
             silence: "Check the server's key and that it listens on this shard. The server may have accepted the push anyway."
-        ) { server throws(PushClientError) in
+        ) { server throws in
             try await server.push(message, to: devices)
         }
         try output.print(PushOutput(messageID: messageID, reports: reports)) {
@@ -123,7 +123,7 @@ struct Push: AsyncParsableCommand {
             return [PushDevice(person: to, installationID: installation, accessToken: accessToken)]
         }
         let identity = try key.identityIfThere()
-        let answer = try await server.withServer(silence: Query.silence) { server throws(PushClientError) in
+        let answer = try await server.withServer(silence: Query.silence) { server throws in
             try await server.query(to, as: identity)
         }
         Query.warn(ofRejected: answer)

@@ -35,7 +35,7 @@ struct Query: AsyncParsableCommand {
     private func devices() async throws -> [DeviceInfo] {
         let identity = try key.identityIfThere()
         guard !server.namesServer else {
-            let answer = try await server.withServer(silence: Self.silence) { server throws(PushClientError) in
+            let answer = try await server.withServer(silence: Self.silence) { server throws in
                 try await server.query(of, as: identity)
             }
             Self.warn(ofRejected: answer)
@@ -45,7 +45,7 @@ struct Query: AsyncParsableCommand {
         guard case .key(let person) = of else {
             throw Failure.usage("Without --server, pushctl needs the person's key, not its hash: name a server with --server.")
         }
-        let devices = try await server.node.withNode(silence: "") { node throws(PushClientError) in
+        let devices = try await server.node.withNode(silence: "") { node throws in
             try await SendingClient(identity: identity, node: node, state: .inMemory()).query(person)
         }
         guard !devices.isEmpty else { throw Failure.failed("No server replied. \(Self.silence)") }

@@ -88,7 +88,7 @@ struct Register: AsyncParsableCommand {
         let exactToken = accessToken ?? UniversallyUniqueID.random(using: &random)
         let (registered, failure) = try await server.withServers(
             silence: "Check the server's key and that it listens on this shard. The server may have stored the registration anyway."
-        ) { server throws(PushClientError) in
+        ) { server throws in
             let receipt =
                 if let state {
                     try await server.client(of: identity, installationID: installationID, state: state).tell(device, to: server.key)

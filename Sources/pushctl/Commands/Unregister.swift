@@ -25,7 +25,7 @@ struct Unregister: AsyncParsableCommand {
         let state = registrationVersion == nil ? try state.open(beside: key) : nil
         let (unregistered, failure) = try await server.withServers(
             silence: "Check the server's key and that it listens on this shard. The server may have unregistered the device anyway."
-        ) { server throws(PushClientError) in
+        ) { server throws in
             let receipt =
                 if let state {
                     try await server.client(of: identity, installationID: installationID, state: state).tell(nil, to: server.key)

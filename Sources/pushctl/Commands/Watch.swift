@@ -40,7 +40,7 @@ struct Watch: AsyncParsableCommand {
         guard let key = of ?? identity?.publicKey else { return }
         let topics = Self.topics(of: key, identity)
         StandardError.print("Watching \(topics.count) topics of \(key.hex); Ctrl-C ends it.")
-        try await node.withNode(silence: "") { node throws(PushClientError) in
+        try await node.withNode(silence: "") { node throws in
             var subscription = Subscription(
                 to: topics.filter { !$0.isOwn }.map(\.name),
                 own: identity.map { identity in topics.filter(\.isOwn).map { ($0.name, identity.privateKey) } } ?? [],

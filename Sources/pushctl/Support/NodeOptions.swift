@@ -18,7 +18,7 @@ struct NodeOptions: ParsableArguments {
     /// Runs a command's body with the node, and explains its failure.
     ///
     /// - Parameter silence: The possible reason for a missing reply.
-    func withNode<Result>(silence: String, _ body: (Node) async throws(PushClientError) -> Result) async throws(Failure) -> Result {
+    func withNode<Result>(silence: String, _ body: (Node) async throws -> Result) async throws(Failure) -> Result {
         let access = try access()
         do {
             return try await body(Node(access))

@@ -21,7 +21,7 @@ struct ServerOptions: ParsableArguments {
     ///
     /// - Parameter silence: The possible reason for a missing reply.
     func withServer<Result>(
-        silence: String, _ body: (PushServer) async throws(PushClientError) -> Result
+        silence: String, _ body: (PushServer) async throws -> Result
     ) async throws(Failure) -> Result {
         try await with(serverKey(), silence: silence, body)
     }
@@ -30,7 +30,7 @@ struct ServerOptions: ParsableArguments {
     ///
     /// - Returns: The results of the servers that did not fail, and the first failure.
     func withServers<Result>(
-        silence: String, _ body: (PushServer) async throws(PushClientError) -> Result
+        silence: String, _ body: (PushServer) async throws -> Result
     ) async throws(Failure) -> (results: [Result], failure: Failure?) {
         var results: [Result] = []
         var failure: Failure?
@@ -53,9 +53,9 @@ struct ServerOptions: ParsableArguments {
     }
 
     private func with<Result>(
-        _ key: IdentityKey, silence: String, _ body: (PushServer) async throws(PushClientError) -> Result
+        _ key: IdentityKey, silence: String, _ body: (PushServer) async throws -> Result
     ) async throws(Failure) -> Result {
-        try await node.withNode(silence: silence) { node throws(PushClientError) in
+        try await node.withNode(silence: silence) { node throws in
             try await body(PushServer(key, node: node, timeout: timeout))
         }
     }

@@ -30,7 +30,7 @@ struct StateOptions: ParsableArguments {
         do {
             return if let path { try ClientState(path: path) } else { try .inMemory() }
         } catch {
-            throw .configuration("\(path ?? ""): \(error.description) Name another with --state or PUSHCTL_STATE.")
+            throw .configuration("\(path ?? ""): \(error) Name another with --state or PUSHCTL_STATE.")
         }
     }
 }
