@@ -357,6 +357,58 @@ struct RegisteringTests {
         await #expect(throws: CancellationError.self) { try await registering.value }
     }
 
+    // MARK: Beside run
+
+    @Test func `register beside run returns the result of the request that run has in progress`() async throws {
+        let client = try await client()
+        try await registerCancelled(client)
+        network.time.hold()
+        network.delayReplies(of: first, by: .seconds(5))
+        let running = Task { await client.run() }
+        await network.time.sleeper(dueIn: PollRhythm.first)
+        let registering = Task { try await client.register(device, with: [first.identity]) }
+        let statuses = try await network.time.pass { try await registering.value }
+        #expect(statuses.map(\.phase) == [.registered])
+        #expect(first.requests.count == 1)
+        running.cancel()
+        await running.value
+    }
+
+    @Test func `register sends a changed device although run fails with the earlier one`() async throws {
+        let client = try await client()
+        try await registerCancelled(client)
+        network.time.hold()
+        network.loseReplies(of: first)
+        let running = Task { await client.run() }
+        await network.time.sleeper(dueIn: PollRhythm.first)
+        var changed = device
+        changed.deviceToken = "changed"
+        let registering = Task { [changed] in try await client.register(changed, with: [first.identity]) }
+        let statuses = try await network.time.pass { try await registering.value }
+        #expect(statuses.map(\.phase) == [.registered])
+        #expect(try stored(first).deviceToken == "changed")
+        running.cancel()
+        await running.value
+    }
+
+    @Test func `register beside run that is cancelled throws CancellationError, and one beside a cancelled run sends itself`() async throws
+    {
+        let client = try await client()
+        try await registerCancelled(client)
+        network.time.hold()
+        network.loseReplies(of: first)
+        let running = Task { await client.run() }
+        await network.time.sleeper(dueIn: PollRhythm.first)
+        let cancelled = Task { try await client.register(device, with: [first.identity]) }
+        cancelled.cancel()
+        await #expect(throws: CancellationError.self) { try await cancelled.value }
+        let registering = Task { try await client.register(device, with: [first.identity]) }
+        running.cancel()
+        await running.value
+        let statuses = try await network.time.pass { try await registering.value }
+        #expect(statuses.map(\.phase) == [.registered])
+    }
+
     // MARK: From one start to the next
 
     @Test("everything is kept in the state file, which is for its owner only")

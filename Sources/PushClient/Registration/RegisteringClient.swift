@@ -29,8 +29,8 @@ public actor RegisteringClient {
     private let timeout: Duration
     var plan: RegistrationPlan
     private var random: Randomness
-    /// The servers with a request in progress.
-    private var underWay: Set<IdentityKey> = []
+    /// The servers with a request in progress. One call at a time sends to a server.
+    private let busyServers = Monitor<Set<IdentityKey>>([])
     private let listeners = Broadcast<RegistrationEvent>()
     /// Wakes `run` when the next deadline may have changed.
     private let changes = Notify()
@@ -82,7 +82,8 @@ public actor RegisteringClient {
     /// Registers the device with exactly these servers and unregisters it from all others.
     ///
     /// The client renews the access token when a contact was removed, and when the device becomes available to contacts only. Unchanged
-    /// servers get no request. Each of the other servers is tried once, by this call or by a running ``run()``.
+    /// servers get no request. Each of the other servers is tried once. If ``run()`` has a request to a server in progress, this call waits
+    /// for its result instead.
     /// - Returns: The statuses after the attempts.
     /// - Throws: ``PushClientError/stateUnusable(reason:)``, or `CancellationError`: then the desired state is saved, and the next call or
     ///   ``run()`` sends it. The statuses and ``events`` report failures of servers and node.
@@ -120,7 +121,7 @@ public actor RegisteringClient {
             plan = changed
             try await save()
         }
-        try await writeToDueServers()
+        try await write(to: plan.due(at: node.now))
         do {
             try await advertiseIfDue()
         } catch let error as PushClientError {
@@ -160,7 +161,8 @@ public actor RegisteringClient {
         var troubleCount = 0
         while !Task.isCancelled {
             do {
-                try await writeToDueServers()
+                let idleServers = plan.due(at: node.now).filter { server in busyServers.read { !$0.contains(server) } }
+                try await write(to: idleServers)
                 try await advertiseIfDue()
                 troubleCount = 0
             } catch {
@@ -177,14 +179,13 @@ public actor RegisteringClient {
         let now = node.now
         // The maximum wait, because clocks are sometimes set.
         let longest = BackOff.registering.longest
-        let next = [plan.nextAttempt(after: now, except: underWay), nextAdvertisement(after: now)].compactMap { $0 }.min()
+        let next = [plan.nextAttempt(after: now, except: busyServers.read(\.self)), nextAdvertisement(after: now)].compactMap { $0 }.min()
         let pause = max(minimum, next.map { min(now.duration(to: $0), longest) } ?? longest)
         _ = await withTimeout(pause, clock: node.exchange.clock) { [changes] in await changes.wait() }
     }
 
-    /// Writes to all due servers concurrently, and to each as often as is possible without waiting.
-    private func writeToDueServers() async throws {
-        let servers = plan.due(at: node.now).filter { underWay.insert($0).inserted }
+    /// Writes to the servers concurrently, to each as often as is possible without waiting for its back-off.
+    private func write(to servers: [IdentityKey]) async throws {
         let failure = await withTaskGroup(returning: (any Error)?.self) { group in
             for server in servers {
                 group.addTask { await self.writeAsLongAsDue(to: server) }
@@ -198,7 +199,10 @@ public actor RegisteringClient {
 
     /// - Returns: The error that prevents an attempt, if any.
     private func writeAsLongAsDue(to server: IdentityKey) async -> (any Error)? {
-        defer { underWay.remove(server) }
+        // A request of another call may be in progress. If it fails, it was the server's one attempt; if it was about an earlier device,
+        // this call sends the current one.
+        guard await busyServers.wait(for: { $0.insert(server).inserted ? () : nil }) != nil else { return CancellationError() }
+        defer { busyServers.update { _ = $0.remove(server) } }
         do {
             while plan.due(at: node.now).contains(server) {
                 try Task.checkCancellation()
@@ -236,7 +240,7 @@ public actor RegisteringClient {
         } catch PushClientError.stateUnusable(let reason) {
             throw PushClientError.stateUnusable(reason: reason)
         } catch let error as PushClientError {
-            event = plan.failed(error, to: server, now: node.now, using: &random)
+            event = plan.failed(error, order, now: node.now, using: &random)
         }
         report(event)
         try await save()

@@ -207,7 +207,8 @@ extension RegistrationPlan {
 // MARK: - Results
 
 extension RegistrationPlan {
-    /// Records a reply to any recorded request. A late failure of an earlier request has no effect.
+    /// Records a reply to any recorded request. A late failure of an earlier request has no effect, nor has the failure of a request whose
+    /// content is no longer desired.
     ///
     /// - Returns: The event to report, or nil.
     package mutating func answered(
@@ -218,7 +219,7 @@ extension RegistrationPlan {
             return nil
         }
         if response.success { return confirmed(request, at: index) }
-        guard request == entries[index].requests.last else { return nil }
+        guard request == entries[index].requests.last, isDesired(request.generation, at: index) else { return nil }
         switch RegistrationRefusal(response.error) {
         case .versionMismatch where entries[index].mismatchCount < Self.leaps.count - 1:
             entries[index].mismatchCount += 1
@@ -232,11 +233,18 @@ extension RegistrationPlan {
         }
     }
 
-    /// Records that the server did not reply, or that the request could not be sent.
+    /// Records that the server did not reply to an order, or that its request could not be sent. An order whose content is no longer desired
+    /// has no effect: the server gets the desired content at once.
     package mutating func failed(
-        _ reason: PushClientError, to server: IdentityKey, now: Timestamp, using random: inout some RandomNumberGenerator
+        _ reason: PushClientError, _ order: RegistrationOrder, now: Timestamp, using random: inout some RandomNumberGenerator
     ) -> RegistrationEvent? {
-        index(of: server).flatMap { failed(reason, at: $0, now: now, using: &random) }
+        guard let index = index(of: order.server), isDesired(order.device == nil ? nil : order.generation, at: index) else { return nil }
+        return failed(reason, at: index, now: now, using: &random)
+    }
+
+    /// - Parameter generation: The generation of a request's content, or nil for an unregistration.
+    private func isDesired(_ generation: Int?, at index: Int) -> Bool {
+        generation == (entries[index].isWanted ? self.generation : nil)
     }
 
     private mutating func confirmed(_ request: ServerEntry.Request, at index: Int) -> RegistrationEvent? {
