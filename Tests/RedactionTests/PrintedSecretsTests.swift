@@ -84,6 +84,14 @@ import Wire
                 environment: ["PUSHSERVER_STORAGE_PATH": "/tmp/x"], flags: [:])
             let key32 = FixedBytes<32>(bytes + [UInt8](repeating: 1, count: 32 - bytes.count)) ?? FixedBytes()
             let key = try PrivateKey(key32)
+            var device = Device(deviceToken: secret, service: .firebase)
+            device.mutedChats = [ChatID(secret)]
+            let person = Person.key(Identity(key).publicKey)
+            let info71 = DeviceInfo(
+                server: Identity(key).publicKey, installationID: "phone", accessToken: secret, encryptedTokenCount: 0, version: 1,
+                authorization: .verified)
+            var pushMessage = PushMessage(kind: .message, messageID: [1])
+            pushMessage.ciphertext = bytes
             let client = HTTPClient()
             defer { client.shutdown() }
             let peer = try #require(IPAddress("127.0.0.1"))
@@ -110,7 +118,10 @@ import Wire
                 Holder(AcceptedNotification(gatewayNotification, digest: FixedBytes())), Holder(reply), Holder(facts), Holder(update),
                 Holder(endpoint), Holder(DeliveryConfiguration(endpoint: endpoint)), Holder(source),
                 Holder(try Settings(source, environment: [:])), Holder(key), Holder(key.sharedSecret(with: key.publicKey)),
-                Holder(Identity(key)), Holder(http), Holder(HTTPResponse(status: 200, headers: http.headersAsAnswered, body: bytes)),
+                Holder(Identity(key)), Holder(device), Holder(info71), Holder(pushMessage),
+                Holder(PushDevice(person: person, installationID: "phone", accessToken: secret)),
+                Holder(RegistrationPlan(installationID: "phone", accessToken: secret)), Holder(http),
+                Holder(HTTPResponse(status: 200, headers: http.headersAsAnswered, body: bytes)),
                 Holder(opened), Holder(MessageDecision.answered(reply)), Holder(DeviceToken(secret)), Holder(AccessToken(secret)),
                 Holder(PushToken.fcm(DeviceToken(secret))),
                 Holder(Outbox.Attempt(push: queued, outcome: .sent, at: Timestamp(nanoseconds: 1))),

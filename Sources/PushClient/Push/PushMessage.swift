@@ -40,6 +40,13 @@ public struct PushMessage: Hashable, Sendable {
     }
 }
 
+extension PushMessage: CustomStringConvertible, CustomReflectable {
+    /// A description without the ciphertext.
+    public var description: String { "<push of a \(kind)>" }
+    /// A mirror without content.
+    public var customMirror: Mirror { Mirror(self, children: []) }
+}
+
 /// A device to notify, and the access token that permits it.
 public struct PushDevice: Hashable, Sendable {
     /// The owner of the device.
@@ -55,6 +62,13 @@ public struct PushDevice: Hashable, Sendable {
         self.installationID = installationID
         self.accessToken = accessToken
     }
+}
+
+extension PushDevice: CustomStringConvertible, CustomReflectable {
+    /// A description without the access token.
+    public var description: String { "<installation \(installationID) of \(person.keyHash.hex)>" }
+    /// A mirror without content.
+    public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
 /// The result of a push for one device.

@@ -36,6 +36,13 @@ public struct DeviceInfo: Hashable, Sendable, Codable {
     }
 }
 
+extension DeviceInfo: CustomStringConvertible, CustomReflectable {
+    /// A description without the access token.
+    public var description: String { "<installation \(installationID) at \(server.compressedHex), version \(version)>" }
+    /// A mirror without content.
+    public var customMirror: Mirror { Mirror(self, children: []) }
+}
+
 /// A server's response to a query.
 public struct QueryResult: Hashable, Sendable {
     /// The devices whose description is acceptable.

@@ -37,3 +37,15 @@ public struct Device: Hashable, Sendable, Codable {
         self.service = service
     }
 }
+
+extension Device: CustomStringConvertible, CustomReflectable {
+    /// A description without the device token, the contacts and the chats.
+    public var description: String {
+        switch service {
+        case .apn(let topic): "<device of \(topic) at APNs>"
+        case .firebase: "<device at Firebase>"
+        }
+    }
+    /// A mirror without content.
+    public var customMirror: Mirror { Mirror(self, children: []) }
+}

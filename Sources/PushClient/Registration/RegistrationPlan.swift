@@ -6,7 +6,7 @@ package import Wire
 /// The desired registration of an installation, the confirmed state of each server, and the next requests.
 ///
 /// A value that neither waits nor sends. Its user saves it before each request leaves, so that no version is used twice.
-package struct RegistrationPlan: Codable, Equatable, Sendable {
+package struct RegistrationPlan: HoldsSecret, Codable, Equatable, Sendable {
     /// The id that distinguishes the devices of one identity.
     package let installationID: String
     /// The desired registration; nil before the first one.

@@ -10,6 +10,13 @@ public struct RegistrationReceipt: Hashable, Sendable {
     public let requestID: String
 }
 
+extension RegistrationReceipt: CustomStringConvertible, CustomReflectable {
+    /// A description without the access token.
+    public var description: String { "<receipt of installation \(installationID), version \(version)>" }
+    /// A mirror without content.
+    public var customMirror: Mirror { Mirror(self, children: []) }
+}
+
 /// The reason why a server refused to register or unregister.
 public enum RegistrationRefusal: Hashable, Sendable, Codable {
     /// A part of the request is missing or malformed.

@@ -1,3 +1,5 @@
+import StatusCrypto
+
 /// The delivery of one message to some devices: the server, the token, and the next step after a failure.
 ///
 /// A value that neither waits nor sends; its time is the duration since the start. Each device has one request in progress at a time, and
@@ -34,7 +36,7 @@ package struct PushDelivery: Sendable {
     }
 
     /// A server, and the token that it accepts.
-    package struct Route: Hashable, Sendable {
+    package struct Route: HoldsSecret, Hashable, Sendable {
         package let server: IdentityKey
         package let accessToken: String
 
