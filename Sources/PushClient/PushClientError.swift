@@ -1,3 +1,5 @@
+public import FoundationEssentials
+
 /// The reason why an operation of a client failed. No case contains a token, a key or a message.
 ///
 /// A call whose task is cancelled throws `CancellationError` instead. Its request may have been sent.
@@ -16,7 +18,10 @@ public enum PushClientError: Error, Hashable, Sendable {
     case stateUnusable(reason: String)
 }
 
-extension PushClientError: CustomStringConvertible {
+extension PushClientError: LocalizedError, CustomStringConvertible {
+    /// The sentence of ``description``, which `localizedDescription` returns.
+    public var errorDescription: String? { description }
+
     /// A sentence for a user.
     public var description: String {
         switch self {

@@ -1,3 +1,4 @@
+public import FoundationEssentials
 package import StatusCrypto
 
 /// The public key of a person or of a push server.
@@ -90,9 +91,11 @@ public enum Person: Hashable, Sendable {
 }
 
 /// An error for a text that is not a key. It describes the reason and never the text, which could be a private key.
-public struct InvalidKey: Error, Hashable, CustomStringConvertible {
+public struct InvalidKey: LocalizedError, Hashable, CustomStringConvertible {
     /// A sentence for the user who entered the text.
     public let description: String
+    /// The sentence of ``description``, which `localizedDescription` returns.
+    public var errorDescription: String? { description }
 
     init(_ description: String) {
         self.description = description
