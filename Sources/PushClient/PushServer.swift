@@ -70,8 +70,8 @@ public struct PushServer: Sendable {
     /// - Parameters:
     ///   - person: The owner of the devices.
     ///   - identity: The caller, who may be a contact of the person: decrypts the access token. The request does not reveal it.
-    /// - Throws: ``PushClientError``, or `CancellationError`. `noAnswer` also means that the server does not know the person: servers do not reply to queries for
-    ///   unknown keys.
+    /// - Throws: ``PushClientError``, or `CancellationError`. `noAnswer` also means that the server does not know the person: servers reply to a query for an
+    ///   unknown key with an empty list, or not at all.
     public func query(_ person: Person, as identity: Identity? = nil) async throws -> QueryResult {
         let request = try node.sealing { random throws(RFC26.DataTooLong) in
             let ephemeral = PrivateKey.generate(using: &random)

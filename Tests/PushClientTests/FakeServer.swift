@@ -39,6 +39,8 @@ final class FakeServer: MessageNode {
         var registrations: [Installation: PushNotificationRegistration] = [:]
         var versions: [Installation: StoredVersion] = [:]
         var requests: [OpenedMessage] = []
+        var answersUnknownKeys = false
+        var acceptsRetransmission = true
         var queryTopics: [(name: TopicName, key: SymmetricKey)] = []
 
         mutating func listen(to client: PublicKey) {
@@ -69,6 +71,16 @@ final class FakeServer: MessageNode {
     func refuseRegistrations(with errors: [RegistrationError]) { state.withLock { $0.refusals = errors } }
     /// Refuses the next push requests with these errors.
     func refusePushes(with errors: [ReportError]) { state.withLock { $0.pushRefusals = errors } }
+
+    /// Refuses a version that it has, even if the registration is the same, as the reference's server does.
+    func refuseRetransmissions() { state.withLock { $0.acceptsRetransmission = false } }
+    /// Replies to queries for the key with an empty list if it does not know the key, as the reference's server does.
+    func answer(queriesFor key: PublicKey) {
+        state.withLock { state in
+            state.answersUnknownKeys = true
+            state.listen(to: key)
+        }
+    }
 
     /// The received requests, in order.
     var requests: [OpenedMessage] { state.withLock(\.requests) }
@@ -166,7 +178,8 @@ final class FakeServer: MessageNode {
         let decision = state.withLock { state in
             if !state.refusals.isEmpty { return RegistrationDecision.refuse(state.refusals.removeFirst()) }
             let decision = RegistrationRules.decide(
-                facts, stored: state.versions[installation], key: RegisteringKey(), policy: RegistrationPolicy())
+                facts, stored: state.versions[installation], key: RegisteringKey(),
+                policy: RegistrationPolicy(acceptRetransmission: state.acceptsRetransmission))
             if decision == .register { state.registrations[installation] = message }
             if decision == .unregister { state.registrations[installation] = nil }
             if decision == .register || decision == .unregister {
@@ -187,6 +200,12 @@ final class FakeServer: MessageNode {
                 state.registrations.filter { $0.key.keyHash == hash }.values.sorted { $0.installationID < $1.installationID }
                     .map { QueryRules.info(for: QueryableRegistration($0), keyHash: hash, serverPublicKey: key.publicKey.compressed) }
             }
+        }
+        if infos.isEmpty, state.withLock(\.answersUnknownKeys) {
+            var response = PushNotificationQueryResponse()
+            response.messageID = request.messageID.bytes
+            response.success = true
+            return response
         }
         return QueryRules.response(infos, messageID: fault == .answersAnotherRequest ? Digest32() : request.messageID)
     }

@@ -74,6 +74,20 @@ struct FlowTests {
         #expect(network.envelopes.count == count)
     }
 
+    @Test func `an empty list of one server does not end the wait for another server's devices`() async throws {
+        try await registering(advertises: false).register(device, with: [second.identity])
+        first.answer(queriesFor: alice.publicKey.publicKey)
+        network.delayReplies(of: second, by: .seconds(2))
+        #expect(try await sending().query(alice.publicKey).map(\.server) == [second.identity])
+    }
+
+    @Test func `a server's empty list and silence both mean that it knows nobody`() async throws {
+        #expect(try await sending().query(alice.publicKey).isEmpty)
+        first.answer(queriesFor: alice.publicKey.publicKey)
+        #expect(try await sending().query(alice.publicKey).isEmpty)
+        #expect(try await PushServer(first.identity, node: network.node).query(.key(alice.publicKey)).devices.isEmpty)
+    }
+
     @Test("devices of followed contacts, and their changes, are known before a push is due")
     func follow() async throws {
         let registering = try await registering()

@@ -147,9 +147,10 @@ struct RegisteringTests {
 
     // MARK: Failures
 
-    @Test("a lost reply does not lock the client out: the next request has a higher version")
-    func lostReply() async throws {
+    @Test("a lost reply does not lock the client out: the next request has a higher version", arguments: [true, false])
+    func lostReply(acceptsRetransmission: Bool) async throws {
         let client = try await client()
+        if !acceptsRetransmission { first.refuseRetransmissions() }
         network.loseReplies(of: first)
         let statuses = try await client.register(device, with: [first.identity])
         #expect(statuses.map(\.phase) == [.registering] && statuses.map(\.failureCount) == [1])
@@ -269,6 +270,59 @@ struct RegisteringTests {
             if case .registered = event { break }
         }
         #expect(await client.statuses.map(\.phase) == [.registered])
+        #expect(first.requests.count == 1)
+    }
+
+    @Test func `a late reply to an earlier request is not believed after the server has refused a newer one`() async throws {
+        let client = try await client()
+        network.delayReplies(of: first, by: .seconds(12))
+        #expect(try await client.register(device, with: [first.identity]).map(\.phase) == [.registering])
+        network.delayReplies(of: first, by: .zero)
+        first.refuseRegistrations(with: [.malformedMessage, .malformedMessage])
+        #expect(try await client.register(device, with: [first.identity]).map(\.phase) == [.refused(.malformedMessage)])
+        network.time.advance(by: .seconds(2))
+        #expect(try await client.register(device, with: [first.identity]).map(\.phase) == [.refused(.malformedMessage)])
+        #expect(first.requests.count == 3)
+    }
+
+    @Test func `an echo of the reply to an earlier version does not count for a newer one`() async throws {
+        let client = try await client()
+        let version = try #require(await client.register(device, with: [first.identity]).first?.version)
+        let echo = try #require(network.envelopes.last)
+        first.fault = .isSilent
+        var changed = device
+        changed.deviceToken = "changed"
+        network.time.hold()
+        let registering = Task { [changed] in try await client.register(changed, with: [first.identity]) }
+        await network.time.sleeper(dueIn: PollRhythm.first)
+        try await network.publish(echo)
+        let statuses = try await network.time.pass { try await registering.value }
+        #expect(statuses.map(\.phase) == [.registering] && statuses.map(\.version) == [version])
+    }
+
+    @Test func `a refusal of a change keeps the accepted version, and the change is sent again only when asked for`() async throws {
+        let client = try await client()
+        let version = try #require(await client.register(device, with: [first.identity]).first?.version)
+        first.refuseRegistrations(with: [.malformedMessage])
+        var changed = device
+        changed.deviceToken = "changed"
+        let statuses = try await client.register(changed, with: [first.identity])
+        #expect(statuses.map(\.phase) == [.refused(.malformedMessage)] && statuses.map(\.version) == [version])
+        #expect(try await client.register(changed, with: [first.identity]).map(\.phase) == [.registered])
+        #expect(first.requests.count == 3)
+    }
+
+    @Test func `a device that unregistered while a reply was late registers anew`() async throws {
+        let client = try await client()
+        network.delayReplies(of: first, by: .seconds(12))
+        _ = try await client.register(device, with: [first.identity])
+        first.fault = .isSilent
+        #expect(try await client.unregister().map(\.phase) == [.unregistering])
+        #expect(first.registrations.isEmpty)
+        first.fault = nil
+        network.delayReplies(of: first, by: .zero)
+        #expect(try await client.register(device, with: [first.identity]).map(\.phase) == [.registered])
+        #expect(first.registrations.count == 1)
     }
 
     @Test("an idle client sleeps, also while another one waits for a reply")

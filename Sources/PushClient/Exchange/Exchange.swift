@@ -14,7 +14,7 @@ package struct Exchange: Sendable {
     static let publishBackOff = BackOff(first: .milliseconds(500), longest: .seconds(2), minimumShare: 1)
     static let maximumPublishAttemptCount = 4
 
-    /// The time to wait for further servers after the first reply: servers reply to the same query at nearly the same time.
+    /// The time to wait for further servers after the first useful reply: servers reply to the same query at nearly the same time.
     static let graceForOthers = Duration.seconds(1)
 
     package let node: any MessageNode
@@ -42,13 +42,17 @@ package struct Exchange: Sendable {
         return first
     }
 
-    /// Publishes the request once and returns all replies within the time, or within one second after the first.
-    package func collect<Request: SealedRequest>(_ request: Request, for time: Duration) async throws -> [Request.Answer] {
+    /// Publishes the request once and returns all replies within the time, or within one second after the first useful one.
+    ///
+    /// - Parameter isUseful: Whether a reply is what the caller asks for. Others do not shorten the wait: some servers reply with nothing.
+    package func collect<Request: SealedRequest>(
+        _ request: Request, for time: Duration, isUseful: (Request.Answer) -> Bool
+    ) async throws -> [Request.Answer] {
         var answers: [Request.Answer] = []
         let elapsed = stopwatch()
         var end = time
         try await listen(for: request, timeout: time, clock: clock) { answer in
-            if answers.isEmpty { end = min(end, elapsed() + Self.graceForOthers) }
+            if isUseful(answer) { end = min(end, elapsed() + Self.graceForOthers) }
             answers.append(answer)
             return true
         } while: {

@@ -230,13 +230,18 @@ public actor RegisteringClient {
         var requestID = ""
         let event: RegistrationEvent?
         do {
-            let request = try seal(order)
-            requestID = request.requestID
-            // The request is saved before it leaves: otherwise a crash could make the client use its version again.
-            plan.note(requestID, of: order)
-            try await save()
-            let answer = try await node.exchange.ask(request, timeout: timeout)
-            event = plan.answered(answer.response, requestID: answer.requestID, by: server, now: node.now, using: &random)
+            let response: PushNotificationRegistrationResponse
+            if let late = try await lateResponse(of: server) {
+                (requestID, response) = late
+            } else {
+                let request = try seal(order)
+                requestID = request.requestID.description
+                // The request is saved before it leaves: otherwise a crash could make the client use its version again.
+                plan.note(requestID, of: order, at: node.now)
+                try await save()
+                response = try await node.exchange.ask(request, timeout: timeout)
+            }
+            event = plan.answered(response, requestID: requestID, by: server, now: node.now, using: &random)
         } catch PushClientError.stateUnusable(let reason) {
             throw PushClientError.stateUnusable(reason: reason)
         } catch let error as PushClientError {
@@ -251,7 +256,7 @@ public actor RegisteringClient {
                 accessToken: order.device == nil ? nil : plan.accessToken, requestID: requestID))
     }
 
-    private func seal(_ order: RegistrationOrder) throws -> SealedOrder {
+    private func seal(_ order: RegistrationOrder) throws -> SealedRegistration {
         let registration =
             if let device = order.device {
                 PushNotificationRegistration(
@@ -260,13 +265,24 @@ public actor RegisteringClient {
             } else {
                 PushNotificationRegistration(unregistering: plan.installationID, version: order.version)
             }
-        let earlier = plan.requestIDs(waitingFor: order.server)
         return try node.sealing { random throws(RFC26.DataTooLong) in
-            SealedOrder(
-                try SealedRegistration(
-                    registration, from: identity.privateKey, to: order.server.publicKey, segmenter: node.segmenter, using: &random),
-                earlierRequestIDs: earlier, server: order.server.publicKey)
+            try SealedRegistration(
+                registration, from: identity.privateKey, to: order.server.publicKey, segmenter: node.segmenter, using: &random)
         }
+    }
+
+    /// Returns the reply to the newest request if it came after the wait for it. Otherwise a slow server would never count as registered.
+    private func lateResponse(of server: IdentityKey) async throws -> (requestID: String, PushNotificationRegistrationResponse)? {
+        guard let (requestID, sentAt) = plan.pendingRequest(to: server) else { return nil }
+        var reader = MessageReader(.asymmetric(identity.privateKey))
+        let topic = TopicName.partitioned(identity.privateKey.publicKey).topic
+        for envelope in try await node.exchange.messages(on: [topic], since: sentAt.advanced(by: .zero - Exchange.clockTolerance)) {
+            guard let message = reader.read(envelope, now: node.now),
+                let response = SealedRegistration.response(in: message, of: server.publicKey, to: requestID)
+            else { continue }
+            return (requestID, response)
+        }
+        return nil
     }
 
     func save() async throws {
@@ -277,37 +293,5 @@ public actor RegisteringClient {
 
     func report(_ event: RegistrationEvent?) {
         if let event { listeners.send(event) }
-    }
-}
-
-/// A sealed registration that also accepts late replies to earlier requests. Otherwise a slow server would never count as registered.
-private struct SealedOrder: SealedRequest {
-    struct Answer: Sendable {
-        let requestID: String
-        let response: PushNotificationRegistrationResponse
-    }
-
-    private let request: SealedRegistration
-    private let earlierRequestIDs: Set<String>
-    private let server: PublicKey
-
-    init(_ request: SealedRegistration, earlierRequestIDs: Set<String>, server: PublicKey) {
-        self.request = request
-        self.earlierRequestIDs = earlierRequestIDs
-        self.server = server
-    }
-
-    var asker: PrivateKey { request.asker }
-    var topic: TopicName { request.topic }
-    var payloads: [[UInt8]] { request.payloads }
-    var requestID: String { request.requestID.description }
-
-    func answer(in message: OpenedMessage) -> Answer? {
-        if let response = request.answer(in: message) { return Answer(requestID: requestID, response: response) }
-        guard message.sender == server, message.type == .pushNotificationRegistrationResponse,
-            let response = try? PushNotificationRegistrationResponse.decode(message.payload), response.success
-        else { return nil }
-        let requestID = Hex.encode(response.requestID)
-        return earlierRequestIDs.contains(requestID) ? Answer(requestID: requestID, response: response) : nil
     }
 }

@@ -76,7 +76,7 @@ extension RegistrationPlan {
 
     /// Removes servers without any request: they have nothing to unregister.
     private mutating func forgetUntold() {
-        entries.removeAll { !$0.isWanted && $0.isUntold }
+        entries.removeAll { !$0.isWanted && !$0.isTold }
     }
 
     /// Whether the token must change: a removed contact must not keep a valid token, nor other senders once only contacts may have one.
@@ -142,15 +142,17 @@ extension RegistrationPlan {
     /// Records a request that is about to leave.
     ///
     /// - Parameter requestID: The SHAKE-256 of the encrypted registration, in hex.
-    package mutating func note(_ requestID: String, of order: RegistrationOrder) {
+    package mutating func note(_ requestID: String, of order: RegistrationOrder, at now: Timestamp) {
         guard let index = index(of: order.server) else { return }
         entries[index].note(
-            .init(requestID: requestID, version: order.version, generation: order.device == nil ? nil : order.generation))
+            .init(
+                requestID: requestID, version: order.version, generation: order.device == nil ? nil : order.generation,
+                sentAt: now))
     }
 
-    /// Returns the unanswered requests to a server.
-    package func requestIDs(waitingFor server: IdentityKey) -> Set<String> {
-        Set(index(of: server).map { entries[$0].requests.map(\.requestID) } ?? [])
+    /// Returns the newest request to a server, and its time, if it has no reply yet.
+    package func pendingRequest(to server: IdentityKey) -> (requestID: String, sentAt: Timestamp)? {
+        index(of: server).flatMap { entries[$0].pending }.map { ($0.requestID, $0.sentAt) }
     }
 
     /// Increments the revision. Call this before each save.
@@ -207,19 +209,20 @@ extension RegistrationPlan {
 // MARK: - Results
 
 extension RegistrationPlan {
-    /// Records a reply to any recorded request. A late failure of an earlier request has no effect, nor has the failure of a request whose
-    /// content is no longer desired.
+    /// Records a reply to the newest request. A reply to an earlier one has no effect: servers repeat replies, and the server may have another
+    /// content by now. The failure of a request whose content is no longer desired has no effect either.
     ///
     /// - Returns: The event to report, or nil.
     package mutating func answered(
         _ response: PushNotificationRegistrationResponse, requestID: String, by server: IdentityKey, now: Timestamp,
         using random: inout some RandomNumberGenerator
     ) -> RegistrationEvent? {
-        guard let index = index(of: server), let request = entries[index].requests.first(where: { $0.requestID == requestID }) else {
+        guard let index = index(of: server), let request = entries[index].pending, request.requestID == requestID else {
             return nil
         }
+        entries[index].noteReply()
         if response.success { return confirmed(request, at: index) }
-        guard request == entries[index].requests.last, isDesired(request.generation, at: index) else { return nil }
+        guard isDesired(request.generation, at: index) else { return nil }
         switch RegistrationRefusal(response.error) {
         case .versionMismatch where entries[index].mismatchCount < Self.leaps.count - 1:
             entries[index].mismatchCount += 1

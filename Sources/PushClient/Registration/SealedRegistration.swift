@@ -29,8 +29,14 @@ package struct SealedRegistration: SealedRequest {
     }
 
     package func answer(in message: OpenedMessage) -> PushNotificationRegistrationResponse? {
+        Self.response(in: message, of: server, to: requestID.description)
+    }
+
+    /// - Parameter requestID: The SHAKE-256 of the encrypted registration, in hex.
+    /// - Returns: The reply of the server to the request, or nil if the message is not that.
+    static func response(in message: OpenedMessage, of server: PublicKey, to requestID: String) -> PushNotificationRegistrationResponse? {
         guard message.sender == server, message.type == .pushNotificationRegistrationResponse,
-            let response = try? PushNotificationRegistrationResponse.decode(message.payload), response.requestID == requestID.bytes
+            let response = try? PushNotificationRegistrationResponse.decode(message.payload), Hex.encode(response.requestID) == requestID
         else { return nil }
         return response
     }

@@ -3,13 +3,14 @@ import Envelope
 
 /// The state of one server in a ``RegistrationPlan``.
 struct ServerEntry: Codable, Equatable, Sendable {
-    /// A request that was sent.
+    /// A request that was sent, and its time.
     struct Request: Codable, Equatable, Sendable {
         /// The SHAKE-256 of the encrypted registration, in hex.
         let requestID: String
         let version: UInt64
         /// The generation of the content, or nil for an unregistration.
         let generation: Int?
+        let sentAt: Timestamp
     }
 
     /// The reason why retries have stopped.
@@ -18,17 +19,16 @@ struct ServerEntry: Codable, Equatable, Sendable {
         case gaveUp
     }
 
-    /// The maximum number of requests whose late replies count: as many as are sent during a quarter of an hour without a reply.
-    private static let maximumRequestCount = 8
-
     let server: IdentityKey
     /// Whether the installation is to be registered on the server, or to be unregistered.
     var isWanted: Bool
     /// The generation of the newest confirmed request: the content that the server has.
     private(set) var confirmedGeneration: Int?
     private(set) var confirmedVersion: UInt64?
-    /// The unanswered requests, the newest last.
-    private(set) var requests: [Request] = []
+    /// The newest request while it has no reply. Replies to earlier ones do not count: the server may have another content by now.
+    private(set) var pending: Request?
+    /// Whether any request was ever sent to the server.
+    private(set) var isTold = false
     /// The number of consecutive failures.
     var failureCount = 0
     /// The number of consecutive version mismatches.
@@ -41,9 +41,6 @@ struct ServerEntry: Codable, Equatable, Sendable {
         self.server = server
         self.isWanted = isWanted
     }
-
-    /// Whether no request was ever sent to the server.
-    var isUntold: Bool { requests.isEmpty && confirmedVersion == nil }
 
     func isUpToDate(_ generation: Int) -> Bool {
         isWanted && confirmedGeneration == generation
@@ -71,17 +68,18 @@ struct ServerEntry: Codable, Equatable, Sendable {
     mutating func note(_ request: Request) {
         // An unregistration may take effect from here on.
         if request.generation == nil { forgetConfirmation() }
-        requests.append(request)
-        if requests.count > Self.maximumRequestCount { requests.removeFirst() }
+        pending = request
+        isTold = true
     }
+
+    /// Records that the newest request has a reply.
+    mutating func noteReply() { pending = nil }
 
     /// Forgets the confirmation, because the server may have another content now.
     mutating func forgetConfirmation() { confirmedGeneration = nil }
 
     /// Records a confirmed request. The server refuses all earlier ones from now on.
     mutating func confirm(_ request: Request) {
-        requests.removeAll { $0.version <= request.version }
-        guard request.version > confirmedVersion ?? 0 else { return }
         confirmedGeneration = request.generation
         confirmedVersion = request.version
         startOver()

@@ -81,7 +81,7 @@ public actor SendingClient {
     /// Queries every server that knows the person, regardless of known devices.
     ///
     /// The first query has the reference's form; if no server replies to it, a second one has the specification's.
-    /// - Returns: The devices that the person has authorised; empty if no server replies.
+    /// - Returns: The devices that the person has authorised; empty if no server knows the person.
     public func query(_ person: IdentityKey) async throws -> [DeviceInfo] {
         for form in TopicName.QueryForm.allCases {
             let request = try node.sealing { random throws(RFC26.DataTooLong) in
@@ -89,7 +89,9 @@ public actor SendingClient {
                 return try SealedQuery(
                     about: person.hash, of: nil, form: form, asker: ephemeral, segmenter: node.segmenter, using: &random)
             }
-            let devices = try await node.exchange.collect(request, for: queryTimeout).flatMap { reply in
+            // Servers that do not know the person reply with an empty list, or not at all (PROTOCOL.md §8).
+            let replies = try await node.exchange.collect(request, for: queryTimeout) { !$0.response.info.isEmpty }
+            let devices = replies.flatMap { reply in
                 QueryResult(reply.response, about: .key(person), by: reply.server, to: identity?.privateKey).devices
             }
             if !devices.isEmpty { return devices }
