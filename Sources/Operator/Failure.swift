@@ -44,12 +44,13 @@ extension Failure {
             return
         }
         self =
-            switch error {
+            switch error.code {
             case .nodeUnreachable:
                 .unavailable("\(error.description) Is a node running at \(node.url)? Choose another with --node or PUSHCTL_NODE.")
             // The node has no store and knows no other one (WAKU_REST.md §1.5); go-waku: 500 "no suitable peers found".
-            case .nodeRefused(let status, let text)
-            where node.reception == .store && ([404, 412].contains(status) || status == 500 && text.contains("no suitable")):
+            case .nodeRefused
+            where node.reception == .store
+                && ([404, 412].contains(error.status) || error.status == 500 && error.reason.contains("no suitable")):
                 .unavailable(
                     """
                     \(error.description)
@@ -57,11 +58,11 @@ extension Failure {
                     If the node has no store and no other reader, add --own-node: pushctl then reads its relay cache.
                     """)
             // The node rejected a message. go-waku gives no other reason (WAKU_REST.md §1.2).
-            case .nodeRefused(500, _): .unavailable("\(error.description)\n\(Self.unpublished)")
+            case .nodeRefused where error.status == 500: .unavailable("\(error.description)\n\(Self.unpublished)")
             case .nodeRefused: .unavailable(error.description)
             case .noAnswer: .failed("\(error.description) \(silence)")
             case .stateUnusable: .configuration(error.description)
-            case .registrationRefused, .requestTooLong: .failed(error.description)
+            default: .failed(error.description)
             }
     }
 }

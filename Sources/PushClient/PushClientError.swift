@@ -1,41 +1,106 @@
 public import FoundationEssentials
 
-/// The reason why an operation of a client failed. No case contains a token, a key or a message.
+/// The reason why an operation of a client failed. It contains no token, key or message.
 ///
 /// A call whose task is cancelled throws `CancellationError` instead. Its request may have been sent.
-public enum PushClientError: Error, Hashable, Sendable {
-    /// The node does not respond. The state of the request is unknown.
-    case nodeUnreachable(reason: String)
-    /// The node responded with an error.
-    case nodeRefused(status: Int, text: String)
-    /// The server did not reply within the time. Servers also do not reply to queries for unknown keys.
-    case noAnswer(after: Duration)
-    /// The server refused to register or unregister.
-    case registrationRefused(RegistrationRefusal)
-    /// The request is longer than any node accepts.
-    case requestTooLong
-    /// The state file cannot be used; nothing was sent.
-    case stateUnusable(reason: String)
+public struct PushClientError: LocalizedError, Hashable, Sendable {
+    /// The kind of an error. Later versions may have further ones.
+    public struct Code: Hashable, Sendable, CustomStringConvertible {
+        /// The name of the constant.
+        public let description: String
+
+        /// The node does not respond. The state of the request is unknown.
+        public static let nodeUnreachable = Code(description: "nodeUnreachable")
+        /// The node responded with an error. Retry later if its ``PushClientError/status`` is 500 or more.
+        public static let nodeRefused = Code(description: "nodeRefused")
+        /// The server did not reply within the time. It may have performed the request.
+        public static let noAnswer = Code(description: "noAnswer")
+        /// The server refused to register or unregister; see ``PushClientError/refusal``.
+        public static let registrationRefused = Code(description: "registrationRefused")
+        /// The device, its lists or the installation id are not what servers accept. Nothing was sent.
+        public static let invalidRegistration = Code(description: "invalidRegistration")
+        /// The request is longer than any node accepts. Nothing was sent.
+        public static let requestTooLong = Code(description: "requestTooLong")
+        /// The state cannot be read or written. Nothing was sent.
+        public static let stateUnusable = Code(description: "stateUnusable")
+    }
+
+    /// The kind of the error.
+    public let code: Code
+    /// The reason in words of the node, the state or this client; empty if the code is the whole reason.
+    public private(set) var reason = ""
+    /// The node's HTTP status, or a number with the same meaning; nil unless the node refused.
+    public private(set) var status: Int?
+    /// The time in which the server did not reply; nil for other errors.
+    public private(set) var timeout: Duration?
+    /// The server's reason; nil unless it refused to register or unregister.
+    public private(set) var refusal: RegistrationRefusal?
+
+    private init(_ code: Code, reason: String = "") {
+        self.code = code
+        self.reason = reason
+    }
 }
 
-extension PushClientError: LocalizedError, CustomStringConvertible {
-    /// The sentence of ``description``, which `localizedDescription` returns.
-    public var errorDescription: String? { description }
+extension PushClientError {
+    /// The error of a transport whose node does not respond.
+    ///
+    /// - Parameter reason: The reason without a full stop.
+    public static func nodeUnreachable(reason: String) -> PushClientError { PushClientError(.nodeUnreachable, reason: reason) }
 
+    /// The error of a transport whose node responded with an error.
+    ///
+    /// - Parameters:
+    ///   - status: The HTTP status, or a number with the same meaning. The client publishes again after 500 and more, which is a failure that
+    ///     passes within seconds.
+    ///   - text: The node's text, perhaps empty.
+    public static func nodeRefused(status: Int, text: String) -> PushClientError {
+        var error = PushClientError(.nodeRefused, reason: text)
+        error.status = status
+        return error
+    }
+
+    /// The error of a state that cannot be read or written.
+    ///
+    /// - Parameter reason: The reason without a full stop.
+    public static func stateUnusable(reason: String) -> PushClientError { PushClientError(.stateUnusable, reason: reason) }
+
+    package static func noAnswer(after timeout: Duration) -> PushClientError {
+        var error = PushClientError(.noAnswer)
+        error.timeout = timeout
+        return error
+    }
+
+    package static func registrationRefused(_ refusal: RegistrationRefusal) -> PushClientError {
+        var error = PushClientError(.registrationRefused)
+        error.refusal = refusal
+        return error
+    }
+
+    static func invalidRegistration(_ reason: String) -> PushClientError { PushClientError(.invalidRegistration, reason: reason) }
+
+    package static var requestTooLong: PushClientError { PushClientError(.requestTooLong) }
+}
+
+extension PushClientError: CustomStringConvertible {
     /// A sentence for a user.
     public var description: String {
-        switch self {
-        case .nodeUnreachable(let reason): "The node cannot be reached: \(reason)."
+        switch code {
+        case .nodeUnreachable: "The node cannot be reached: \(reason)."
         // go-waku gives no reason if it cannot publish.
-        case .nodeRefused(500, ""): "The node refused with status 500 and no reason: it has no peers on this shard, most likely."
-        case .nodeRefused(let status, ""): "The node refused with status \(status)."
-        case .nodeRefused(let status, let text): "The node refused with status \(status): \(text)"
-        case .noAnswer(let time): "The server did not answer within \(time.formattedSeconds)."
-        case .registrationRefused(let refusal): refusal.description
+        case .nodeRefused where status == 500 && reason.isEmpty:
+            "The node refused with status 500 and no reason: it has no peers on this shard, most likely."
+        case .nodeRefused: "The node refused with status \(status ?? 0)" + (reason.isEmpty ? "." : ": \(reason)")
+        case .noAnswer: "The server did not answer within \((timeout ?? .zero).formattedSeconds)."
+        case .registrationRefused: refusal?.description ?? "The server refused."
         case .requestTooLong: "The request is too long to be sent."
-        case .stateUnusable(let reason): "The state file cannot be used: \(reason)."
+        case .stateUnusable: "The state file cannot be used: \(reason)."
+        default: reason
         }
     }
+
+    /// The sentence of ``description``, which `localizedDescription` returns.
+    public var errorDescription: String? { description }
 }
 
 extension Duration {

@@ -4,7 +4,7 @@ import Wire
 
 /// A push server (71/STATUS-PUSH-NOTIFICATION-SERVER) behind a messaging node: one request, one reply, no state.
 ///
-///     let server = PushServer(try IdentityKey(hex: "0x04…"), node: node)
+///     let server = PushServer(try PublicKey(hex: "0x04…"), node: node)
 ///     let receipt = try await server.register(device, installationID: "phone", as: identity)
 ///
 /// For tools and tests. Apps use ``RegisteringClient`` and ``SendingClient``, which know several servers, keep state and retry. Only a
@@ -15,7 +15,7 @@ public struct PushServer: Sendable {
     public static let defaultTimeout = Duration.seconds(10)
 
     /// The server's public key, which is its address.
-    public let key: IdentityKey
+    public let key: PublicKey
     private let node: Node
     private let timeout: Duration
 
@@ -25,7 +25,7 @@ public struct PushServer: Sendable {
     ///   - key: The server's public key, which is its address.
     ///   - node: The node that carries the messages.
     ///   - timeout: The time to wait for a reply after the request is published.
-    public init(_ key: IdentityKey, node: Node, timeout: Duration = defaultTimeout) {
+    public init(_ key: PublicKey, node: Node, timeout: Duration = defaultTimeout) {
         self.key = key
         self.node = node
         self.timeout = timeout
@@ -35,7 +35,8 @@ public struct PushServer: Sendable {
     ///
     /// - Parameters:
     ///   - device: The device.
-    ///   - installationID: The id that distinguishes the devices of one identity; 1 to 128 bytes.
+    ///   - installationID: The id that distinguishes the devices of one identity. Reference servers accept UUIDs only, servers of this project
+    ///     1 to 128 bytes.
     ///   - accessToken: The UUID that senders must present; nil creates a random one.
     ///   - version: A version higher than that of any earlier registration of the installation; nil uses the milliseconds since 1970.
     ///   - identity: The owner, who signs the registration and the server's grant.
@@ -44,6 +45,7 @@ public struct PushServer: Sendable {
     public func register(
         _ device: Device, installationID: String, accessToken: String? = nil, version: UInt64? = nil, as identity: Identity
     ) async throws -> RegistrationReceipt {
+        try device.checkLists()
         var random = SecureRandom()
         let registration = PushNotificationRegistration(
             device, installationID: installationID, accessToken: accessToken ?? UniversallyUniqueID.random(using: &random),
@@ -100,7 +102,7 @@ public struct PushServer: Sendable {
         of identity: Identity, installationID: String, state: ClientState
     ) async throws -> RegisteringClient {
         try await RegisteringClient(
-            identity: identity, installationID: installationID, node: node, state: state, timeout: timeout, advertisingInterval: nil)
+            identity: identity, anyInstallationID: installationID, node: node, state: state, timeout: timeout, advertisingInterval: nil)
     }
 
     private func send(
@@ -111,7 +113,7 @@ public struct PushServer: Sendable {
                 registration, from: identity.privateKey, to: key.publicKey, segmenter: node.segmenter, using: &random)
         }
         let response = try await node.exchange.ask(request, timeout: timeout)
-        guard response.success else { throw PushClientError.registrationRefused(RegistrationRefusal(response.error)) }
+        guard response.success else { throw PushClientError.registrationRefused(RegistrationRefusal(rawValue: response.error.rawValue)) }
         return RegistrationReceipt(
             installationID: registration.installationID, version: registration.version,
             accessToken: registration.unregister ? nil : registration.accessToken.text, requestID: request.requestID.description)

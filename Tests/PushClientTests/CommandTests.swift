@@ -11,7 +11,7 @@ import Wire
 struct CommandTests {
     private let folder: TemporaryFolder
     private var keyFile: String { folder.path("key") }
-    private let server = IdentityKey(PrivateKey.test(1).publicKey).compressedHex
+    private let server = PushClient.PublicKey(PrivateKey.test(1).publicKey).compressedHex
 
     init() throws {
         folder = try TemporaryFolder()
@@ -128,7 +128,7 @@ struct CommandTests {
                     ]
                         + options, ["PUSHCTL_KEY_FILE": keyFile])
             }
-            let gone = IdentityKey(PrivateKey.test(2).publicKey).hex
+            let gone = PushClient.PublicKey(PrivateKey.test(2).publicKey).hex
             #expect(try await register(gone).exitCode == 1)
             fake.fault = nil
             let registered = try await run(
@@ -143,7 +143,7 @@ struct CommandTests {
     @Test("several servers get the same registration, and a refusal by one does not affect the others")
     func severalServers() async throws {
         try await withNode(subscribedTo: [FakeServer.pubsubTopic]) { url, fake in
-            let silent = IdentityKey(PrivateKey.test(2).publicKey).hex
+            let silent = PushClient.PublicKey(PrivateKey.test(2).publicKey).hex
             let arguments = ["--server", silent, "--server", server, "--timeout", "10ms", "--node", url, "--key-file", keyFile, "--json"]
             let registered = try await run(["register", "--device-token", "token", "--token-type", "firebase"] + arguments)
             #expect(registered.exitCode == 1 && registered.error.contains("did not answer"))
@@ -272,7 +272,7 @@ struct CommandTests {
         let secret = try String(contentsOfFile: keyFile, encoding: .utf8).trimmingCharacters(in: .whitespacesAndNewlines)
         #expect(!made.output.contains(secret))
         let shown = try await run(["keys", "--of", server, "--json"]).decoded(as: Key.self)
-        #expect(shown.publicKey == IdentityKey(PrivateKey.test(1).publicKey).hex)
+        #expect(shown.publicKey == PushClient.PublicKey(PrivateKey.test(1).publicKey).hex)
     }
 
     @Test("a refusal prints a plain sentence and exits with 1")

@@ -14,7 +14,7 @@ import Testing
     }
 
     @Test func `localizedDescription of a wrong key is a sentence`() throws {
-        let error = try #require(#expect(throws: InvalidKey.self) { try IdentityKey(hex: "zz") })
+        let error = try #require(#expect(throws: InvalidKey.self) { try PublicKey(hex: "zz") })
         #expect(error.localizedDescription == "A public key is written in hex digits.")
     }
 }

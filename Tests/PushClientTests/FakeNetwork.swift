@@ -10,8 +10,8 @@ final class FakeNetwork: MessageNode {
         var envelopes: [WakuEnvelope] = []
         var isDown = false
         var failingReadCount = 0
-        var lostReplies: [IdentityKey: Int] = [:]
-        var delays: [IdentityKey: Duration] = [:]
+        var lostReplies: [PushClient.PublicKey: Int] = [:]
+        var delays: [PushClient.PublicKey: Duration] = [:]
         var delayed: [(time: Timestamp, envelope: WakuEnvelope)] = []
     }
 

@@ -43,7 +43,7 @@ final class FakeServer: MessageNode {
         var acceptsRetransmission = true
         var queryTopics: [(name: TopicName, key: SymmetricKey)] = []
 
-        mutating func listen(to client: PublicKey) {
+        mutating func listen(to client: StatusCrypto.PublicKey) {
             for form in TopicName.QueryForm.allCases {
                 let name = TopicName.query(client.hash, form)
                 guard !queryTopics.contains(where: { $0.name == name }) else { continue }
@@ -60,7 +60,7 @@ final class FakeServer: MessageNode {
         self.wallClock = wallClock
     }
 
-    var identity: IdentityKey { IdentityKey(key.publicKey) }
+    var identity: PushClient.PublicKey { PushClient.PublicKey(key.publicKey) }
     /// How it answers from now on.
     var fault: Fault? {
         get { state.withLock(\.fault) }
@@ -75,7 +75,7 @@ final class FakeServer: MessageNode {
     /// Refuses a version that it has, even if the registration is the same, as the reference's server does.
     func refuseRetransmissions() { state.withLock { $0.acceptsRetransmission = false } }
     /// Replies to queries for the key with an empty list if it does not know the key, as the reference's server does.
-    func answer(queriesFor key: PublicKey) {
+    func answer(queriesFor key: StatusCrypto.PublicKey) {
         state.withLock { state in
             state.answersUnknownKeys = true
             state.listen(to: key)
@@ -130,7 +130,7 @@ final class FakeServer: MessageNode {
     }
 
     /// Replaces what the server knows of an installation, without a look at it.
-    func plant(_ registration: PushNotificationRegistration, of owner: PublicKey) {
+    func plant(_ registration: PushNotificationRegistration, of owner: StatusCrypto.PublicKey) {
         state.withLock { state in
             state.registrations[Installation(keyHash: owner.hash, installationID: registration.installationID)] = registration
             state.listen(to: owner)
@@ -230,11 +230,11 @@ final class FakeServer: MessageNode {
         return response
     }
 
-    private func decrypt(_ payload: [UInt8], from client: PublicKey) -> [UInt8]? {
+    private func decrypt(_ payload: [UInt8], from client: StatusCrypto.PublicKey) -> [UInt8]? {
         try? AESGCM.openCombined(payload.span, key: key.sharedSecret(with: client))
     }
 
-    private func seal(_ payload: [UInt8], _ type: MessageType, to client: PublicKey) -> [WakuEnvelope] {
+    private func seal(_ payload: [UInt8], _ type: MessageType, to client: StatusCrypto.PublicKey) -> [WakuEnvelope] {
         guard fault != .isSilent else { return [] }
         var random = SecureRandom()
         let signer = fault == .signsAsSomebodyElse ? PrivateKey.test(66) : key

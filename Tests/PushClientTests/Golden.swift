@@ -90,7 +90,7 @@ struct Golden: Decodable {
 
     static func load() throws -> Golden { try Vectors.load("08_e2e") }
 
-    var server: PublicKey { get throws { try PublicKey(uncompressed: mainFlow.serverPublicKey.bytes) } }
+    var server: StatusCrypto.PublicKey { get throws { try StatusCrypto.PublicKey(uncompressed: mainFlow.serverPublicKey.bytes) } }
     var steps: [Step] { mainFlow.steps }
 
     func key(_ name: String) throws -> PrivateKey {

@@ -18,7 +18,7 @@ struct GoldenClientTests {
         alice = try golden.key("alice")
     }
 
-    private var server: IdentityKey { get throws { IdentityKey(try golden.server) } }
+    private var server: PushClient.PublicKey { get throws { PushClient.PublicKey(try golden.server) } }
 
     // MARK: Registering
 
@@ -72,7 +72,7 @@ struct GoldenClientTests {
         let request = try PushNotificationRequest.decode(try golden.step(note).in.decoded.payload.bytes)
         let notification = try #require(request.requests.first)
         let author = try #require(
-            golden.keys.lazy.compactMap { try? IdentityKey(golden.key($0.name).publicKey) }
+            golden.keys.lazy.compactMap { try? PushClient.PublicKey(golden.key($0.name).publicKey) }
                 .first { Keccak.shake256(Array($0.hex.utf8)).bytes == notification.author })
         var message = PushMessage(kind: .message, messageID: request.messageID)
         message.author = author
@@ -92,7 +92,7 @@ struct GoldenClientTests {
     func accepted() async throws {
         let client = try sending("eph1", "eph1")
         let reports = try await client.push(
-            message(as: "push request to the server's"), to: [Recipient(IdentityKey(alice.publicKey))])
+            message(as: "push request to the server's"), to: [Recipient(PushClient.PublicKey(alice.publicKey))])
         #expect(reports.map(\.installationID) == [firstInstallation, secondInstallation])
         #expect(try reports.map(\.outcome) == [.accepted(by: server), .accepted(by: server)])
     }
@@ -102,17 +102,17 @@ struct GoldenClientTests {
         arguments: [("same request content, other", "eph2", true), ("push request to the unregistered", "eph1", false)])
     func oneDevice(note: String, key: String, isAccepted: Bool) async throws {
         let client = try sending("eph1", key)
-        let recipient = Recipient(IdentityKey(alice.publicKey), installationIDs: [firstInstallation])
+        let recipient = Recipient(PushClient.PublicKey(alice.publicKey), installationIDs: [firstInstallation])
         let reports = try await client.push(message(as: note), to: [recipient])
         #expect(try reports.map(\.outcome) == [isAccepted ? .accepted(by: server) : .refused(.notRegistered)])
         // The client does not notify a device again that the server does not know any more.
-        let known = try await client.devices(of: IdentityKey(alice.publicKey)).map(\.installationID)
+        let known = try await client.devices(of: PushClient.PublicKey(alice.publicKey)).map(\.installationID)
         #expect(known == (isAccepted ? [firstInstallation, secondInstallation] : [secondInstallation]))
     }
 
     @Test("a device that unregistered is not in the reference's answer, and not found")
     func unregistered() async throws {
-        let devices = try await sending("eph2").query(IdentityKey(alice.publicKey))
+        let devices = try await sending("eph2").query(PushClient.PublicKey(alice.publicKey))
         #expect(devices.map(\.installationID) == [secondInstallation] && devices.allSatisfy { $0.authorization == .verified })
     }
 }

@@ -63,13 +63,13 @@ struct GoldenTests {
         let alice = try golden.key("alice").publicKey
         var random = SecureRandom()
         let request = try SealedQuery(
-            about: IdentityKey(alice).hash, of: nil, asker: try golden.key("eph1"), segmenter: Segmenter(), using: &random)
+            about: PushClient.PublicKey(alice).hash, of: nil, asker: try golden.key("eph1"), segmenter: Segmenter(), using: &random)
 
         #expect(request.messageID.bytes == step.in.decoded.messageID.bytes)
         #expect(request.topic.topic.contentTopic == step.in.contentTopic)
         let reply = try #require(step.responses.first)
         let answered = try #require(try request.answer(in: reply.envelope))
-        let answer = try QueryResult(answered.response, about: .key(IdentityKey(alice)), by: golden.server)
+        let answer = try QueryResult(answered.response, about: .key(PushClient.PublicKey(alice)), by: golden.server)
         #expect(try answered.server == golden.server)
         #expect(answer.rejectedCount == 0)
         #expect(answer.devices.map(\.authorization) == [.verified, .verified])

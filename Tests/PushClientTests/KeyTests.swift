@@ -31,7 +31,7 @@ import Testing
                 key.compressed.uppercased(),
             ]
             for text in texts {
-                let read = try IdentityKey(hex: text)
+                let read = try PublicKey(hex: text)
                 #expect(read.hex == key.identity)
                 #expect(read.compressedHex == "0x" + key.compressed)
                 #expect(read.hash.hex == key.hash)
@@ -39,7 +39,7 @@ import Testing
             #expect(try Identity(privateKeyHex: key.privateKey).publicKey.hex == key.identity)
             #expect(try Identity(privateKeyHex: key.privateKey).privateKeyHex == key.privateKey)
             #expect(try Person(hex: key.hash).keyHash.hex == key.hash)
-            #expect(try Person(hex: key.identity) == .key(IdentityKey(hex: key.identity)))
+            #expect(try Person(hex: key.identity) == .key(PublicKey(hex: key.identity)))
         }
     }
 
@@ -47,7 +47,7 @@ import Testing
         "what is no key is refused",
         arguments: ["", "0x", "04", "zz", "0x02" + String(repeating: "ff", count: 32), "06" + String(repeating: "11", count: 64)])
     func refused(text: String) {
-        #expect(throws: InvalidKey.self) { try IdentityKey(hex: text) }
+        #expect(throws: InvalidKey.self) { try PublicKey(hex: text) }
         #expect(throws: InvalidKey.self) { try Person(hex: text) }
         #expect(throws: InvalidKey.self) { try Identity(privateKeyHex: text) }
     }
@@ -65,7 +65,7 @@ import Testing
         var dumped = ""
         dump(identity, to: &dumped)
         #expect(!dumped.contains(secret))
-        let error = #expect(throws: InvalidKey.self) { try IdentityKey(hex: secret) }
+        let error = #expect(throws: InvalidKey.self) { try PublicKey(hex: secret) }
         #expect(error?.description.contains(secret) == false)
     }
 

@@ -5,9 +5,9 @@ import Testing
 
 /// Which server is asked when: no network, no clock.
 @Suite(.safetyNet) struct PushDeliveryTests {
-    private let person = IdentityKey(PrivateKey.test(7).publicKey)
-    private let first = PushDelivery.Route(server: IdentityKey(PrivateKey.test(1).publicKey), accessToken: "one")
-    private let second = PushDelivery.Route(server: IdentityKey(PrivateKey.test(2).publicKey), accessToken: "two")
+    private let person = PushClient.PublicKey(PrivateKey.test(7).publicKey)
+    private let first = PushDelivery.Route(server: PushClient.PublicKey(PrivateKey.test(1).publicKey), accessToken: "one")
+    private let second = PushDelivery.Route(server: PushClient.PublicKey(PrivateKey.test(2).publicKey), accessToken: "two")
 
     private func delivery(_ routes: [PushDelivery.Route], installations: [String] = ["phone"]) -> PushDelivery {
         PushDelivery(to: installations.map { .init(person: person, installationID: $0, routes: routes) })
@@ -35,7 +35,7 @@ import Testing
 
     @Test("after 3 seconds of silence another server is asked, and no third one once the first is known to have accepted")
     func silence() {
-        let third = PushDelivery.Route(server: IdentityKey(PrivateKey.test(3).publicKey), accessToken: "three")
+        let third = PushDelivery.Route(server: PushClient.PublicKey(PrivateKey.test(3).publicKey), accessToken: "three")
         var delivery = delivery([first, second, third])
         _ = delivery.next(at: .zero)
         #expect(delivery.next(at: .seconds(3)) == [request(second)])

@@ -13,7 +13,7 @@ struct PushServerTests {
     private let time = TestTime()
 
     func client(of node: any MessageNode) -> PushServer {
-        PushServer(IdentityKey(PrivateKey.test(1).publicKey), node: time.node(node))
+        PushServer(PushClient.PublicKey(PrivateKey.test(1).publicKey), node: time.node(node))
     }
 
     var device: Device {
@@ -55,20 +55,25 @@ struct PushServerTests {
     }
 
     /// PROTOCOL.md §7 row 9a.
-    @Test("a registration keeps within what servers accept, whatever the number of contacts and chats", arguments: [0, 300, 3_900])
+    @Test(
+        "as many contacts and chats as servers accept are registered, and one more is an error before sending", arguments: [0, 300, 3_900])
     func registerManyContacts(chatCount: Int) async throws {
         let server = FakeServer()
         var device = device
         device.isForContactsOnly = true
         var random = SplitMix64(seed: 1)
-        device.contacts = Set((1..<4_100).map { _ in IdentityKey(PrivateKey.generate(using: &random).publicKey) })
+        device.contacts = Set((chatCount..<3_971).map { _ in PushClient.PublicKey(PrivateKey.generate(using: &random).publicKey) })
         device.mutedChats = Set((0..<chatCount).map { ChatID("chat \($0)") })
         _ = try await client(of: server).register(device, installationID: "phone", as: identity)
         let stored = try #require(server.registrations.first)
-        #expect(stored.allowedKeyList.count == max(0, 3_971 - chatCount))
-        #expect(stored.allowedKeyList.count <= 4_000)
-        let listByteCount = 66 * (stored.allowedKeyList.count + stored.mutedChatList.count)
-        #expect(listByteCount <= 256 << 10 || stored.allowedKeyList.isEmpty)
+        #expect(stored.allowedKeyList.count == 3_971 - chatCount && stored.mutedChatList.count == chatCount)
+
+        device.mentionChats = [ChatID("one more")]
+        let (client, larger) = (client(of: server), device)
+        let error = await #expect(throws: PushClientError.self) {
+            try await client.register(larger, installationID: "phone", as: identity)
+        }
+        #expect(error?.code == .invalidRegistration && server.requests.count == 1)
     }
 
     @Test("a Firebase device, its access token and its version are registered as given")
@@ -199,7 +204,7 @@ struct PushServerTests {
         let receipt = try await client(of: server).register(device, installationID: "phone", as: identity)
         var message = PushMessage(kind: .requestToJoinCommunity, messageID: [1, 2, 3])
         message.chat = ChatID("status")
-        message.author = IdentityKey(PrivateKey.test(5).publicKey)
+        message.author = PushClient.PublicKey(PrivateKey.test(5).publicKey)
         message.ciphertext = [9, 9]
         let reports = try await client(of: server).push(message, to: [target(receipt)])
         #expect(reports.map(\.outcome) == [.accepted])

@@ -14,7 +14,7 @@ import Transport
 struct RealNetwork {
     /// The clients' node.
     let url: String
-    let servers: [IdentityKey]
+    let servers: [PushClient.PublicKey]
     /// The servers' private keys.
     let serverKeys: [PrivateKey]
     private let clientControl: RelayControl
@@ -28,7 +28,7 @@ struct RealNetwork {
     func setClientsDeaf(_ isDeaf: Bool) { clientControl.faults.dropEvery = isDeaf ? 1 : 0 }
 
     /// Makes the server's node drop all received messages, or none.
-    func setDeaf(_ isDeaf: Bool, _ server: IdentityKey) {
+    func setDeaf(_ isDeaf: Bool, _ server: PushClient.PublicKey) {
         for (key, control) in zip(servers, serverControls) where key == server { control.faults.dropEvery = isDeaf ? 1 : 0 }
     }
 
@@ -68,7 +68,7 @@ struct RealNetwork {
             }
             try await test(
                 RealNetwork(
-                    url: urls[0], servers: keys.map { IdentityKey($0.publicKey) }, serverKeys: keys, clientControl: controls[0],
+                    url: urls[0], servers: keys.map { PushClient.PublicKey($0.publicKey) }, serverKeys: keys, clientControl: controls[0],
                     serverControls: Array(controls.dropFirst()), recorder: recorder))
             // Before their nodes: these end when nobody is connected any more.
             for process in processes { await process.kill() }

@@ -42,10 +42,10 @@ struct RealServersTests {
         #expect(try await registering.register(device, with: [firstKey, secondKey]).last?.phase == .registering)
         let again = try await ServerProcess.start(in: secondFolder, settings: settings)
         registering = try await RegisteringClient(identity: alice, node: node, state: state, timeout: patience)
-        let events = registering.events
+        let events = registering.events()
         let running = Task { [registering] in await registering.run() }
         for await event in events {
-            if case .registered(secondKey, _) = event { break }
+            if event.kind == .registered, event.server == secondKey { break }
         }
         running.cancel()
         #expect(try await registering.register(device, with: [firstKey, secondKey]).map(\.phase) == [.registered, .registered])
@@ -56,7 +56,7 @@ struct RealServersTests {
 
         // A contact no more.
         device.contacts = []
-        try await registering.register(device, with: [secondKey])
+        _ = try await registering.register(device, with: [secondKey])
         #expect(try await sending.push(message(), to: [Recipient(alice.publicKey)]).map(\.outcome.isAccepted) == [false])
         #expect(await again.terminate() == 0)
         #expect(await first.terminate() == 0)
@@ -67,8 +67,8 @@ struct RealServersTests {
 private let patience = Duration.seconds(600)
 
 extension ServerProcess {
-    fileprivate var key: IdentityKey {
-        get throws { try IdentityKey(hex: addresses.publicKey) }
+    fileprivate var key: PublicKey {
+        get throws { try PublicKey(hex: addresses.publicKey) }
     }
 }
 
@@ -168,7 +168,7 @@ struct RealTroubleTests {
 
 extension SendingClient {
     /// The devices of a person as all these servers tell. A query waits only a second for the others.
-    fileprivate func devices(of person: IdentityKey, at servers: Set<IdentityKey>) async throws -> [DeviceInfo] {
+    fileprivate func devices(of person: PublicKey, at servers: Set<PublicKey>) async throws -> [DeviceInfo] {
         while true {
             let devices = try await devices(of: person, refreshes: true)
             if Set(devices.filter { $0.accessToken != nil }.map(\.server)) == servers { return devices }
@@ -179,19 +179,12 @@ extension SendingClient {
     ///
     /// - Returns: which server accepted it.
     @discardableResult
-    fileprivate func pushUntilAccepted(_ message: PushMessage, to person: IdentityKey) async throws -> IdentityKey {
+    fileprivate func pushUntilAccepted(_ message: PushMessage, to person: PublicKey) async throws -> PublicKey {
         while true {
             let reports = try await push(message, to: [Recipient(person)])
             #expect(reports.count == 1)
-            if case .accepted(let server) = reports.first?.outcome { return server }
+            if let server = reports.first?.outcome.server { return server }
             try #require(reports.first?.outcome == .noAnswer)
         }
-    }
-}
-
-extension DeliveryReport.Outcome {
-    fileprivate var isAccepted: Bool {
-        if case .accepted = self { return true }
-        return false
     }
 }

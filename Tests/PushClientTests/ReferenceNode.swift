@@ -25,7 +25,7 @@ final class ReferenceNode: MessageNode {
     /// - Parameters:
     ///   - owner: whose query topic the server listens to.
     ///   - scripts: what the client's operations draw at random, one after the other; later ones draw really.
-    init(_ golden: Golden, owner: PublicKey, scripts: [[UInt8]]) throws {
+    init(_ golden: Golden, owner: StatusCrypto.PublicKey, scripts: [[UInt8]]) throws {
         self.golden = golden
         server = try golden.key("server")
         let name = TopicName.query(owner.hash, .plain)

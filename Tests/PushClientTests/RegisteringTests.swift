@@ -14,7 +14,7 @@ struct RegisteringTests {
     private let identity = Identity(.test(7))
     private var first: FakeServer { network.servers[0] }
     private var second: FakeServer { network.servers[1] }
-    private var both: [IdentityKey] { network.servers.map(\.identity) }
+    private var both: [PushClient.PublicKey] { network.servers.map(\.identity) }
     private let device = Device(deviceToken: "token", service: .firebase)
 
     /// - Parameter timeout: of each request. A second more of waiting is some looks more at the node, which prove nothing.
@@ -47,14 +47,14 @@ struct RegisteringTests {
     @Test("what has not changed is not sent again, what has is sent with a higher version")
     func onlyOnChange() async throws {
         let client = try await client()
-        try await client.register(device, with: both)
-        try await client.register(device, with: both)
+        _ = try await client.register(device, with: both)
+        _ = try await client.register(device, with: both)
         #expect(first.requests.count == 1)
         let version = try stored(first).version
 
         var changed = device
         changed.mutedChats = [ChatID("noise")]
-        try await client.register(changed, with: both)
+        _ = try await client.register(changed, with: both)
         #expect(first.requests.count == 2 && second.requests.count == 2)
         #expect(try stored(first).version > version)
         #expect(try stored(first).mutedChatList.count == 1)
@@ -63,10 +63,10 @@ struct RegisteringTests {
     @Test("blocked chats and authors go into one list of hashes")
     func blocked() async throws {
         var device = device
-        let author = IdentityKey(PrivateKey.test(9).publicKey)
+        let author = PushClient.PublicKey(PrivateKey.test(9).publicKey)
         device.blockedChats = [ChatID("spam")]
         device.blockedAuthors = [author]
-        try await client().register(device, with: [first.identity])
+        _ = try await client().register(device, with: [first.identity])
         let expected = ["spam", author.hex].map { Keccak.shake256(Array($0.utf8)).bytes }
         #expect(Set(try stored(first).blockedChatList) == Set(expected))
     }
@@ -74,8 +74,8 @@ struct RegisteringTests {
     @Test("an added server gets a request without one to the other, and a removed server unregisters the device")
     func changeServers() async throws {
         let client = try await client()
-        try await client.register(device, with: [first.identity])
-        try await client.register(device, with: both)
+        _ = try await client.register(device, with: [first.identity])
+        _ = try await client.register(device, with: both)
         #expect(first.requests.count == 1 && second.registrations.count == 1)
         let statuses = try await client.register(device, with: [second.identity])
         #expect(first.registrations.isEmpty && second.requests.count == 1)
@@ -85,7 +85,7 @@ struct RegisteringTests {
     @Test("one server forgets, or all do")
     func unregister() async throws {
         let client = try await client()
-        try await client.register(device, with: both)
+        _ = try await client.register(device, with: both)
         #expect(try await client.unregister(from: first.identity).map(\.server) == [second.identity])
         #expect(first.registrations.isEmpty && second.registrations.count == 1)
         #expect(try await client.unregister().isEmpty)
@@ -99,10 +99,10 @@ struct RegisteringTests {
         let client = try await client()
         func register(contacts: [UInt8], only: Bool = false, muted: [String] = []) async throws -> String {
             var device = device
-            device.contacts = Set(contacts.map { IdentityKey(PrivateKey.test($0).publicKey) })
+            device.contacts = Set(contacts.map { PushClient.PublicKey(PrivateKey.test($0).publicKey) })
             device.isForContactsOnly = only
             device.mutedChats = Set(muted.map(ChatID.init))
-            try await client.register(device, with: both)
+            _ = try await client.register(device, with: both)
             #expect(try stored(first).accessToken == stored(second).accessToken)
             return try stored(first).accessToken.text
         }
@@ -121,9 +121,9 @@ struct RegisteringTests {
     func untoldContacts() async throws {
         let client = try await client()
         var device = device
-        try await client.register(device, with: both)
-        device.contacts = [IdentityKey(PrivateKey.test(10).publicKey)]
-        try await client.register(device, with: both)
+        _ = try await client.register(device, with: both)
+        device.contacts = [PushClient.PublicKey(PrivateKey.test(10).publicKey)]
+        _ = try await client.register(device, with: both)
         #expect(first.requests.count == 1)
         #expect(try stored(first).allowedKeyList.isEmpty)
     }
@@ -133,8 +133,8 @@ struct RegisteringTests {
         let client = try await client()
         var device = device
         device.isForContactsOnly = true
-        device.contacts = Set([10, 11].map { IdentityKey(PrivateKey.test($0).publicKey) })
-        try await client.register(device, with: [first.identity])
+        device.contacts = Set([10, 11].map { PushClient.PublicKey(PrivateKey.test($0).publicKey) })
+        _ = try await client.register(device, with: [first.identity])
         let registration = try stored(first)
         #expect(registration.allowFromContactsOnly && registration.allowedKeyList.count == 2)
         let server = PushServer(first.identity, node: network.node)
@@ -167,7 +167,7 @@ struct RegisteringTests {
             var device = device
             device.mutedChats = [ChatID("\(index)")]
             network.time.advance(by: .seconds(-1000 * index))
-            try await client.register(device, with: [first.identity])
+            _ = try await client.register(device, with: [first.identity])
             versions.append(try stored(first).version)
         }
         #expect(versions == versions.sorted() && Set(versions).count == 3)
@@ -178,10 +178,10 @@ struct RegisteringTests {
         arguments: [0, 60, 3_000_000_000])
     func lostState(clockWasAheadBySeconds seconds: Int) async throws {
         network.time.advance(by: .seconds(seconds))
-        let before = try await RegisteringClient(identity: identity, installationID: "phone", node: network.node, state: .inMemory())
-        try await before.register(device, with: [first.identity])
+        let before = try await RegisteringClient(identity: identity, anyInstallationID: "phone", node: network.node, state: .inMemory())
+        _ = try await before.register(device, with: [first.identity])
         network.time.advance(by: .seconds(-seconds))
-        let after = try await RegisteringClient(identity: identity, installationID: "phone", node: network.node, state: .inMemory())
+        let after = try await RegisteringClient(identity: identity, anyInstallationID: "phone", node: network.node, state: .inMemory())
         #expect(try await after.register(device, with: [first.identity]).map(\.phase) == [.registered])
         let accessToken = await after.accessToken
         #expect(try stored(first).accessToken.text == accessToken)
@@ -202,10 +202,7 @@ struct RegisteringTests {
         let client = try await client()
         first.refuseRegistrations(with: [error])
         let statuses = try await client.register(device, with: both)
-        guard case .refused = statuses.first?.phase else {
-            Issue.record("\(statuses)")
-            return
-        }
+        #expect(statuses.first?.phase.refusal?.rawValue == error.rawValue)
         #expect(statuses.last?.phase == .registered)
         network.time.advance(by: .seconds(100_000))
         try await client.unregister(from: second.identity)
@@ -223,17 +220,14 @@ struct RegisteringTests {
         } else {
             first.refuseRegistrations(with: Array(repeating: .internalError, count: 5))
         }
-        let events = client.events
-        try await client.register(device, with: [first.identity])
+        let events = client.events()
+        _ = try await client.register(device, with: [first.identity])
         let running = Task { await client.run() }
         defer { running.cancel() }
         var delays: [Duration] = []
         loop: for await event in events {
-            switch event {
-            case .retrying(_, _, let delay): delays.append(delay)
-            case .registered: break loop
-            default: Issue.record("\(event)")
-            }
+            if event.kind == .registered { break loop }
+            delays.append(try #require(event.delay))
         }
         #expect(delays.count == 5)
         for (index, delay) in delays.enumerated() { #expect((.seconds(1 << index)...(.seconds(2 << index))).contains(delay)) }
@@ -244,11 +238,11 @@ struct RegisteringTests {
     func givingUp() async throws {
         let client = try await client(timeout: PollRhythm.first)
         first.fault = .isSilent
-        let events = client.events
-        try await client.register(device, with: [first.identity])
+        let events = client.events()
+        _ = try await client.register(device, with: [first.identity])
         let running = Task { await client.run() }
         for await event in events {
-            if case .stopped(_, .noAnswer) = event { break }
+            if event.kind == .stopped, event.error?.code == .noAnswer { break }
         }
         running.cancel()
         await running.value
@@ -262,12 +256,12 @@ struct RegisteringTests {
     func slowServer() async throws {
         let client = try await client()
         network.delayReplies(of: first, by: .seconds(11))
-        let events = client.events
-        try await client.register(device, with: [first.identity])
+        let events = client.events()
+        _ = try await client.register(device, with: [first.identity])
         let running = Task { await client.run() }
         defer { running.cancel() }
         for await event in events {
-            if case .registered = event { break }
+            if event.kind == .registered { break }
         }
         #expect(await client.statuses.map(\.phase) == [.registered])
         #expect(first.requests.count == 1)
@@ -346,13 +340,13 @@ struct RegisteringTests {
         let client = try await client()
         network.setDown(true)
         #expect(try await client.register(device, with: both).map(\.phase) == [.registering, .registering])
-        let events = client.events
+        let events = client.events()
         network.setDown(false)
         let running = Task { await client.run() }
         defer { running.cancel() }
-        var registered: Set<IdentityKey> = []
+        var registered: Set<PushClient.PublicKey> = []
         for await event in events {
-            if case .registered(let server, _) = event { registered.insert(server) }
+            if event.kind == .registered, let server = event.server { registered.insert(server) }
             if registered.count == 2 { break }
         }
     }
@@ -363,11 +357,11 @@ struct RegisteringTests {
         let client = try await client()
         try await registerCancelled(client)
         #expect(first.requests.isEmpty)
-        let events = client.events
+        let events = client.events()
         let running = Task { await client.run() }
         defer { running.cancel() }
         for await event in events {
-            if case .registered = event { break }
+            if event.kind == .registered { break }
         }
         #expect(await client.statuses.map(\.phase) == [.registered])
     }
@@ -472,12 +466,12 @@ struct RegisteringTests {
         defer { try? FileManager.default.removeItem(at: folder) }
         let path = folder.appending(path: "state.sqlite").path
         var device = device
-        device.blockedAuthors = [IdentityKey(PrivateKey.test(9).publicKey)]
+        device.blockedAuthors = [PushClient.PublicKey(PrivateKey.test(9).publicKey)]
         network.loseReplies(of: second)
         let installationID: String
         do {
             let client = try await client(try ClientState(path: path))
-            try await client.register(device, with: both)
+            _ = try await client.register(device, with: both)
             installationID = await client.installationID
         }
         #expect(try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int == 0o600)
@@ -495,16 +489,16 @@ struct RegisteringTests {
         let state = try ClientState.inMemory()
         func client(_ installationID: String?) async throws -> RegisteringClient {
             try await RegisteringClient(
-                identity: identity, installationID: installationID, node: network.node, state: state, advertisingInterval: nil)
+                identity: identity, anyInstallationID: installationID, node: network.node, state: state, advertisingInterval: nil)
         }
         for installationID in ["phone", "tablet"] {
-            try await client(installationID).register(device, with: [first.identity])
+            _ = try await client(installationID).register(device, with: [first.identity])
         }
         let (phone, tablet) = (try await client("phone"), try await client("tablet"))
         let tokens = [await phone.accessToken, await tablet.accessToken].compactMap(\.self)
         #expect(Set(tokens).count == 2)
         #expect(try await client(nil).installationID == "tablet")
-        try await phone.register(device, with: [first.identity])
+        _ = try await phone.register(device, with: [first.identity])
         #expect(first.requests.count == 2 && first.registrations.count == 2)
     }
 
@@ -516,6 +510,35 @@ struct RegisteringTests {
         try Data(text.utf8).write(to: url)
         #expect(throws: PushClientError.stateUnusable(reason: "it is of another kind")) { try ClientState(path: url.path) }
         #expect(try String(contentsOf: url, encoding: .utf8) == text)
+    }
+
+    // MARK: Checks before sending
+
+    @Test(arguments: ["phone", "", "c6ae4fde-bb65-11ea-b3de"]) func `an installation id that is not a UUID is an error`(id: String) async {
+        let error = await #expect(throws: PushClientError.self) {
+            try await RegisteringClient(identity: identity, installationID: id, node: network.node, state: .inMemory())
+        }
+        #expect(error?.code == .invalidRegistration)
+    }
+
+    @Test func `a device that servers refuse is an error before anything is sent or saved`() async throws {
+        let devices = [
+            Device(apnsToken: Data(repeating: 1, count: 31), topic: "org.example"), Device(firebaseToken: ""),
+            Device(apnsToken: Data(repeating: 1, count: 32), topic: ""), Device(firebaseToken: String(repeating: "a", count: 4_097)),
+        ]
+        let client = try await client()
+        for device in devices {
+            let error = await #expect(throws: PushClientError.self) { try await client.register(device, with: both) }
+            #expect(error?.code == .invalidRegistration)
+        }
+        #expect(await client.statuses.isEmpty && network.envelopes.isEmpty)
+    }
+
+    @Test func `an APNs token of any bytes reaches the server as hex digits`() async throws {
+        let device = Device(apnsToken: Data([0x0f] + [UInt8](repeating: 0xab, count: 31)), topic: "org.example")
+        _ = try await client().register(device, with: [first.identity])
+        #expect(try stored(first).deviceToken.text == "0f" + String(repeating: "ab", count: 31))
+        #expect(try stored(first).apnTopic == "org.example")
     }
 
     // MARK: Large registrations

@@ -24,13 +24,13 @@ struct Quickstart {
             print("usage: Quickstart SERVER-KEY [NODE-URL]")
             return
         }
-        let server = try IdentityKey(hex: key)
+        let server = try PublicKey(hex: key)
         let node = Node(NodeAccess(url: CommandLine.arguments.dropFirst(2).first ?? "http://127.0.0.1:8645"))
         let (alice, bob) = (Identity.generate(), Identity.generate())
 
         // Alice's phone. An app keeps the state in a file, and keeps `run()` running.
         let phone = try await RegisteringClient(identity: alice, node: node, state: try .inMemory())
-        var device = Device(deviceToken: "the app's Firebase token", service: .firebase)
+        var device = Device(firebaseToken: "the app's Firebase token")
         device.isForContactsOnly = true
         device.contacts = [bob.publicKey]
         for status in try await phone.register(device, with: [server]) { print("Alice at \(status.server.compressedHex): \(status.phase)") }

@@ -4,12 +4,13 @@ import PushClient
 
 func gettingStarted() async throws {
     // snippet: Getting-Started.md
-    let server = try IdentityKey(hex: "0x04…")
+    let server = try PublicKey(hex: "0x04…")
     let node = Node(NodeAccess(url: "http://127.0.0.1:8645"))
     let alice = Identity.generate()
 
     let phone = try await RegisteringClient(identity: alice, node: node, state: try ClientState(path: "alice.sqlite"))
-    try await phone.register(Device(deviceToken: "the app's Firebase token", service: .firebase), with: [server])
+    let statuses = try await phone.register(Device(firebaseToken: "the app's Firebase token"), with: [server])
+    print(statuses)
 
     let sender = SendingClient(node: node, state: try ClientState(path: "bob.sqlite"))
     let message = PushMessage(kind: .message, messageID: PushMessage.randomMessageID())
@@ -25,13 +26,13 @@ func tutorial() async throws -> Task<Void, Never> {
     // snippet: push-3.swift
     // snippet: push-4.swift
     let node = Node(NodeAccess(url: "http://127.0.0.1:8645"))
-    let server = try IdentityKey(hex: "0x04…")
+    let server = try PublicKey(hex: "0x04…")
     let alice = Identity.generate()
     // end of snippet: push-1.swift
 
     let state = try ClientState(path: "alice.sqlite")
     let phone = try await RegisteringClient(identity: alice, node: node, state: state)
-    let device = Device(deviceToken: "the app's Firebase token", service: .firebase)
+    let device = Device(firebaseToken: "the app's Firebase token")
     let statuses = try await phone.register(device, with: [server])
     print(statuses.map(\.phase))
     // end of snippet: push-2.swift

@@ -70,7 +70,7 @@ package struct AdminEndpoints {
         var warnings: [String]
     }
 
-    func delivery(of server: IdentityKey) async -> Delivery {
+    func delivery(of server: PushClient.PublicKey) async -> Delivery {
         let http = HTTPClient(configuration: .init())
         defer { http.shutdown() }
         guard let identity = await get("/identity", as: Identity.self, http), let health = await get("/health/ready", as: Health.self, http)

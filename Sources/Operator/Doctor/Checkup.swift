@@ -139,36 +139,37 @@ package struct Checkup {
 extension Checkup.Step {
     /// The next step for the operator.
     var advice: String {
-        switch (kind, problem) {
-        case (.admin, _):
+        let error: PushClientError? = if case .failed(let error) = problem { error } else { nil }
+        return switch (kind, problem, error?.code) {
+        case (.admin, _, _):
             "Compare the key with `pushserver identity` on the server's machine, and name that server's admin endpoints with --admin."
-        case (_, .failed(.nodeUnreachable)):
+        case (_, _, .some(.nodeUnreachable)):
             "nwaku has a REST API with --rest=true; `pushserver serve` has a node inside, unless it is set to use another one."
-        case (.node, .failed(.nodeRefused)):
+        case (.node, _, .some(.nodeRefused)):
             "nwaku has a store with --store=true. Check the shard too (--pubsub-topic)."
-        case (_, .failed(.nodeRefused)):
+        case (_, _, .some(.nodeRefused)):
             Failure.unpublished
-        case (.register, .failed(.noAnswer)):
+        case (.register, _, .some(.noAnswer)):
             """
             No reply arrived. Possible causes: the server is not running (look at its /health/ready); the key is another server's \
             (compare with `pushserver identity`); server and node are on different shards, or have no peers in between; or replies do not \
             get into the store of this node (its clock may be off by more than 20 seconds).
             """
-        case (.query, .failed(.noAnswer)):
+        case (.query, _, .some(.noAnswer)):
             "The server registered a device, but does not reply on its query topic. It may not have subscribed in time: look at its log."
-        case (_, .failed(.noAnswer)):
+        case (_, _, .some(.noAnswer)):
             "The server replied before. It may be overloaded or stopping: look at its /health/ready and its log, and try again."
-        case (_, .failed(.registrationRefused(.versionMismatch))):
+        case (_, _, .some(.registrationRefused)) where error?.refusal == .versionMismatch:
             "The version is the time in milliseconds: is this machine's clock right?"
-        case (_, .failed(.registrationRefused(.internalError))):
+        case (_, _, .some(.registrationRefused)) where error?.refusal == .internalError:
             "The server cannot write to its database: look at its /health/ready, its log and its disk."
-        case (.delivery, _):
+        case (.delivery, _, _):
             "Accepted pushes wait in the server until this is corrected. docs/RUNBOOK.md explains each reason."
-        case (.outcome, .wrong(let words)):
+        case (.outcome, .wrong(let words), _):
             Self.remedy(for: words)
-        case (.push, .wrong):
+        case (.push, .wrong, _):
             "The server contradicts its earlier replies. Look at its log."
-        case (.query, .wrong):
+        case (.query, .wrong, _):
             "Do not trust this server until you know the reason: it, or another service with its key, changes registrations."
         default:
             "Look at the server's log."

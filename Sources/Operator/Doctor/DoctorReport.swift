@@ -28,7 +28,7 @@ package struct DoctorReport: Report {
     ///   - admin: The URL of the server's admin endpoints; nil means the default, if those belong to this server.
     ///   - report: Receives a line after each step.
     package init(
-        of checkup: Checkup, at key: IdentityKey, through access: NodeAccess, admin: String?, reporting report: (String) -> Void
+        of checkup: Checkup, at key: PublicKey, through access: NodeAccess, admin: String?, reporting report: (String) -> Void
     ) async {
         let endpoints = AdminEndpoints(url: admin)
         var steps: [Checkup.Step] = []

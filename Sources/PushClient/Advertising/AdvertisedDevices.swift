@@ -10,16 +10,16 @@ struct AdvertisedDevices: Equatable, Sendable {
     private struct Installation: Equatable {
         var devices: [DeviceInfo] = []
         /// The highest advertised version per server.
-        var versions: [IdentityKey: UInt64] = [:]
+        var versions: [PublicKey: UInt64] = [:]
         /// The version up to which all registrations are withdrawn.
         var withdrawnVersion: UInt64 = 0
         var lastSentAt = Timestamp(nanoseconds: .min)
     }
 
-    let person: IdentityKey
+    let person: PublicKey
     private var installations: [String: Installation] = [:]
 
-    init(of person: IdentityKey) {
+    init(of person: PublicKey) {
         self.person = person
     }
 
@@ -46,7 +46,9 @@ struct AdvertisedDevices: Equatable, Sendable {
         for (installationID, infos) in Dictionary(grouping: infos, by: \.installationID) {
             var installation = installations[installationID] ?? Installation()
             let devices = infos.compactMap { info in
-                (try? PublicKey(compressed: info.serverPublicKey)).flatMap { DeviceInfo(info, of: .key(person), at: $0, to: contact) }
+                (try? StatusCrypto.PublicKey(compressed: info.serverPublicKey)).flatMap {
+                    DeviceInfo(info, of: .key(person), at: $0, to: contact)
+                }
             }
             if devices.isEmpty {
                 guard let withdrawal = infos.first(where: \.namesNoServer),

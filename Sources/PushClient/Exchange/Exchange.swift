@@ -78,7 +78,7 @@ package struct Exchange: Sendable {
         for failureCount in 1..<Self.maximumPublishAttemptCount {
             do {
                 return try await answer { try await node.publish(envelope) }
-            } catch PushClientError.nodeRefused(status: 500..., _) {
+            } catch let error as PushClientError where error.status.map({ $0 >= 500 }) == true {
                 try await sleep(for: Self.publishBackOff.bound(afterFailures: failureCount))
             }
         }

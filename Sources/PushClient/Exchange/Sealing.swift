@@ -16,7 +16,7 @@ struct Sealing {
 
     /// Encrypts to a public key.
     func encrypt(
-        _ data: [UInt8], to recipient: PublicKey, using random: inout some RandomNumberGenerator
+        _ data: [UInt8], to recipient: StatusCrypto.PublicKey, using random: inout some RandomNumberGenerator
     ) throws(RFC26.DataTooLong) -> [[UInt8]] {
         var payloads: [[UInt8]] = []
         for segment in segmenter.segment(data) {

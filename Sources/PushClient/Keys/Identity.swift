@@ -30,7 +30,7 @@ public struct Identity: Sendable {
     }
 
     /// The public key of this identity.
-    public var publicKey: IdentityKey { IdentityKey(privateKey.publicKey) }
+    public var publicKey: PublicKey { PublicKey(privateKey.publicKey) }
 
     /// The installation id for a client without state: a UUID derived from the public key, always the same.
     ///

@@ -1,15 +1,20 @@
 import StatusCrypto
+import Wire
 
 /// The event of a notification.
 public struct PushMessage: Hashable, Sendable {
-    /// The kind of event, which decides the displayed text and the applicable filters of the device.
-    public enum Kind: Hashable, Sendable, CaseIterable {
+    /// The kind of event, which decides the displayed text and the applicable filters of the device. Later versions may have further ones.
+    public struct Kind: Hashable, Sendable, CustomStringConvertible {
+        let type: PushNotificationType
+        /// The kind in words.
+        public let description: String
+
         /// A message in a chat.
-        case message
+        public static let message = Kind(type: .message, description: "message")
         /// A mention of the receiver in a chat. Mentions notify only in chats listed by the device (``Device/mentionChats``).
-        case mention
+        public static let mention = Kind(type: .mention, description: "mention")
         /// A request to join a community whose admin is the receiver.
-        case requestToJoinCommunity
+        public static let requestToJoinCommunity = Kind(type: .requestToJoinCommunity, description: "request to join a community")
     }
 
     /// The kind of event.
@@ -19,7 +24,7 @@ public struct PushMessage: Hashable, Sendable {
     /// The chat of the event.
     public var chat: ChatID?
     /// The author of the event.
-    public var author: IdentityKey?
+    public var author: PublicKey?
     /// The encrypted message, which the device receives.
     public var ciphertext: [UInt8] = []
 
@@ -69,48 +74,4 @@ extension PushDevice: CustomStringConvertible, CustomReflectable {
     public var description: String { "<installation \(installationID) of \(person.keyHash.hex)>" }
     /// A mirror without content.
     public var customMirror: Mirror { Mirror(self, children: []) }
-}
-
-/// The result of a push for one device.
-public struct DeviceReport: Hashable, Sendable {
-    /// A server's report.
-    public enum Outcome: Hashable, Sendable {
-        /// The server accepted the push, without revealing whether it filters the push, so that a sender learns nothing about the
-        /// receiver's settings.
-        case accepted
-        /// The access token is not the device's, or is no longer valid.
-        case wrongToken
-        /// The server had an internal error.
-        case internalError
-        /// The server does not know the device.
-        case notRegistered
-        /// The server refused with a code that this client does not know, or 0.
-        case refused(code: Int32)
-    }
-
-    /// The hash of the owner's key, 128 hex digits, as the server gave it.
-    public let personHash: String
-    /// The installation id of the device.
-    public let installationID: String
-    /// The server's report.
-    public let outcome: Outcome
-
-    package init(personHash: String, installationID: String, outcome: Outcome) {
-        self.personHash = personHash
-        self.installationID = installationID
-        self.outcome = outcome
-    }
-}
-
-extension DeviceReport.Outcome: CustomStringConvertible {
-    /// A phrase for a user, with a suggestion.
-    public var description: String {
-        switch self {
-        case .accepted: "accepted"
-        case .wrongToken: "wrong access token (WRONG_TOKEN); query the current one"
-        case .internalError: "internal error of the server (INTERNAL_ERROR); retry later"
-        case .notRegistered: "not registered at this server (NOT_REGISTERED)"
-        case .refused(let code): "refused without a known reason (error \(code))"
-        }
-    }
 }

@@ -8,11 +8,11 @@ package struct SealedPushRequest: SealedRequest {
     package let topic: TopicName
     package let payloads: [[UInt8]]
     private let messageID: [UInt8]
-    private let server: PublicKey
+    private let server: StatusCrypto.PublicKey
 
     /// - Parameter asker: An ephemeral key, so that the server does not learn the sender.
     package init(
-        _ message: PushMessage, to devices: [PushDevice], asker: PrivateKey, server: PublicKey, segmenter: Segmenter,
+        _ message: PushMessage, to devices: [PushDevice], asker: PrivateKey, server: StatusCrypto.PublicKey, segmenter: Segmenter,
         using random: inout some RandomNumberGenerator
     ) throws(RFC26.DataTooLong) {
         var request = PushNotificationRequest()
@@ -44,12 +44,7 @@ extension PushNotification {
         // The hash of an author's key is that of the text which names a one-to-one chat with the key (PROTOCOL.md §6).
         author = message.author.map { ChatID($0.hex).hash } ?? []
         self.message = message.ciphertext
-        type =
-            switch message.kind {
-            case .message: .message
-            case .mention: .mention
-            case .requestToJoinCommunity: .requestToJoinCommunity
-            }
+        type = message.kind.type
     }
 }
 
@@ -57,13 +52,6 @@ extension DeviceReport {
     package init(_ report: PushNotificationReport) {
         personHash = Hex.encode(report.publicKey)
         installationID = report.installationID
-        outcome =
-            switch report.error {
-            case _ where report.success: .accepted
-            case .wrongToken: .wrongToken
-            case .internalError: .internalError
-            case .notRegistered: .notRegistered
-            default: .refused(code: report.error.rawValue)
-            }
+        outcome = Outcome(errorCode: report.success ? nil : report.error.rawValue)
     }
 }

@@ -1,17 +1,25 @@
 /// A person's device, as a push server describes it to senders.
 public struct DeviceInfo: Hashable, Sendable, Codable {
     /// The result of verifying the person's grant for the server.
-    public enum Authorization: String, Hashable, Sendable, Codable {
+    public struct Authorization: RawRepresentable, Hashable, Sendable, Codable {
+        /// The name of the constant.
+        public let rawValue: String
+
+        /// Takes the name of a constant.
+        public init(rawValue: String) {
+            self.rawValue = rawValue
+        }
+
         /// The grant is the person's, for this server and this access token.
-        case verified
+        public static let verified = Authorization(rawValue: "verified")
         /// The grant covers an access token that only contacts receive: other clients cannot verify it.
-        case tokenHidden
+        public static let tokenHidden = Authorization(rawValue: "tokenHidden")
         /// The signer of the grant is known only by the hash of the key.
-        case keyUnknown
+        public static let keyUnknown = Authorization(rawValue: "keyUnknown")
     }
 
     /// The server that notifies the device.
-    public let server: IdentityKey
+    public let server: PublicKey
     /// The id that distinguishes the devices of a person.
     public let installationID: String
     /// The access token to present when notifying the device, or nil if only contacts receive it and the caller is not one.
@@ -24,7 +32,7 @@ public struct DeviceInfo: Hashable, Sendable, Codable {
     public let authorization: Authorization
 
     package init(
-        server: IdentityKey, installationID: String, accessToken: String?, encryptedTokenCount: Int, version: UInt64,
+        server: PublicKey, installationID: String, accessToken: String?, encryptedTokenCount: Int, version: UInt64,
         authorization: Authorization
     ) {
         self.server = server

@@ -6,7 +6,7 @@ package import Wire
 package struct SealedQuery: SealedRequest {
     /// The response of one server.
     package struct Reply: Sendable {
-        package let server: PublicKey
+        package let server: StatusCrypto.PublicKey
         package let response: PushNotificationQueryResponse
     }
 
@@ -15,14 +15,15 @@ package struct SealedQuery: SealedRequest {
     package let payloads: [[UInt8]]
     /// The Status message id of the query, which each response repeats.
     package let messageID: Digest32
-    private let server: PublicKey?
+    private let server: StatusCrypto.PublicKey?
 
     /// - Parameters:
     ///   - server: The only server whose response counts, or nil for any server. The response's grants are verified elsewhere.
     ///   - form: The form of the query topic. Reference servers listen only on the plain one.
     ///   - asker: An ephemeral key, so that the server does not learn the sender.
     package init(
-        about person: KeyHash, of server: PublicKey?, form: TopicName.QueryForm = .plain, asker: PrivateKey, segmenter: Segmenter,
+        about person: KeyHash, of server: StatusCrypto.PublicKey?, form: TopicName.QueryForm = .plain, asker: PrivateKey,
+        segmenter: Segmenter,
         using random: inout some RandomNumberGenerator
     ) throws(RFC26.DataTooLong) {
         var query = PushNotificationQuery()
@@ -48,7 +49,9 @@ extension QueryResult {
     /// Keeps the infos that are about the person and authorised by the person.
     ///
     /// - Parameter contact: The caller, for whom an access token may be encrypted if the person lists it as a contact.
-    package init(_ response: PushNotificationQueryResponse, about person: Person, by server: PublicKey, to contact: PrivateKey? = nil) {
+    package init(
+        _ response: PushNotificationQueryResponse, about person: Person, by server: StatusCrypto.PublicKey, to contact: PrivateKey? = nil
+    ) {
         devices = response.info.compactMap { DeviceInfo($0, of: person, at: server, to: contact) }
         rejectedCount = response.info.count - devices.count
     }
@@ -56,10 +59,10 @@ extension QueryResult {
 
 extension DeviceInfo {
     /// - Returns: The device, or nil if the info is about another person, or its grant is not the person's for this server and token.
-    init?(_ info: PushNotificationQueryInfo, of person: Person, at server: PublicKey, to contact: PrivateKey?) {
+    init?(_ info: PushNotificationQueryInfo, of person: Person, at server: StatusCrypto.PublicKey, to contact: PrivateKey?) {
         guard info.publicKey == person.keyHash.bytes.bytes else { return nil }
         var token = info.accessToken
-        if case .key(let key) = person {
+        if let key = person.publicKey {
             if token.isEmpty, let contact, let decrypted = AllowedKeys.decrypt(info.allowedKeyList, of: key.publicKey, for: contact) {
                 token = AccessToken(decrypted)
             }
@@ -74,7 +77,7 @@ extension DeviceInfo {
         } else {
             authorization = token.isEmpty ? .tokenHidden : .keyUnknown
         }
-        self.server = IdentityKey(server)
+        self.server = PublicKey(server)
         installationID = info.installationID
         accessToken = token.isEmpty ? nil : token.text
         encryptedTokenCount = info.allowedKeyList.count

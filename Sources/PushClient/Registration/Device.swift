@@ -1,15 +1,26 @@
+public import FoundationEssentials
+import StatusCrypto
+import Wire
+
 /// A device and its notification settings (71/STATUS-PUSH-NOTIFICATION-SERVER), the same for all its servers.
 public struct Device: Hashable, Sendable, Codable {
     /// The service that delivers to the device.
-    public enum Service: Hashable, Sendable, Codable {
+    public struct Service: Hashable, Sendable, Codable {
+        /// The token type on the wire.
+        private let code: Int32
+        /// The app's bundle id for Apple's service; nil for Google's.
+        public let topic: String?
+
+        var tokenType: TokenType { TokenType(rawValue: code) }
+
         /// Apple's service, for the app with that bundle id.
-        case apn(topic: String)
+        public static func apn(topic: String) -> Service { Service(code: TokenType.apn.rawValue, topic: topic) }
         /// Google's service.
-        case firebase
+        public static let firebase = Service(code: TokenType.firebase.rawValue, topic: nil)
     }
 
-    /// The device token of the service; for Apple 64 to 200 hex digits.
-    public var deviceToken: String
+    /// The device token of the service as servers get it; for Apple hex digits.
+    public package(set) var deviceToken: String
     /// The service that delivers.
     public var service: Service
     /// Whether the device wants notifications.
@@ -17,7 +28,7 @@ public struct Device: Hashable, Sendable, Codable {
     /// The chats whose messages do not notify. A mention in such a chat notifies if the chat is among ``mentionChats``.
     public var blockedChats: Set<ChatID> = []
     /// The authors whose messages, mentions and requests to join do not notify, in any chat.
-    public var blockedAuthors: Set<IdentityKey> = []
+    public var blockedAuthors: Set<PublicKey> = []
     /// The chats whose messages do not notify. A mention in such a chat notifies if the chat is among ``mentionChats``.
     public var mutedChats: Set<ChatID> = []
     /// Whether mentions notify in no chat, ``mentionChats`` included.
@@ -28,11 +39,26 @@ public struct Device: Hashable, Sendable, Codable {
     /// Whether only ``contacts`` may notify: each gets the access token encrypted, and no other sender gets it.
     public var isForContactsOnly = false
     /// The chat keys of the owner's contacts. Servers learn their number, and only if the device is for contacts only. A registration has
-    /// space for 3,971 contacts and chats; contacts beyond that are left out, in the order of their keys.
-    public var contacts: Set<IdentityKey> = []
+    /// space for 3,971 contacts and chats in all.
+    public var contacts: Set<PublicKey> = []
 
-    /// Creates a device. All other properties have a default.
-    public init(deviceToken: String, service: Service) {
+    /// Creates a device of Apple's service. All other properties have a default.
+    ///
+    /// - Parameters:
+    ///   - apnsToken: The token of `application(_:didRegisterForRemoteNotificationsWithDeviceToken:)`, unchanged.
+    ///   - topic: The app's bundle id.
+    public init(apnsToken: Data, topic: String) {
+        self.init(deviceToken: Hex.encode([UInt8](apnsToken)), service: .apn(topic: topic))
+    }
+
+    /// Creates a device of Google's service. All other properties have a default.
+    ///
+    /// - Parameter firebaseToken: The registration token of Firebase Cloud Messaging.
+    public init(firebaseToken: String) {
+        self.init(deviceToken: firebaseToken, service: .firebase)
+    }
+
+    package init(deviceToken: String, service: Service) {
         self.deviceToken = deviceToken
         self.service = service
     }
@@ -40,12 +66,7 @@ public struct Device: Hashable, Sendable, Codable {
 
 extension Device: CustomStringConvertible, CustomReflectable {
     /// A description without the device token, the contacts and the chats.
-    public var description: String {
-        switch service {
-        case .apn(let topic): "<device of \(topic) at APNs>"
-        case .firebase: "<device at Firebase>"
-        }
-    }
+    public var description: String { service.topic.map { "<device of \($0) at APNs>" } ?? "<device at Firebase>" }
     /// A mirror without content.
     public var customMirror: Mirror { Mirror(self, children: []) }
 }

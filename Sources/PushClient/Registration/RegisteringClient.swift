@@ -21,7 +21,7 @@ public actor RegisteringClient {
     public static let defaultAdvertisingInterval = Duration.seconds(12 * 60 * 60)
 
     /// The public key of the identity, by which senders find the device.
-    public nonisolated let publicKey: IdentityKey
+    public nonisolated let publicKey: PublicKey
     let identity: Identity
     let node: Node
     let advertisingInterval: Duration?
@@ -30,7 +30,7 @@ public actor RegisteringClient {
     var plan: RegistrationPlan
     private var random: Randomness
     /// The servers with a request in progress. One call at a time sends to a server.
-    private let busyServers = Monitor<Set<IdentityKey>>([])
+    private let busyServers = Monitor<Set<PublicKey>>([])
     private let listeners = Broadcast<RegistrationEvent>()
     /// Wakes `run` when the next deadline may have changed.
     private let changes = Notify()
@@ -39,16 +39,29 @@ public actor RegisteringClient {
     ///
     /// - Parameters:
     ///   - identity: The owner of the device. A program may have one client per identity.
-    ///   - installationID: The id that distinguishes the devices of one identity, 1 to 128 bytes; nil uses the saved id, or a new random
-    ///     UUID.
+    ///   - installationID: The id that distinguishes the devices of one identity, a UUID: reference servers refuse others. nil uses the
+    ///     saved id, or a new random one.
     ///   - node: The node that carries the messages.
     ///   - state: The storage of each server's state and of the version.
     ///   - timeout: The time to wait for each reply.
     ///   - advertisingInterval: The interval between advertisements; nil never advertises, so that senders find the device only through
     ///     servers.
-    /// - Throws: ``PushClientError/stateUnusable(reason:)``.
+    /// - Throws: ``PushClientError/Code/invalidRegistration`` for another id, ``PushClientError/Code/stateUnusable``.
     public init(
         identity: Identity, installationID: String? = nil, node: Node, state: ClientState,
+        timeout: Duration = PushServer.defaultTimeout, advertisingInterval: Duration? = defaultAdvertisingInterval
+    ) async throws {
+        guard installationID.map({ UniversallyUniqueID.isText($0.utf8[...]) }) != false else {
+            throw PushClientError.invalidRegistration("The installation id must be a UUID: reference servers refuse others.")
+        }
+        try await self.init(
+            identity: identity, anyInstallationID: installationID, node: node, state: state, timeout: timeout,
+            advertisingInterval: advertisingInterval)
+    }
+
+    /// Creates a client with an installation id of any form, which only servers of this project accept.
+    package init(
+        identity: Identity, anyInstallationID installationID: String?, node: Node, state: ClientState,
         timeout: Duration = PushServer.defaultTimeout, advertisingInterval: Duration? = defaultAdvertisingInterval
     ) async throws {
         self.identity = identity
@@ -75,7 +88,7 @@ public actor RegisteringClient {
     public var statuses: [ServerStatus] { plan.statuses }
 
     /// The events from now on. Each call returns a stream of its own, which buffers the last 100 events.
-    public nonisolated var events: AsyncStream<RegistrationEvent> { listeners.subscribe(bufferingNewest: 100) }
+    public nonisolated func events() -> AsyncStream<RegistrationEvent> { listeners.subscribe(bufferingNewest: 100) }
 
     // MARK: Desired state
 
@@ -84,12 +97,13 @@ public actor RegisteringClient {
     /// The client renews the access token when a contact was removed, and when the device becomes available to contacts only. Unchanged
     /// servers get no request. Each of the other servers is tried once. If ``run()`` has a request to a server in progress, this call waits
     /// for its result instead.
-    /// - Returns: The statuses after the attempts.
-    /// - Throws: ``PushClientError/stateUnusable(reason:)``, or `CancellationError`: then the desired state is saved, and the next call or
-    ///   ``run()`` sends it. The statuses and ``events`` report failures of servers and node.
-    @discardableResult
-    public func register(_ device: Device, with servers: [IdentityKey]) async throws -> [ServerStatus] {
-        try await change { $0.register(device, with: servers, using: &$1) }
+    /// - Returns: The statuses after the attempts. A status that is not `registered` tells what is missing.
+    /// - Throws: ``PushClientError/Code/invalidRegistration`` if the device is not what servers accept, for example more than 3,971 contacts
+    ///   and chats; ``PushClientError/Code/stateUnusable``; or `CancellationError`: then the desired state is saved, and the next call or
+    ///   ``run()`` sends it. The statuses and ``events()`` report failures of servers and node.
+    public func register(_ device: Device, with servers: [PublicKey]) async throws -> [ServerStatus] {
+        try device.check()
+        return try await change { $0.register(device, with: servers, using: &$1) }
     }
 
     /// Unregisters the device from one server.
@@ -97,7 +111,7 @@ public actor RegisteringClient {
     /// - Returns: The statuses of the other servers, and of this one if it did not reply.
     /// - Throws: The errors of ``register(_:with:)``.
     @discardableResult
-    public func unregister(from server: IdentityKey) async throws -> [ServerStatus] {
+    public func unregister(from server: PublicKey) async throws -> [ServerStatus] {
         try await change { plan, _ in plan.unregister(from: server) }
     }
 
@@ -136,7 +150,7 @@ public actor RegisteringClient {
     ///
     /// - Parameter device: The device, or nil to unregister.
     /// - Throws: The failure of the server or the node.
-    package func tell(_ device: Device?, to server: IdentityKey) async throws -> RegistrationReceipt {
+    package func tell(_ device: Device?, to server: PublicKey) async throws -> RegistrationReceipt {
         if let device {
             plan.register(device, with: plan.wantedServers + [server], using: &random)
         } else {
@@ -145,11 +159,9 @@ public actor RegisteringClient {
         plan.repeatOrder(to: server)
         try await save()
         while let attempt = try await write(to: server) {
-            switch attempt.event {
-            case .retrying(_, let reason, _), .stopped(_, let reason): throw reason
-            case .registered, .unregistered: return attempt.receipt
-            default: continue
-            }
+            guard let event = attempt.event else { continue }
+            if let error = event.error { throw error }
+            return attempt.receipt
         }
         throw CancellationError()
     }
@@ -185,7 +197,7 @@ public actor RegisteringClient {
     }
 
     /// Writes to the servers concurrently, to each as often as is possible without waiting for its back-off.
-    private func write(to servers: [IdentityKey]) async throws {
+    private func write(to servers: [PublicKey]) async throws {
         let failure = await withTaskGroup(returning: (any Error)?.self) { group in
             for server in servers {
                 group.addTask { await self.writeAsLongAsDue(to: server) }
@@ -198,7 +210,7 @@ public actor RegisteringClient {
     }
 
     /// - Returns: The error that prevents an attempt, if any.
-    private func writeAsLongAsDue(to server: IdentityKey) async -> (any Error)? {
+    private func writeAsLongAsDue(to server: PublicKey) async -> (any Error)? {
         // A request of another call may be in progress. If it fails, it was the server's one attempt; if it was about an earlier device,
         // this call sends the current one.
         guard await busyServers.wait(for: { $0.insert(server).inserted ? () : nil }) != nil else { return CancellationError() }
@@ -225,7 +237,7 @@ public actor RegisteringClient {
     ///
     /// - Returns: The result, or nil if the server needs no request.
     /// - Throws: `stateUnusable`, or `CancellationError`: the server did not fail, and a later listener may still receive its reply.
-    private func write(to server: IdentityKey) async throws -> Attempt? {
+    private func write(to server: PublicKey) async throws -> Attempt? {
         guard let order = plan.order(to: server, now: node.now) else { return nil }
         var requestID = ""
         let event: RegistrationEvent?
@@ -242,8 +254,8 @@ public actor RegisteringClient {
                 response = try await node.exchange.ask(request, timeout: timeout)
             }
             event = plan.answered(response, requestID: requestID, by: server, now: node.now, using: &random)
-        } catch PushClientError.stateUnusable(let reason) {
-            throw PushClientError.stateUnusable(reason: reason)
+        } catch let error as PushClientError where error.code == .stateUnusable {
+            throw error
         } catch let error as PushClientError {
             event = plan.failed(error, order, now: node.now, using: &random)
         }
@@ -272,7 +284,7 @@ public actor RegisteringClient {
     }
 
     /// Returns the reply to the newest request if it came after the wait for it. Otherwise a slow server would never count as registered.
-    private func lateResponse(of server: IdentityKey) async throws -> (requestID: String, PushNotificationRegistrationResponse)? {
+    private func lateResponse(of server: PublicKey) async throws -> (requestID: String, PushNotificationRegistrationResponse)? {
         guard let (requestID, sentAt) = plan.pendingRequest(to: server) else { return nil }
         var reader = MessageReader(.asymmetric(identity.privateKey))
         let topic = TopicName.partitioned(identity.privateKey.publicKey).topic

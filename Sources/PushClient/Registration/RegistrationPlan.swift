@@ -30,7 +30,7 @@ package struct RegistrationPlan: HoldsSecret, Codable, Equatable, Sendable {
     }
 
     /// The servers on which the installation is to be registered.
-    package var wantedServers: [IdentityKey] { entries.filter(\.isWanted).map(\.server) }
+    package var wantedServers: [PublicKey] { entries.filter(\.isWanted).map(\.server) }
 
     /// The statuses in the order in which the servers were named.
     package var statuses: [ServerStatus] { entries.map { $0.status(generation: generation) } }
@@ -42,7 +42,7 @@ extension RegistrationPlan {
     /// Sets the desired registration and the exact set of servers. Without a change, the only effect is that stopped servers are tried
     /// again.
     package mutating func register(
-        _ device: Device, with servers: [IdentityKey], using random: inout some RandomNumberGenerator
+        _ device: Device, with servers: [PublicKey], using random: inout some RandomNumberGenerator
     ) {
         let renewsToken = accessToken.isEmpty || Self.renewsToken(from: self.device, to: device)
         if renewsToken { accessToken = UniversallyUniqueID.random(using: &random) }
@@ -61,7 +61,7 @@ extension RegistrationPlan {
     }
 
     /// Requests the unregistration from one server.
-    package mutating func unregister(from server: IdentityKey) {
+    package mutating func unregister(from server: PublicKey) {
         guard let index = index(of: server) else { return }
         entries[index].startOver()
         entries[index].isWanted = false
@@ -69,7 +69,7 @@ extension RegistrationPlan {
     }
 
     /// Requests another message to the server, even if it has confirmed the same. A server without known state gets an unregistration.
-    package mutating func repeatOrder(to server: IdentityKey) {
+    package mutating func repeatOrder(to server: PublicKey) {
         if index(of: server) == nil { entries.append(ServerEntry(server: server, isWanted: false)) }
         for index in entries.indices where entries[index].server == server { entries[index].forgetConfirmation() }
     }
@@ -99,7 +99,7 @@ extension Device {
 
 /// The content of the next request to a server.
 package struct RegistrationOrder: Equatable, Sendable {
-    package let server: IdentityKey
+    package let server: PublicKey
     /// The device, or nil to unregister.
     package let device: Device?
     package let version: UInt64
@@ -115,14 +115,14 @@ extension RegistrationPlan {
     package static func version(at now: Timestamp) -> UInt64 { UInt64(clamping: now.nanoseconds / 1_000_000) }
 
     /// Returns the servers with a request due now.
-    package func due(at now: Timestamp) -> [IdentityKey] {
+    package func due(at now: Timestamp) -> [PublicKey] {
         entries.filter { $0.isDue(at: now, generation: generation) }.map(\.server)
     }
 
     /// Returns the time of the next request to any server, or nil if there is none.
     ///
     /// - Parameter busy: The servers with a request in progress, whose next step is not known yet.
-    package func nextAttempt(after now: Timestamp, except busy: Set<IdentityKey>) -> Timestamp? {
+    package func nextAttempt(after now: Timestamp, except busy: Set<PublicKey>) -> Timestamp? {
         entries.filter { !busy.contains($0.server) }.compactMap { $0.attempt(after: now, generation: generation) }.min()
     }
 
@@ -131,7 +131,7 @@ extension RegistrationPlan {
     /// Every request has a version of its own, higher than all before. The next request therefore succeeds whether a lost request took
     /// effect or not.
     /// - Returns: The request's content, or nil if the server needs no request.
-    package mutating func order(to server: IdentityKey, now: Timestamp) -> RegistrationOrder? {
+    package mutating func order(to server: PublicKey, now: Timestamp) -> RegistrationOrder? {
         guard let index = index(of: server), entries[index].attempt(after: now, generation: generation) != nil else { return nil }
         let leap = Self.leaps[min(entries[index].mismatchCount, Self.leaps.count - 1)]
         version = max(version.addingSaturating(leap), Self.version(at: now))
@@ -151,7 +151,7 @@ extension RegistrationPlan {
     }
 
     /// Returns the newest request to a server, and its time, if it has no reply yet.
-    package func pendingRequest(to server: IdentityKey) -> (requestID: String, sentAt: Timestamp)? {
+    package func pendingRequest(to server: PublicKey) -> (requestID: String, sentAt: Timestamp)? {
         index(of: server).flatMap { entries[$0].pending }.map { ($0.requestID, $0.sentAt) }
     }
 
@@ -170,7 +170,7 @@ struct Advertised: Codable, Equatable, Sendable {
 
 /// An advertised server.
 package struct AdvertisedServer: Codable, Equatable, Sendable {
-    package let server: IdentityKey
+    package let server: PublicKey
     /// The version of the server's registration.
     package let version: UInt64
 }
@@ -214,7 +214,7 @@ extension RegistrationPlan {
     ///
     /// - Returns: The event to report, or nil.
     package mutating func answered(
-        _ response: PushNotificationRegistrationResponse, requestID: String, by server: IdentityKey, now: Timestamp,
+        _ response: PushNotificationRegistrationResponse, requestID: String, by server: PublicKey, now: Timestamp,
         using random: inout some RandomNumberGenerator
     ) -> RegistrationEvent? {
         guard let index = index(of: server), let request = entries[index].pending, request.requestID == requestID else {
@@ -223,16 +223,17 @@ extension RegistrationPlan {
         entries[index].noteReply()
         if response.success { return confirmed(request, at: index) }
         guard isDesired(request.generation, at: index) else { return nil }
-        switch RegistrationRefusal(response.error) {
+        let refusal = RegistrationRefusal(rawValue: response.error.rawValue)
+        switch refusal {
         case .versionMismatch where entries[index].mismatchCount < Self.leaps.count - 1:
             entries[index].mismatchCount += 1
             entries[index].nextAttempt = nil
             return nil
-        case .internalError, .unknown:
-            return failed(.registrationRefused(RegistrationRefusal(response.error)), at: index, now: now, using: &random)
-        case let refusal:
+        case .versionMismatch, .malformedMessage, .unsupportedTokenType:
             entries[index].stop = .refused(refusal)
-            return .stopped(server: server, reason: .registrationRefused(refusal))
+            return .stopped(server: server, error: .registrationRefused(refusal))
+        default:
+            return failed(.registrationRefused(refusal), at: index, now: now, using: &random)
         }
     }
 
@@ -273,14 +274,14 @@ extension RegistrationPlan {
         entries[index].failureCount += 1
         guard entries[index].failureCount < BackOff.maximumFailureCount else {
             entries[index].stop = .gaveUp
-            return .stopped(server: server, reason: reason)
+            return .stopped(server: server, error: reason)
         }
         let delay = BackOff.registering.delay(afterFailures: entries[index].failureCount, using: &random)
         entries[index].nextAttempt = now.advanced(by: delay)
-        return .retrying(server: server, reason: reason, after: delay)
+        return .retrying(server: server, error: reason, after: delay)
     }
 
-    private func index(of server: IdentityKey) -> Int? {
+    private func index(of server: PublicKey) -> Int? {
         entries.firstIndex { $0.server == server }
     }
 }

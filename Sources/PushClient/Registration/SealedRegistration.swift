@@ -10,11 +10,11 @@ package struct SealedRegistration: SealedRequest {
     package let payloads: [[UInt8]]
     /// The SHAKE-256 of the encrypted registration, which the response repeats.
     package let requestID: Digest64
-    private let server: PublicKey
+    private let server: StatusCrypto.PublicKey
 
     /// Seals a registration unchanged.
     package init(
-        _ registration: PushNotificationRegistration, from client: PrivateKey, to server: PublicKey, segmenter: Segmenter,
+        _ registration: PushNotificationRegistration, from client: PrivateKey, to server: StatusCrypto.PublicKey, segmenter: Segmenter,
         using random: inout some RandomNumberGenerator
     ) throws(RFC26.DataTooLong) {
         let encrypted = AESGCM.sealCombined(
@@ -34,7 +34,9 @@ package struct SealedRegistration: SealedRequest {
 
     /// - Parameter requestID: The SHAKE-256 of the encrypted registration, in hex.
     /// - Returns: The reply of the server to the request, or nil if the message is not that.
-    static func response(in message: OpenedMessage, of server: PublicKey, to requestID: String) -> PushNotificationRegistrationResponse? {
+    static func response(in message: OpenedMessage, of server: StatusCrypto.PublicKey, to requestID: String)
+        -> PushNotificationRegistrationResponse?
+    {
         guard message.sender == server, message.type == .pushNotificationRegistrationResponse,
             let response = try? PushNotificationRegistrationResponse.decode(message.payload), Hex.encode(response.requestID) == requestID
         else { return nil }
@@ -45,17 +47,13 @@ package struct SealedRegistration: SealedRequest {
 extension PushNotificationRegistration {
     /// - Parameter accessToken: The UUID that senders must present.
     init(
-        _ device: Device, installationID: String, accessToken: String, version: UInt64, from client: PrivateKey, to server: PublicKey,
+        _ device: Device, installationID: String, accessToken: String, version: UInt64, from client: PrivateKey,
+        to server: StatusCrypto.PublicKey,
         using random: inout some RandomNumberGenerator
     ) {
         self.init()
-        switch device.service {
-        case .apn(let topic):
-            tokenType = .apn
-            apnTopic = topic
-        case .firebase:
-            tokenType = .firebase
-        }
+        tokenType = device.service.tokenType
+        apnTopic = device.service.topic ?? ""
         deviceToken = DeviceToken(device.deviceToken)
         self.installationID = installationID
         self.accessToken = AccessToken(accessToken)
@@ -68,8 +66,7 @@ extension PushNotificationRegistration {
         mutedChatList = device.mutedChats.hashes
         if device.isForContactsOnly {
             allowFromContactsOnly = true
-            let capacity = AllowedKeys.capacity(besides: blockedChatList.count + allowedMentionsChatList.count + mutedChatList.count)
-            allowedKeyList = AllowedKeys.encrypt(accessToken, from: client, to: device.contacts, capacity: capacity, using: &random)
+            allowedKeyList = AllowedKeys.encrypt(accessToken, from: client, to: device.contacts, using: &random)
         }
         let digest = Grant.digest(client: client.publicKey, server: server, accessToken: self.accessToken)
         grant = client.sign(digest).bytes.bytes
@@ -88,18 +85,5 @@ extension Set<ChatID> {
     /// The hashes in sorted order, which reveals no other order.
     fileprivate var hashes: [[UInt8]] {
         map(\.hash).sorted { $0.lexicographicallyPrecedes($1) }
-    }
-}
-
-extension RegistrationRefusal {
-    init(_ error: RegistrationError) {
-        self =
-            switch error {
-            case .malformedMessage: .malformedMessage
-            case .versionMismatch: .versionMismatch
-            case .unsupportedTokenType: .unsupportedTokenType
-            case .internalError: .internalError
-            default: .unknown(code: error.rawValue)
-            }
     }
 }

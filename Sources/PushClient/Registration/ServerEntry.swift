@@ -19,7 +19,7 @@ struct ServerEntry: Codable, Equatable, Sendable {
         case gaveUp
     }
 
-    let server: IdentityKey
+    let server: PublicKey
     /// Whether the installation is to be registered on the server, or to be unregistered.
     var isWanted: Bool
     /// The generation of the newest confirmed request: the content that the server has.
@@ -37,7 +37,7 @@ struct ServerEntry: Codable, Equatable, Sendable {
     var nextAttempt: Timestamp?
     var stop: Stop?
 
-    init(server: IdentityKey, isWanted: Bool) {
+    init(server: PublicKey, isWanted: Bool) {
         self.server = server
         self.isWanted = isWanted
     }

@@ -1,22 +1,26 @@
-/// The status of one server of a ``RegisteringClient``.
+/// The status of one server of a ``RegisteringClient``: whether the server notifies the device by now.
 public struct ServerStatus: Hashable, Sendable {
-    /// The phase of a registration.
-    public enum Phase: Hashable, Sendable {
+    /// The phase of a registration. Later versions may have further ones.
+    public struct Phase: Hashable, Sendable {
+        private let name: String
+        /// The server's reason; nil unless it refused.
+        public private(set) var refusal: RegistrationRefusal?
+
         /// The server has confirmed the whole registration.
-        case registered
+        public static let registered = Phase(name: "registered")
         /// The registration is to be sent, or its reply is awaited.
-        case registering
+        public static let registering = Phase(name: "registering")
         /// The unregistration is to be sent, or its reply is awaited.
-        case unregistering
+        public static let unregistering = Phase(name: "unregistering")
         /// The server refused and would refuse the same again. Retries stop until the device changes.
-        case refused(RegistrationRefusal)
+        public static func refused(_ refusal: RegistrationRefusal) -> Phase { Phase(name: "refused", refusal: refusal) }
         /// The server failed so often that retries stop, until the device changes or ``RegisteringClient/register(_:with:)`` is called
         /// again.
-        case gaveUp
+        public static let gaveUp = Phase(name: "gave up")
     }
 
     /// The server's public key.
-    public let server: IdentityKey
+    public let server: PublicKey
     /// The phase of the registration.
     public let phase: Phase
     /// The last version that the server confirmed, or nil.
@@ -25,18 +29,7 @@ public struct ServerStatus: Hashable, Sendable {
     public let failureCount: Int
 }
 
-/// An event of a ``RegisteringClient``.
-public enum RegistrationEvent: Hashable, Sendable {
-    /// The server confirmed the whole registration.
-    case registered(server: IdentityKey, version: UInt64)
-    /// The server unregistered the device.
-    case unregistered(server: IdentityKey)
-    /// The request failed; the next attempt follows after that time.
-    case retrying(server: IdentityKey, reason: PushClientError, after: Duration)
-    /// Retries with this server have stopped; its status gives the reason.
-    case stopped(server: IdentityKey, reason: PushClientError)
-    /// The number of servers advertised on the contact-code topic; 0 withdraws all earlier ones.
-    case advertised(serverCount: Int)
-    /// The node or the state file failed; the client retries.
-    case troubled(PushClientError)
+extension ServerStatus.Phase: CustomStringConvertible {
+    /// The phase in words, with the server's reason if it refused.
+    public var description: String { refusal.map { "\(name): \($0)" } ?? name }
 }

@@ -1,35 +1,44 @@
 /// The recipient of a push.
 public struct Recipient: Hashable, Sendable {
     /// The person's chat key, or the key of the person's anonymous mode.
-    public var person: IdentityKey
+    public var person: PublicKey
     /// The installations to notify, the last active one first: a messenger knows from which one it received the last message. Nil notifies
     /// all known installations, in the order of ``SendingClient/devices(of:refreshes:)``.
     public var installationIDs: [String]?
 
     /// Creates a recipient, with its installations if they are known.
-    public init(_ person: IdentityKey, installationIDs: [String]? = nil) {
+    public init(_ person: PublicKey, installationIDs: [String]? = nil) {
         self.person = person
         self.installationIDs = installationIDs
     }
 }
 
-/// The result of a push for one device.
+/// The result of a push for one device of a recipient: for apps, from ``SendingClient``, after retries and other servers.
 public struct DeliveryReport: Hashable, Sendable {
-    /// The final state.
-    public enum Outcome: Hashable, Sendable {
+    /// The final state. Later versions may have further ones.
+    public struct Outcome: Hashable, Sendable {
+        private let name: String
+        /// The server that accepted the push; nil if none did.
+        public private(set) var server: PublicKey?
+        /// The refusal of the last server that replied; nil unless it refused.
+        public private(set) var refusal: DeviceReport.Outcome?
+
+        /// Whether a server accepted the push.
+        public var isAccepted: Bool { server != nil }
+
         /// A server accepted the push, without revealing whether it filters the push, so that a sender learns nothing about the receiver's
         /// settings.
-        case accepted(by: IdentityKey)
+        public static func accepted(by server: PublicKey) -> Outcome { Outcome(name: "accepted", server: server) }
         /// The last server that replied refused.
-        case refused(DeviceReport.Outcome)
+        public static func refused(_ refusal: DeviceReport.Outcome) -> Outcome { Outcome(name: "refused", refusal: refusal) }
         /// No server replied; one may have accepted the push nevertheless.
-        case noAnswer
+        public static let noAnswer = Outcome(name: "no server replied; one may have accepted the push")
         /// No access token is available: the device is not registered, or only for contacts.
-        case unknown
+        public static let unknown = Outcome(name: "no access token available: not registered, or for contacts only")
     }
 
     /// The owner of the device.
-    public let person: IdentityKey
+    public let person: PublicKey
     /// The installation id, or nil if no device is known.
     public let installationID: String?
     /// The final state.
@@ -38,12 +47,5 @@ public struct DeliveryReport: Hashable, Sendable {
 
 extension DeliveryReport.Outcome: CustomStringConvertible {
     /// A phrase for a user.
-    public var description: String {
-        switch self {
-        case .accepted(let server): "accepted by \(server.compressedHex)"
-        case .refused(let outcome): outcome.description
-        case .noAnswer: "no server replied; one may have accepted the push"
-        case .unknown: "no access token available: not registered, or for contacts only"
-        }
-    }
+    public var description: String { server.map { "accepted by \($0.compressedHex)" } ?? refusal?.description ?? name }
 }

@@ -2,7 +2,7 @@
 struct DeviceDelivery: Sendable {
     enum Action {
         case query
-        case request(IdentityKey, PushDevice)
+        case request(PublicKey, PushDevice)
     }
 
     private enum Phase {
@@ -17,20 +17,20 @@ struct DeviceDelivery: Sendable {
         case over(DeliveryReport.Outcome)
     }
 
-    let person: IdentityKey
+    let person: PublicKey
     let installationID: String
     let personHash: String
     /// The remaining routes, the current one first.
     private var routes: [PushDelivery.Route]
     private var phase: Phase
     /// The servers that may accept, or may have accepted.
-    private var asked: Set<IdentityKey> = []
+    private var asked: Set<PublicKey> = []
     /// The server that first rejected the token.
-    private var wrongTokenServer: IdentityKey?
+    private var wrongTokenServer: PublicKey?
     private var retryCount = 0
     private var lastRefusal: DeviceReport.Outcome?
     /// The servers that do not know the device any more.
-    private(set) var forgottenBy: Set<IdentityKey> = []
+    private(set) var forgottenBy: Set<PublicKey> = []
 
     init(_ target: PushDelivery.Target) {
         person = target.person
@@ -70,10 +70,10 @@ struct DeviceDelivery: Sendable {
         }
     }
 
-    mutating func received(_ outcome: DeviceReport.Outcome, from server: IdentityKey, at time: Duration) {
+    mutating func received(_ outcome: DeviceReport.Outcome, from server: PublicKey, at time: Duration) {
         guard asked.contains(server) else { return }
         if outcome == .accepted {
-            if case .over(.accepted) = phase { return }
+            if case .over(let outcome) = phase, outcome.isAccepted { return }
             phase = .over(.accepted(by: server))
             return
         }

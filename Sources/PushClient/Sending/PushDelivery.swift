@@ -17,18 +17,18 @@ package struct PushDelivery: Sendable {
     /// The next step.
     package enum Action: Hashable, Sendable {
         /// Send a push request for devices to a server.
-        case request(server: IdentityKey, devices: [PushDevice])
+        case request(server: PublicKey, devices: [PushDevice])
         /// Query the current tokens of a person, then call ``learned(_:of:at:)``.
-        case query(person: IdentityKey)
+        case query(person: PublicKey)
     }
 
     /// A device with its servers, the best one first.
     package struct Target: Sendable {
-        package let person: IdentityKey
+        package let person: PublicKey
         package let installationID: String
         package let routes: [Route]
 
-        package init(person: IdentityKey, installationID: String, routes: [Route]) {
+        package init(person: PublicKey, installationID: String, routes: [Route]) {
             self.person = person
             self.installationID = installationID
             self.routes = routes
@@ -37,10 +37,10 @@ package struct PushDelivery: Sendable {
 
     /// A server, and the token that it accepts.
     package struct Route: HoldsSecret, Hashable, Sendable {
-        package let server: IdentityKey
+        package let server: PublicKey
         package let accessToken: String
 
-        package init(server: IdentityKey, accessToken: String) {
+        package init(server: PublicKey, accessToken: String) {
             self.server = server
             self.accessToken = accessToken
         }
@@ -59,7 +59,7 @@ package struct PushDelivery: Sendable {
     }
 
     /// Whether a server has reported that it does not know the device any more.
-    package func isForgotten(_ device: DeviceInfo, of person: IdentityKey) -> Bool {
+    package func isForgotten(_ device: DeviceInfo, of person: PublicKey) -> Bool {
         devices.contains {
             $0.person == person && $0.installationID == device.installationID && $0.forgottenBy.contains(device.server)
         }
@@ -68,7 +68,7 @@ package struct PushDelivery: Sendable {
     /// Returns the steps due now. A single request covers all devices of the same server.
     package mutating func next(at time: Duration) -> [Action] {
         var queries: [Action] = []
-        var requests: [(server: IdentityKey, devices: [PushDevice])] = []
+        var requests: [(server: PublicKey, devices: [PushDevice])] = []
         for index in devices.indices {
             switch devices[index].next(at: time) {
             case nil: break
@@ -87,7 +87,7 @@ package struct PushDelivery: Sendable {
     }
 
     /// Records the reports of a server, at any time.
-    package mutating func received(_ reports: [DeviceReport], from server: IdentityKey, at time: Duration) {
+    package mutating func received(_ reports: [DeviceReport], from server: PublicKey, at time: Duration) {
         for report in reports {
             for index in devices.indices
             where devices[index].installationID == report.installationID && devices[index].personHash == report.personHash {
@@ -97,7 +97,7 @@ package struct PushDelivery: Sendable {
     }
 
     /// Records the devices of a person that a query returned.
-    package mutating func learned(_ known: [DeviceInfo], of person: IdentityKey, at time: Duration) {
+    package mutating func learned(_ known: [DeviceInfo], of person: PublicKey, at time: Duration) {
         for index in devices.indices where devices[index].person == person {
             devices[index].learned(Route.routes(to: devices[index].installationID, among: known), at: time)
         }

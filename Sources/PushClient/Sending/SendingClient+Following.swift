@@ -7,7 +7,7 @@ extension SendingClient {
     /// - Parameters:
     ///   - people: Their chat keys, or the keys of their anonymous mode. Each request to the node covers ten of them.
     ///   - interval: The interval between polls of the node.
-    public func follow(_ people: [IdentityKey], every interval: Duration = defaultFollowingInterval) async {
+    public func follow(_ people: [PublicKey], every interval: Duration = defaultFollowingInterval) async {
         var followed: [TopicName: AdvertisedDevices] = [:]
         for person in people { followed[.contactCode(person.publicKey)] = AdvertisedDevices(of: person) }
         var subscription = Subscription(to: Array(followed.keys), since: Advertisement.start(at: node.now))

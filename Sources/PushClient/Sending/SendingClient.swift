@@ -38,7 +38,7 @@ public actor SendingClient {
     }
 
     /// The events from now on. Each call returns a stream of its own, which buffers the last 100 events.
-    public nonisolated var events: AsyncStream<SendingEvent> { listeners.subscribe(bufferingNewest: 100) }
+    public nonisolated func events() -> AsyncStream<SendingEvent> { listeners.subscribe(bufferingNewest: 100) }
 
     // MARK: Lookup
 
@@ -52,7 +52,7 @@ public actor SendingClient {
     /// - Returns: A device info for each installation and server, including those whose token this client may not use; empty if none is
     ///   found. The last active installation is first, as far as advertisements tell. The others follow, the newest registration first.
     /// - Throws: ``PushClientError``. A missing reply is not an error.
-    public func devices(of person: IdentityKey, refreshes: Bool = false) async throws -> [DeviceInfo] {
+    public func devices(of person: PublicKey, refreshes: Bool = false) async throws -> [DeviceInfo] {
         let known = try await known(person)
         if let known, known.isFresh(at: node.now), !refreshes { return known.devices }
         return try await lookUp(person, knownAs: known)
@@ -60,7 +60,7 @@ public actor SendingClient {
 
     /// - Parameter wanted: The installations to query if they are not advertised.
     private func lookUp(
-        _ person: IdentityKey, knownAs known: KnownDevices?, wanted: [String] = []
+        _ person: PublicKey, knownAs known: KnownDevices?, wanted: [String] = []
     ) async throws -> [DeviceInfo] {
         var subscription = Subscription(to: [.contactCode(person.publicKey)], since: Advertisement.start(at: node.now))
         var advertised = AdvertisedDevices(of: person)
@@ -82,7 +82,7 @@ public actor SendingClient {
     ///
     /// The first query has the reference's form; if no server replies to it, a second one has the specification's.
     /// - Returns: The devices that the person has authorised; empty if no server knows the person.
-    public func query(_ person: IdentityKey) async throws -> [DeviceInfo] {
+    public func query(_ person: PublicKey) async throws -> [DeviceInfo] {
         for form in TopicName.QueryForm.allCases {
             let request = try node.sealing { random throws(RFC26.DataTooLong) in
                 let ephemeral = PrivateKey.generate(using: &random)
@@ -100,11 +100,11 @@ public actor SendingClient {
     }
 
     /// Returns the devices known to this client's identity: a token encrypted for one contact is not for another.
-    func known(_ person: IdentityKey) async throws -> KnownDevices? {
+    func known(_ person: PublicKey) async throws -> KnownDevices? {
         try await state.devices(of: person, for: identity?.publicKey)
     }
 
-    func keep(_ known: KnownDevices, of person: IdentityKey) async throws -> [DeviceInfo] {
+    func keep(_ known: KnownDevices, of person: PublicKey) async throws -> [DeviceInfo] {
         let before = try await self.known(person)?.devices
         try await state.save(known, of: person, for: identity?.publicKey)
         if known.devices != before { listeners.send(.learned(person: person, devices: known.devices)) }
@@ -185,7 +185,7 @@ public actor SendingClient {
         let start = node.now.advanced(by: .zero - Exchange.clockTolerance)
         let elapsed = node.exchange.stopwatch()
         var reader = MessageReader(.asymmetric(asker))
-        var requests: [IdentityKey: SealedPushRequest] = [:]
+        var requests: [PublicKey: SealedPushRequest] = [:]
         var rhythm = PollRhythm()
 
         while true {
@@ -214,7 +214,7 @@ public actor SendingClient {
             }
             for envelope in envelopes {
                 guard let opened = reader.read(envelope, now: node.now) else { continue }
-                let server = IdentityKey(opened.sender)
+                let server = PublicKey(opened.sender)
                 guard let response = requests[server]?.answer(in: opened) else { continue }
                 delivery.received(response.reports.map(DeviceReport.init), from: server, at: elapsed())
             }
@@ -239,14 +239,14 @@ public actor SendingClient {
     }
 
     /// Forgets devices that a server does not know any more.
-    private func forget(_ person: IdentityKey, where isForgotten: (DeviceInfo) -> Bool) async throws {
+    private func forget(_ person: PublicKey, where isForgotten: (DeviceInfo) -> Bool) async throws {
         guard var known = try await known(person), known.devices.contains(where: isForgotten) else { return }
         known.remove(where: isForgotten)
         _ = try await keep(known, of: person)
     }
 
     /// Looks a person up again after a wrong token. Other known devices of the person stay.
-    private func renewed(_ person: IdentityKey) async throws -> [DeviceInfo] {
+    private func renewed(_ person: PublicKey) async throws -> [DeviceInfo] {
         let learned = try await query(person)
         let known = try await known(person)?.devices ?? []
         return try await keep(
@@ -258,12 +258,4 @@ extension [DeviceInfo] {
     fileprivate func have(_ installationIDs: [String]) -> Bool {
         Set(installationIDs).isSubset(of: map(\.installationID))
     }
-}
-
-/// An event of a ``SendingClient``.
-public enum SendingEvent: Hashable, Sendable {
-    /// The known devices of a person have changed.
-    case learned(person: IdentityKey, devices: [DeviceInfo])
-    /// The node or the state file failed; the client retries.
-    case troubled(PushClientError)
 }

@@ -103,14 +103,14 @@ public final class ClientState: Sendable {
 
 extension ClientState {
     /// - Parameter installationID: The installation, or nil for the one created last.
-    func plan(of identity: IdentityKey, installationID: String?) async throws -> RegistrationPlan? {
+    func plan(of identity: PublicKey, installationID: String?) async throws -> RegistrationPlan? {
         try await value(
             "SELECT plan FROM registration_plan WHERE identity = ? AND installation = ifnull(?, installation) ORDER BY rowid DESC LIMIT 1",
             [identity.compressedHex, installationID])
     }
 
     /// Saves the plan unless a newer revision is already saved: two saves may overtake each other.
-    package func save(_ plan: RegistrationPlan, of identity: IdentityKey) async throws {
+    package func save(_ plan: RegistrationPlan, of identity: PublicKey) async throws {
         try await write(
             """
             INSERT INTO registration_plan VALUES (?, ?, ?, ?)
@@ -119,12 +119,12 @@ extension ClientState {
     }
 
     /// - Parameter contact: The key that may use the tokens.
-    func devices(of person: IdentityKey, for contact: IdentityKey?) async throws -> KnownDevices? {
+    func devices(of person: PublicKey, for contact: PublicKey?) async throws -> KnownDevices? {
         try await value(
             "SELECT devices FROM known_devices WHERE contact = ? AND person = ?", [contact?.compressedHex ?? "", person.compressedHex])
     }
 
-    func save(_ devices: KnownDevices, of person: IdentityKey, for contact: IdentityKey?) async throws {
+    func save(_ devices: KnownDevices, of person: PublicKey, for contact: PublicKey?) async throws {
         try await write(
             "INSERT INTO known_devices VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET devices = excluded.devices",
             [contact?.compressedHex ?? "", person.compressedHex, try json(devices)])

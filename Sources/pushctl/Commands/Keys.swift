@@ -14,7 +14,7 @@ struct Keys: ParsableCommand {
     var new = false
 
     @Option(help: ArgumentHelp("A public key to show instead of that of the key file.", valueName: "key"), transform: HexArgument.key)
-    var of: IdentityKey?
+    var of: PublicKey?
 
     func validate() throws {
         guard !new || of == nil else { throw ValidationError("--new creates a key file, and --of shows another key; choose one.") }
@@ -53,7 +53,7 @@ private struct KeyOutput: Encodable {
     let hash: String
     let topics: Topics
 
-    init(_ key: IdentityKey) {
+    init(_ key: PublicKey) {
         publicKey = key.hex
         compressedPublicKey = key.compressedHex
         hash = key.hash.hex

@@ -42,7 +42,7 @@ struct Push: AsyncParsableCommand {
     var chat: String?
 
     @Option(help: ArgumentHelp("The public key of the message's author.", valueName: "key"), transform: HexArgument.key)
-    var author: IdentityKey?
+    var author: PushClient.PublicKey?
 
     @Option(
         help: ArgumentHelp("The message id, delivered once in ten minutes. Default: 32 random bytes.", valueName: "hex"),
@@ -63,7 +63,7 @@ struct Push: AsyncParsableCommand {
     }
 
     private func pushAnywhere() async throws {
-        guard case .key(let person) = to else {
+        guard let person = to.publicKey else {
             throw Failure.usage("Without --server, pushctl needs the person's key, not its hash: name a server with --server.")
         }
         guard accessToken == nil else { throw Failure.usage("An access token is valid at one server only: name the server with --server.") }
@@ -78,7 +78,7 @@ struct Push: AsyncParsableCommand {
         try output.print(PushOutput(messageID: messageID, reports: reports)) {
             reports.map { "\($0.installationID ?? "no device")  \($0.outcome)" }
         }
-        let acceptedCount = reports.count(where: \.isAccepted)
+        let acceptedCount = reports.count(where: \.outcome.isAccepted)
         guard acceptedCount == reports.count else {
             let isUnknown = reports.contains { $0.outcome == .unknown }
             throw Failure.failed(
@@ -168,10 +168,9 @@ private struct PushOutput: Encodable {
         self.reports = reports.map { report in
             let outcome =
                 switch report.outcome {
-                case .accepted: "accepted"
-                case .refused(let outcome): Self.name(outcome)
                 case .noAnswer: "no answer"
                 case .unknown: "unknown"
+                case let outcome: Self.name(outcome.refusal ?? .accepted)
                 }
             return Report(publicKeyHash: report.person.hash.hex, installationID: report.installationID ?? "", outcome: outcome)
         }
@@ -183,14 +182,7 @@ private struct PushOutput: Encodable {
         case .wrongToken: "WRONG_TOKEN"
         case .internalError: "INTERNAL_ERROR"
         case .notRegistered: "NOT_REGISTERED"
-        case .refused(let code): "error \(code)"
+        default: "error \(outcome.errorCode ?? 0)"
         }
-    }
-}
-
-extension DeliveryReport {
-    fileprivate var isAccepted: Bool {
-        if case .accepted = outcome { return true }
-        return false
     }
 }

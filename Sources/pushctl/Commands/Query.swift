@@ -42,7 +42,7 @@ struct Query: AsyncParsableCommand {
             guard !answer.devices.isEmpty || answer.rejectedCount > 0 else { throw Failure.failed(Self.unknownKey) }
             return answer.devices
         }
-        guard case .key(let person) = of else {
+        guard let person = of.publicKey else {
             throw Failure.usage("Without --server, pushctl needs the person's key, not its hash: name a server with --server.")
         }
         let devices = try await server.node.withNode(silence: "") { node throws in
@@ -75,7 +75,7 @@ struct Query: AsyncParsableCommand {
         switch authorization {
         case .verified: "verified"
         case .tokenHidden: "not checked: the check needs the access token, which is for contacts only"
-        case .keyUnknown: "not checked: the check needs the person's key instead of its hash"
+        default: "not checked: the check needs the person's key instead of its hash"
         }
     }
 }
@@ -94,11 +94,6 @@ private struct DeviceOutput: Encodable {
         accessToken = device.accessToken
         encryptedTokenCount = device.encryptedTokenCount
         version = device.version
-        grant =
-            switch device.authorization {
-            case .verified: "verified"
-            case .tokenHidden: "tokenHidden"
-            case .keyUnknown: "keyUnknown"
-            }
+        grant = device.authorization.rawValue
     }
 }

@@ -68,7 +68,7 @@ struct Register: AsyncParsableCommand {
     @Option(
         help: ArgumentHelp("The public key of a contact; may be repeated. With it, only contacts may notify.", valueName: "key"),
         transform: HexArgument.key)
-    var contact: [IdentityKey] = []
+    var contact: [PushClient.PublicKey] = []
 
     func validate() throws {
         guard (tokenType == .apn) == (apnTopic != nil) else {

@@ -21,7 +21,7 @@ struct Watch: AsyncParsableCommand {
     var json = false
 
     @Option(help: ArgumentHelp("A public key whose advertisements and queries to show.", valueName: "key"), transform: HexArgument.key)
-    var of: IdentityKey?
+    var of: PushClient.PublicKey?
 
     @Option(
         help: ArgumentHelp("The age of the oldest messages to show, like 10m. Default: only new messages.", valueName: "time"),
@@ -57,7 +57,7 @@ struct Watch: AsyncParsableCommand {
     }
 
     /// Returns the topics of a key. Messages on topics with `isOwn` are encrypted with the key.
-    private static func topics(of key: IdentityKey, _ identity: Identity?) -> [(label: String, name: TopicName, isOwn: Bool)] {
+    private static func topics(of key: PushClient.PublicKey, _ identity: Identity?) -> [(label: String, name: TopicName, isOwn: Bool)] {
         let told = [
             ("contact code", TopicName.contactCode(key.publicKey), false), ("query", .query(key.hash.bytes, .plain), false),
             ("query, 0x", .query(key.hash.bytes, .prefixed), false),
@@ -92,7 +92,7 @@ private struct WatchedMessage: Encodable {
     init(_ message: OpenedMessage, on topic: String, sentAt: Timestamp) {
         time = Date(timeIntervalSince1970: Double(sentAt.nanoseconds) / 1e9).formatted(.iso8601.time(includingFractionalSeconds: true))
         self.topic = topic
-        sender = IdentityKey(message.sender).hex
+        sender = PushClient.PublicKey(message.sender).hex
         messageID = message.messageID.description
         (type, content) = (Self.name(message.type), Self.content(of: message) ?? ["not of that type"])
     }

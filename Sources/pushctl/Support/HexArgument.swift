@@ -14,18 +14,18 @@ enum HexArgument {
     }
 
     /// A public key.
-    @Sendable static func key(_ text: String) throws -> IdentityKey {
+    @Sendable static func key(_ text: String) throws -> PushClient.PublicKey {
         do {
-            return try IdentityKey(hex: text)
+            return try PushClient.PublicKey(hex: text)
         } catch {
             throw ValidationError(error.description)
         }
     }
 
     /// A public key, as the server knows it.
-    @Sendable static func publicKey(_ text: String) throws -> PublicKey {
+    @Sendable static func publicKey(_ text: String) throws -> StatusCrypto.PublicKey {
         let key = try bytes(text)
-        guard let key = (try? PublicKey(uncompressed: key)) ?? (try? PublicKey(compressed: key)) else {
+        guard let key = (try? StatusCrypto.PublicKey(uncompressed: key)) ?? (try? StatusCrypto.PublicKey(compressed: key)) else {
             throw ValidationError("Write the public key in hex: 65 bytes that begin with 04, or the 33 bytes of its compressed form.")
         }
         return key

@@ -53,7 +53,7 @@ struct ServerOptions: ParsableArguments {
     }
 
     private func with<Result>(
-        _ key: IdentityKey, silence: String, _ body: (PushServer) async throws -> Result
+        _ key: PublicKey, silence: String, _ body: (PushServer) async throws -> Result
     ) async throws(Failure) -> Result {
         try await node.withNode(silence: silence) { node throws in
             try await body(PushServer(key, node: node, timeout: timeout))
@@ -64,20 +64,20 @@ struct ServerOptions: ParsableArguments {
     var namesServer: Bool { !settings.isEmpty }
 
     /// The server of a command that uses a single one.
-    func serverKey() throws(Failure) -> IdentityKey {
+    func serverKey() throws(Failure) -> PublicKey {
         let keys = try serverKeys()
         guard keys.count == 1, let key = keys.first else { throw .usage("This command uses a single server; name one with --server.") }
         return key
     }
 
-    private func serverKeys() throws(Failure) -> [IdentityKey] {
+    private func serverKeys() throws(Failure) -> [PublicKey] {
         guard namesServer else {
             throw .usage("Which server? Give its public key with --server or PUSHCTL_SERVER; `pushserver identity` prints it.")
         }
-        var keys: [IdentityKey] = []
+        var keys: [PublicKey] = []
         for setting in settings {
             do {
-                keys.append(try IdentityKey(hex: setting.text))
+                keys.append(try PublicKey(hex: setting.text))
             } catch {
                 throw setting.failure(error.description)
             }

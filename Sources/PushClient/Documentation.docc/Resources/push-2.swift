@@ -1,11 +1,11 @@
 import PushClient
 
 let node = Node(NodeAccess(url: "http://127.0.0.1:8645"))
-let server = try IdentityKey(hex: "0x04…")
+let server = try PublicKey(hex: "0x04…")
 let alice = Identity.generate()
 
 let state = try ClientState(path: "alice.sqlite")
 let phone = try await RegisteringClient(identity: alice, node: node, state: state)
-let device = Device(deviceToken: "the app's Firebase token", service: .firebase)
+let device = Device(firebaseToken: "the app's Firebase token")
 let statuses = try await phone.register(device, with: [server])
 print(statuses.map(\.phase))

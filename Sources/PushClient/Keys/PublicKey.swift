@@ -2,10 +2,10 @@ public import FoundationEssentials
 package import StatusCrypto
 
 /// The public key of a person or of a push server.
-public struct IdentityKey: Hashable, Sendable {
-    package let publicKey: PublicKey
+public struct PublicKey: Hashable, Sendable {
+    package let publicKey: StatusCrypto.PublicKey
 
-    package init(_ publicKey: PublicKey) {
+    package init(_ publicKey: StatusCrypto.PublicKey) {
         self.publicKey = publicKey
     }
 
@@ -15,14 +15,14 @@ public struct IdentityKey: Hashable, Sendable {
     public init(hex text: String) throws(InvalidKey) {
         guard let bytes = Hex.decode(withoutPrefix: text) else { throw InvalidKey("A public key is written in hex digits.") }
         switch bytes.count {
-        case 65: publicKey = try Self.checked { () throws(InvalidPublicKey) in try PublicKey(uncompressed: bytes) }
-        case 33: publicKey = try Self.checked { () throws(InvalidPublicKey) in try PublicKey(compressed: bytes) }
+        case 65: publicKey = try Self.checked { () throws(InvalidPublicKey) in try StatusCrypto.PublicKey(uncompressed: bytes) }
+        case 33: publicKey = try Self.checked { () throws(InvalidPublicKey) in try StatusCrypto.PublicKey(compressed: bytes) }
         default:
             throw InvalidKey("A public key has 130 hex digits (0x04…) or 66 (0x02… or 0x03…), but these are \(2 * bytes.count).")
         }
     }
 
-    private static func checked(_ key: () throws(InvalidPublicKey) -> PublicKey) throws(InvalidKey) -> PublicKey {
+    private static func checked(_ key: () throws(InvalidPublicKey) -> StatusCrypto.PublicKey) throws(InvalidKey) -> StatusCrypto.PublicKey {
         do {
             return try key()
         } catch {
@@ -40,7 +40,7 @@ public struct IdentityKey: Hashable, Sendable {
     public var hash: KeyHash { KeyHash(publicKey.hash) }
 }
 
-extension IdentityKey: Codable {
+extension PublicKey: Codable {
     /// Decodes the hex digits.
     public init(from decoder: any Decoder) throws {
         try self.init(hex: try decoder.singleValueContainer().decode(String.self))
@@ -66,26 +66,29 @@ public struct KeyHash: Hashable, Sendable {
 }
 
 /// The person that a query is about or a push is for.
-public enum Person: Hashable, Sendable {
-    /// A person known by the key: a server's statements about the person can be verified.
-    case key(IdentityKey)
-    /// A person known only by the hash.
-    case hash(KeyHash)
+public struct Person: Hashable, Sendable {
+    /// The person's key; nil if only its hash is known. A server's statements about the person can be verified with the key only.
+    public let publicKey: PublicKey?
+    /// The hash of the person's key.
+    public let keyHash: KeyHash
 
-    /// Reads a key as ``IdentityKey/init(hex:)`` does, or the 128 hex digits of its hash.
+    /// Returns a person known by the key.
+    public static func key(_ key: PublicKey) -> Person { Person(publicKey: key, keyHash: key.hash) }
+
+    /// Returns a person known only by the hash of the key.
+    public static func hash(_ hash: KeyHash) -> Person { Person(publicKey: nil, keyHash: hash) }
+
+    private init(publicKey: PublicKey?, keyHash: KeyHash) {
+        self.publicKey = publicKey
+        self.keyHash = keyHash
+    }
+
+    /// Reads a key as ``PublicKey/init(hex:)`` does, or the 128 hex digits of its hash.
     public init(hex text: String) throws(InvalidKey) {
         if let bytes = Hex.decode(withoutPrefix: text), let hash = Digest64(bytes) {
             self = .hash(KeyHash(hash))
         } else {
-            self = .key(try IdentityKey(hex: text))
-        }
-    }
-
-    /// The hash of the person's key.
-    public var keyHash: KeyHash {
-        switch self {
-        case .key(let key): key.hash
-        case .hash(let hash): hash
+            self = .key(try PublicKey(hex: text))
         }
     }
 }

@@ -1,0 +1,47 @@
+/// An event of a ``RegisteringClient``.
+public struct RegistrationEvent: Hashable, Sendable {
+    /// The kind of an event. Later versions may have further ones.
+    public struct Kind: Hashable, Sendable, CustomStringConvertible {
+        /// The name of the constant.
+        public let description: String
+
+        /// The server confirmed the whole registration, whose ``RegistrationEvent/version`` it has.
+        public static let registered = Kind(description: "registered")
+        /// The server unregistered the device.
+        public static let unregistered = Kind(description: "unregistered")
+        /// The request failed with the ``RegistrationEvent/error``; the next attempt follows after the ``RegistrationEvent/delay``.
+        public static let retrying = Kind(description: "retrying")
+        /// Retries with this server have stopped because of the ``RegistrationEvent/error``.
+        public static let stopped = Kind(description: "stopped")
+        /// The servers were advertised; ``RegistrationEvent/serverCount`` has their number.
+        public static let advertised = Kind(description: "advertised")
+        /// The node or the state failed with the ``RegistrationEvent/error``; the client retries.
+        public static let troubled = Kind(description: "troubled")
+    }
+
+    /// The kind of the event.
+    public let kind: Kind
+    /// The server's public key; nil if the event is not about one server.
+    public private(set) var server: PublicKey?
+    /// The version that the server confirmed; nil unless it registered the device.
+    public private(set) var version: UInt64?
+    /// The failure, if any.
+    public private(set) var error: PushClientError?
+    /// The time until the next attempt; nil unless the client retries.
+    public private(set) var delay: Duration?
+    /// The number of servers advertised on the contact-code topic; 0 withdraws all earlier ones. nil for other events.
+    public private(set) var serverCount: Int?
+}
+
+extension RegistrationEvent {
+    package static func registered(server: PublicKey, version: UInt64) -> Self {
+        .init(kind: .registered, server: server, version: version)
+    }
+    package static func unregistered(server: PublicKey) -> Self { .init(kind: .unregistered, server: server) }
+    package static func retrying(server: PublicKey, error: PushClientError, after delay: Duration) -> Self {
+        .init(kind: .retrying, server: server, error: error, delay: delay)
+    }
+    package static func stopped(server: PublicKey, error: PushClientError) -> Self { .init(kind: .stopped, server: server, error: error) }
+    static func advertised(serverCount: Int) -> Self { .init(kind: .advertised, serverCount: serverCount) }
+    static func troubled(_ error: PushClientError) -> Self { .init(kind: .troubled, error: error) }
+}

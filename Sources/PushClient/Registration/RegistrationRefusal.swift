@@ -1,0 +1,43 @@
+/// The reason why a server refused to register or unregister: the error code of the protocol.
+public struct RegistrationRefusal: RawRepresentable, Hashable, Sendable, Codable {
+    /// The code (PROTOCOL.md §6). A server may send one that this client does not know, or 0.
+    public let rawValue: Int32
+
+    /// Takes any code.
+    public init(rawValue: Int32) {
+        self.rawValue = rawValue
+    }
+
+    /// A part of the request is missing or malformed.
+    public static let malformedMessage = RegistrationRefusal(rawValue: 1)
+    /// The server has the same or a higher version of the installation.
+    public static let versionMismatch = RegistrationRefusal(rawValue: 2)
+    /// The server does not deliver to that service.
+    public static let unsupportedTokenType = RegistrationRefusal(rawValue: 3)
+    /// The server had an internal error; a later attempt may succeed.
+    public static let internalError = RegistrationRefusal(rawValue: 4)
+}
+
+extension RegistrationRefusal: CustomStringConvertible {
+    /// A sentence for a user, with a suggestion.
+    public var description: String {
+        switch self {
+        case .malformedMessage:
+            """
+            The server calls the registration malformed (MALFORMED_MESSAGE). Check that the access token is a UUID, that an APN device \
+            token has 64 to 200 hex digits and comes with its topic, and that the installation id is a UUID.
+            """
+        case .versionMismatch:
+            """
+            The server knows the same or a higher version of this installation (VERSION_MISMATCH). Use a higher version, or none: \
+            then it is the time in milliseconds.
+            """
+        case .unsupportedTokenType:
+            "The server does not deliver to this service (UNSUPPORTED_TOKEN_TYPE). Use APN or Firebase."
+        case .internalError:
+            "The server had an internal error and stored nothing (INTERNAL_ERROR). Retry later."
+        default:
+            "The server refused without a known reason (error \(rawValue))."
+        }
+    }
+}
