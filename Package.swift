@@ -32,6 +32,11 @@ func executable(_ name: String, in folder: String = "Sources", _ dependencies: [
     .executableTarget(name: name, dependencies: dependencies + [argumentParser], path: "\(folder)/\(name)", swiftSettings: settings)
 }
 
+func example(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+    .executableTarget(
+        name: name, dependencies: dependencies, path: "Examples/Sources/\(name)", packageAccess: false, swiftSettings: settings)
+}
+
 func tests(_ name: String, _ dependencies: [Target.Dependency], exclude: [String] = []) -> Target {
     .testTarget(
         name: name + "Tests", dependencies: dependencies + ["TestSupport"], exclude: exclude, swiftSettings: settings)
@@ -41,6 +46,8 @@ let package = Package(
     name: "pushserver",
     products: [
         .library(name: "PushClient", targets: ["PushClient"]),
+        .library(name: "PushClientREST", targets: ["PushClientREST"]),
+        .library(name: "PushClientFileState", targets: ["PushClientFileState"]),
         .executable(name: "pushserver", targets: ["pushserver"]),
         .executable(name: "pushctl", targets: ["pushctl"]),
         .executable(name: "pushbench", targets: ["pushbench"]),
@@ -142,21 +149,24 @@ let package = Package(
             ]),
 
         // The client side: the only public API.
-        library("PushClient", ["WakuREST", "Concurrency", "HTTPClient", "Envelope", "StatusCrypto", "Wire", grdb]),
+        library("PushClient", ["Concurrency", "Envelope", "StatusCrypto", "Wire"]),
+        library("PushClientREST", ["PushClient", "WakuREST", "HTTPClient", "Envelope", "StatusCrypto", "Wire"]),
+        library("PushClientFileState", ["PushClient", grdb]),
 
         // What an operator's commands do. `pushctl` parses their arguments and prints their results.
         library(
             "Operator",
             [
-                "StatusReport", "PushClient", "Settings", "SQLiteStore", "Store", "HTTPClient", "Envelope", "PushProtocol", "StatusCrypto",
-                "Wire", "Age", "Backup", grdb, logging,
+                "StatusReport", "PushClient", "PushClientREST", "Settings", "SQLiteStore", "Store", "HTTPClient", "Envelope", "PushProtocol",
+                "StatusCrypto", "Wire", "Age", "Backup", grdb, logging,
             ]),
 
         executable("pushserver", ["Daemon", "Settings"]),
         executable(
             "pushctl",
             [
-                "Operator", "Age", "PushClient", "Settings", "HTTPClient", "Envelope", "PushProtocol", "StatusCrypto", "Wire", unixSignals,
+                "Operator", "Age", "PushClient", "PushClientREST", "PushClientFileState", "Settings", "HTTPClient", "Envelope",
+                "PushProtocol", "StatusCrypto", "Wire", unixSignals,
             ]),
         executable("pushbench", in: "Benchmarks", ["Bench", "Settings"]),
 
@@ -196,14 +206,13 @@ let package = Package(
             swiftSettings: settings + [.enableExperimentalFeature("Extern")]),
         .target(name: "CAllocationMeter", path: "Tests/Fuzz/CAllocationMeter", cSettings: [.treatAllWarnings(as: .error)]),
 
-        // The example of the package in Examples, built as an app is: it sees what is public, and nothing else.
-        .executableTarget(
-            name: "Quickstart", dependencies: ["PushClient"], path: "Examples/Sources/Quickstart", packageAccess: false,
-            swiftSettings: settings),
+        // The package in Examples, built as an app is: it sees what is public, and nothing else.
+        example("Quickstart", ["PushClient", "PushClientREST"]),
+        example("Tutorial", ["PushClient", "PushClientREST", "PushClientFileState"]),
         // The code that PushClient's documentation shows (Scripts/check-snippets).
         .target(
-            name: "Snippets", dependencies: ["PushClient"], path: "Examples/Sources/Snippets", packageAccess: false,
-            swiftSettings: settings),
+            name: "Snippets", dependencies: ["PushClient", "PushClientREST", "PushClientFileState"], path: "Examples/Sources/Snippets",
+            packageAccess: false, swiftSettings: settings),
 
         tests("Concurrency", ["Concurrency"]),
         tests("JSON", ["JSON"]),
@@ -257,7 +266,8 @@ let package = Package(
         tests(
             "PushClient",
             [
-                "PushClient", "pushctl", "pushserver", "Relay", "WakuREST", "Transport", "HTTPClient", "PushProtocol", "Concurrency",
+                "PushClient", "PushClientREST", "PushClientFileState", "pushctl", "pushserver", "Relay",
+                "WakuREST", "Transport", "HTTPClient", "PushProtocol", "Concurrency",
                 "Envelope",
                 "Settings", "StatusCrypto", "Wire", logging, serviceLifecycle,
             ]),

@@ -1,17 +1,25 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
+let settings: [SwiftSetting] = [.swiftLanguageMode(.v6), .treatAllWarnings(as: .error)]
+
+func product(_ name: String) -> Target.Dependency { .product(name: name, package: "pushserver") }
+
 // A package as an app's would be: it sees what is public, and nothing else.
 let package = Package(
     name: "Examples",
     dependencies: [.package(name: "pushserver", path: "..")],
     targets: [
+        // The shortest program.
         .executableTarget(
-            name: "Quickstart", dependencies: [.product(name: "PushClient", package: "pushserver")],
-            swiftSettings: [.swiftLanguageMode(.v6), .treatAllWarnings(as: .error)]),
-        // The code that the documentation shows (Scripts/check-snippets).
+            name: "Quickstart", dependencies: [product("PushClient"), product("PushClientREST")], swiftSettings: settings),
+        // The program of the tutorial.
+        .executableTarget(
+            name: "Tutorial", dependencies: [product("PushClient"), product("PushClientREST"), product("PushClientFileState")],
+            swiftSettings: settings),
+        // The code that the guides show (Scripts/check-snippets).
         .target(
-            name: "Snippets", dependencies: [.product(name: "PushClient", package: "pushserver")],
-            swiftSettings: [.swiftLanguageMode(.v6), .treatAllWarnings(as: .error)]),
+            name: "Snippets", dependencies: [product("PushClient"), product("PushClientREST"), product("PushClientFileState")],
+            swiftSettings: settings),
     ]
 )

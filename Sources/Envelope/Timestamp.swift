@@ -1,4 +1,8 @@
-import Glibc
+#if canImport(Darwin)
+    import Darwin
+#else
+    import Glibc
+#endif
 
 /// A time of the wall clock in nanoseconds since 1970, as in Waku messages (PROTOCOL.md §4). Its range ends in 2262.
 package struct Timestamp: Hashable, Comparable, Sendable {

@@ -1,4 +1,5 @@
-package import PushClient
+import PushClient
+import PushClientREST
 
 /// The reason why a command failed, with a text that suggests the next step.
 package struct Failure: Error {

@@ -94,7 +94,7 @@ extension PushClientError: CustomStringConvertible {
         case .noAnswer: "The server did not answer within \((timeout ?? .zero).formattedSeconds)."
         case .registrationRefused: refusal?.description ?? "The server refused."
         case .requestTooLong: "The request is too long to be sent."
-        case .stateUnusable: "The state file cannot be used: \(reason)."
+        case .stateUnusable: "The state cannot be used: \(reason)."
         default: reason
         }
     }

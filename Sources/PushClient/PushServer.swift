@@ -99,7 +99,7 @@ public struct PushServer: Sendable {
 
     /// Returns a client with state on the same node.
     package func client(
-        of identity: Identity, installationID: String, state: ClientState
+        of identity: Identity, installationID: String, state: any ClientState
     ) async throws -> RegisteringClient {
         try await RegisteringClient(
             identity: identity, anyInstallationID: installationID, node: node, state: state, timeout: timeout, advertisingInterval: nil)

@@ -19,12 +19,12 @@ struct AdvertisingTests {
 
     private func registering(_ installationID: String = "phone", advertises: Bool = true) async throws -> RegisteringClient {
         try await RegisteringClient(
-            identity: alice, anyInstallationID: installationID, node: network.node, state: .inMemory(),
+            identity: alice, anyInstallationID: installationID, node: network.node, state: MemoryState(),
             advertisingInterval: advertises ? RegisteringClient.defaultAdvertisingInterval : nil)
     }
 
     private func sending() throws -> SendingClient {
-        SendingClient(node: network.node, state: try .inMemory())
+        SendingClient(node: network.node, state: MemoryState())
     }
 
     private var advertisements: [WakuEnvelope] {
@@ -126,7 +126,7 @@ struct AdvertisingTests {
     func following() async throws {
         let bob = Identity(.test(8))
         let client = try await registering()
-        let sender = SendingClient(identity: bob, node: network.node, state: try .inMemory())
+        let sender = SendingClient(identity: bob, node: network.node, state: MemoryState())
         let events = sender.events()
         network.time.hold()
         let following = Task { await sender.follow([alice.publicKey, bob.publicKey]) }
@@ -164,10 +164,10 @@ struct AdvertisingTests {
         #expect(await events.next()?.error == .nodeUnreachable(reason: "down"))
         // Asked often meanwhile.
         for _ in 0..<20 {
-            await network.time.sleeper(dueIn: SendingClient.defaultFollowingInterval)
-            network.time.advance(by: SendingClient.defaultFollowingInterval)
+            await network.time.sleeper(dueIn: SendingClient.followingRetryDelay)
+            network.time.advance(by: SendingClient.followingRetryDelay)
         }
-        await network.time.sleeper(dueIn: SendingClient.defaultFollowingInterval)
+        await network.time.sleeper(dueIn: SendingClient.followingRetryDelay)
         network.setDown(false)
         #expect(await network.time.pass(while: { await events.next() })?.kind == .learned)
     }
@@ -199,7 +199,7 @@ struct AdvertisingTests {
         device.isForContactsOnly = true
         device.contacts = [bob.publicKey]
         _ = try await registering().register(device, with: [first.identity])
-        let state = try ClientState.inMemory()
+        let state = MemoryState()
         func push(_ identity: Identity?) async throws -> [DeliveryReport.Outcome] {
             try await SendingClient(identity: identity, node: network.node, state: state)
                 .push(message, to: [Recipient(alice.publicKey)]).map(\.outcome)
@@ -224,44 +224,36 @@ struct SubscriptionTests {
         try await network.node.exchange.publish([payload], on: topic)
     }
 
-    @Test("what the store has comes first, then what is new, each once; the node is asked only for what may be new")
-    func liveAfterStore() async throws {
-        let recorder = StartRecorder(network)
-        let node = network.time.node(recorder)
+    private func texts(_ subscription: inout Subscription) async throws -> [String] {
+        try await subscription.next(from: network.node).map { String(decoding: $0.message.payload, as: UTF8.self) }
+    }
+
+    @Test func `a subscription returns what the store has, then what is new, each message once`() async throws {
         for (index, topic) in topics.enumerated() {
             try await publish("old \(index)", on: topic)
             network.time.advance(by: .seconds(100))
         }
         try await publish("not listened to", on: TopicName("third"))
         var subscription = Subscription(to: topics, since: testTime)
-        func next() async throws -> [String] {
-            try await subscription.next(from: node).map { String(decoding: $0.message.payload, as: UTF8.self) }
-        }
-        #expect(try await next() == ["old 0", "old 1"])
-        #expect(try await next().isEmpty)
+        #expect(try await texts(&subscription) == ["old 0", "old 1"])
+        #expect(try await texts(&subscription).isEmpty)
         try await publish("new", on: topics[0])
-        #expect(try await next() == ["new"])
-        #expect(try await next().isEmpty)
-        let live = network.time.wallClock.now().advanced(by: .zero - Exchange.clockTolerance)
-        #expect(recorder.starts == [testTime, live, live, live])
-    }
-}
-
-/// Remembers from when on it was asked.
-private final class StartRecorder: MessageNode {
-    private let network: FakeNetwork
-    private let recorded = Mutex<[Timestamp]>([])
-
-    init(_ network: FakeNetwork) {
-        self.network = network
+        await subscription.wait()
+        #expect(try await texts(&subscription) == ["new"])
+        #expect(try await texts(&subscription).isEmpty)
     }
 
-    var starts: [Timestamp] { recorded.withLock { $0 } }
-
-    func publish(_ envelope: WakuEnvelope) async throws { try await network.publish(envelope) }
-
-    func messages(on pubsubTopic: String, topics: Set<Topic>, since start: Timestamp) async throws -> [WakuEnvelope] {
-        recorded.withLock { $0.append(start) }
-        return try await network.messages(on: pubsubTopic, topics: topics, since: start)
+    @Test func `a subscription that failed returns what it has missed`() async throws {
+        var subscription = Subscription(to: topics, since: testTime)
+        #expect(try await texts(&subscription).isEmpty)
+        try await publish("before", on: topics[0])
+        #expect(try await texts(&subscription) == ["before"])
+        network.setDown(true)
+        await network.time.deliveries.settle()
+        await subscription.wait()
+        await #expect(throws: PushClientError.nodeUnreachable(reason: "down")) { try await texts(&subscription) }
+        network.setDown(false)
+        try await publish("meanwhile", on: topics[1])
+        #expect(try await texts(&subscription) == ["meanwhile"])
     }
 }

@@ -5,7 +5,7 @@ import Synchronization
 import Wire
 
 /// A network with a store and any number of servers: what is published is answered at once.
-final class FakeNetwork: MessageNode {
+final class FakeNetwork: FakeNode {
     private struct State {
         var envelopes: [WakuEnvelope] = []
         var isDown = false

@@ -7,8 +7,8 @@ import TestSupport
 import Wire
 
 /// A push server that is a node of its own: what is published is answered at once, by the real rules, with nothing stored but in memory.
-final class FakeServer: MessageNode {
-    static let pubsubTopic = NodeAccess.defaultPubsubTopic
+final class FakeServer: FakeNode {
+    static let pubsubTopic = Node.defaultPubsubTopic
 
     /// How it answers instead of rightly.
     enum Fault: CaseIterable {

@@ -22,12 +22,12 @@ struct FlowTests {
         -> RegisteringClient
     {
         try await RegisteringClient(
-            identity: identity ?? alice, anyInstallationID: installationID, node: network.node, state: .inMemory(),
+            identity: identity ?? alice, anyInstallationID: installationID, node: network.node, state: MemoryState(),
             advertisingInterval: advertises ? RegisteringClient.defaultAdvertisingInterval : nil)
     }
 
     private func sending(_ identity: Identity? = nil) throws -> SendingClient {
-        SendingClient(identity: identity, node: network.node, state: try .inMemory())
+        SendingClient(identity: identity, node: network.node, state: MemoryState())
     }
 
     private func requests(to server: FakeServer, of type: MessageType) -> Int { server.requests.count { $0.type == type } }
@@ -180,9 +180,9 @@ struct FlowTests {
         var device = device
         device.isForContactsOnly = true
         device.contacts = Set((20..<250).map { PushClient.PublicKey(PrivateKey.test($0).publicKey) } + [bob.publicKey])
-        let client = try await RegisteringClient(identity: alice, node: network.node, state: .inMemory())
+        let client = try await RegisteringClient(identity: alice, node: network.node, state: MemoryState())
         _ = try await client.register(device, with: network.servers.map(\.identity))
-        let sender = SendingClient(identity: bob, node: network.node, state: try .inMemory())
+        let sender = SendingClient(identity: bob, node: network.node, state: MemoryState())
         #expect(try await sender.query(alice.publicKey).map(\.encryptedTokenCount) == [231])
     }
 

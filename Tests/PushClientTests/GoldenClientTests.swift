@@ -28,10 +28,11 @@ struct GoldenClientTests {
         let sent = try PushNotificationRegistration.decode(try #require(step.registration).bytes)
         let nonce = Array(step.in.decoded.payload.bytes.prefix(12))
         let node = try ReferenceNode(golden, owner: alice.publicKey, scripts: [nonce])
-        let state = try ClientState.inMemory()
+        let state = MemoryState()
         let identity = Identity(alice)
         try await state.save(
-            RegistrationPlan(installationID: sent.installationID, accessToken: sent.accessToken.text), of: identity.publicKey)
+            RegistrationPlan(installationID: sent.installationID, accessToken: sent.accessToken.text), of: identity.publicKey,
+            isNew: true)
         let client = try await RegisteringClient(
             identity: identity, node: node.node(version: sent.version), state: state, advertisingInterval: nil)
         let device = Device(deviceToken: sent.deviceToken.text, service: sent.apnTopic.isEmpty ? .firebase : .apn(topic: sent.apnTopic))
@@ -85,7 +86,7 @@ struct GoldenClientTests {
     private func sending(_ keys: String...) throws -> SendingClient {
         let scripts = try keys.map { try golden.key($0).withExposedBytes { [UInt8](copying: $0) } }
         let node = try ReferenceNode(golden, owner: alice.publicKey, scripts: scripts)
-        return SendingClient(node: node.node(), state: try .inMemory())
+        return SendingClient(node: node.node(), state: MemoryState())
     }
 
     @Test("a sending client finds both devices in the reference's answer, and takes its reports on a push to both")

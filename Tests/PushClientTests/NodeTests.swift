@@ -1,5 +1,6 @@
 import HTTPClient
 import PushClient
+import PushClientREST
 import StatusCrypto
 import TestSupport
 import Testing
@@ -10,11 +11,11 @@ import WakuREST
 struct NodeTests {
     @Test(
         "everything goes through a node and back, by its store or by its cache, subscribed or not",
-        arguments: [NodeAccess.Reception.store, .relayCache], [[FakeServer.pubsubTopic], []])
-    func roundTrip(reception: NodeAccess.Reception, subscriptions: [String]) async throws {
+        arguments: [RESTTransport.Reception.store, .relayCache], [[FakeServer.pubsubTopic], []])
+    func roundTrip(reception: RESTTransport.Reception, subscriptions: [String]) async throws {
         try await withNode(subscribedTo: subscriptions) { url, server in
             let identity = Identity(.test(7))
-            let client = PushServer(server.identity, node: Node(NodeAccess(url: url, reception: reception)))
+            let client = PushServer(server.identity, node: Node(transport: RESTTransport(url: url, reception: reception)))
             let device = Device(deviceToken: "token", service: .firebase)
             let receipt = try await client.register(device, installationID: "phone", as: identity)
             let answer = try await client.query(.key(identity.publicKey))
@@ -31,7 +32,7 @@ struct NodeTests {
     @Test("who asks for several things at once at a relay cache gets all the answers, though reading empties it")
     func sharedCache() async throws {
         try await withNode(subscribedTo: [FakeServer.pubsubTopic]) { url, server in
-            let node = Node(NodeAccess(url: url, reception: .relayCache))
+            let node = Node(transport: RESTTransport(url: url, reception: .relayCache))
             let client = PushServer(server.identity, node: node)
             try await withThrowingTaskGroup { group in
                 for number in 1...8 {
@@ -50,7 +51,7 @@ struct NodeTests {
     @Test("waiting at the store leaves the relay cache to whom it belongs")
     func leavesCache() async throws {
         try await withNode(subscribedTo: [FakeServer.pubsubTopic]) { url, server in
-            let client = PushServer(server.identity, node: Node(NodeAccess(url: url)))
+            let client = PushServer(server.identity, node: Node(url: url))
             let device = Device(deviceToken: "token", service: .firebase)
             _ = try await client.register(device, installationID: "phone", as: Identity(.test(7)))
             let cached = try await WakuNode(url: url, client: HTTPClient()).takeMessages(on: FakeServer.pubsubTopic)
@@ -63,13 +64,13 @@ struct NodeTests {
         let server = PushClient.PublicKey(PrivateKey.test(1).publicKey)
         let person = Person.key(server)
         // Port 1, tcpmux: nobody listens.
-        let nowhere = PushServer(server, node: Node(NodeAccess(url: "http://127.0.0.1:1")))
+        let nowhere = PushServer(server, node: Node(url: "http://127.0.0.1:1"))
         await #expect(throws: PushClientError.nodeUnreachable(reason: "there is no such host, or nobody listens there")) {
             try await nowhere.query(person)
         }
 
         try await withNode(subscribedTo: []) { url, _ in
-            let client = PushServer(server, node: Node(NodeAccess(url: url, pubsubTopic: "/no/shard")))
+            let client = PushServer(server, node: Node(url: url, pubsubTopic: "/no/shard"))
             let error = await #expect(throws: PushClientError.self) { try await client.query(person) }
             #expect(error?.code == .nodeRefused && error?.status == 400)
         }

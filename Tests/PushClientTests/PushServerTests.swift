@@ -12,7 +12,7 @@ struct PushServerTests {
     let identity = Identity(.test(7))
     private let time = TestTime()
 
-    func client(of node: any MessageNode) -> PushServer {
+    func client(of node: any FakeNode) -> PushServer {
         PushServer(PushClient.PublicKey(PrivateKey.test(1).publicKey), node: time.node(node))
     }
 
@@ -248,16 +248,23 @@ struct PushServerTests {
         #expect(server.requests.count == 1)
     }
 
-    @Test("the node is asked at least every 250 ms until the time is over, and an answer within it is taken")
-    func polling() async throws {
-        // Once before publishing, once after; after 25, 50, 100 and 200 ms more, and then every 250 ms, for 10 s in all.
-        let lastPoll = 1 + 1 + 4 + 39
-        #expect(
-            try await client(of: SlowNode(answeringAtPoll: lastPoll)).register(device, installationID: "phone", as: identity).installationID
-                == "phone")
+    @Test func `a reply within the timeout is taken, a later one is not`() async throws {
+        let network = FakeNetwork(serverCount: 1, time: time)
+        let client = PushServer(network.servers[0].identity, node: network.node)
+        network.delayReplies(of: network.servers[0], by: .milliseconds(9_900))
+        #expect(try await client.register(device, installationID: "phone", as: identity).installationID == "phone")
+        network.delayReplies(of: network.servers[0], by: .milliseconds(10_100))
         await #expect(throws: PushClientError.noAnswer(after: .seconds(10))) {
-            try await client(of: SlowNode(answeringAtPoll: lastPoll + 1)).register(device, installationID: "phone", as: identity)
+            try await client.register(device, installationID: "phone", as: identity)
         }
+    }
+
+    @Test func `a poll of a node follows after 25 ms, then at least every 250 ms, and twice a second once no reply is due`() {
+        var rhythm = PollRhythm()
+        let pauses = (0..<45).map { _ in rhythm.next() }
+        #expect(Array(pauses[..<4]) == [25, 50, 100, 200].map { .milliseconds($0) })
+        #expect(pauses[4..<44].allSatisfy { $0 == .milliseconds(250) } && pauses.last == .milliseconds(500))
+        #expect(pauses.dropLast().reduce(.zero, +) > PushServer.defaultTimeout)
     }
 
     @Test("an unknown person is answered with silence")
@@ -296,7 +303,7 @@ struct PushServerTests {
 }
 
 /// A server's node that has no peers at first.
-private final class PeerlessNode: MessageNode {
+private final class PeerlessNode: FakeNode {
     private let server = FakeServer()
     private let status: Int
     private let failureCount: Int
@@ -323,26 +330,8 @@ private final class PeerlessNode: MessageNode {
     }
 }
 
-/// A server's node that holds answers back for a while.
-private final class SlowNode: MessageNode {
-    private let server = FakeServer()
-    private let firstPoll: Int
-    private let polls = Atomic(0)
-
-    init(answeringAtPoll firstPoll: Int) {
-        self.firstPoll = firstPoll
-    }
-
-    func publish(_ envelope: WakuEnvelope) async throws { try await server.publish(envelope) }
-
-    func messages(on pubsubTopic: String, topics: Set<Topic>, since start: Timestamp) async throws -> [WakuEnvelope] {
-        guard polls.add(1, ordering: .relaxed).newValue >= firstPoll else { return [] }
-        return try await server.messages(on: pubsubTopic, topics: topics, since: start)
-    }
-}
-
 /// Has no store.
-private struct DeafNode: MessageNode {
+private struct DeafNode: FakeNode {
     func publish(_ envelope: WakuEnvelope) async throws {
         Issue.record("published")
     }

@@ -44,7 +44,7 @@ struct RealNetwork {
         let relays = ServiceGroup(
             services: controls.enumerated().map { index, control in
                 MisbehavingRelay(
-                    configuration: .init(pubsubTopics: [NodeAccess.defaultPubsubTopic]), bus: bus, clock: .system, control: control,
+                    configuration: .init(pubsubTopics: [Node.defaultPubsubTopic]), bus: bus, clock: .system, control: control,
                     logger: logger
                 ) { continuation.yield((index, $0)) }
             }, logger: logger)

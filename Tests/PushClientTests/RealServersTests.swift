@@ -1,5 +1,7 @@
 import Foundation
 import PushClient
+import PushClientFileState
+import PushClientREST
 import TestSupport
 import Testing
 
@@ -17,11 +19,11 @@ struct RealServersTests {
         ]
         let second = try await ServerProcess.start(in: secondFolder, settings: settings)
         let (firstKey, secondKey) = (try first.key, try second.key)
-        let node = Node(NodeAccess(url: "http://\(first.addresses.relays[0])"))
+        let node = Node(url: "http://\(first.addresses.relays[0])")
         let (alice, bob) = (Identity.generate(), Identity.generate())
         let message = { PushMessage(kind: .message, messageID: PushMessage.randomMessageID()) }
 
-        let state = try ClientState(path: firstFolder.path("alice.sqlite"))
+        let state = try FileState(path: firstFolder.path("alice.sqlite"))
         var registering = try await RegisteringClient(identity: alice, node: node, state: state, timeout: patience)
         var device = Device(deviceToken: "token", service: .firebase)
         device.isForContactsOnly = true
@@ -29,7 +31,7 @@ struct RealServersTests {
         let statuses = try await registering.register(device, with: [firstKey, secondKey])
         #expect(statuses.map(\.phase) == [.registered, .registered])
 
-        let sending = SendingClient(identity: bob, node: node, state: try .inMemory(), queryTimeout: patience)
+        let sending = SendingClient(identity: bob, node: node, state: MemoryState(), queryTimeout: patience)
         let devices = try await sending.devices(of: alice.publicKey, at: [firstKey, secondKey])
         #expect(devices.allSatisfy { $0.authorization == .verified })
         try await sending.pushUntilAccepted(message(), to: alice.publicKey)
@@ -84,14 +86,14 @@ struct RealTroubleTests {
     @Test("a server that is silent is followed by the other; a token of before is looked up, and the push accepted in the end")
     func silenceAndWrongToken() async throws {
         try await RealNetwork.with { network in
-            let node = Node(NodeAccess(url: network.url))
+            let node = Node(url: network.url)
             let keys = network.servers
-            let registering = try await RegisteringClient(identity: alice, node: node, state: .inMemory(), timeout: patience)
+            let registering = try await RegisteringClient(identity: alice, node: node, state: MemoryState(), timeout: patience)
             var device = device
             device.contacts = [bob.publicKey, Identity.generate().publicKey]
             #expect(try await registering.register(device, with: keys).map(\.phase) == [.registered, .registered])
 
-            let sending = SendingClient(identity: bob, node: node, state: try .inMemory(), queryTimeout: patience)
+            let sending = SendingClient(identity: bob, node: node, state: MemoryState(), queryTimeout: patience)
             let devices = try await sending.devices(of: alice.publicKey, at: Set(keys))
             let preferred = try #require(devices.max { $0.version < $1.version }).server
             let other = keys.filter { $0 != preferred }
@@ -112,9 +114,9 @@ struct RealTroubleTests {
     @Test("a registration whose answer was lost is stored, and does not lock the device out")
     func lostReply() async throws {
         try await RealNetwork.with { network in
-            let node = Node(NodeAccess(url: network.url))
+            let node = Node(url: network.url)
             let keys = network.servers
-            let state = try ClientState.inMemory()
+            let state = MemoryState()
             let hasty = try await RegisteringClient(
                 identity: alice, node: node, state: state, timeout: .seconds(1), advertisingInterval: nil)
             network.setClientsDeaf(true)
@@ -126,7 +128,7 @@ struct RealTroubleTests {
                 identity: alice, node: node, state: state, timeout: patience, advertisingInterval: nil)
             let statuses = try await client.register(device, with: keys)
             #expect(statuses.map(\.phase) == [.registered, .registered])
-            let found = try await SendingClient(node: node, state: .inMemory(), queryTimeout: patience)
+            let found = try await SendingClient(node: node, state: MemoryState(), queryTimeout: patience)
                 .devices(of: alice.publicKey, at: Set(keys))
             let token = await client.accessToken
             #expect(found.allSatisfy { $0.accessToken == token })
@@ -141,17 +143,17 @@ struct RealTroubleTests {
     @Test("in anonymous mode nothing on the wire, nor anything that the servers can open, carries the chat key")
     func anonymous() async throws {
         try await RealNetwork.with { network in
-            let node = Node(NodeAccess(url: network.url))
+            let node = Node(url: network.url)
             let keys = network.servers
             // The chat key of a contact, which must not appear on the network.
             let chat = Identity.generate()
-            let client = try await RegisteringClient(identity: alice, node: node, state: .inMemory(), timeout: patience)
+            let client = try await RegisteringClient(identity: alice, node: node, state: MemoryState(), timeout: patience)
             var device = device
             device.isForContactsOnly = true
             device.contacts = [bob.publicKey, chat.publicKey]
             #expect(try await client.register(device, with: keys).map(\.phase) == [.registered, .registered])
             for identity in [bob, chat] {
-                try await SendingClient(identity: identity, node: node, state: .inMemory(), queryTimeout: patience)
+                try await SendingClient(identity: identity, node: node, state: MemoryState(), queryTimeout: patience)
                     .pushUntilAccepted(message(), to: alice.publicKey)
             }
             try await client.unregister()

@@ -7,7 +7,7 @@ import Wire
 
 /// A node with the reference's server behind it: a request that is one of the golden vectors', byte for byte, is answered with what the
 /// reference answered; any other with silence.
-final class ReferenceNode: MessageNode {
+final class ReferenceNode: FakeNode {
     /// The published requests, opened.
     var requests: [OpenedMessage] { state.withLock(\.requests) }
 
@@ -36,7 +36,10 @@ final class ReferenceNode: MessageNode {
     /// A node at a time that makes `version` the next version.
     func node(version: UInt64 = 1) -> Node {
         let now = Timestamp(nanoseconds: Int64(version) * 1_000_000)
-        return Node(self, pubsubTopic: FakeServer.pubsubTopic, clock: TestTime(), wallClock: WallClock { now }) {
+        let time = TestTime()
+        return Node(
+            transport: FakeTransport(node: self, time: time), pubsubTopic: FakeServer.pubsubTopic, clock: time, wallClock: WallClock { now }
+        ) {
             let script = self.scripts.withLock { $0.isEmpty ? [] : $0.removeFirst() }
             return Randomness(ScriptedRandom(script))
         }

@@ -2,6 +2,7 @@ import Concurrency
 import Envelope
 import Foundation
 import PushClient
+import PushClientFileState
 import StatusCrypto
 import TestSupport
 import Testing
@@ -19,10 +20,10 @@ struct RegisteringTests {
 
     /// - Parameter timeout: of each request. A second more of waiting is some looks more at the node, which prove nothing.
     private func client(
-        _ state: ClientState? = nil, identity: Identity? = nil, timeout: Duration = PushServer.defaultTimeout
+        _ state: (any ClientState)? = nil, identity: Identity? = nil, timeout: Duration = PushServer.defaultTimeout
     ) async throws -> RegisteringClient {
         try await RegisteringClient(
-            identity: identity ?? self.identity, node: network.node, state: try state ?? .inMemory(), timeout: timeout,
+            identity: identity ?? self.identity, node: network.node, state: state ?? MemoryState(), timeout: timeout,
             advertisingInterval: nil)
     }
 
@@ -178,10 +179,10 @@ struct RegisteringTests {
         arguments: [0, 60, 3_000_000_000])
     func lostState(clockWasAheadBySeconds seconds: Int) async throws {
         network.time.advance(by: .seconds(seconds))
-        let before = try await RegisteringClient(identity: identity, anyInstallationID: "phone", node: network.node, state: .inMemory())
+        let before = try await RegisteringClient(identity: identity, anyInstallationID: "phone", node: network.node, state: MemoryState())
         _ = try await before.register(device, with: [first.identity])
         network.time.advance(by: .seconds(-seconds))
-        let after = try await RegisteringClient(identity: identity, anyInstallationID: "phone", node: network.node, state: .inMemory())
+        let after = try await RegisteringClient(identity: identity, anyInstallationID: "phone", node: network.node, state: MemoryState())
         #expect(try await after.register(device, with: [first.identity]).map(\.phase) == [.registered])
         let accessToken = await after.accessToken
         #expect(try stored(first).accessToken.text == accessToken)
@@ -322,8 +323,10 @@ struct RegisteringTests {
     @Test("an idle client sleeps, also while another one waits for a reply")
     func idle() async throws {
         let clock = ManualClock()
-        let node = Node(network, pubsubTopic: FakeServer.pubsubTopic, clock: clock, wallClock: network.time.wallClock)
-        let client = try await RegisteringClient(identity: identity, node: node, state: .inMemory())
+        let transport = FakeTransport(node: network, time: network.time)
+        let node = Node(
+            transport: transport, pubsubTopic: FakeServer.pubsubTopic, clock: clock, wallClock: network.time.wallClock)
+        let client = try await RegisteringClient(identity: identity, node: node, state: MemoryState())
         first.fault = .isSilent
         let registering = Task { try await client.register(device, with: [first.identity]) }
         await clock.sleepers(dueIn: PollRhythm.first)
@@ -381,7 +384,7 @@ struct RegisteringTests {
         network.time.hold()
         first.fault = .isSilent
         let server = PushServer(first.identity, node: network.node)
-        let sender = SendingClient(node: network.node, state: try .inMemory())
+        let sender = SendingClient(node: network.node, state: MemoryState())
         let calls: [@Sendable () async throws -> Void] = [
             { [device, identity] in _ = try await server.register(device, installationID: "phone", as: identity) },
             { [identity] in _ = try await sender.devices(of: identity.publicKey) },
@@ -470,13 +473,13 @@ struct RegisteringTests {
         network.loseReplies(of: second)
         let installationID: String
         do {
-            let client = try await client(try ClientState(path: path))
+            let client = try await client(try FileState(path: path))
             _ = try await client.register(device, with: both)
             installationID = await client.installationID
         }
         #expect(try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int == 0o600)
 
-        let client = try await client(try ClientState(path: path))
+        let client = try await client(try FileState(path: path))
         #expect(await client.installationID == installationID)
         #expect(await client.statuses.map(\.phase) == [.registered, .registering])
         #expect(try await client.register(device, with: both).map(\.phase) == [.registered, .registered])
@@ -486,7 +489,7 @@ struct RegisteringTests {
 
     @Test("two installations of one identity in one file are kept apart; the one that was new last is the default")
     func installations() async throws {
-        let state = try ClientState.inMemory()
+        let state = MemoryState()
         func client(_ installationID: String?) async throws -> RegisteringClient {
             try await RegisteringClient(
                 identity: identity, anyInstallationID: installationID, node: network.node, state: state, advertisingInterval: nil)
@@ -508,7 +511,7 @@ struct RegisteringTests {
         defer { try? FileManager.default.removeItem(at: url) }
         let text = String(repeating: "no database ", count: 1000)
         try Data(text.utf8).write(to: url)
-        #expect(throws: PushClientError.stateUnusable(reason: "it is of another kind")) { try ClientState(path: url.path) }
+        #expect(throws: PushClientError.stateUnusable(reason: "it is of another kind")) { try FileState(path: url.path) }
         #expect(try String(contentsOf: url, encoding: .utf8) == text)
     }
 
@@ -516,7 +519,7 @@ struct RegisteringTests {
 
     @Test(arguments: ["phone", "", "c6ae4fde-bb65-11ea-b3de"]) func `an installation id that is not a UUID is an error`(id: String) async {
         let error = await #expect(throws: PushClientError.self) {
-            try await RegisteringClient(identity: identity, installationID: id, node: network.node, state: .inMemory())
+            try await RegisteringClient(identity: identity, installationID: id, node: network.node, state: MemoryState())
         }
         #expect(error?.code == .invalidRegistration)
     }
@@ -546,7 +549,7 @@ struct RegisteringTests {
     @Test("a registration longer than the node's limit is sent in segments")
     func segments() async throws {
         let node = network.time.node(network, segmenter: Segmenter(maximumMessageByteCount: 4_096))
-        let client = try await RegisteringClient(identity: identity, node: node, state: .inMemory(), advertisingInterval: nil)
+        let client = try await RegisteringClient(identity: identity, node: node, state: MemoryState(), advertisingInterval: nil)
         var device = device
         device.mutedChats = Set((0..<1_000).map { ChatID("\($0)") })
         #expect(try await client.register(device, with: [first.identity]).map(\.phase) == [.registered])

@@ -14,6 +14,8 @@ final class TestTime: Clock {
 
     private let clock = ManualClock()
     private let isHeld = Atomic(false)
+    /// The messages on their way to subscribers.
+    let deliveries = Deliveries()
 
     var now: Instant { clock.now }
     var minimumResolution: Duration { .zero }
@@ -23,10 +25,12 @@ final class TestTime: Clock {
         guard !isHeld.load(ordering: .relaxed) else { return try await clock.sleep(until: deadline, tolerance: nil) }
         try Task.checkCancellation()
         clock.advance(to: deadline)
+        await deliveries.settle()
     }
 
     func advance(by duration: Duration) {
         clock.advance(by: duration)
+        deliveries.start()
     }
 
     // MARK: Held
@@ -43,6 +47,7 @@ final class TestTime: Clock {
             while !Task.isCancelled {
                 await clock.sleepers { !$0.isEmpty }
                 if let first = clock.sleepers.first { clock.advance(by: first) }
+                await deliveries.settle()
             }
         }
         defer { passing.cancel() }
@@ -50,8 +55,10 @@ final class TestTime: Clock {
     }
 
     /// A node on this time.
-    func node(_ node: any MessageNode, segmenter: Segmenter = Segmenter()) -> Node {
-        Node(node, pubsubTopic: FakeServer.pubsubTopic, segmenter: segmenter, clock: self, wallClock: wallClock)
+    func node(_ node: any FakeNode, segmenter: Segmenter = Segmenter()) -> Node {
+        Node(
+            transport: FakeTransport(node: node, time: self), pubsubTopic: FakeServer.pubsubTopic, segmenter: segmenter, clock: self,
+            wallClock: wallClock)
     }
 }
 

@@ -1,5 +1,6 @@
 import Foundation
 import PushClient
+import PushClientREST
 
 /// A push server and two users: Alice's phone registers, Bob finds it and requests a push.
 ///
@@ -25,18 +26,18 @@ struct Quickstart {
             return
         }
         let server = try PublicKey(hex: key)
-        let node = Node(NodeAccess(url: CommandLine.arguments.dropFirst(2).first ?? "http://127.0.0.1:8645"))
+        let node = Node(url: CommandLine.arguments.dropFirst(2).first ?? "http://127.0.0.1:8645")
         let (alice, bob) = (Identity.generate(), Identity.generate())
 
         // Alice's phone. An app keeps the state in a file, and keeps `run()` running.
-        let phone = try await RegisteringClient(identity: alice, node: node, state: try .inMemory())
+        let phone = try await RegisteringClient(identity: alice, node: node, state: MemoryState())
         var device = Device(firebaseToken: "the app's Firebase token")
         device.isForContactsOnly = true
         device.contacts = [bob.publicKey]
         for status in try await phone.register(device, with: [server]) { print("Alice at \(status.server.compressedHex): \(status.phase)") }
 
         // Bob's phone. Bob knows Alice's key, as users of a messenger do.
-        let sender = SendingClient(identity: bob, node: node, state: try .inMemory())
+        let sender = SendingClient(identity: bob, node: node, state: MemoryState())
         var message = PushMessage(kind: .message, messageID: PushMessage.randomMessageID())
         message.chat = ChatID("family")
         message.author = bob.publicKey

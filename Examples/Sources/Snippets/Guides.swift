@@ -1,9 +1,10 @@
 import Foundation
 import PushClient
+import PushClientFileState
 
 // The code of PushClient's guides. The guides show the regions between the markers, and Scripts/check-snippets compares them.
 
-func anonymousMode(node: Node, state: ClientState, device: Device, servers: [PublicKey]) async throws -> [ServerStatus] {
+func anonymousMode(node: Node, state: any ClientState, device: Device, servers: [PublicKey]) async throws -> [ServerStatus] {
     // snippet: Anonymous-Mode.md
     let anonymous = Identity.generate()  // store anonymous.privateKeyHex as securely as the chat key
     let client = try await RegisteringClient(identity: anonymous, node: node, state: state)
@@ -16,7 +17,7 @@ func notifyingPeople(
     identity: Identity, node: Node, statusMessageID: [UInt8], encrypted: [UInt8], friend: PublicKey, lastActiveFirst: [String]
 ) async throws -> [DeliveryReport] {
     // snippet: Notifying-People.md
-    let client = SendingClient(identity: identity, node: node, state: try ClientState(path: "push.sqlite"))
+    let client = SendingClient(identity: identity, node: node, state: try FileState(path: "push.sqlite"))
 
     var message = PushMessage(kind: .mention, messageID: statusMessageID)
     message.chat = ChatID("family")
@@ -31,7 +32,7 @@ func registeringADevice(
     identity: Identity, node: Node, token: Data, contacts: Set<PublicKey>, servers: [PublicKey]
 ) async throws -> (Task<Void, Never>, [ServerStatus]) {
     // snippet: Registering-A-Device.md
-    let client = try await RegisteringClient(identity: identity, node: node, state: try ClientState(path: "push.sqlite"))
+    let client = try await RegisteringClient(identity: identity, node: node, state: try FileState(path: "push.sqlite"))
     let keeping = Task { await client.run() }
 
     var device = Device(apnsToken: token, topic: "org.example.app")
@@ -41,4 +42,12 @@ func registeringADevice(
     let statuses = try await client.register(device, with: servers)
     // end of snippet: Registering-A-Device.md
     return (keeping, statuses)
+}
+
+func yourOwnNode(transport: any NodeTransport, identity: Identity, state: any ClientState) async throws -> RegisteringClient {
+    // snippet: Your-Own-Node.md
+    let node = Node(transport: transport)
+    let client = try await RegisteringClient(identity: identity, node: node, state: state)
+    // end of snippet: Your-Own-Node.md
+    return client
 }

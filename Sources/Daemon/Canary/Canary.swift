@@ -42,7 +42,8 @@ final class Canary: Service {
         let seed = identity.withExposedBytes { SHA256.hash(Array("pushserver canary".utf8) + [UInt8](copying: $0)) }
         owner = Identity(try PrivateKey(seed))
         server = PushServer(
-            PushClient.PublicKey(identity.publicKey), node: Node(node, pubsubTopic: pubsubTopic, clock: clock, wallClock: wallClock),
+            PushClient.PublicKey(identity.publicKey),
+            node: Node(transport: node, pubsubTopic: pubsubTopic, clock: clock, wallClock: wallClock),
             timeout: timeout)
         self.clock = clock
         self.wallClock = wallClock

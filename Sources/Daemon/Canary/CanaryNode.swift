@@ -1,4 +1,5 @@
 import Envelope
+import Foundation
 import PushClient
 import Synchronization
 import Transport
@@ -8,45 +9,40 @@ import Wire
 ///
 /// A node delivers each message to its first reader only, and that is the server. So the canary publishes through the server's transport,
 /// and gets the replies that the server has published.
-final class CanaryNode: MessageNode {
+final class CanaryNode: NodeTransport {
     /// The number of replies that are kept, the newest: a check waits for one reply at a time, and shares its topic with few other clients.
     private static let maximumReplyCount = 64
 
-    private struct State {
-        /// The topics that the canary reads.
-        var topics: Set<Topic> = []
-        var replies: [WakuEnvelope] = []
+    private struct Reader {
+        let topics: Set<String>
+        let continuation: AsyncStream<NodeMessage>.Continuation
     }
 
     private let transport: any MessageTransport
-    private let state = Mutex(State())
+    private let readers = Mutex<[UUID: Reader]>([:])
 
     init(transport: any MessageTransport) {
         self.transport = transport
     }
 
-    func publish(_ envelope: WakuEnvelope) async throws {
-        do {
-            try await transport.publishToSelf(envelope)
-        } catch {
-            throw PushClientError.nodeUnreachable(reason: "\(error)")
-        }
+    func publish(_ message: NodeMessage) async throws { try await transport.publishToSelf(message.envelope) }
+
+    func subscribe(to contentTopics: Set<String>, on pubsubTopic: String) async throws -> AsyncStream<NodeMessage> {
+        let (messages, continuation) = AsyncStream.makeStream(
+            of: NodeMessage.self, bufferingPolicy: .bufferingNewest(Self.maximumReplyCount))
+        let id = UUID()
+        readers.withLock { $0[id] = Reader(topics: contentTopics, continuation: continuation) }
+        continuation.onTermination = { [weak self] _ in self?.readers.withLock { _ = $0.removeValue(forKey: id) } }
+        return messages
     }
 
-    func messages(on pubsubTopic: String, topics: Set<Topic>, since start: Timestamp) async throws -> [WakuEnvelope] {
-        state.withLock { state in
-            if state.topics != topics { state = State(topics: topics) }
-            return state.replies
-        }
-    }
+    /// The server publishes each reply while the canary waits for it.
+    func history(of contentTopics: Set<String>, on pubsubTopic: String, since start: Int64) async throws -> [NodeMessage] { [] }
 
-    /// Keeps a reply that the server has published, if the canary reads its topic.
+    /// Passes on a reply that the server has published, if the canary reads its topic.
     func hear(_ envelope: WakuEnvelope) {
-        guard let topic = Topic(contentTopic: envelope.message.contentTopic) else { return }
-        state.withLock { state in
-            guard state.topics.contains(topic) else { return }
-            state.replies = state.replies.suffix(Self.maximumReplyCount - 1) + [envelope]
-        }
+        let interested = readers.withLock { readers in readers.values.filter { $0.topics.contains(envelope.message.contentTopic) } }
+        for reader in interested { reader.continuation.yield(NodeMessage(envelope)) }
     }
 }
 

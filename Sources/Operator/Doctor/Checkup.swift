@@ -108,7 +108,7 @@ package struct Checkup {
     }
 
     private func checkNode() async throws -> Problem? {
-        _ = try await node.exchange.messages(on: [TopicName.partitioned(identity.publicKey.publicKey).topic], since: node.now)
+        _ = try await node.exchange.history(of: [TopicName.partitioned(identity.publicKey.publicKey).topic], since: node.now)
         return nil
     }
 

@@ -1,4 +1,5 @@
 package import PushClient
+import PushClientREST
 
 /// The result of a ``Checkup``, and of the server's own readiness.
 package struct DoctorReport: Report {
@@ -68,7 +69,7 @@ package struct DoctorReport: Report {
         failure = steps.first { $0.problem != nil }.map { $0.failure(through: access) }
     }
 
-    /// The warning about the effect of ``NodeAccess/Reception/relayCache`` on a server that reads the same node.
+    /// The warning about the effect of `RESTTransport.Reception.relayCache` on a server that reads the same node.
     private static let ownNodeWarning = """
         --own-node empties the node's relay cache: a server that reads this node loses messages, and warns of another reader
         """

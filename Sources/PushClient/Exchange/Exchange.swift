@@ -17,13 +17,13 @@ package struct Exchange: Sendable {
     /// The time to wait for further servers after the first useful reply: servers reply to the same query at nearly the same time.
     static let graceForOthers = Duration.seconds(1)
 
-    package let node: any MessageNode
+    package let transport: any NodeTransport
     package let pubsubTopic: String
     package let clock: any Clock<Duration>
     package let wallClock: WallClock
 
-    package init(node: any MessageNode, pubsubTopic: String, clock: any Clock<Duration>, wallClock: WallClock) {
-        self.node = node
+    package init(transport: any NodeTransport, pubsubTopic: String, clock: any Clock<Duration>, wallClock: WallClock) {
+        self.transport = transport
         self.pubsubTopic = pubsubTopic
         self.clock = clock
         self.wallClock = wallClock
@@ -77,26 +77,48 @@ package struct Exchange: Sendable {
     private func publish(_ envelope: WakuEnvelope) async throws {
         for failureCount in 1..<Self.maximumPublishAttemptCount {
             do {
-                return try await answer { try await node.publish(envelope) }
+                return try await answer { try await transport.publish(NodeMessage(envelope)) }
             } catch let error as PushClientError where error.status.map({ $0 >= 500 }) == true {
                 try await sleep(for: Self.publishBackOff.bound(afterFailures: failureCount))
             }
         }
-        try await answer { try await node.publish(envelope) }
+        try await answer { try await transport.publish(NodeMessage(envelope)) }
     }
 
-    /// Returns the node's messages on the topics since a time, and perhaps more.
-    package func messages(on topics: Set<Topic>, since start: Timestamp) async throws -> [WakuEnvelope] {
-        try await answer { try await node.messages(on: pubsubTopic, topics: topics, since: start) }
+    /// Returns the messages on the topics since a time that the node has kept, and perhaps more.
+    package func history(of topics: Set<Topic>, since start: Timestamp) async throws -> [WakuEnvelope] {
+        try await answer {
+            try await transport.history(of: Set(topics.map(\.contentTopic)), on: pubsubTopic, since: start.nanoseconds).map(\.envelope)
+        }
     }
 
-    /// Returns the node's answer. A cancelled call throws `CancellationError`, whatever the node makes of it.
+    /// Subscribes to topics.
+    package func subscribe(to topics: Set<Topic>) async throws -> Inbox {
+        try await answer { try await Inbox(transport, to: topics, on: pubsubTopic) }
+    }
+
+    /// Removes and returns the messages of a subscription that have arrived.
+    package func take(from inbox: Inbox) throws -> [WakuEnvelope] {
+        do {
+            return try inbox.take()
+        } catch {
+            throw PushClientError(ofTransport: error)
+        }
+    }
+
+    /// Waits until a subscription has a message, at most for a duration.
+    package func wait(for inbox: Inbox, atMost duration: Duration) async throws {
+        _ = await withTimeout(duration, clock: clock) { await inbox.wait() }
+        try Task.checkCancellation()
+    }
+
+    /// Returns the node's answer. A cancelled call throws `CancellationError`, whatever the transport makes of it.
     private func answer<Answer>(_ body: () async throws -> Answer) async throws -> Answer {
         do {
             return try await body()
         } catch {
             try Task.checkCancellation()
-            throw error
+            throw PushClientError(ofTransport: error)
         }
     }
 
@@ -121,22 +143,35 @@ package struct Exchange: Sendable {
         let answerTopic = TopicName.partitioned(request.asker.publicKey).topic
         let start = wallClock.now().advanced(by: .zero - Self.clockTolerance)
         var reader = MessageReader(.asymmetric(request.asker))
-        func goesOn() async throws -> Bool {
-            for envelope in try await messages(on: [answerTopic], since: start) {
+        func goesOn(_ envelopes: [WakuEnvelope]) -> Bool {
+            for envelope in envelopes {
                 guard let message = reader.read(envelope, now: wallClock.now()), let answer = request.answer(in: message) else { continue }
                 guard take(answer) else { return false }
             }
             return true
         }
 
-        // The first poll precedes the request, so that a node that cannot receive fails before the request has an effect. A reply to an
-        // earlier copy of the request also saves publishing it again.
-        guard try await goesOn() else { return }
+        // Subscription and history precede the request, so that a node that cannot receive fails before the request has an effect. A reply
+        // to an earlier copy of the request also saves publishing it again.
+        let inbox = try await subscribe(to: [answerTopic])
+        guard goesOn(try await history(of: [answerTopic], since: start)) else { return }
         try await publish(request.payloads, on: request.topic)
         let deadline = clock.now.advanced(by: timeout)
         var rhythm = PollRhythm()
-        while try await goesOn(), clock.now < deadline, isWanted() {
-            try await sleep(for: min(rhythm.next(), clock.now.duration(to: deadline)))
+        while goesOn(try self.take(from: inbox)), isWanted() {
+            guard clock.now < deadline else {
+                // A subscription may have missed the reply, for example while the node had no connection.
+                _ = goesOn(try await history(of: [answerTopic], since: start))
+                return
+            }
+            try await wait(for: inbox, atMost: min(rhythm.next(), clock.now.duration(to: deadline)))
         }
+    }
+}
+
+extension PushClientError {
+    /// Returns the error of a transport as one of this library.
+    fileprivate init(ofTransport error: any Error) {
+        self = error as? PushClientError ?? .nodeUnreachable(reason: "\(error)")
     }
 }

@@ -2,9 +2,8 @@ package import Envelope
 package import StatusCrypto
 import Wire
 
-/// A subscription to topics: returns first the messages in the node's store, then new ones as they arrive.
-///
-/// A value that is polled and returns each message once.
+/// A subscription to topics: returns first the messages in the node's store, then new ones as they arrive, each message once. After a failure
+/// it subscribes again, and reads from the store what it may have missed.
 package struct Subscription: Sendable {
     /// A received message.
     package struct Arrival: Sendable {
@@ -21,6 +20,7 @@ package struct Subscription: Sendable {
 
     private var entries: [Topic: [Entry]] = [:]
     private var since: Timestamp
+    private var inbox: Inbox?
 
     /// - Parameters:
     ///   - topics: The topics that everyone can decrypt who knows their names.
@@ -37,9 +37,7 @@ package struct Subscription: Sendable {
     /// Returns new messages in the order in which they were sent.
     package mutating func next(from node: Node) async throws -> [Arrival] {
         let now = node.now
-        let envelopes = try await node.exchange.messages(on: Set(entries.keys), since: since)
-        // A message that arrives later may claim an earlier time.
-        since = max(since, now.advanced(by: .zero - Exchange.clockTolerance))
+        let envelopes = try await newEnvelopes(from: node)
         var arrivals: [Arrival] = []
         for envelope in envelopes {
             guard let topic = Topic(contentTopic: envelope.message.contentTopic) else { continue }
@@ -51,5 +49,35 @@ package struct Subscription: Sendable {
             }
         }
         return arrivals.sorted { $0.sentAt < $1.sentAt }
+    }
+
+    /// Returns when messages may have arrived, or when the task is cancelled.
+    package func wait() async {
+        await inbox?.wait()
+    }
+
+    /// Returns when messages may have arrived, at the latest after the duration.
+    package func wait(atMost duration: Duration, _ node: Node) async throws {
+        if let inbox { try await node.exchange.wait(for: inbox, atMost: duration) }
+    }
+
+    private mutating func newEnvelopes(from node: Node) async throws -> [WakuEnvelope] {
+        // A message that arrives later may claim an earlier time.
+        let next = node.now.advanced(by: .zero - Exchange.clockTolerance)
+        do {
+            if let inbox {
+                let envelopes = try node.exchange.take(from: inbox)
+                since = max(since, next)
+                return envelopes
+            }
+            let inbox = try await node.exchange.subscribe(to: Set(entries.keys))
+            let envelopes = try await node.exchange.history(of: Set(entries.keys), since: since)
+            self.inbox = inbox
+            since = max(since, next)
+            return envelopes
+        } catch {
+            inbox = nil
+            throw error
+        }
     }
 }

@@ -1,30 +1,42 @@
 package import Envelope
 
-/// A node that carries messages. All clients of a program share one: a relay cache has one reader.
+/// A node that carries messages. All clients of a program share one.
 ///
-///     let node = Node(NodeAccess(url: "http://127.0.0.1:8645"))
+///     let node = Node(transport: myNode)
+///     let node = Node(url: "http://127.0.0.1:8645")  // with PushClientREST
 public struct Node: Sendable {
+    /// The shard of Status clients and push servers.
+    public static let defaultPubsubTopic = "/waku/2/rs/16/32"
+    /// The maximum message size of Status' nodes: 1 MiB (WAKU_REST.md §2.2).
+    public static let defaultMaximumMessageByteCount = 1 << 20
+
     package let exchange: Exchange
     package let segmenter: Segmenter
     /// Returns a random number generator for each operation.
     let makeRandom: @Sendable () -> Randomness
 
-    /// Creates the connection. The first call of a client sends the first request.
+    /// Takes a transport. The first call of a client sends the first message.
     ///
     /// - Parameters:
-    ///   - access: The node, and how to receive from it.
+    ///   - transport: The app's node, or the way to one.
+    ///   - pubsubTopic: The shard of the servers.
+    ///   - maximumMessageByteCount: The maximum message size of the node in bytes, at least 4. Messages longer than three quarters of it are
+    ///     sent in segments.
     ///   - clock: The clock that measures all waiting.
-    public init(_ access: NodeAccess, clock: any Clock<Duration> = ContinuousClock()) {
+    public init(
+        transport: any NodeTransport, pubsubTopic: String = defaultPubsubTopic,
+        maximumMessageByteCount: Int = defaultMaximumMessageByteCount, clock: any Clock<Duration> = ContinuousClock()
+    ) {
         self.init(
-            RESTNode(access), pubsubTopic: access.pubsubTopic,
-            segmenter: Segmenter(maximumMessageByteCount: access.maximumMessageByteCount), clock: clock, wallClock: .system)
+            transport: transport, pubsubTopic: pubsubTopic, segmenter: Segmenter(maximumMessageByteCount: maximumMessageByteCount),
+            clock: clock, wallClock: .system)
     }
 
     package init(
-        _ node: any MessageNode, pubsubTopic: String, segmenter: Segmenter = Segmenter(), clock: any Clock<Duration>,
+        transport: any NodeTransport, pubsubTopic: String, segmenter: Segmenter = Segmenter(), clock: any Clock<Duration>,
         wallClock: WallClock, makeRandom: @escaping @Sendable () -> Randomness = { Randomness() }
     ) {
-        exchange = Exchange(node: node, pubsubTopic: pubsubTopic, clock: clock, wallClock: wallClock)
+        exchange = Exchange(transport: transport, pubsubTopic: pubsubTopic, clock: clock, wallClock: wallClock)
         self.segmenter = segmenter
         self.makeRandom = makeRandom
     }

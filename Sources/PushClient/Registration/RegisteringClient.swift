@@ -6,7 +6,7 @@ import Wire
 
 /// Keeps a device registered with any number of push servers, with the same content at all of them.
 ///
-///     let client = try await RegisteringClient(identity: identity, node: node, state: try ClientState(path: "push.sqlite"))
+///     let client = try await RegisteringClient(identity: identity, node: node, state: try FileState(path: "push.sqlite"))
 ///     let statuses = try await client.register(device, with: [first, second])
 ///     async let keeping: Void = client.run()
 ///
@@ -25,7 +25,11 @@ public actor RegisteringClient {
     let identity: Identity
     let node: Node
     let advertisingInterval: Duration?
-    private let state: ClientState
+    private let state: any ClientState
+    /// Whether the plan is not saved yet.
+    private var isNew = true
+    /// The last save, which the next one follows.
+    private var saving: Task<Void, any Error>?
     private let timeout: Duration
     var plan: RegistrationPlan
     private var random: Randomness
@@ -48,7 +52,7 @@ public actor RegisteringClient {
     ///     servers.
     /// - Throws: ``PushClientError/Code/invalidRegistration`` for another id, ``PushClientError/Code/stateUnusable``.
     public init(
-        identity: Identity, installationID: String? = nil, node: Node, state: ClientState,
+        identity: Identity, installationID: String? = nil, node: Node, state: any ClientState,
         timeout: Duration = PushServer.defaultTimeout, advertisingInterval: Duration? = defaultAdvertisingInterval
     ) async throws {
         guard installationID.map({ UniversallyUniqueID.isText($0.utf8[...]) }) != false else {
@@ -61,7 +65,7 @@ public actor RegisteringClient {
 
     /// Creates a client with an installation id of any form, which only servers of this project accept.
     package init(
-        identity: Identity, anyInstallationID installationID: String?, node: Node, state: ClientState,
+        identity: Identity, anyInstallationID installationID: String?, node: Node, state: any ClientState,
         timeout: Duration = PushServer.defaultTimeout, advertisingInterval: Duration? = defaultAdvertisingInterval
     ) async throws {
         self.identity = identity
@@ -73,6 +77,7 @@ public actor RegisteringClient {
         random = Randomness()
         if let saved = try await state.plan(of: identity.publicKey, installationID: installationID) {
             plan = saved
+            isNew = false
         } else {
             plan = RegistrationPlan(installationID: installationID ?? UniversallyUniqueID.random(using: &random))
         }
@@ -288,7 +293,7 @@ public actor RegisteringClient {
         guard let (requestID, sentAt) = plan.pendingRequest(to: server) else { return nil }
         var reader = MessageReader(.asymmetric(identity.privateKey))
         let topic = TopicName.partitioned(identity.privateKey.publicKey).topic
-        for envelope in try await node.exchange.messages(on: [topic], since: sentAt.advanced(by: .zero - Exchange.clockTolerance)) {
+        for envelope in try await node.exchange.history(of: [topic], since: sentAt.advanced(by: .zero - Exchange.clockTolerance)) {
             guard let message = reader.read(envelope, now: node.now),
                 let response = SealedRegistration.response(in: message, of: server.publicKey, to: requestID)
             else { continue }
@@ -298,9 +303,14 @@ public actor RegisteringClient {
     }
 
     func save() async throws {
-        plan.countRevision()
-        // A task of its own: a cancelled call saves what it has learned all the same.
-        try await Task { [state, plan, publicKey] in try await state.save(plan, of: publicKey) }.value
+        // Saves follow each other, and run in tasks of their own: a cancelled call saves what it has learned all the same.
+        let saving = Task { [state, plan, isNew, publicKey, before = self.saving] in
+            _ = await before?.result
+            try await state.save(plan, of: publicKey, isNew: isNew)
+        }
+        self.saving = saving
+        try await saving.value
+        isNew = false
     }
 
     func report(_ event: RegistrationEvent?) {

@@ -20,8 +20,6 @@ package struct RegistrationPlan: HoldsSecret, Codable, Equatable, Sendable {
     private var entries: [ServerEntry] = []
     /// The last advertisement. The previous value is restored if sending fails.
     var advertisement: Advertised?
-    /// A number that orders two saved plans.
-    package private(set) var revision = 0
 
     /// - Parameter accessToken: A token that senders already know, or empty for a new one.
     package init(installationID: String, accessToken: String = "") {
@@ -154,9 +152,6 @@ extension RegistrationPlan {
     package func pendingRequest(to server: PublicKey) -> (requestID: String, sentAt: Timestamp)? {
         index(of: server).flatMap { entries[$0].pending }.map { ($0.requestID, $0.sentAt) }
     }
-
-    /// Increments the revision. Call this before each save.
-    package mutating func countRevision() { revision += 1 }
 }
 
 // MARK: - Advertisements

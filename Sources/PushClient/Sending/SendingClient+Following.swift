@@ -4,10 +4,8 @@ extension SendingClient {
     /// Reads contacts' advertisements, first from the node's store and then live, until the task is cancelled. Follow contacts with whom
     /// the user exchanges messages: their devices are then known before a push is due.
     ///
-    /// - Parameters:
-    ///   - people: Their chat keys, or the keys of their anonymous mode. Each request to the node covers ten of them.
-    ///   - interval: The interval between polls of the node.
-    public func follow(_ people: [PublicKey], every interval: Duration = defaultFollowingInterval) async {
+    /// - Parameter people: Their chat keys, or the keys of their anonymous mode.
+    public func follow(_ people: [PublicKey]) async {
         var followed: [TopicName: AdvertisedDevices] = [:]
         for person in people { followed[.contactCode(person.publicKey)] = AdvertisedDevices(of: person) }
         var subscription = Subscription(to: Array(followed.keys), since: Advertisement.start(at: node.now))
@@ -27,12 +25,13 @@ extension SendingClient {
                     news.remove(topic)
                 }
                 trouble = nil
+                await subscription.wait()
             } catch {
                 let failure = error as? PushClientError
                 if let failure, failure != trouble { listeners.send(.troubled(failure)) }
                 trouble = failure
+                try? await node.exchange.sleep(for: Self.followingRetryDelay)
             }
-            try? await node.exchange.sleep(for: interval)
         }
     }
 

@@ -4,7 +4,7 @@ import Wire
 
 /// Finds the devices of recipients and requests pushes to them.
 ///
-///     let client = SendingClient(identity: identity, node: node, state: try ClientState(path: "push.sqlite"))
+///     let client = SendingClient(identity: identity, node: node, state: try FileState(path: "push.sqlite"))
 ///     let reports = try await client.push(message, to: [Recipient(friend)])
 ///
 /// All requests use ephemeral keys: neither a server nor the network learns the sender.
@@ -13,13 +13,13 @@ public actor SendingClient {
     public static let defaultMaximumDeviceCount = 3
     /// The default time for replies to a query, as in reference clients.
     public static let defaultQueryTimeout = Duration.seconds(3)
-    /// The default interval between polls for new advertisements.
-    public static let defaultFollowingInterval = PollRhythm.listening
+    /// 5 s: the delay before the client subscribes to advertisements again after a failure of the node.
+    package static let followingRetryDelay = Duration.seconds(5)
 
     let identity: Identity?
     let node: Node
     let listeners = Broadcast<SendingEvent>()
-    private let state: ClientState
+    private let state: any ClientState
     private let queryTimeout: Duration
 
     /// Creates a client. Sends nothing.
@@ -30,7 +30,7 @@ public actor SendingClient {
     ///   - node: The node that carries the messages.
     ///   - state: The storage of known devices.
     ///   - queryTimeout: The time for replies to a query.
-    public init(identity: Identity? = nil, node: Node, state: ClientState, queryTimeout: Duration = defaultQueryTimeout) {
+    public init(identity: Identity? = nil, node: Node, state: any ClientState, queryTimeout: Duration = defaultQueryTimeout) {
         self.identity = identity
         self.node = node
         self.state = state
@@ -187,6 +187,8 @@ public actor SendingClient {
         var reader = MessageReader(.asymmetric(asker))
         var requests: [PublicKey: SealedPushRequest] = [:]
         var rhythm = PollRhythm()
+        // The subscription precedes the requests, so that a node that cannot receive fails before a request has an effect.
+        var subscription: Inbox? = try await node.exchange.subscribe(to: [answerTopic])
 
         while true {
             for action in delivery.next(at: elapsed()) {
@@ -210,7 +212,16 @@ public actor SendingClient {
             }
             var envelopes: [WakuEnvelope] = []
             try await tolerating(true) { () async throws in
-                envelopes = try await node.exchange.messages(on: [answerTopic], since: start)
+                if let inbox = subscription {
+                    // After a failure, the subscription starts again.
+                    subscription = nil
+                    envelopes = try node.exchange.take(from: inbox)
+                    subscription = inbox
+                } else {
+                    let inbox = try await node.exchange.subscribe(to: [answerTopic])
+                    envelopes = try await node.exchange.history(of: [answerTopic], since: start)
+                    subscription = inbox
+                }
             }
             for envelope in envelopes {
                 guard let opened = reader.read(envelope, now: node.now) else { continue }
@@ -222,7 +233,11 @@ public actor SendingClient {
                 for person in Set(reports.map(\.person)) { try await forget(person) { delivery.isForgotten($0, of: person) } }
                 return reports
             }
-            try await node.exchange.sleep(for: rhythm.next())
+            if let subscription {
+                try await node.exchange.wait(for: subscription, atMost: rhythm.next())
+            } else {
+                try await node.exchange.sleep(for: rhythm.next())
+            }
         }
     }
 

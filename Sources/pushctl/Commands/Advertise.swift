@@ -17,7 +17,7 @@ struct Advertise: AsyncParsableCommand {
     func run() async throws {
         let identity = try key.identity()
         let devices = try await node.withNode(silence: "") { node throws in
-            let devices = try await SendingClient(node: node, state: .inMemory()).query(identity.publicKey)
+            let devices = try await SendingClient(node: node, state: MemoryState()).query(identity.publicKey)
             if !devices.isEmpty { try await node.advertise(devices, as: identity) }
             return devices
         }

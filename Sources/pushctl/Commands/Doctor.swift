@@ -38,7 +38,7 @@ struct Doctor: AsyncParsableCommand {
     func run() async throws {
         let key = try server.serverKey()
         let access = try server.node.access()
-        let node = Node(access)
+        let node = access.node
         let checkup = Checkup(server: PushServer(key, node: node, timeout: server.timeout), node: node, device: device)
         let report = await DoctorReport(of: checkup, at: key, through: access, admin: admin) { line in
             if !output.json { print(line.printable) }

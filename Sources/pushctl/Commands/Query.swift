@@ -46,7 +46,7 @@ struct Query: AsyncParsableCommand {
             throw Failure.usage("Without --server, pushctl needs the person's key, not its hash: name a server with --server.")
         }
         let devices = try await server.node.withNode(silence: "") { node throws in
-            try await SendingClient(identity: identity, node: node, state: .inMemory()).query(person)
+            try await SendingClient(identity: identity, node: node, state: MemoryState()).query(person)
         }
         guard !devices.isEmpty else { throw Failure.failed("No server replied. \(Self.silence)") }
         return devices

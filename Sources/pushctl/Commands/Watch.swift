@@ -34,6 +34,9 @@ struct Watch: AsyncParsableCommand {
         transform: TimeArgument.duration)
     var duration: Duration?
 
+    /// 500 ms: how late the command notices that its time is over.
+    private static let interval = Duration.milliseconds(500)
+
     func run() async throws {
         _ = try node.access()
         let identity = try of == nil ? key.identity() : nil
@@ -51,7 +54,7 @@ struct Watch: AsyncParsableCommand {
                     let label = topics.first { $0.name == arrival.topic }?.label ?? ""
                     show(WatchedMessage(arrival.message, on: label, sentAt: arrival.sentAt))
                 }
-                try await node.exchange.sleep(for: PollRhythm.listening)
+                try await subscription.wait(atMost: Self.interval, node)
             } while end.map { ContinuousClock.now < $0 } ?? true
         }
     }

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Operator
 import PushClient
+import PushClientREST
 
 /// The options that name a node.
 struct NodeOptions: ParsableArguments {
@@ -10,7 +11,7 @@ struct NodeOptions: ParsableArguments {
     var node: String?
 
     @Option(help: ArgumentHelp("The pubsub topic of the shard that servers and clients use.", valueName: "topic"))
-    var pubsubTopic = NodeAccess.defaultPubsubTopic
+    var pubsubTopic = Node.defaultPubsubTopic
 
     @Flag(help: "Read replies from the node's relay cache, which empties it, instead of its store: for a node without other readers.")
     var ownNode = false
@@ -21,7 +22,7 @@ struct NodeOptions: ParsableArguments {
     func withNode<Result>(silence: String, _ body: (Node) async throws -> Result) async throws(Failure) -> Result {
         let access = try access()
         do {
-            return try await body(Node(access))
+            return try await body(access.node)
         } catch {
             throw Failure(error, node: access, silence: silence)
         }

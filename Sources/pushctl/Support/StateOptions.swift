@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import Operator
 import PushClient
+import PushClientFileState
 
 /// The option that names the client's state file.
 struct StateOptions: ParsableArguments {
@@ -12,7 +13,7 @@ struct StateOptions: ParsableArguments {
     var state: String?
 
     /// Opens the named file, or the one next to the key file. With a key from the environment the state is in memory only.
-    func open(beside key: KeyOptions) throws(Failure) -> ClientState {
+    func open(beside key: KeyOptions) throws(Failure) -> any ClientState {
         if let setting = Setting(state, option: "--state", variable: "PUSHCTL_STATE") { return try open(setting.text) }
         guard let keyPath = key.filePath else { return try open(nil) }
         // The key file, which the caller creates last, may be the first file in its folder.
@@ -22,13 +23,14 @@ struct StateOptions: ParsableArguments {
     }
 
     /// Opens the file if one is named.
-    func openIfNamed() throws(Failure) -> ClientState {
+    func openIfNamed() throws(Failure) -> any ClientState {
         try open(Setting(state, option: "--state", variable: "PUSHCTL_STATE")?.text)
     }
 
-    private func open(_ path: String?) throws(Failure) -> ClientState {
+    private func open(_ path: String?) throws(Failure) -> any ClientState {
         do {
-            return if let path { try ClientState(path: path) } else { try .inMemory() }
+            guard let path else { return MemoryState() }
+            return try FileState(path: path)
         } catch {
             throw .configuration("\(path ?? ""): \(error) Name another with --state or PUSHCTL_STATE.")
         }

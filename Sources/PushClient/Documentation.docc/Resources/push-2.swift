@@ -1,11 +1,20 @@
+import Foundation
 import PushClient
+import PushClientFileState
+import PushClientREST
 
-let node = Node(NodeAccess(url: "http://127.0.0.1:8645"))
-let server = try PublicKey(hex: "0x04…")
-let alice = Identity.generate()
+do {
+    let server = try PublicKey(hex: CommandLine.arguments.dropFirst().first ?? "")
+    let node = Node(url: CommandLine.arguments.dropFirst(2).first ?? "http://127.0.0.1:8645")
+    let alice = Identity.generate()
 
-let state = try ClientState(path: "alice.sqlite")
-let phone = try await RegisteringClient(identity: alice, node: node, state: state)
-let device = Device(firebaseToken: "the app's Firebase token")
-let statuses = try await phone.register(device, with: [server])
-print(statuses.map(\.phase))
+    let state = try FileState(path: "alice.sqlite")
+    let phone = try await RegisteringClient(identity: alice, node: node, state: state)
+    let device = Device(firebaseToken: "the app's Firebase token")
+    for status in try await phone.register(device, with: [server]) {
+        print("registration: \(status.phase)")
+    }
+} catch {
+    print(error.localizedDescription)
+    exit(1)
+}

@@ -1,0 +1,85 @@
+public import FoundationEssentials
+import GRDB
+public import PushClient
+
+#if canImport(Darwin)
+    import Darwin
+#else
+    import Glibc
+#endif
+
+/// The state of clients in an SQLite file, which only its owner may read.
+public final class FileState: ClientState {
+    private let database: DatabaseQueue
+
+    /// Opens the file, or creates it. Blocks on the disk.
+    ///
+    /// - Throws: `PushClientError.stateUnusable`, also for a file of another program or of a later version of this library.
+    public init(path: String) throws {
+        try Self.makePrivateFile(path)
+        do {
+            var configuration = Configuration()
+            configuration.label = "PushClient"
+            // `pushctl` may use the file at the same time.
+            configuration.busyMode = .timeout(5)
+            database = try DatabaseQueue(path: path, configuration: configuration)
+            guard try !database.read({ try Self.migrator.hasBeenSuperseded($0) }) else { throw Unusable.newerVersion }
+            try Self.migrator.migrate(database)
+        } catch {
+            throw Self.failure(error)
+        }
+    }
+
+    /// Returns the value that was saved last under the name, or nil.
+    public func value(named name: String) async throws -> Data? {
+        do {
+            return try await database.read { try Data.fetchOne($0, sql: "SELECT value FROM value WHERE name = ?", arguments: [name]) }
+        } catch {
+            throw Self.failure(error)
+        }
+    }
+
+    /// Saves a value under the name. Returns after it is on the disk.
+    public func save(_ value: Data, named name: String) async throws {
+        do {
+            try await database.write { database in
+                try database.execute(
+                    sql: "INSERT INTO value VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value", arguments: [name, value])
+            }
+        } catch {
+            throw Self.failure(error)
+        }
+    }
+
+    /// SQLite would create the file with its default mode.
+    private static func makePrivateFile(_ path: String) throws {
+        let descriptor = unsafe open(path, O_CREAT | O_RDWR | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw PushClientError.stateUnusable(reason: unsafe String(cString: strerror(errno))) }
+        close(descriptor)
+    }
+
+    private enum Unusable: Error {
+        case newerVersion
+    }
+
+    /// Returns the error with only the code of a database error: its text may quote a statement.
+    private static func failure(_ error: any Error) -> any Error {
+        switch error {
+        case is CancellationError: error
+        case Unusable.newerVersion: PushClientError.stateUnusable(reason: "it was written by a later version of this program")
+        case let error as DatabaseError where error.resultCode == .SQLITE_NOTADB:
+            PushClientError.stateUnusable(reason: "it is of another kind")
+        case let error as DatabaseError: PushClientError.stateUnusable(reason: "SQLite error \(error.extendedResultCode.rawValue)")
+        default: PushClientError.stateUnusable(reason: "it cannot be read or written")
+        }
+    }
+
+    /// The migrations, never edited after a release.
+    private static var migrator: DatabaseMigrator {
+        var migrator = DatabaseMigrator()
+        migrator.registerMigration("values") { database in
+            try database.execute(sql: "CREATE TABLE value (name TEXT PRIMARY KEY NOT NULL, value BLOB NOT NULL) STRICT")
+        }
+        return migrator
+    }
+}

@@ -1,0 +1,137 @@
+import Envelope
+import HTTPClient
+public import PushClient
+import Synchronization
+import WakuREST
+
+extension Node {
+    /// Connects to a Waku node behind its REST API. The first call of a client sends the first request.
+    ///
+    /// - Parameters:
+    ///   - url: The address, `http://host:port`.
+    ///   - pubsubTopic: The shard of the servers.
+    public init(url: String, pubsubTopic: String = defaultPubsubTopic) {
+        self.init(transport: RESTTransport(url: url), pubsubTopic: pubsubTopic)
+    }
+}
+
+/// A Waku node behind its REST API, nwaku's or go-waku's.
+public final class RESTTransport: NodeTransport {
+    /// The place where the node keeps messages for a client.
+    public struct Reception: Hashable, Sendable {
+        private let name: String
+
+        /// The node's store, which other clients may read too.
+        public static let store = Reception(name: "store")
+        /// The node's relay cache, which reading empties: only for a node without other clients. All clients of a program share the transport.
+        public static let relayCache = Reception(name: "relay cache")
+    }
+
+    /// The maximum number of content topics per query: nodes reject more if the response has several pages (WAKU_REST.md §1.5).
+    private static let maximumTopicCountPerQuery = 10
+
+    private let node: WakuNode
+    private let reception: Reception
+    private let inbox = Mutex(RelayInbox())
+
+    /// Creates the connection. The first call sends the first request.
+    ///
+    /// - Parameters:
+    ///   - url: The node's REST API, `http://host:port` or `https://host:port`.
+    ///   - reception: The place where messages are read.
+    ///   - headers: The headers of each request, for example `Authorization` for a proxy in front of the node.
+    ///   - certificateAuthorityFile: The path of a PEM file with the certificates to trust; nil trusts those of the system.
+    public init(
+        url: String, reception: Reception = .store, headers: [String: String] = [:], certificateAuthorityFile: String? = nil
+    ) {
+        let client = HTTPClient(configuration: .init(certificateAuthorityFile: certificateAuthorityFile))
+        node = WakuNode(url: url, client: client, headers: headers.sorted { $0.key < $1.key }.map { ($0.key, $0.value) })
+        self.reception = reception
+    }
+
+    /// Publishes a message unchanged, and subscribes the node to the shard if it is not.
+    public func publish(_ message: NodeMessage) async throws { try await publish(message.envelope) }
+
+    /// Returns the messages that the node receives from now on. The sequence polls the node: some times a second while a reply may be due, then
+    /// twice a second.
+    public func subscribe(to contentTopics: Set<String>, on pubsubTopic: String) async throws -> RESTMessages {
+        RESTMessages(self, Set(contentTopics.compactMap(Topic.init(contentTopic:))), pubsubTopic)
+    }
+
+    /// Returns the messages of the node's store since a time, or those that were read from the relay cache.
+    public func history(of contentTopics: Set<String>, on pubsubTopic: String, since start: Int64) async throws -> [NodeMessage] {
+        let topics = Set(contentTopics.compactMap(Topic.init(contentTopic:)))
+        return try await messages(on: pubsubTopic, topics: topics, since: Timestamp(nanoseconds: start)).map(NodeMessage.init)
+    }
+
+    private func publish(_ envelope: WakuEnvelope) async throws {
+        do {
+            try await node.publish(envelope)
+        } catch .refused(400, let text) where text.contains("not subscribed") {
+            // No other program reads this topic at the node, so the subscription takes no messages from anyone (WAKU_REST.md §1.2).
+            try await asked { () async throws(NodeError) in
+                try await node.subscribe(to: [envelope.pubsubTopic])
+                try await node.publish(envelope)
+            }
+        } catch {
+            throw PushClientError(error)
+        }
+    }
+
+    /// Returns the messages on any of the topics since a time, perhaps more, and perhaps repeated.
+    func messages(on pubsubTopic: String, topics: Set<Topic>, since start: Timestamp) async throws -> [WakuEnvelope] {
+        try await asked { () async throws(NodeError) in
+            reception == .store
+                ? try await stored(on: pubsubTopic, topics: topics, since: start) : try await cached(on: pubsubTopic, topics: topics)
+        }
+    }
+
+    private func stored(on pubsubTopic: String, topics: Set<Topic>, since start: Timestamp) async throws(NodeError) -> [WakuEnvelope] {
+        var query = StoreQuery()
+        query.pubsubTopic = pubsubTopic
+        query.startTime = start
+        var remaining = topics.map(\.contentTopic)[...]
+        var envelopes: [WakuEnvelope] = []
+        while !remaining.isEmpty {
+            query.contentTopics = Array(remaining.prefix(Self.maximumTopicCountPerQuery))
+            remaining = remaining.dropFirst(Self.maximumTopicCountPerQuery)
+            try await node.storeMessages(query) { page in envelopes += page.rows.compactMap(\.envelope) }
+        }
+        return envelopes
+    }
+
+    /// Reads the relay cache, and subscribes the node only if it is not subscribed: at go-waku a second subscription creates another cache
+    /// (WAKU_REST.md §1.2).
+    private func cached(on pubsubTopic: String, topics: Set<Topic>) async throws(NodeError) -> [WakuEnvelope] {
+        inbox.withLock { inbox in
+            for topic in topics { inbox.open(topic) }
+        }
+        if let envelopes = try await node.takeMessages(on: pubsubTopic, where: { text in inbox.withLock { $0.wants(text) } }) {
+            inbox.withLock { inbox in
+                for envelope in envelopes { inbox.add(envelope) }
+            }
+        } else {
+            try await node.subscribe(to: [pubsubTopic])
+        }
+        return inbox.withLock { inbox in topics.flatMap { inbox.envelopes(on: $0) } }
+    }
+
+    private func asked<Answer>(_ body: () async throws(NodeError) -> Answer) async throws -> Answer {
+        do {
+            return try await body()
+        } catch {
+            throw PushClientError(error)
+        }
+    }
+}
+
+extension PushClientError {
+    fileprivate init(_ error: NodeError) {
+        self =
+            switch error {
+            case .refused(let status, let text): .nodeRefused(status: status, text: text)
+            case .unreachable(let reason): .nodeUnreachable(reason: reason)
+            case .unintelligible, .tooLarge: .nodeUnreachable(reason: error.description)
+            }
+    }
+}
