@@ -208,6 +208,7 @@ let package = Package(
 
         // The package in Examples, built as an app is: it sees what is public, and nothing else.
         example("Quickstart", ["PushClient", "PushClientREST"]),
+        example("Messenger", ["PushClient"]),
         example("Tutorial", ["PushClient", "PushClientREST", "PushClientFileState"]),
         // The code that PushClient's documentation shows (Scripts/check-snippets).
         .target(
@@ -266,7 +267,7 @@ let package = Package(
         tests(
             "PushClient",
             [
-                "PushClient", "PushClientREST", "PushClientFileState", "pushctl", "pushserver", "Relay",
+                "PushClient", "PushClientREST", "PushClientFileState", "Messenger", "Tutorial", "pushctl", "pushserver", "Relay",
                 "WakuREST", "Transport", "HTTPClient", "PushProtocol", "Concurrency",
                 "Envelope",
                 "Settings", "StatusCrypto", "Wire", logging, serviceLifecycle,

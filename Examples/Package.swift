@@ -13,6 +13,8 @@ let package = Package(
         // The shortest program.
         .executableTarget(
             name: "Quickstart", dependencies: [product("PushClient"), product("PushClientREST")], swiftSettings: settings),
+        // An app on a node and a storage of its own.
+        .executableTarget(name: "Messenger", dependencies: [product("PushClient")], swiftSettings: settings),
         // The program of the tutorial.
         .executableTarget(
             name: "Tutorial", dependencies: [product("PushClient"), product("PushClientREST"), product("PushClientFileState")],

@@ -1,0 +1,16 @@
+import PushClient
+
+/// What the app does about an error.
+func advice(_ error: PushClientError) -> String {
+    switch error.code {
+    case .nodeUnreachable: "Wait for the network. run() retries by itself; send a message's push again later."
+    case .nodeRefused: "Let the node find peers: run() retries by itself."
+    case .noAnswer: "Check the server's key if no server ever answers. The request may have had an effect all the same."
+    case .registrationRefused where error.refusal == .internalError: "The server is in trouble: run() retries by itself."
+    case .registrationRefused, .invalidRegistration: "Correct the device; the same one is refused again. Fewer contacts, for example."
+    case .requestTooLong: "Send fewer bytes: a push carries a message's ciphertext, not its attachments."
+    case .stateUnusable: "Tell the user that the storage is full or broken. Do not delete the state before it can be read."
+    // Later versions have further codes.
+    default: "Show the sentence to the user."
+    }
+}
