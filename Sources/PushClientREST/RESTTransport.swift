@@ -80,10 +80,13 @@ public final class RESTTransport: NodeTransport {
 
     /// Returns the messages on any of the topics since a time, perhaps more, and perhaps repeated.
     func messages(on pubsubTopic: String, topics: Set<Topic>, since start: Timestamp) async throws -> [WakuEnvelope] {
-        try await asked { () async throws(NodeError) in
-            reception == .store
-                ? try await stored(on: pubsubTopic, topics: topics, since: start) : try await cached(on: pubsubTopic, topics: topics)
+        guard reception == .relayCache else {
+            return try await asked { () async throws(NodeError) in try await stored(on: pubsubTopic, topics: topics, since: start) }
         }
+        // A task of its own: the GET empties the cache, and a cancelled one would lose messages that other subscriptions wait for.
+        return try await Task {
+            try await asked { () async throws(NodeError) in try await cached(on: pubsubTopic, topics: topics) }
+        }.value
     }
 
     private func stored(on pubsubTopic: String, topics: Set<Topic>, since start: Timestamp) async throws(NodeError) -> [WakuEnvelope] {

@@ -123,7 +123,7 @@ public actor SendingClient {
     ///   - recipients: The recipients, optionally with their devices.
     ///   - maximumDeviceCount: The maximum number of devices per person.
     /// - Returns: A report for each device, and for each person without a known device.
-    /// - Throws: ``PushClientError`` for failures of node and state file. The reports contain the servers' responses.
+    /// - Throws: ``PushClientError`` for failures of node and state. The reports contain the servers' responses.
     public func push(
         _ message: PushMessage, to recipients: [Recipient], maximumDeviceCount: Int = defaultMaximumDeviceCount
     ) async throws -> [DeliveryReport] {
