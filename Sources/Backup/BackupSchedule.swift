@@ -40,7 +40,8 @@ package struct BackupSchedule: Sendable, Equatable {
     package func superfluous(_ backups: [BackupName]) -> [BackupName] {
         let newestFirst = backups.sorted { $0.time > $1.time }
         let days = Self.firsts(of: newestFirst, count: dayCount) { $0 }
-        let older = newestFirst.drop { $0.time >= days.last?.time ?? $0.time }
+        let oldestDay = days.last.map { Self.day(of: $0) }
+        let older = newestFirst.filter { backup in oldestDay.map { Self.day(of: backup) < $0 } ?? false }
         // Weeks begin on Mondays, and 1 January 1970 was a Thursday.
         let weeks = Self.firsts(of: older, count: weekCount) { ($0 + 3) / 7 }
         let kept = Set(days + weeks)
@@ -52,6 +53,8 @@ package struct BackupSchedule: Sendable, Equatable {
     /// - Parameter period: The number of the period of a day, days being numbered from 1970.
     private static func firsts(of backups: some Sequence<BackupName>, count: Int, period: (Int64) -> Int64) -> [BackupName] {
         var seen: Set<Int64> = []
-        return Array(backups.filter { seen.insert(period($0.time.nanoseconds / nanosecondsPerDay)).inserted }.prefix(count))
+        return Array(backups.filter { seen.insert(period(day(of: $0))).inserted }.prefix(count))
     }
+
+    private static func day(of backup: BackupName) -> Int64 { backup.time.nanoseconds / nanosecondsPerDay }
 }

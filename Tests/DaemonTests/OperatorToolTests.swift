@@ -435,7 +435,7 @@ struct OperatorToolTests {
 }
 
 extension ChildProcess.Ended {
-    fileprivate func decoded<Value: Decodable>(as type: Value.Type) throws -> Value {
+    func decoded<Value: Decodable>(as type: Value.Type) throws -> Value {
         try JSONDecoder().decode(type, from: Data(output.utf8))
     }
 }
