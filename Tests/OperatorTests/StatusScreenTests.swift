@@ -5,7 +5,7 @@ import Testing
 
 @testable import Operator
 
-/// What `pushctl top` shows.
+/// The screen of `pushctl top`.
 @Suite(.safetyNet)
 struct StatusScreenTests {
     private static let well = StatusSnapshot(

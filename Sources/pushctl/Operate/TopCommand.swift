@@ -6,7 +6,7 @@ import UnixSignals
 struct TopCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "top",
-        abstract: "Show the state of a running server, each second anew.",
+        abstract: "Show the state of a running server, refreshed each second.",
         discussion: """
             The figures are those of the status page. Ctrl-C ends the command. If standard output is no terminal, the command prints one \
             report. Exit code 69 if the server's admin endpoints do not answer.
