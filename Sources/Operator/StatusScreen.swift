@@ -68,7 +68,7 @@ package struct StatusScreen {
                 [
                     "\(StatusText.size(files.freeBytes)) free, database \(StatusText.size(files.databaseBytes)), "
                         + "write-ahead log \(StatusText.size(files.walBytes))"
-                ]
+                ] + (snapshot.newestBackupSeconds.map { ["newest backup \(StatusText.age($0)) ago"] } ?? [])
             ))
         rows.append(("server", ["pushserver \(snapshot.version), up \(StatusText.age(snapshot.uptimeSeconds))", snapshot.publicKey]))
         return rows

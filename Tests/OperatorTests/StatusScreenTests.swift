@@ -21,7 +21,7 @@ struct StatusScreenTests {
                 name: "ios", platform: "ios", gorush: "http://127.0.0.1:8088", isDelivering: true, isBreakerOpen: false, sent: 81_022,
                 failed: 37, lastSentSeconds: 2)
         ],
-        files: .init(databaseBytes: 1_900_000_000, walBytes: 4_200_000, freeBytes: 212_000_000_000),
+        files: .init(databaseBytes: 1_900_000_000, walBytes: 4_200_000, freeBytes: 212_000_000_000), newestBackupSeconds: nil,
         histories: {
             var histories = StatusSnapshot.Histories()
             histories.received = .init(hour: [0, 1, nil, 2, 7, 70], day: [])
@@ -53,6 +53,12 @@ struct StatusScreenTests {
     /// U+202F, between groups of digits, as a plain space.
     private func text(_ snapshot: StatusSnapshot, width: Int) -> String {
         StatusScreen(snapshot).lines(width: width).joined(separator: "\n").replacing("\u{202F}", with: " ")
+    }
+
+    @Test func `the storage names the newest backup`() {
+        var snapshot = Self.well
+        snapshot.newestBackupSeconds = 19_000
+        #expect(text(snapshot, width: 80).contains("newest backup 5 h ago"))
     }
 
     @Test func `a server that is well at 80 columns`() {
