@@ -1,7 +1,10 @@
+import Envelope
+import Foundation
 import HTTPClient
 import PushClient
 import PushClientREST
 import StatusCrypto
+import Synchronization
 import TestSupport
 import Testing
 import WakuREST
@@ -74,5 +77,47 @@ struct NodeTests {
             let error = await #expect(throws: PushClientError.self) { try await client.query(person) }
             #expect(error?.code == .nodeRefused && error?.status == 400)
         }
+    }
+
+    @Test func `the REST transport sends the headers with each request`() async throws {
+        let requests = Mutex<[String]>([])
+        let server = try RawServer { connection in
+            guard let request = connection.readRequest() else { return }
+            requests.withLock { $0.append(request) }
+            connection.respond(body: "OK", isLast: true)
+        }
+        defer { server.stop() }
+        let transport = RESTTransport(url: server.url, headers: ["Authorization": "Bearer a-word"])
+        let message = NodeMessage(pubsubTopic: "/shard", contentTopic: "/topic", payload: [1], version: 1, timestamp: 1)
+        try await transport.publish(message)
+        _ = try? await transport.history(of: [Topic(rawValue: 0).contentTopic], on: "/shard", since: 0)
+        let sent = requests.withLock { $0 }
+        #expect(sent.count == 2 && sent.allSatisfy { $0.contains("Authorization: Bearer a-word\r\n") }, "\(sent)")
+    }
+
+    @Test func `the REST transport trusts the certificates of the file`() async throws {
+        let folder = try TemporaryFolder()
+        let (key, certificate) = (folder.path("key.pem"), folder.path("certificate.pem"))
+        let made = try await ChildProcess.run(
+            "/usr/bin/openssl",
+            [
+                "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", key, "-out", certificate, "-days", "1", "-subj",
+                "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1",
+            ])
+        try #require(made.exitCode == 0, "\(made.error)")
+        let server = try ChildProcess(
+            "/usr/bin/openssl", ["s_server", "-accept", "127.0.0.1:0", "-key", key, "-cert", certificate, "-www", "-naccept", "1000"])
+        #expect(await server.standardOutput.wait { $0.hasPrefix("ACCEPT ") })
+        let address = try #require(server.standardOutput.all.first { $0.hasPrefix("ACCEPT ") }?.dropFirst("ACCEPT ".count))
+        func failure(certificateAuthorityFile: String?) async -> PushClientError? {
+            let transport = RESTTransport(url: "https://\(address)", certificateAuthorityFile: certificateAuthorityFile)
+            return await #expect(throws: PushClientError.self) {
+                try await transport.history(of: [Topic(rawValue: 0).contentTopic], on: "/shard", since: 0)
+            }
+        }
+        // A trusted server answers, though not as a node does.
+        #expect(await failure(certificateAuthorityFile: certificate)?.reason.contains("the node's answer cannot be read") == true)
+        #expect(await failure(certificateAuthorityFile: nil)?.reason.contains("the node's answer cannot be read") == false)
+        server.signal(SIGKILL)
     }
 }
