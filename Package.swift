@@ -153,20 +153,23 @@ let package = Package(
         library("PushClientREST", ["PushClient", "WakuREST", "HTTPClient", "Envelope", "StatusCrypto", "Wire"]),
         library("PushClientFileState", ["PushClient", grdb]),
 
+        // The rules of 71 as scenarios against any server, from outside.
+        library("Conformance", ["WakuREST", "HTTPClient", "Concurrency", "Envelope", "StatusCrypto", "Wire", hummingbird, logging]),
+
         // What an operator's commands do. `pushctl` parses their arguments and prints their results.
         library(
             "Operator",
             [
-                "StatusReport", "PushClient", "PushClientREST", "Settings", "SQLiteStore", "Store", "HTTPClient", "Envelope", "PushProtocol",
-                "StatusCrypto", "Wire", "Age", "Backup", grdb, logging,
+                "StatusReport", "PushClient", "PushClientREST", "Conformance", "Settings", "SQLiteStore", "Store", "HTTPClient", "WakuREST",
+                "Envelope", "PushProtocol", "StatusCrypto", "Wire", "Age", "Backup", grdb, logging,
             ]),
 
         executable("pushserver", ["Daemon", "Settings"]),
         executable(
             "pushctl",
             [
-                "Operator", "Age", "PushClient", "PushClientREST", "PushClientFileState", "Settings", "HTTPClient", "Envelope",
-                "PushProtocol", "StatusCrypto", "Wire", unixSignals,
+                "Operator", "Conformance", "Age", "PushClient", "PushClientREST", "PushClientFileState", "Settings", "HTTPClient",
+                "Envelope", "PushProtocol", "StatusCrypto", "Wire", unixSignals,
             ]),
         executable("pushbench", in: "Benchmarks", ["Bench", "Settings"]),
 
@@ -280,6 +283,12 @@ let package = Package(
             ]),
         tests("Bench", ["Bench"]),
         tests("Operator", ["Operator", "StatusReport"]),
+        tests(
+            "Conformance",
+            [
+                "Conformance", "pushserver", "pushctl", "Relay", "Transport", "WakuREST", "HTTPClient", "JSON", "Concurrency",
+                "PushProtocol", "Envelope", "StatusCrypto", "Wire", logging,
+            ]),
         tests(
             "Daemon",
             [

@@ -1,0 +1,29 @@
+/// A notification that the tested server has posted, with the fields that the rules judge (PROTOCOL.md §10).
+struct GorushNotification: Decodable, Sendable {
+    /// `data`, in either of its two shapes.
+    struct Content: Decodable, Sendable {
+        // The shape of 71.
+        let chatID: String?
+        let message: String?
+        let installationIDs: [String]?
+        // The shape of the reference, whose chat id has another name.
+        let referenceChatID: String?
+        let encryptedMessage: String?
+        let publicKey: String?
+
+        private enum CodingKeys: String, CodingKey {
+            case chatID = "chat_id"
+            case message
+            case installationIDs = "installation_ids"
+            case referenceChatID = "chatId"
+            case encryptedMessage, publicKey
+        }
+    }
+
+    let tokens: [String]
+    /// 1 is iOS, 2 is Android.
+    let platform: Int
+    let topic: String?
+    let message: String?
+    let data: Content?
+}
