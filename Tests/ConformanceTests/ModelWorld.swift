@@ -1,0 +1,45 @@
+import Conformance
+import Envelope
+import Logging
+import Relay
+import StatusCrypto
+import TestSupport
+import Transport
+
+/// Runs a model server on a relay of its own as long as a body, which receives the server's public key and the relay's URL.
+func withModel<Result: Sendable>(
+    _ behaviour: Behaviour, gorushURL: String = "", _ body: (_ key: String, _ url: String) async throws -> Result
+) async throws -> Result {
+    let bus = Bus()
+    let server = ModelServer(behaviour, gorushURL: gorushURL)
+    let membership = bus.attach(listener: server)
+    let addresses = Recorder<String>()
+    let relay = RelayServer(
+        configuration: .init(pubsubTopics: [TestNode.topic]), bus: bus, clock: .system,
+        logger: Logger(label: "relay") { _ in SwiftLogNoOpLogHandler() }, onListening: { addresses.append($0) })
+    return try await withThrowingTaskGroup(of: Void.self) { group in
+        group.addTask { try await relay.run() }
+        group.addTask { try await server.run(on: membership) }
+        defer { group.cancelAll() }
+        return try await body(server.key.publicKey.description, "http://\(await addresses.wait(for: 1)[0])")
+    }
+}
+
+/// Plays rules against a model server, with the kit's stub as its gorush.
+///
+/// - Parameters:
+///   - timeout: The time after which a reply is missing. It passes only if one is.
+///   - patience: The model handles one message after the other: what breaks a silence comes before the reply to a later request.
+func play(
+    _ rules: [Rule], against behaviour: Behaviour, timeout: Duration, patience: Duration = .milliseconds(1)
+) async throws -> [RuleResult] {
+    try await GorushStub.serving(host: "127.0.0.1", port: 0) { gorush, address in
+        try await withModel(behaviour, gorushURL: "http://\(address)") { key, url in
+            try await ConformanceRun(
+                of: PublicKey(compressed: Hex.decode(key) ?? []),
+                through: ConformanceNode(url: url, pubsubTopic: TestNode.topic, reception: .store), rules: rules, gorush: gorush,
+                limits: .init(timeout: timeout, patience: patience), apnTopic: "im.status.ethereum", seed: 1
+            ).run()
+        }
+    }
+}

@@ -1,0 +1,46 @@
+import Conformance
+import Foundation
+import TestSupport
+import Testing
+
+/// The kit against servers that are wrong in one way each: `CONFORMANCE_MUTANTS=all` plays all of them (Scripts/test --long).
+@Suite(.safetyNet)
+struct MutantTests {
+    /// The mutants of the quick test, one for each stage of a server.
+    private static let few = [
+        "accepts V 27 and 28", "compares versions as signed numbers", "tells everybody the token beside a list",
+        "posts a topic of its own for Android", "does not answer repeated requests", "checks no hash of segments",
+    ]
+    private static let played =
+        ProcessInfo.processInfo.environment["CONFORMANCE_MUTANTS"] == "all"
+        ? Mutant.all : Mutant.all.filter { few.contains($0.name) }
+
+    @Test func `a model server without a fault passes every rule`() async throws {
+        let results = try await play(Rule.all, against: Behaviour(), timeout: TestNode.patience)
+        #expect(results.map(\.rule.id) == Rule.all.map(\.id))
+        for result in results where result.verdict != .pass { Issue.record("\(result.text)") }
+    }
+
+    @Test(arguments: played)
+    func `the rules that judge a wrong step find the mutant`(_ mutant: Mutant) async throws {
+        let rules = Rule.all.filter { mutant.rules.contains($0.id) }
+        // A missing reply is missing: the model has handled all messages long before.
+        let results = try await play(rules, against: mutant.behaviour, timeout: .seconds(3))
+        #expect(results.count == mutant.rules.count)
+        for result in results {
+            switch (mutant.finding, result.verdict) {
+            case (.fails, .fail), (.departs, .departs): break
+            default: Issue.record("\(mutant.name): \(result.text)")
+            }
+        }
+    }
+
+    @Test func `every rule finds a mutant, and the mutants of the quick test exist`() {
+        let found = Set(Mutant.all.flatMap(\.rules))
+        #expect(Rule.all.filter { !found.contains($0.id) }.map(\.id) == [])
+        #expect(found.subtracting(Rule.all.map(\.id)) == [])
+        #expect(Set(Mutant.all.map(\.name)).count == Mutant.all.count)
+        #expect(Mutant.all.count >= 40)
+        #expect(Set(Self.few).subtracting(Mutant.all.map(\.name)) == [])
+    }
+}

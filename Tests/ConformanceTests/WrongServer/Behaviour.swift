@@ -1,0 +1,132 @@
+import Envelope
+import JSON
+import PushProtocol
+import StatusCrypto
+import Wire
+
+/// Where a request arrived.
+enum Source: Hashable, Sendable {
+    case personal
+    case partitioned
+    case query(TopicName.QueryForm)
+}
+
+/// A request that a server has opened.
+struct Request: Sendable {
+    var sender: PublicKey
+    var type: MessageType
+    var payload: [UInt8]
+    var messageID: [UInt8]
+    var source: Source
+}
+
+/// A decrypted frame of RFC 26.
+struct OpenFrame: Sendable {
+    var data: [UInt8]
+    /// The key of the outer signature; nil if the frame is unsigned.
+    var signer: PublicKey?
+}
+
+/// What a model server does at each step. By default it is right; a mutant replaces one step.
+struct Behaviour: Sendable {
+    /// What makes a server deaf to queries from then on.
+    enum Stun: Sendable {
+        case undecryptablePayload
+        case manyEntries
+    }
+
+    // MARK: Envelopes
+
+    var handlesCopies = false
+    var takes: @Sendable (WakuEnvelope) -> Bool = { $0.message.version == RFC26.messageVersion }
+    var listens: @Sendable (Source) -> Bool = { _ in true }
+    var opens: @Sendable ([UInt8], PrivateKey) -> OpenFrame? = { payload, key in
+        (try? RFC26.openAsymmetric(payload, with: key)).map { OpenFrame(data: $0.data, signer: $0.signer()) }
+    }
+    var assembly = Assembly.right
+    var identifies: @Sendable (OpenFrame, Source) -> Request? = { frame, source in
+        (try? ApplicationMetadata.open(frame.data)).map {
+            Request(sender: $0.sender, type: $0.type, payload: $0.payload, messageID: $0.messageID.bytes, source: source)
+        }
+    }
+    var changes: @Sendable (inout Request) -> Void = { _ in }
+    var isStunned: Stun?
+
+    // MARK: Registrations
+
+    var answerToUndecryptable: RegistrationError?
+    var readsPlaintext: @Sendable ([UInt8]) -> PushNotificationRegistration? = { try? PushNotificationRegistration.decode($0) }
+    var receives: @Sendable (inout PushNotificationRegistration, Source) -> Void = { _, _ in }
+    var judgesFacts: @Sendable (inout RegistrationInput) -> Void = { _ in }
+    /// The name under which the version of an installation is kept.
+    var versionKey: @Sendable (Installation) -> Installation = { $0 }
+    var findsVersion: @Sendable (StoredVersion?, PushNotificationRegistration) -> StoredVersion? = { stored, _ in stored }
+    var policy = RegistrationPolicy()
+    var decides: @Sendable (inout RegistrationDecision, PushNotificationRegistration, StoredVersion?) -> Void = { _, _, _ in }
+    /// Whether the version of a message is kept after the decision.
+    var keepsVersion: @Sendable (RegistrationDecision, UInt64, StoredVersion?) -> Bool = { decision, _, _ in
+        decision == .register || decision == .unregister
+    }
+    var keeps: @Sendable (PushNotificationRegistration?, PushNotificationRegistration) -> PushNotificationRegistration = { $1 }
+    /// The installations of the key that an unregistration removes.
+    var removes: @Sendable (Installation, [Installation]) -> [Installation] = { installation, _ in [installation] }
+    var answersRegistration: @Sendable (inout PushNotificationRegistrationResponse) -> Void = { _ in }
+
+    // MARK: Queries
+
+    var readsQuery: @Sendable (inout PushNotificationQuery) -> Void = { _ in }
+    var answersUnknownKeys = false
+    var answersRepeatedQueries = true
+    var findsRegistrations: @Sendable ([PushNotificationRegistration]) -> [PushNotificationRegistration] = { $0 }
+    var tells: @Sendable (inout PushNotificationQueryInfo, PushNotificationRegistration) -> Void = { _, _ in }
+    var answersQuery: @Sendable (inout PushNotificationQueryResponse) -> Void = { _ in }
+
+    // MARK: Push requests
+
+    var answersMalformedRequests = false
+    var answersRequestsWithoutID = false
+    var answersRepeatedRequests = true
+    var judgesNotification: @Sendable (inout PushNotification, PushTarget?) -> Void = { _, _ in }
+    var aims: @Sendable (inout PushTarget) -> Void = { _ in }
+    /// The name under which a push is kept for deduplication; nil keeps none.
+    var deduplicates: @Sendable (AcceptedPush, Request) -> [UInt8]? = { push, _ in push.deduplicationKey.bytes }
+    var deduplicatesRefused = false
+    /// The name under which a response is kept for a repetition of its request.
+    var remembers: @Sendable (Request, PushNotificationRequest) -> [UInt8] = { request, _ in request.messageID }
+    var repeatsFailures = false
+    var answersPush: @Sendable (inout PushNotificationResponse, PushNotificationRequest) -> Void = { _, _ in }
+
+    // MARK: gorush
+
+    var postsRefused = false
+    var posts: @Sendable (inout [AcceptedPush], PushNotificationRequest) -> Void = { _, _ in }
+    var writes: @Sendable (inout [String: JSON], AcceptedPush) -> Void = { _, _ in }
+    var batches: @Sendable (inout [[String: JSON]]) -> Void = { _ in }
+
+    // MARK: Replies
+
+    /// The signer of a reply's message: the server, unless it returns another key.
+    var signer: @Sendable (MessageType) -> PrivateKey? = { _ in nil }
+    var signsFrames = true
+    var envelops: @Sendable (inout WakuMessage) -> Void = { _ in }
+}
+
+/// How a server puts segments together.
+enum Assembly: Sendable {
+    case right
+    case none
+    /// Takes each segment for a message.
+    case passing
+    case wrong(Fault)
+
+    /// One fault of an assembler that is otherwise right, but for parity.
+    enum Fault: Sendable {
+        case needsOrder
+        case ignoresParity
+        case breaksOnDuplicates
+        case forgetsBetween
+        case ignoresHash
+        case mixesSigners
+        case ignoresQueries
+    }
+}

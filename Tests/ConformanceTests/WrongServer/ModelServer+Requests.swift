@@ -1,0 +1,175 @@
+import Envelope
+import JSON
+import PushProtocol
+import StatusCrypto
+import Wire
+
+extension ModelServer {
+    func handle(_ request: Request, _ state: inout State) -> Outcome {
+        switch request.type {
+        case .pushNotificationRegistration: register(request, &state)
+        case .pushNotificationQuery: query(request, &state)
+        case .pushNotificationRequest: push(request, &state)
+        default: .nothing
+        }
+    }
+
+    // MARK: Registrations
+
+    private func register(_ request: Request, _ state: inout State) -> Outcome {
+        let requestID = Keccak.shake256(request.payload)
+        func answer(_ response: PushNotificationRegistrationResponse?) -> Outcome {
+            guard var response else { return .nothing }
+            behaviour.answersRegistration(&response)
+            return .reply(.pushNotificationRegistrationResponse, response)
+        }
+        guard let plaintext = try? AESGCM.openCombined(request.payload.span, key: key.sharedSecret(with: request.sender)) else {
+            guard let error = behaviour.answerToUndecryptable else { return .nothing }
+            return answer(RegistrationRules.response(to: .refuse(error), requestID: requestID))
+        }
+        var facts = RegistrationInput(content: .malformed, grantIsValid: false, plaintextDigest: SHA256.hash(plaintext))
+        var message = PushNotificationRegistration()
+        if let content = behaviour.readsPlaintext(plaintext) {
+            message = content
+            behaviour.receives(&message, request.source)
+            let digest = Grant.digest(client: request.sender, server: key.publicKey, accessToken: message.accessToken)
+            facts.content = .message(message)
+            facts.grantIsValid = Signature(message.grant)?.isBy(request.sender, digest) == true
+            behaviour.judgesFacts(&facts)
+            if case .message(let content) = facts.content { message = content }
+        }
+        let installation = Installation(keyHash: request.sender.hash, installationID: message.installationID)
+        let stored = behaviour.findsVersion(state.versions[behaviour.versionKey(installation)], message)
+        var decision = RegistrationRules.decide(facts, stored: stored, key: RegisteringKey(), policy: behaviour.policy)
+        behaviour.decides(&decision, message, stored)
+        apply(decision, message, facts, installation, stored, &state)
+        if decision == .register { listen(to: request.sender.hash, &state) }
+        return answer(RegistrationRules.response(to: decision, requestID: requestID))
+    }
+
+    private func apply(
+        _ decision: RegistrationDecision, _ message: PushNotificationRegistration, _ facts: RegistrationInput, _ installation: Installation,
+        _ stored: StoredVersion?, _ state: inout State
+    ) {
+        switch decision {
+        case .register: state.registrations[installation] = behaviour.keeps(state.registrations[installation], message)
+        case .unregister:
+            let others = state.registrations.keys.filter { $0.keyHash == installation.keyHash }
+            for removed in behaviour.removes(installation, Array(others)) { state.registrations[removed] = nil }
+        default: break
+        }
+        if behaviour.keepsVersion(decision, message.version, stored) {
+            state.versions[behaviour.versionKey(installation)] = StoredVersion(
+                version: message.version, plaintextDigest: facts.plaintextDigest, isRegistered: decision == .register)
+        } else if decision == .unregister {
+            state.versions[behaviour.versionKey(installation)] = nil
+        }
+    }
+
+    private func listen(to owner: Digest64, _ state: inout State) {
+        for form in TopicName.QueryForm.allCases {
+            let name = TopicName.query(owner, form)
+            guard state.queryTopics[name.topic]?.contains(where: { $0.name == name }) != true else { continue }
+            state.queryTopics[name.topic, default: []].append((name, form))
+        }
+    }
+
+    // MARK: Queries
+
+    private func query(_ request: Request, _ state: inout State) -> Outcome {
+        guard var query = try? PushNotificationQuery.decode(request.payload) else { return .nothing }
+        if behaviour.isStunned == .manyEntries, query.publicKeys.count > 1_000 { state.isStunned = true }
+        guard !state.isStunned else { return .nothing }
+        let isNew = state.answeredQueries.insert(request.messageID).inserted
+        guard isNew || behaviour.answersRepeatedQueries else { return .nothing }
+        behaviour.readsQuery(&query)
+        let infos = QueryRules.keys(of: query).flatMap { hash in
+            let known = state.registrations.filter { $0.key.keyHash == hash }.sorted { $0.key.installationID < $1.key.installationID }
+            return behaviour.findsRegistrations(known.map(\.value)).map { registration in
+                var info = QueryRules.info(
+                    for: QueryableRegistration(registration), keyHash: hash, serverPublicKey: key.publicKey.compressed)
+                behaviour.tells(&info, registration)
+                return info
+            }
+        }
+        var response = PushNotificationQueryResponse()
+        response.info = infos
+        response.messageID = request.messageID
+        response.success = true
+        guard !infos.isEmpty || behaviour.answersUnknownKeys else { return .nothing }
+        behaviour.answersQuery(&response)
+        return .reply(.pushNotificationQueryResponse, response)
+    }
+
+    // MARK: Push requests
+
+    private func push(_ request: Request, _ state: inout State) -> Outcome {
+        guard var push = try? PushNotificationRequest.decode(request.payload) else {
+            return behaviour.answersMalformedRequests ? .reply(.pushNotificationResponse, PushNotificationResponse()) : .nothing
+        }
+        if push.messageID.isEmpty {
+            return behaviour.answersRequestsWithoutID ? .reply(.pushNotificationResponse, PushNotificationResponse()) : .nothing
+        }
+        let name = behaviour.remembers(request, push)
+        let earlier = state.responses[name]
+        if let earlier {
+            guard behaviour.answersRepeatedRequests else { return .nothing }
+            if behaviour.repeatsFailures { return .reply(.pushNotificationResponse, earlier) }
+        }
+
+        let entries = Set(push.requests.flatMap(\.listEntries))
+        let targets = state.registrations.mapValues { registration in
+            var target = PushTarget(registration, asking: entries)
+            behaviour.aims(&target)
+            return target
+        }
+        for index in push.requests.indices {
+            behaviour.judgesNotification(&push.requests[index], push.requests[index].installation.flatMap { targets[$0] })
+        }
+        guard let decision = PushRules.decide(push, earlier: earlier, targets: targets, recentDeduplicationKeys: []) else {
+            return .nothing
+        }
+        var pushes = decision.pushes
+        let refused = refused(push, decision.response, state)
+        if behaviour.postsRefused { pushes += refused }
+        pushes = pushes.filter { push in
+            guard let name = behaviour.deduplicates(push, request) else { return true }
+            return state.pushed.insert(name).inserted
+        }
+        if behaviour.deduplicatesRefused { for push in refused { state.pushed.insert(push.deduplicationKey.bytes) } }
+        behaviour.posts(&pushes, push)
+        var response = decision.response
+        state.responses[name] = response
+        behaviour.answersPush(&response, push)
+        var notifications = pushes.map(notification)
+        behaviour.batches(&notifications)
+        return Outcome(
+            replies: [Reply(type: .pushNotificationResponse, payload: response.encoded())], notifications: notifications)
+    }
+
+    /// The pushes of notifications that were refused, for a server that posts them all the same.
+    private func refused(_ request: PushNotificationRequest, _ response: PushNotificationResponse, _ state: State) -> [AcceptedPush] {
+        zip(request.requests, response.reports).compactMap { notification, report in
+            guard !report.success, let installation = notification.installation, let registration = state.registrations[installation]
+            else { return nil }
+            return AcceptedPush(
+                target: installation, deduplicationKey: DeduplicationKey.digest(messageID: request.messageID, installation: installation),
+                tokenType: registration.tokenType, deviceToken: registration.deviceToken,
+                apnTopic: registration.apnTopic, type: notification.type, chatID: notification.chatID, message: notification.message)
+        }
+    }
+
+    private func notification(_ push: AcceptedPush) -> [String: JSON] {
+        var members: [String: JSON] = [
+            "tokens": .list([.text(push.deviceToken.text)]), "platform": .number(Int64(push.tokenType.rawValue)),
+            "message": "You have a new message",
+            "data": .object([
+                "chat_id": .text(Hex.encode(push.chatID, prefix: "0x")), "message": .text(Hex.encode(push.message, prefix: "0x")),
+                "installation_ids": .list([.text(push.target.installationID)]),
+            ]),
+        ]
+        if push.tokenType == .apn { members["topic"] = .text(push.apnTopic) }
+        behaviour.writes(&members, push)
+        return members
+    }
+}

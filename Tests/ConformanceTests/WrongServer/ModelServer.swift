@@ -1,0 +1,152 @@
+import Concurrency
+import Envelope
+import HTTPClient
+import JSON
+import PushProtocol
+import StatusCrypto
+import Synchronization
+import TestSupport
+import Transport
+import Wire
+
+/// A server of 71 in memory, made of the daemon's rules (`PushProtocol`), with each of its steps open to a mutant.
+///
+/// It handles one message after the other, in their order, and posts to gorush before it replies.
+final class ModelServer: BusListener {
+    struct State {
+        var seen: Set<Digest32> = []
+        var assembler = SegmentAssembler()
+        var wrongAssembler: WrongAssembler?
+        var segmentCount: Int64 = 0
+        var queryTopics: [Topic: [(name: TopicName, form: TopicName.QueryForm)]] = [:]
+        var topicKeys: [TopicName: SymmetricKey] = [:]
+        var registrations: [Installation: PushNotificationRegistration] = [:]
+        var versions: [Installation: StoredVersion] = [:]
+        var answeredQueries: Set<[UInt8]> = []
+        var responses: [[UInt8]: PushNotificationResponse] = [:]
+        var pushed: Set<[UInt8]> = []
+        var isStunned = false
+    }
+
+    let key: PrivateKey
+    let behaviour: Behaviour
+    private let gorushURL: String
+    private let http = HTTPClient()
+    private let state: Mutex<State>
+    private let (envelopes, continuation) = AsyncStream.makeStream(of: WakuEnvelope.self)
+
+    init(_ behaviour: Behaviour, gorushURL: String) {
+        var random = SecureRandom()
+        key = PrivateKey.generate(using: &random)
+        self.behaviour = behaviour
+        self.gorushURL = gorushURL
+        var state = State()
+        if case .wrong(let fault) = behaviour.assembly { state.wrongAssembler = WrongAssembler(fault) }
+        self.state = Mutex(state)
+    }
+
+    func hear(_ envelope: WakuEnvelope) { continuation.yield(envelope) }
+
+    /// Handles what it hears until the task is cancelled.
+    func run(on membership: BusMembership) async throws {
+        for await envelope in envelopes {
+            guard let request = open(envelope) else { continue }
+            let outcome = state.withLock { handle(request, &$0) }
+            if !outcome.notifications.isEmpty { try await post(outcome.notifications) }
+            for reply in outcome.replies.compactMap({ seal($0, to: request.sender) }) {
+                try await membership.publish(WakuEnvelope(pubsubTopic: envelope.pubsubTopic, message: reply))
+            }
+        }
+    }
+
+    // MARK: Envelopes
+
+    private func open(_ envelope: WakuEnvelope) -> Request? {
+        state.withLock { state in
+            guard state.seen.insert(envelope.hash).inserted || behaviour.handlesCopies, behaviour.takes(envelope),
+                let topic = Topic(contentTopic: envelope.message.contentTopic),
+                let (frame, source) = decrypt(envelope.message.payload, on: topic, &state), behaviour.listens(source),
+                let data = assemble(frame, from: source, &state),
+                var request = behaviour.identifies(OpenFrame(data: data, signer: frame.signer), source)
+            else { return nil }
+            behaviour.changes(&request)
+            return request
+        }
+    }
+
+    private func decrypt(_ payload: [UInt8], on topic: Topic, _ state: inout State) -> (OpenFrame, Source)? {
+        for (name, source) in [(TopicName.personal(key.publicKey), Source.personal), (.partitioned(key.publicKey), .partitioned)]
+        where name.topic == topic {
+            if let frame = behaviour.opens(payload, self.key) { return (frame, source) }
+            if behaviour.isStunned == .undecryptablePayload { state.isStunned = true }
+        }
+        for (name, form) in state.queryTopics[topic, default: []] {
+            let key = state.topicKeys[name] ?? name.deriveSymmetricKey()
+            state.topicKeys[name] = key
+            if let frame = try? RFC26.openSymmetric(payload, with: key) {
+                return (OpenFrame(data: frame.data, signer: frame.signer()), .query(form))
+            }
+        }
+        return nil
+    }
+
+    private func assemble(_ frame: OpenFrame, from source: Source, _ state: inout State) -> [UInt8]? {
+        switch behaviour.assembly {
+        case .passing: return frame.data
+        case .none: return SegmentMessage.isSegment(frame.data) ? nil : frame.data
+        case .wrong: return state.wrongAssembler?.add(frame, from: source)
+        case .right:
+            state.segmentCount += 1
+            let now = Timestamp(nanoseconds: state.segmentCount)
+            switch state.assembler.add(frame.data, id: state.segmentCount, signer: frame.signer, now: now) {
+            case .notASegment: return frame.data
+            case .complete(let data, _): return data
+            default: return nil
+            }
+        }
+    }
+
+    // MARK: Replies
+
+    private func seal(_ reply: Reply, to recipient: PublicKey) -> WakuMessage? {
+        var random = SecureRandom()
+        let data = ApplicationMetadata.seal(reply.payload, type: reply.type, signer: behaviour.signer(reply.type) ?? key)
+        guard
+            let payload = try? RFC26.sealAsymmetric(data, to: recipient, signer: behaviour.signsFrames ? key : nil, using: &random)
+        else { return nil }
+        var message = WakuMessage()
+        message.payload = payload
+        message.contentTopic = TopicName.partitioned(recipient).topic.contentTopic
+        message.version = RFC26.messageVersion
+        message.timestamp = WallClock.system.now().nanoseconds
+        behaviour.envelops(&message)
+        return message
+    }
+
+    /// Posts a batch, as gorush takes it.
+    private func post(_ notifications: [[String: JSON]]) async throws {
+        let body = JSON.object(["notifications": .list(notifications.map(JSON.object))]).bytes
+        _ = try await http.send(
+            HTTPRequest(
+                method: .post, url: gorushURL + "/api/push", headers: [("Content-Type", "application/json")], body: body,
+                timeout: TestNode.patience, maximumResponseBodyByteCount: 1 << 20))
+    }
+}
+
+/// A reply before it is signed.
+struct Reply: Sendable {
+    var type: MessageType
+    var payload: [UInt8]
+}
+
+/// What a request causes.
+struct Outcome: Sendable {
+    var replies: [Reply] = []
+    var notifications: [[String: JSON]] = []
+
+    static let nothing = Outcome()
+
+    static func reply(_ type: MessageType, _ message: some WireMessage) -> Outcome {
+        Outcome(replies: [Reply(type: type, payload: message.encoded())])
+    }
+}

@@ -1,0 +1,33 @@
+import Testing
+
+/// A server that is wrong in one way, and the rules that must find it.
+struct Mutant: Sendable, CustomTestStringConvertible {
+    enum Finding: Sendable {
+        case fails
+        /// The mutant does what the reference does.
+        case departs
+    }
+
+    let name: String
+    let finding: Finding
+    /// The ids of the rules; each of them must find the mutant.
+    let rules: [String]
+    let change: @Sendable (inout Behaviour) -> Void
+
+    init(_ name: String, _ finding: Finding = .fails, _ rules: String..., change: @escaping @Sendable (inout Behaviour) -> Void) {
+        self.name = name
+        self.finding = finding
+        self.rules = rules
+        self.change = change
+    }
+
+    var testDescription: String { name }
+
+    var behaviour: Behaviour {
+        var behaviour = Behaviour()
+        change(&behaviour)
+        return behaviour
+    }
+
+    static let all = registrations + versions + replies + queries + pushes + notifications + envelopes + segments
+}
