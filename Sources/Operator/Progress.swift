@@ -6,6 +6,7 @@ package struct Progress: Sendable, Equatable {
     package enum Unit: Sendable {
         case bytes
         case rows
+        case rules
     }
 
     /// A function that an operation calls with its progress, from any thread.
@@ -33,7 +34,7 @@ package struct Progress: Sendable, Equatable {
     package func line(elapsed: Duration, width: Int) -> String {
         let fraction = total > 0 ? min(max(Double(done) / Double(total), 0), 1) : 1
         let percent = "\(Int(fraction * 100))%"
-        var parts = ["\(unit == .rows ? "\(done)" : amount(done)) of \(amount(total))"]
+        var parts = ["\(unit == .bytes ? amount(done) : "\(done)") of \(amount(total))"]
         let rate = elapsed > .zero ? Double(done) / (elapsed / .seconds(1)) : 0
         if rate >= 1 {
             parts.append("\(amount(Int(rate)))/s")
@@ -55,6 +56,7 @@ package struct Progress: Sendable, Equatable {
         switch unit {
         case .bytes: ByteText.text(count)
         case .rows: "\(count) rows"
+        case .rules: "\(count) rules"
         }
     }
 

@@ -50,6 +50,7 @@ struct Pushctl: ParsableCommand {
         version: BuildInfo.description,
         subcommands: [
             Register.self, Unregister.self, Advertise.self, Query.self, Push.self, Watch.self, Keys.self, Doctor.self,
+            ConformanceCommand.self,
         ],
         groupedSubcommands: [
             CommandGroup(name: "Gateways:", subcommands: [NextcloudCommand.self, SoftphoneCommand.self]),

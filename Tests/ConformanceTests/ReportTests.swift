@@ -41,6 +41,12 @@ struct ReportTests {
                 """)
     }
 
+    @Test func `the tables of CONFORMANCE.md are those of the rules: pushctl conformance --list`() throws {
+        let page = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../docs/CONFORMANCE.md")
+        let text = try String(contentsOf: page, encoding: .utf8)
+        #expect(text.components(separatedBy: "a test compares them. -->\n\n").last == RuleTable.markdown(Rule.all))
+    }
+
     @Test func `the ids of rules are unique, and begin with a group that stands together`() {
         #expect(Set(Rule.all.map(\.id)).count == Rule.all.count)
         var groups: [String] = []

@@ -36,6 +36,7 @@ struct JSONOutputTests {
         try await check("watch", ["watch", "--since", "10m", "--for", "1ms", "--json"])
         try await check("doctor", ["doctor", "--admin", "http://\(server.addresses.admin)", "--json"])
         try await check("top", ["top", "--admin", "http://\(server.addresses.admin)", "--json"])
+        try await check("conformance", ["conformance", "--only", "register.ios", "--only", "delivery.ios", "--json"])
         try await check("registrations", ["registrations"] + database)
         try await check("registrations --of", ["registrations", "--of", alice] + database)
         try await check("dead-tokens", ["dead-tokens"] + database)

@@ -30,6 +30,9 @@ struct ProgressTests {
         #expect(
             Progress(step: "reading", done: 0, total: 0, unit: .rows).line(elapsed: .seconds(1), width: 40)
                 == "reading  [###########] 100%  0 of 0 rows")
+        #expect(
+            Progress(step: "playing", done: 1, total: 4, unit: .rules).line(elapsed: .seconds(2), width: 80)
+                == "playing  [#####---------------]  25%  1 of 4 rules")
     }
 
     @Test(arguments: [(999, "999 B"), (1_000, "1.0 kB"), (9_949, "9.9 kB"), (9_950, "10 kB"), (999_499, "999 kB"), (999_500, "1.0 MB")])

@@ -1,0 +1,100 @@
+package import Conformance
+import WakuREST
+
+/// The verdicts of a conformance run.
+package struct ConformanceReport: Report {
+    private struct Line: Encodable {
+        let id: String
+        let level: String
+        let paragraph: String?
+        let reference: String
+        let title: String
+        let verdict: String
+        let detail: String?
+        let milliseconds: Int64
+    }
+
+    private let seed: UInt64
+    private let counts: [String: Int]
+    private let rules: [Line]
+
+    /// - Parameter seed: The seed of the run, which repeats it.
+    package init(_ results: [RuleResult], seed: UInt64) {
+        self.seed = seed
+        counts = Dictionary(results.map { ($0.verdict.name, 1) }, uniquingKeysWith: +)
+        rules = results.map { result in
+            Line(
+                id: result.rule.id, level: result.rule.level.rawValue, paragraph: result.rule.paragraph, reference: result.rule.reference,
+                title: result.rule.title, verdict: result.verdict.name, detail: result.verdict.detail,
+                milliseconds: Int64(result.duration / .milliseconds(1)))
+        }
+    }
+
+    /// A line for each rule, below it the sentence of a failure or departure, and the sum.
+    package var lines: [String] {
+        let idWidth = rules.map(\.id.count).max() ?? 0
+        let paragraphWidth = rules.map { $0.paragraph?.count ?? 1 }.max() ?? 0
+        var lines: [String] = []
+        for rule in rules {
+            let start = "\(padded(rule.verdict, 8)) \(padded(rule.id, idWidth))  \(padded(rule.level, 6))  "
+            lines.append(start + "\(padded(rule.paragraph ?? "–", paragraphWidth))  \(rule.title)")
+            if let detail = rule.detail, rule.verdict != "skipped" { lines.append("         ^ \(detail) (\(rule.reference))") }
+        }
+        return lines + ["", summary, "The seed of this run is \(seed)."]
+    }
+
+    private var summary: String {
+        let skipped = count("skipped") > 0 ? " \(count("skipped")) skipped: --gorush-stub plays them." : ""
+        return
+            "\(rules.count) rules: \(count("pass")) pass, \(count("fail")) fail, \(count("departs")) depart as the reference does.\(skipped)"
+    }
+
+    package var failure: Failure? {
+        let failed = rules.filter { $0.verdict == "fail" }
+        guard !failed.isEmpty else { return nil }
+        return .failed("\(failed.count) of \(rules.count) rules failed: \(failed.map(\.id).joined(separator: ", "))")
+    }
+
+    private func count(_ verdict: String) -> Int { counts[verdict, default: 0] }
+
+    private func padded(_ text: String, _ width: Int) -> String { text + String(repeating: " ", count: max(0, width - text.count)) }
+
+    private enum CodingKeys: CodingKey {
+        case seed, counts, rules
+    }
+
+    package func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(seed, forKey: .seed)
+        try container.encode(
+            Dictionary(uniqueKeysWithValues: ["pass", "fail", "departs", "skipped"].map { ($0, count($0)) }), forKey: .counts)
+        try container.encode(rules, forKey: .rules)
+    }
+}
+
+extension Failure {
+    /// Creates the failure of a run that could judge no rule, or ended early.
+    package init(_ failure: ConformanceRun.Failure, node: ConformanceNode) {
+        self =
+            switch failure {
+            case .nodeUnusable(.refused(let status, let text)) where node.reception == .store && [404, 412].contains(status):
+                .unavailable(
+                    """
+                    The node at \(node.url) answered \(status): \(text)
+                    Is it a node's REST API, with a store of version 3 (--store=true)? The kit reads replies from the node's store. If the \
+                    node has no store and no other reader, add --own-node: the kit then reads its relay cache.
+                    """)
+            case .nodeUnusable(.refused(500..., let text)): .unavailable("The node at \(node.url) failed: \(text)\n\(Self.unpublished)")
+            case .nodeUnusable(let error):
+                .unavailable(
+                    "The kit cannot use the node at \(node.url): \(error). Is a node running there? Choose another with --node or PUSHCTL_NODE."
+                )
+            case .noServer:
+                .failed(
+                    """
+                    No server: \(failure). Possible causes: the server is not running; the key is another server's; server and node are on \
+                    different shards, or have no peers in between; or replies do not get into the node's store.
+                    """)
+            }
+    }
+}

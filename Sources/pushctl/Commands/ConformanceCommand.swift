@@ -1,0 +1,133 @@
+import ArgumentParser
+import Conformance
+import Foundation
+import Operator
+import PushClient
+import Settings
+import Synchronization
+
+struct ConformanceCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "conformance",
+        abstract: "Play the rules of the protocol against a server and report which ones hold.",
+        discussion: """
+            Tests any server of 71/STATUS-PUSH-NOTIFICATION-SERVER from outside, with throw-away keys. A rule passes, fails, or departs as \
+            the reference implementation does. Rules about pushes need --gorush-stub. Use a test server: the run leaves registrations \
+            behind. docs/CONFORMANCE.md lists the rules. Exit codes: 0 no rule failed; 1 a rule failed; 69 the node cannot be used.
+            """)
+
+    @OptionGroup var server: ServerOptions
+    @OptionGroup var output: OutputOptions
+
+    @Option(
+        help: ArgumentHelp(
+            "The address on which the kit listens as the gorush that the server is configured with.", valueName: "host:port"),
+        transform: ListenAddress.init)
+    var gorushStub: ListenAddress?
+
+    @Option(help: ArgumentHelp("Write the results as JUnit XML to this file.", valueName: "file"), completion: .file())
+    var junit: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "The seed of keys and tokens, to repeat a run; default: a random one. A server plays a seed once: it remembers versions.",
+            valueName: "number"))
+    var seed: UInt64?
+
+    @Option(
+        help: ArgumentHelp(
+            "The grace period in which a reply breaks a silence, after the reply to a later request; default 1s.", valueName: "time"),
+        transform: TimeArgument.duration)
+    var patience = Duration.seconds(1)
+
+    @Option(help: "The weakest rules to play: must, should, or open, which 71 leaves to its makers.")
+    var level = Rule.Level.open
+
+    @Option(help: ArgumentHelp("Play only this rule, or the rules of this group; may be given several times.", valueName: "rule"))
+    var only: [String] = []
+
+    @Option(help: ArgumentHelp("The bundle id of the kit's iOS devices, one that the server serves.", valueName: "bundle"))
+    var apnTopic = "im.status.ethereum"
+
+    @Flag(help: "Print the rules as tables in Markdown, and play none.")
+    var list = false
+
+    func validate() throws {
+        for name in only where !Rule.all.contains(where: { $0.isNamed(name) }) {
+            throw ValidationError("There is no rule and no group “\(name)”; docs/CONFORMANCE.md lists them.")
+        }
+    }
+
+    func run() async throws {
+        let rules = Rule.all(upTo: level).filter { rule in only.isEmpty || only.contains { rule.isNamed($0) } }
+        if list { return print(RuleTable.markdown(rules), terminator: "") }
+        let key = try server.serverKey()
+        let access = try server.node.access()
+        let node = ConformanceNode(
+            url: access.url, pubsubTopic: access.pubsubTopic, reception: access.reception == .store ? .store : .relayCache)
+        let seed = seed ?? UInt64(UInt32.random(in: .min ... .max))
+        let results = try await withGorushStub { gorush in
+            let run = ConformanceRun(
+                of: key.publicKey, through: node, rules: rules, gorush: gorush,
+                limits: .init(timeout: server.timeout, patience: patience), apnTopic: apnTopic, seed: seed)
+            do {
+                return try await ProgressBar.whileRunning(json: output.json) { report in
+                    let doneCount = Mutex(0)
+                    return try await run.run { _ in
+                        let done = doneCount.withLock { count in
+                            count += 1
+                            return count
+                        }
+                        report(Operator.Progress(step: "playing", done: done, total: rules.count, unit: .rules))
+                    }
+                }
+            } catch let failure as ConformanceRun.Failure {
+                throw Failure(failure, node: node)
+            }
+        }
+        if let junit { try write(JUnit.document(results), to: junit) }
+        try output.print(ConformanceReport(results, seed: seed))
+    }
+
+    /// Runs the body beside the stub, if one is wanted.
+    private func withGorushStub<Result: Sendable>(_ body: @escaping @Sendable (GorushStub?) async throws -> Result) async throws -> Result {
+        guard let gorushStub else { return try await body(nil) }
+        do {
+            return try await GorushStub.serving(host: gorushStub.host, port: gorushStub.port) { stub, address in
+                StandardError.print("Listening as gorush on http://\(address).")
+                return try await body(stub)
+            }
+        } catch let failure as GorushStub.ListenFailure {
+            throw Failure.configuration("--gorush-stub: \(failure)")
+        }
+    }
+
+    private func write(_ text: String, to path: String) throws {
+        do {
+            try Data(text.utf8).write(to: URL(filePath: path))
+        } catch {
+            throw Failure.configuration("--junit: cannot write \(path): \(error.localizedDescription)")
+        }
+    }
+}
+
+extension Rule {
+    /// Whether a name is that of the rule, or of its group.
+    fileprivate func isNamed(_ name: String) -> Bool { name == id || name == group }
+}
+
+extension Rule.Level: ExpressibleByArgument {}
+
+/// An address to listen on.
+struct ListenAddress {
+    let host: String
+    let port: Int
+
+    @Sendable init(_ text: String) throws {
+        guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]), colon > text.startIndex else {
+            throw ValidationError("An address looks like 127.0.0.1:8088.")
+        }
+        host = String(text[..<colon])
+        self.port = Int(port)
+    }
+}
