@@ -3,7 +3,7 @@ import CLibCrypto
 /// The error for bytes that do not authenticate under the key.
 package struct AuthenticationFailure: Error, Equatable {}
 
-/// AES-256-GCM with a tag of 16 bytes and no associated data.
+/// AES-256-GCM with a tag of 16 bytes.
 package enum AESGCM {
     /// The size of a nonce in bytes, for callers that cut and join.
     package static let nonceByteCount = 12
@@ -12,12 +12,17 @@ package enum AESGCM {
 
     /// Encrypts and authenticates.
     ///
-    /// - Parameter nonce: A nonce that is never used twice with the same key.
+    /// - Parameters:
+    ///   - nonce: A nonce that is never used twice with the same key.
+    ///   - associatedData: Bytes that are authenticated and not encrypted.
     /// - Returns: The ciphertext, as long as the plaintext, ‖ tag (16 bytes).
-    package static func seal(_ plaintext: Span<UInt8>, key: SymmetricKey, nonce: FixedBytes<12>) -> [UInt8] {
+    package static func seal(
+        _ plaintext: Span<UInt8>, key: SymmetricKey, nonce: FixedBytes<12>, associatedData: [UInt8] = []
+    ) -> [UInt8] {
         var context = key.withExposedBytes {
             unsafe CipherContext(LibCrypto.aes256GCM, .encrypt, key: $0, initializationVector: nonce.span)
         }
+        context.authenticate(associatedData)
         var sealed: [UInt8] = []
         // The capacity includes a nonce: one of the layouts appends it.
         sealed.reserveCapacity(plaintext.count + tagByteCount + nonceByteCount)
@@ -29,9 +34,11 @@ package enum AESGCM {
 
     /// Authenticates and decrypts.
     ///
-    /// - Parameter sealed: The ciphertext ‖ tag (16 bytes), of any length.
+    /// - Parameters:
+    ///   - sealed: The ciphertext ‖ tag (16 bytes), of any length.
+    ///   - associatedData: The bytes that were authenticated with it.
     package static func open(
-        _ sealed: Span<UInt8>, key: SymmetricKey, nonce: FixedBytes<12>
+        _ sealed: Span<UInt8>, key: SymmetricKey, nonce: FixedBytes<12>, associatedData: [UInt8] = []
     ) throws(AuthenticationFailure) -> [UInt8] {
         guard sealed.count >= tagByteCount, let tag = FixedBytes<16>(sealed.extracting(last: tagByteCount)) else {
             throw AuthenticationFailure()
@@ -39,6 +46,7 @@ package enum AESGCM {
         var context = key.withExposedBytes {
             unsafe CipherContext(LibCrypto.aes256GCM, .decrypt, key: $0, initializationVector: nonce.span)
         }
+        context.authenticate(associatedData)
         var plaintext = [UInt8](copying: sealed.extracting(droppingLast: tagByteCount))
         context.apply(to: &plaintext)
         guard context.accepts(tag) else { throw AuthenticationFailure() }
@@ -100,6 +108,15 @@ package enum AESCTR {
                 var written: Int32 = 0
                 unsafe LibCrypto.require(EVP_CipherUpdate(context, base + start, &written, base + start, count))
             }
+        }
+    }
+
+    /// Adds associated data of GCM, before the text.
+    mutating func authenticate(_ bytes: [UInt8]) {
+        guard !bytes.isEmpty else { return }
+        var written: Int32 = 0
+        unsafe bytes.span.withUnsafePointer {
+            unsafe LibCrypto.require(EVP_CipherUpdate(context, nil, &written, $0, Int32(bytes.count)))
         }
     }
 
