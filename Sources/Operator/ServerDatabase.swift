@@ -3,21 +3,25 @@ import Backup
 import Foundation
 import Logging
 import SQLiteStore
+package import Settings
+import StatusCrypto
 package import Store
 
 /// The database of a server on this machine. The server may be running, except where a function changes the database.
 package struct ServerDatabase: Sendable {
     package let path: String
+    private let sealingKeyFile: String
 
-    package init(path: String) {
-        self.path = path
+    package init(_ paths: ServerPaths) {
+        path = paths.database
+        sealingKeyFile = paths.sealingKeyFile
     }
 
     /// Opens the database for reading, calls `body` and closes the database.
     ///
     /// - Throws: ``Failure`` when the database cannot be used.
     package func read<Result>(_ body: (any OperatorViews) async throws -> Result) async throws -> Result {
-        try await withStore(open: { try SQLiteStore(readingAt: path, logger: Self.silentLogger) }, body)
+        try await withStore(open: { try SQLiteStore(readingAt: path, sealingKeys: sealingKeys(), logger: Self.silentLogger) }, body)
     }
 
     /// Opens the database for writing, calls `body` and closes the database. Fails while a server uses the database.
@@ -25,6 +29,8 @@ package struct ServerDatabase: Sendable {
     /// - Throws: ``Failure`` when the database cannot be used.
     package func change<Result>(_ body: (any OperatorViews) async throws -> Result) async throws -> Result {
         guard FileManager.default.fileExists(atPath: path) else { throw Failure(.notSetUp, database: path) }
+        // Root may read a key file that the owner of the database's folder may not.
+        let keys = try sealingKeys()
         try FolderOwner.become(for: path)
         let lock: InstanceLock
         do {
@@ -35,7 +41,7 @@ package struct ServerDatabase: Sendable {
             throw Failure(error, database: path)
         }
         defer { withExtendedLifetime(lock) {} }
-        return try await withStore(open: { try SQLiteStore(changingAt: path, logger: Self.silentLogger) }, body)
+        return try await withStore(open: { try SQLiteStore(changingAt: path, sealingKeys: keys, logger: Self.silentLogger) }, body)
     }
 
     /// Copies the database to a new file of mode 0600.
@@ -61,6 +67,15 @@ package struct ServerDatabase: Sendable {
         }
     }
 
+    /// Reads the sealing keys; nil without the file. The store refuses to open a sealed value without its key.
+    private func sealingKeys() throws -> SealingKeys? {
+        do {
+            return try SealingKeyFile(path: sealingKeyFile).load()
+        } catch {
+            throw Failure.configuration(error.description)
+        }
+    }
+
     private func withStore<Result>(
         open: () throws -> SQLiteStore, _ body: (SQLiteStore) async throws -> Result
     ) async throws -> Result {
@@ -75,7 +90,7 @@ package struct ServerDatabase: Sendable {
                 throw error
             }
         } catch let error as StoreError {
-            throw Failure(error, database: path)
+            throw Failure(error, database: path, sealingKeyFile: sealingKeyFile)
         }
     }
 
@@ -84,7 +99,9 @@ package struct ServerDatabase: Sendable {
 
 extension Failure {
     /// Creates the failure for a database that cannot be used, with the next step.
-    init(_ error: StoreError, database path: String) {
+    ///
+    /// - Parameter sealingKeyFile: The path where the sealing keys were looked for; nil if none were needed.
+    init(_ error: StoreError, database path: String, sealingKeyFile: String? = nil) {
         let naming = "Name the server's with --database, or its configuration file with --config."
         let message =
             switch error {
@@ -95,6 +112,9 @@ extension Failure {
                 "database \(path): another version of this program has written it: use the pushctl of that version. \(naming)"
             case .inaccessible(let errno):
                 unsafe "database \(path): \(String(cString: strerror(errno))). Run this as the server's user, or as root. \(naming)"
+            case .sealingKeyMissing, .sealingKeyUnknown, .sealingKeyWrong:
+                "database \(path): \(error)" + (sealingKeyFile.map { " \($0)" } ?? "")
+                    + ". Name the server's file with PUSHSERVER_STORAGE_SEALING_KEY_FILE, or its configuration file with --config."
             case .otherIdentity: "database \(path) belongs to another identity. \(naming)"
             case .failed, .damaged, .alreadyDecided, .alreadyEnded, .queueFull, .storageFull, .closed: "database \(path): \(error)."
             }

@@ -13,6 +13,7 @@ package final class SQLiteStore: PushStore {
     let pool: DatabasePool
     let queue: WriteQueue
     let outbox: OutboxMemory
+    let sealing: RowSealing
     let userKeys = UserKeys()
     /// The size in bytes above which the store rejects new devices of gateways; nil means that only the disk limits it.
     let maximumStoredByteCount: Int?
@@ -26,15 +27,19 @@ package final class SQLiteStore: PushStore {
     ///
     /// - Parameters:
     ///   - identity: The server's compressed public key. The store refuses the database of another key.
+    ///   - sealingKeys: The keys that seal secrets; nil keeps them in clear, or, in a sealed database that is opened for reading only, locked.
+    ///     A new database is sealed from its first row on. The rows of an older one are sealed by ``resealNext()``.
     ///   - readOnly: Whether a tool reads while a server runs. The store then neither creates nor migrates a database.
     ///   - random: The source of the secrets of a new database.
     ///   - maximumQueueCount: The number of pushes to known bundle ids that may wait for a route.
     ///   - maximumStoredByteCount: The size in bytes above which the store rejects new devices of gateways; nil means that only the disk
     ///     limits it.
     ///   - namedBundleIDs: The bundle ids that a setting names. They count as known before their first delivery.
-    /// - Throws: `StoreError` if the database cannot be opened, or belongs to another key or program.
+    /// - Throws: `StoreError` if the database cannot be opened, or belongs to another key or program, or if the sealing keys are not those that
+    ///   sealed it.
     package init(
-        path: String, identity: FixedBytes<33>, readOnly: Bool = false, random: any RandomNumberGenerator = SecureRandom(),
+        path: String, identity: FixedBytes<33>, sealingKeys: SealingKeys? = nil, readOnly: Bool = false,
+        random: any RandomNumberGenerator = SecureRandom(),
         maximumQueueCount: Int = ProtocolLimits.maximumQueuedPushCount, maximumStoredByteCount: Int? = nil,
         namedBundleIDs: Set<String> = [],
         logger: Logger
@@ -55,13 +60,19 @@ package final class SQLiteStore: PushStore {
                     try database.execute(sql: Self.writerSettings)
                     try Self.emptyLog(database)
                 }
-                try Self.migrate(pool, schema.migrator, path: path, logger: logger)
+                let isNew = try Self.migrate(pool, schema.migrator, path: path, logger: logger)
+                if let sealingKeys {
+                    let seals = SealingStart(identity: identity, keys: sealingKeys, isNewDatabase: isNew)
+                    try pool.write { try seals.prepare($0, random: &random, logger: logger) }
+                }
+                Compaction.runIfNeeded(pool, logger: logger)
             }
             checkpointer = try readOnly ? nil : WALCheckpointer(path: path, busyMode: configuration.busyMode, logger: logger)
             // The read uses the writer: only the writer deletes the WAL, and only if it is closed last.
-            let fingerprints = try pool.writeWithoutTransaction { try schema.fingerprints($0) }
+            let secrets = try pool.writeWithoutTransaction { try DatabaseSecrets($0, identity: identity, keys: sealingKeys) }
+            sealing = secrets.sealing
             outbox = OutboxMemory(maximumQueueCount: maximumQueueCount, namedBundleIDs: namedBundleIDs)
-            queue = WriteQueue(pool: pool, fingerprints: fingerprints, outbox: outbox, checkpointer: checkpointer)
+            queue = WriteQueue(pool: pool, secrets: secrets, outbox: outbox, checkpointer: checkpointer)
         } catch {
             throw StoreError(error)
         }
@@ -71,19 +82,23 @@ package final class SQLiteStore: PushStore {
     }
 
     /// Opens the database of any identity for reading only, for tools while a server runs.
-    package convenience init(readingAt path: String, logger: Logger) throws(StoreError) {
-        try self.init(path: path, identity: try Self.owner(ofDatabaseAt: path), readOnly: true, logger: logger)
+    ///
+    /// - Parameter sealingKeys: The keys of the sealed values to be read; without them the sealed values of a sealed database are locked.
+    package convenience init(readingAt path: String, sealingKeys: SealingKeys? = nil, logger: Logger) throws(StoreError) {
+        try self.init(
+            path: path, identity: try Self.owner(ofDatabaseAt: path), sealingKeys: sealingKeys, readOnly: true, logger: logger)
     }
 
     /// Opens the database of any identity for a tool that changes it and holds the ``InstanceLock``.
-    package convenience init(changingAt path: String, logger: Logger) throws(StoreError) {
-        try self.init(path: path, identity: try Self.owner(ofDatabaseAt: path), logger: logger)
+    package convenience init(changingAt path: String, sealingKeys: SealingKeys?, logger: Logger) throws(StoreError) {
+        try self.init(path: path, identity: try Self.owner(ofDatabaseAt: path), sealingKeys: sealingKeys, logger: logger)
     }
 
-    private static func migrate(_ pool: DatabasePool, _ migrator: DatabaseMigrator, path: String, logger: Logger) throws {
+    /// - Returns: Whether the database is new.
+    private static func migrate(_ pool: DatabasePool, _ migrator: DatabaseMigrator, path: String, logger: Logger) throws -> Bool {
         let applied = try pool.writeWithoutTransaction { try migrator.appliedMigrations($0) }
         let pending = migrator.migrations.filter { !applied.contains($0) }
-        guard !pending.isEmpty else { return }
+        guard !pending.isEmpty else { return false }
         let metadata: Logger.Metadata = ["database": "\(path)", "migrations": "\(pending.joined(separator: ", "))"]
         if !applied.isEmpty { logger.notice("migrating the database", metadata: metadata) }
         try migrator.migrate(pool)
@@ -92,6 +107,7 @@ package final class SQLiteStore: PushStore {
         } else {
             logger.notice("migrated the database", metadata: metadata)
         }
+        return applied.isEmpty
     }
 
     private static func owner(ofDatabaseAt path: String) throws(StoreError) -> FixedBytes<33> {

@@ -1,4 +1,3 @@
-import Foundation
 package import StatusCrypto
 
 /// A file that holds a private key: 64 hex digits, mode 0600 (INTERFACE.md, "Files"). A server's is its address for ever.
@@ -61,13 +60,7 @@ package struct KeyFile: Sendable {
     /// - Returns: The key in the file. It is another one if another process was faster.
     /// - Throws: as ``load()``, and when the file cannot be written.
     package func install(_ key: PrivateKey) throws(KeyFileError) -> PrivateKey {
-        do {
-            try FileManager.default.createDirectory(
-                at: URL(filePath: path).deletingLastPathComponent(), withIntermediateDirectories: true,
-                attributes: [.posixPermissions: 0o700])
-        } catch {
-            throw failure("its folder cannot be made: \(error.localizedDescription)")
-        }
+        try checked { () throws(PrivateFileError) in try file.makeFolder() }
         var new: [UInt8] = []
         new.reserveCapacity(65)
         defer { new.wipe() }

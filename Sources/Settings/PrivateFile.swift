@@ -50,6 +50,17 @@ package struct PrivateFile: Sendable {
         return bytes
     }
 
+    /// Creates the folder of the file for its owner only, if it does not exist.
+    package func makeFolder() throws(PrivateFileError) {
+        do {
+            try FileManager.default.createDirectory(
+                at: URL(filePath: path).deletingLastPathComponent(), withIntermediateDirectories: true,
+                attributes: [.posixPermissions: 0o700])
+        } catch {
+            throw .init("its folder cannot be made: \(error.localizedDescription)")
+        }
+    }
+
     /// Writes the whole file or none of it, in an existing folder. A file that was written survives a power cut.
     ///
     /// - Parameter replaces: Whether to replace an existing file; otherwise it stays, and nothing is written.
@@ -75,7 +86,7 @@ package struct PrivateFile: Sendable {
         guard sync(descriptor) == 0 else { throw .init("its folder cannot be written: \(Self.systemError())") }
     }
 
-    private static func folder(of path: String) -> String {
+    static func folder(of path: String) -> String {
         guard let slash = path.lastIndex(of: "/") else { return "." }
         return slash == path.startIndex ? "/" : withoutSlash(path[..<slash])
     }

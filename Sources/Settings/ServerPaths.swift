@@ -1,10 +1,15 @@
-/// The paths of a server's identity key and database: the settings for them, and the defaults.
+import Foundation
+
+/// The paths of a server's identity key, database and sealing key: the settings for them, and the defaults.
 package struct ServerPaths: Sendable {
     package static let keyFileSetting = "identity.keyFile"
     package static let databaseSetting = "storage.path"
+    package static let sealingKeyFileSetting = "storage.sealingKeyFile"
 
     package var keyFile: String
     package var database: String
+    /// The path of the sealing key file.
+    package var sealingKeyFile: String
 
     /// Creates the absolute paths of a server without settings. systemd names a folder for the state of a service; a user has one by the
     /// XDG rules. Without a home folder the state is below the working directory.
@@ -14,6 +19,22 @@ package struct ServerPaths: Sendable {
         folder = SettingsSource.absolute(folder, from: SettingsSource.workingDirectory)
         keyFile = folder + "/identity.key"
         database = folder + "/pushserver.sqlite"
+        sealingKeyFile = Self.defaultSealingKeyFile(keyFile: keyFile, database: database)
+    }
+
+    /// Names another database. If it has a sealing key file next to it, that file belongs to it.
+    package mutating func use(database path: String) {
+        database = path
+        let neighbour = PrivateFile.folder(of: path) + "/" + Self.sealingKeyFileName
+        if FileManager.default.fileExists(atPath: neighbour) { sealingKeyFile = neighbour }
+    }
+
+    private static let sealingKeyFileName = "sealing.key"
+
+    /// Returns the default path of the sealing key file: next to the identity key, or next to the database if the identity is a credential.
+    package static func defaultSealingKeyFile(keyFile: String, database: String) -> String {
+        let neighbour = PrivateFile(path: keyFile).isCredential ? database : keyFile
+        return PrivateFile.folder(of: neighbour) + "/" + sealingKeyFileName
     }
 
     /// Creates the paths of a server with these settings, for tools that need no other setting.
@@ -21,5 +42,7 @@ package struct ServerPaths: Sendable {
         self.init(environment: environment)
         if let found = source.find(Self.keyFileSetting) { keyFile = found.path }
         if let found = source.find(Self.databaseSetting) { database = found.path }
+        sealingKeyFile =
+            source.find(Self.sealingKeyFileSetting)?.path ?? Self.defaultSealingKeyFile(keyFile: keyFile, database: database)
     }
 }

@@ -4,7 +4,7 @@ package import Envelope
 ///
 /// A write survives a power cut once its function has returned. A cancelled task does not interrupt a write. Functions throw
 /// ``StoreError``; those that read may also throw `CancellationError`. A store belongs to one identity key.
-package protocol PushStore: MessageJournal, DecisionStore, TopicStore, PushOutbox, GatewayOutbox, OperatorViews {
+package protocol PushStore: MessageJournal, DecisionStore, TopicStore, PushOutbox, GatewayOutbox, OperatorViews, SealedStore {
     /// Deletes decided messages and finished pushes whose lifetime (`ProtocolLimits`) has passed, and counts them in the ledger. Keeps open
     /// pushes, undecided messages and tombstones.
     ///

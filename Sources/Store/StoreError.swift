@@ -24,11 +24,19 @@ package enum StoreError: Error, Hashable, Sendable {
     case storageFull
     /// The store was closed.
     case closed
+    /// The database is sealed, and no sealing key was given.
+    case sealingKeyMissing
+    /// The database has values that were sealed with the key of that id, which is not among the given ones.
+    case sealingKeyUnknown(id: UInt8)
+    /// The given key of that id is not the one that sealed the values of the database.
+    case sealingKeyWrong(id: UInt8)
 
     /// Whether only an operator can correct the cause: the program exits with code 78 (`EX_CONFIG`).
     package var isConfigurationFault: Bool {
         switch self {
-        case .notADatabase, .otherIdentity, .unknownSchema, .notSetUp, .inaccessible: true
+        case .notADatabase, .otherIdentity, .unknownSchema, .notSetUp, .inaccessible, .sealingKeyMissing, .sealingKeyUnknown,
+            .sealingKeyWrong:
+            true
         case .failed, .damaged, .alreadyDecided, .alreadyEnded, .queueFull, .storageFull, .closed: false
         }
     }
@@ -49,6 +57,9 @@ extension StoreError: CustomStringConvertible {
         case .queueFull: "the queue has no free slot"
         case .storageFull: "the storage is full: storage.maximumBytes is reached, or the disk is nearly full"
         case .closed: "the store is closed"
+        case .sealingKeyMissing: "the database is sealed, and there is no sealing key file"
+        case .sealingKeyUnknown(let id): "the database needs the sealing key \(id), which the sealing key file does not contain"
+        case .sealingKeyWrong(let id): "the sealing key \(id) is not the one that sealed the database"
         }
     }
 }

@@ -16,19 +16,28 @@ extension TemporaryFolder {
     var database: String { path("push.sqlite") }
 
     func open(
-        identity: FixedBytes<33> = identity, readOnly: Bool = false, maximumQueueCount: Int = ProtocolLimits.maximumQueuedPushCount,
+        identity: FixedBytes<33> = identity, sealingKeys: SealingKeys? = nil, readOnly: Bool = false,
+        maximumQueueCount: Int = ProtocolLimits.maximumQueuedPushCount,
         maximumStoredByteCount: Int? = nil, namedBundleIDs: Set<String> = []
     ) throws -> SQLiteStore {
         try SQLiteStore(
-            path: database, identity: identity, readOnly: readOnly, random: SplitMix64(seed: 1), maximumQueueCount: maximumQueueCount,
-            maximumStoredByteCount: maximumStoredByteCount, namedBundleIDs: namedBundleIDs, logger: Logger(label: "test"))
+            path: database, identity: identity, sealingKeys: sealingKeys, readOnly: readOnly, random: SplitMix64(seed: 1),
+            maximumQueueCount: maximumQueueCount, maximumStoredByteCount: maximumStoredByteCount, namedBundleIDs: namedBundleIDs,
+            logger: Logger(label: "test"))
     }
 }
 
+/// Sealing keys with these ids, the newest first.
+///
+/// - Parameter seed: Distinguishes keys with the same id.
+func sealingKeys(_ ids: UInt8..., seed: UInt8 = 0) -> SealingKeys? {
+    SealingKeys(ids.map { ($0, SecretBytes(FixedBytes(repeating: $0 &+ seed))) })
+}
+
 /// A new SQLite store that is closed at the end.
-func withSQLiteStore(_ body: (SQLiteStore) async throws -> Void) async throws {
+func withSQLiteStore(sealingKeys: SealingKeys? = nil, _ body: (SQLiteStore) async throws -> Void) async throws {
     let folder = try TemporaryFolder()
-    let store = try folder.open()
+    let store = try folder.open(sealingKeys: sealingKeys)
     try await body(store)
     await store.close()
 }

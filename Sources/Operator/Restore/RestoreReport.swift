@@ -39,6 +39,7 @@ package struct RestoreReport: Report {
         restoring file: String, identityFile: String?, to paths: ServerPaths, report: @escaping Progress.Report
     ) async throws {
         let identity = try Self.identity(paths.keyFile)
+        let sealingKeys = try Self.sealingKeys(paths.sealingKeyFile)
         guard let backup = FileHandle(forReadingAtPath: file) else {
             throw Failure.configuration("\(file) does not exist or cannot be read.")
         }
@@ -54,7 +55,7 @@ package struct RestoreReport: Report {
             copy.remove()
             defer { copy.remove() }
             try copy.copy(from: backup, identities: ageIdentities, byteCount: FileGrowth.size(of: file) ?? 0, report: report)
-            self = try await Self.settle(copy.path, of: file, identity, paths)
+            self = try await Self.settle(copy.path, of: file, identity, sealingKeys, paths)
             try FolderOwner.give(copy.path)
             try copy.moveIntoPlace()
         } catch let error as InstanceLockError {
@@ -75,6 +76,15 @@ package struct RestoreReport: Report {
             There is no key file \(keyFile). A database always belongs to one identity, so restore its key file first; identity.keyFile \
             in the server's configuration (--config) names its path.
             """)
+    }
+
+    /// - Returns: The sealing keys; nil without the file. The store refuses a sealed backup then.
+    private static func sealingKeys(_ path: String) throws(Failure) -> SealingKeys? {
+        do {
+            return try SealingKeyFile(path: path).load()
+        } catch {
+            throw .configuration(error.description)
+        }
     }
 
     /// - Returns: The private keys for an encrypted backup; nil for a plain one.
@@ -104,11 +114,12 @@ package struct RestoreReport: Report {
     }
 
     private static func settle(
-        _ path: String, of file: String, _ key: PrivateKey, _ paths: ServerPaths
+        _ path: String, of file: String, _ key: PrivateKey, _ sealingKeys: SealingKeys?, _ paths: ServerPaths
     ) async throws -> RestoreReport {
         let now = WallClock.system.now()
         do {
-            let store = try SQLiteStore(path: path, identity: key.publicKey.compressed, logger: ServerDatabase.silentLogger)
+            let store = try SQLiteStore(
+                path: path, identity: key.publicKey.compressed, sealingKeys: sealingKeys, logger: ServerDatabase.silentLogger)
             let result = await Result {
                 let pushes = try await store.finishRestoredPushes(acceptedBefore: now.advanced(by: .zero - pushLifetime), at: now)
                 let registrations = try await store.registrationCounts().live.values.reduce(0, +)
@@ -122,7 +133,7 @@ package struct RestoreReport: Report {
             throw Failure.configuration(
                 "\(file) belongs to another identity than the one in \(paths.keyFile). Put the key file back that it was made with.")
         } catch let error as StoreError {
-            throw Failure(error, database: file)
+            throw Failure(error, database: file, sealingKeyFile: paths.sealingKeyFile)
         }
     }
 }

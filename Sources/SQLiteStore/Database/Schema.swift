@@ -14,7 +14,7 @@ struct Schema {
 
     /// The server's compressed public key.
     let identity: FixedBytes<33>
-    /// The secret of ``ListFingerprints`` for a database that has none yet.
+    /// The secret (``DatabaseSecrets``) for a database that has none yet.
     let newListKey: FixedBytes<32>
 
     var migrator: DatabaseMigrator {
@@ -42,6 +42,7 @@ struct Schema {
         migrator.registerMigration("nextcloud-origin-calls") {
             try $0.execute(sql: "CREATE INDEX nextcloud_origin_push_calls ON nextcloud_origin_push (proxy) WHERE kind = 'voip'")
         }
+        migrator.registerMigration("sealing") { try $0.execute(sql: Self.sealing) }
         return migrator
     }
 
@@ -71,16 +72,8 @@ struct Schema {
         guard try !database.configuration.readonly || migrator.hasCompletedMigrations(database) else { throw StoreError.notSetUp }
     }
 
-    /// Creates the fingerprints with the secret of a migrated database.
-    func fingerprints(_ database: Database) throws -> ListFingerprints {
-        guard let key = try database.first("SELECT list_key FROM identity", read: { try $0.next(FixedBytes<32>.self) }) else {
-            throw StoreError.damaged
-        }
-        return ListFingerprints(key: key)
-    }
-
     private func fillFingerprints(_ database: Database) throws {
-        let fingerprints = try fingerprints(database)
+        let fingerprints = ListFingerprints(key: newListKey)
         let sql = "SELECT registration, chat_lists FROM registration_lists WHERE chat_lists IS NOT NULL"
         try database.forEach(sql) { row in
             let (registration, lists): (Int64, PushNotificationRegistration) = (try row.next(), try row.nextMessage())
@@ -90,6 +83,51 @@ struct Schema {
                 fingerprints.column(for: lists.allowedMentionsChatList), registration)
         }
     }
+
+    /// Adds a column for the sealed value of a row's secrets to each table with secrets. A row without sealed value is in clear, so the
+    /// migration changes no row.
+    private static let sealing = """
+        -- The sealing keys whose values the database has: each with the secret of the database, sealed with the key.
+        CREATE TABLE sealing_key (
+            key_id INTEGER PRIMARY KEY,
+            secret BLOB NOT NULL
+        ) STRICT;
+        -- The progress of re-sealing (`SealingState`); no row: the database is not sealed.
+        CREATE TABLE sealing (
+            id INTEGER PRIMARY KEY CHECK (id = 1),
+            key_id INTEGER NOT NULL,                -- the key that seals new values
+            step INTEGER NOT NULL,                  -- `ResealingStep`
+            position INTEGER NOT NULL,              -- the last row of the step's table that was re-sealed
+            has_clear_rows INTEGER NOT NULL,        -- whether values in clear may remain, and the indexes for them exist
+            needs_compaction INTEGER NOT NULL       -- whether the next start compacts the file
+        ) STRICT;
+        -- Takes the free pages of the file, so that they are overwritten.
+        CREATE TABLE overwriting (
+            id INTEGER PRIMARY KEY,
+            content BLOB NOT NULL
+        ) STRICT;
+
+        -- Access token and device token, sealed; the columns in clear are NULL then. The code is an HMAC of the device token.
+        ALTER TABLE registration ADD COLUMN secrets BLOB;
+        ALTER TABLE registration ADD COLUMN token_code BLOB;
+        CREATE INDEX registration_by_token_code ON registration (token_code) WHERE token_code IS NOT NULL;
+        ALTER TABLE registration_lists ADD COLUMN sealed_allowed_keys BLOB;
+        ALTER TABLE registration_lists ADD COLUMN sealed_chat_lists BLOB;
+        ALTER TABLE dead_registration ADD COLUMN secrets BLOB;
+        ALTER TABLE push ADD COLUMN secrets BLOB;
+        ALTER TABLE message ADD COLUMN sealed_reply BLOB;
+        ALTER TABLE nextcloud_device ADD COLUMN secrets BLOB;
+        ALTER TABLE nextcloud_device ADD COLUMN token_code BLOB;
+        ALTER TABLE nextcloud_device ADD COLUMN voip_secrets BLOB;
+        ALTER TABLE nextcloud_device ADD COLUMN voip_token_code BLOB;
+        CREATE INDEX nextcloud_device_by_token_code ON nextcloud_device (token_code) WHERE token_code IS NOT NULL;
+        CREATE INDEX nextcloud_device_by_voip_token_code ON nextcloud_device (voip_token_code) WHERE voip_token_code IS NOT NULL;
+        ALTER TABLE nextcloud_origin_key ADD COLUMN secrets BLOB;
+        ALTER TABLE nextcloud_origin_push ADD COLUMN secrets BLOB;
+        -- Whether the digest is an HMAC of the digest.
+        ALTER TABLE suspect_token ADD COLUMN is_coded INTEGER NOT NULL DEFAULT 0;
+        ALTER TABLE proven_token ADD COLUMN is_coded INTEGER NOT NULL DEFAULT 0;
+        """
 
     /// Moves the lists to a table of their own and adds fingerprints, so that a push request reads no list.
     private static let listFingerprints = """

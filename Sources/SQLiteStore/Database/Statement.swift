@@ -94,7 +94,22 @@ struct RowCursor {
 
     /// Reads the next column as a protobuf message; NULL gives an empty message.
     mutating func nextMessage<Message: WireMessage>(_ type: Message.Type = Message.self) throws -> Message {
-        guard let bytes = try next([UInt8]?.self) else { return Message() }
+        try Self.message(try next())
+    }
+
+    /// Reads the next two columns as a protobuf message: the first has it in clear, the second sealed.
+    mutating func nextMessage<Message: WireMessage>(_ sealing: RowSealing, in place: @autoclosure () -> SealedPlace) throws -> Message {
+        try Self.message(try nextValue(sealing, in: place()))
+    }
+
+    /// Reads the next two columns as a value: the first has it in clear, the second sealed.
+    mutating func nextValue(_ sealing: RowSealing, in place: @autoclosure () -> SealedPlace) throws -> [UInt8]? {
+        let (clear, sealed): ([UInt8]?, [UInt8]?) = (try next(), try next())
+        return try sealing.value(sealed, orClear: clear, in: place())
+    }
+
+    private static func message<Message: WireMessage>(_ bytes: [UInt8]?) throws -> Message {
+        guard let bytes else { return Message() }
         do throws(WireError) { return try Message.decode(bytes) } catch { throw StoreError.damaged }
     }
 

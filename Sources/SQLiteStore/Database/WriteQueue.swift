@@ -24,16 +24,16 @@ final class WriteQueue: Sendable {
     }
 
     private let pool: DatabasePool
-    private let fingerprints: ListFingerprints
+    private let secrets: DatabaseSecrets
     private let outbox: OutboxMemory
     private let checkpointer: WALCheckpointer?
     private let state = Mutex(State())
     private let commits = Atomic<Int>(0)
     private let metrics = StoreMetrics()
 
-    init(pool: DatabasePool, fingerprints: ListFingerprints, outbox: OutboxMemory, checkpointer: WALCheckpointer?) {
+    init(pool: DatabasePool, secrets: DatabaseSecrets, outbox: OutboxMemory, checkpointer: WALCheckpointer?) {
         self.pool = pool
-        self.fingerprints = fingerprints
+        self.secrets = secrets
         self.outbox = outbox
         self.checkpointer = checkpointer
     }
@@ -131,7 +131,8 @@ final class WriteQueue: Sendable {
         let (start, earlierRowCount) = (ContinuousClock.now, database.totalChangesCount)
         do {
             try database.inTransaction(.immediate) {
-                let transaction = WriteTransaction(database: database, fingerprints: fingerprints, outbox: changes)
+                let transaction = WriteTransaction(
+                    database: database, fingerprints: secrets.fingerprints, sealing: secrets.sealing, outbox: changes)
                 for job in jobs { completions.append(try job.run(transaction)) }
                 try transaction.ledger.write(to: database)
                 return .commit

@@ -6,6 +6,7 @@ import Store
 struct WriteTransaction {
     let database: Database
     let fingerprints: ListFingerprints
+    let sealing: RowSealing
     let outbox: OutboxChanges
     /// The changes of the ledger.
     let ledger = LedgerChanges()

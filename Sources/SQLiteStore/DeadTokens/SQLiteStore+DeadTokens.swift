@@ -12,21 +12,26 @@ extension SQLiteStore {
         return try await queue.perform { transaction in
             var suspicions: [Digest32: Timestamp] = [:]
             for token in tokens {
-                let sql = "SELECT suspected_at FROM suspect_token WHERE token_digest = ?"
-                suspicions[token] = try transaction.database.first(sql, token) { try $0.next() }
+                let sql = "SELECT suspected_at FROM suspect_token WHERE token_digest IN (?, ?)"
+                suspicions[token] = try transaction.database.first(sql, token, transaction.sealing.code(of: token)) { try $0.next() }
             }
             return suspicions
         }
     }
 
     package func deadRegistrations(limit: Int) async throws -> [DeadRegistration] {
-        try await read { database in
+        try await read { [sealing] database in
             try database.all(
-                "SELECT id, died_at, reason, route, key_hash, content FROM dead_registration ORDER BY id DESC LIMIT ?", limit
+                """
+                SELECT id, died_at, reason, route, key_hash, plaintext_digest, content, secrets FROM dead_registration
+                ORDER BY id DESC LIMIT ?
+                """,
+                limit
             ) { row in
                 let (id, diedAt, reason): (Int64, Timestamp, String) = (try row.next(), try row.next(), try row.next())
-                let (route, keyHash): (String, Digest64) = (try row.next(), try row.next())
-                let content = try row.nextMessage(PushNotificationRegistration.self)
+                let (route, keyHash, digest): (String, Digest64, Digest32) = (try row.next(), try row.next(), try row.next())
+                let content: PushNotificationRegistration = try row.nextMessage(
+                    sealing, in: .deadRegistration(of: keyHash, digest: digest))
                 return DeadRegistration(
                     id: id, diedAt: diedAt, reason: reason, route: route,
                     installation: Installation(keyHash: keyHash, installationID: content.installationID), version: content.version)
@@ -40,11 +45,16 @@ extension SQLiteStore {
             let ids = try ids ?? database.all("SELECT id FROM dead_registration") { try $0.next() }
             return try ids.compactMap { id in
                 let dead = try database.first(
-                    "SELECT key_hash, content, plaintext_digest, plain_topic, prefixed_topic FROM dead_registration WHERE id = ?", id
+                    """
+                    SELECT key_hash, plaintext_digest, content, secrets, plain_topic, prefixed_topic FROM dead_registration WHERE id = ?
+                    """,
+                    id
                 ) { row in
-                    (
-                        registration: Registration(
-                            keyHash: try row.next(), content: try row.nextMessage(), plaintextDigest: try row.next()),
+                    let (keyHash, digest): (Digest64, Digest32) = (try row.next(), try row.next())
+                    let content: PushNotificationRegistration = try row.nextMessage(
+                        transaction.sealing, in: .deadRegistration(of: keyHash, digest: digest))
+                    return (
+                        registration: Registration(keyHash: keyHash, content: content, plaintextDigest: digest),
                         topics: try row.nextTopics()
                     )
                 }

@@ -14,22 +14,25 @@ extension WriteTransaction {
         case .suspect(let token):
             try database.run(
                 """
-                INSERT INTO suspect_token (token_digest, suspected_at, tried_at) VALUES (?1, ?2, ?2)
+                INSERT INTO suspect_token (token_digest, suspected_at, tried_at, is_coded) VALUES (?1, ?2, ?2, ?3)
                 ON CONFLICT (token_digest) DO UPDATE SET tried_at = ?2
                 """,
-                token, now)
+                try storedDigest(of: token, in: "suspect_token"), now, sealing.isOn)
             return []
         case .tried(let token):
-            try database.run("UPDATE suspect_token SET tried_at = ? WHERE token_digest = ?", now, token)
+            try database.run(
+                "UPDATE suspect_token SET tried_at = ? WHERE token_digest = ?", now, try storedDigest(of: token, in: "suspect_token"))
             return []
         case .clearSuspicion(let token):
-            try database.run("DELETE FROM suspect_token WHERE token_digest = ?", token)
+            try database.run("DELETE FROM suspect_token WHERE token_digest = ?", try storedDigest(of: token, in: "suspect_token"))
             return []
         case .delivered(let target):
             try addDelivery(to: target, at: now)
             return []
         case .deliveredToken(let token):
-            try database.run("INSERT OR REPLACE INTO proven_token (token_digest, delivered_at) VALUES (?, ?)", token, now)
+            try database.run(
+                "INSERT OR REPLACE INTO proven_token (token_digest, delivered_at, is_coded) VALUES (?, ?, ?)",
+                try storedDigest(of: token, in: "proven_token"), now, sealing.isOn)
             return []
         case .unregister(let token):
             try removeNextcloudDevices(token, at: now)
@@ -37,17 +40,38 @@ extension WriteTransaction {
         }
     }
 
+    /// Returns the value that stands for the digest of a device token in a table. A row of the digest itself, from before the database was
+    /// sealed, gets the value.
+    private func storedDigest(of token: Digest32, in table: String) throws -> Digest32 {
+        let code = sealing.code(of: token)
+        if code != token {
+            try database.run("UPDATE OR REPLACE \(table) SET token_digest = ?, is_coded = 1 WHERE token_digest = ?", code, token)
+        }
+        return code
+    }
+
     private func unregister(_ token: DeadToken, at now: Timestamp) throws -> [ChangedRegistration] {
-        // The `+` keeps SQLite from putting the token into substr() for the column, which would hide the index from it.
-        let dead = try database.all(
-            """
-            \(Self.selectRegistration)
-            WHERE substr(device_token, 1, 16) = substr(?1, 1, 16) AND is_live = 1
-                AND +device_token = ?1 AND token_type = ?2 AND (apn_topic = ?3 OR token_type <> \(TokenType.apn.rawValue))
+        let isDead = """
+            is_live = 1 AND token_type = ?2 AND (apn_topic = ?3 OR token_type <> \(TokenType.apn.rawValue))
                 AND CASE registration.id WHEN ?4 THEN version = ?5 ELSE updated_at < ?6 END
-            """,
-            token.token, token.type, token.apnTopic, token.tried?.row, token.tried?.version, token.attemptedAt
-        ) { try $0.nextLiveRegistration() }
+            """
+        var dead: [LiveRegistration] = []
+        if let code = sealing.code(of: token.token) {
+            dead += try database.all(
+                "\(Self.selectRegistration) WHERE token_code = ?1 AND \(isDead)",
+                code, token.type, token.apnTopic, token.tried?.row, token.tried?.version, token.attemptedAt
+            ) { try $0.nextLiveRegistration(sealing) }
+        }
+        if try database.hasClearRows() {
+            // The `+` keeps SQLite from putting the token into substr() for the column, which would hide the index from it.
+            dead += try database.all(
+                """
+                \(Self.selectRegistration)
+                WHERE substr(device_token, 1, 16) = substr(?1, 1, 16) AND +device_token = ?1 AND \(isDead)
+                """,
+                token.token, token.type, token.apnTopic, token.tried?.row, token.tried?.version, token.attemptedAt
+            ) { try $0.nextLiveRegistration(sealing) }
+        }
         for registration in dead { try unregister(registration, reason: token.reason, route: token.route, at: now) }
         return dead.map(\.changed)
     }
@@ -62,7 +86,7 @@ extension WriteTransaction {
             WHERE registration.id BETWEEN ? AND ? AND is_live = 1 AND updated_at < ? AND coalesce(delivered_at, 0) < ?
             """,
             rows.lowerBound, rows.upperBound, oldest, oldest
-        ) { try $0.nextLiveRegistration() }
+        ) { try $0.nextLiveRegistration(sealing) }
         for registration in unused { try unregister(registration, reason: "unused", route: "", at: now) }
         return unused.map(\.changed)
     }
@@ -70,14 +94,17 @@ extension WriteTransaction {
     /// Unregisters an installation and stores a copy of its registration, from which the operator can restore it.
     private func unregister(_ live: LiveRegistration, reason: String, route: String, at now: Timestamp) throws {
         let registration = live.registration
+        let content = registration.content.encoded()
+        let secrets = try sealing.seal(
+            [content], in: .deadRegistration(of: registration.keyHash, digest: registration.plaintextDigest))
         try database.run(
             """
             INSERT INTO dead_registration (
-                died_at, reason, route, plain_topic, prefixed_topic, key_hash, plaintext_digest, content)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+                died_at, reason, route, plain_topic, prefixed_topic, key_hash, plaintext_digest, content, secrets)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
             """,
             now, reason, route, live.changed.topics.plain, live.changed.topics.prefixed, registration.keyHash,
-            registration.plaintextDigest, registration.content.encoded())
+            registration.plaintextDigest, secrets == nil ? content : [], secrets)
         let version = StoredVersion(
             version: registration.content.version, plaintextDigest: registration.plaintextDigest, isRegistered: true)
         try unregister(
@@ -86,9 +113,9 @@ extension WriteTransaction {
     }
 
     private static let selectRegistration = """
-        SELECT registration.id, plain, prefixed, key_hash, plaintext_digest, chat_lists, allowed_keys,
-            installation_id, version, token_type, enabled, allow_from_contacts_only, block_mentions,
-            access_token, device_token, apn_topic, grant_signature
+        SELECT registration.id, plain, prefixed, key_hash, plaintext_digest, installation_id, \(RowCursor.tokenColumns),
+            chat_lists, sealed_chat_lists, allowed_keys, sealed_allowed_keys,
+            token_type, enabled, allow_from_contacts_only, block_mentions, apn_topic, grant_signature
         FROM registration JOIN query_topic ON query_topic.registration = registration.id
         LEFT JOIN registration_lists ON registration_lists.registration = registration.id
         """
@@ -99,24 +126,27 @@ private typealias LiveRegistration = (changed: ChangedRegistration, registration
 
 extension RowCursor {
     /// Reads a registration from the columns of `selectRegistration`.
-    fileprivate mutating func nextLiveRegistration() throws -> LiveRegistration {
+    fileprivate mutating func nextLiveRegistration(_ sealing: RowSealing) throws -> LiveRegistration {
         let changed = ChangedRegistration(registration: try next(), topics: try nextTopics())
         let (keyHash, digest): (Digest64, Digest32) = (try next(), try next())
-        return (changed, Registration(keyHash: keyHash, content: try nextRegistration(), plaintextDigest: digest))
+        return (changed, Registration(keyHash: keyHash, content: try nextRegistration(of: keyHash, sealing), plaintextDigest: digest))
     }
 
-    /// Reads a registration as its client sent it, from the next twelve columns.
-    fileprivate mutating func nextRegistration() throws -> PushNotificationRegistration {
-        var content = try nextMessage(PushNotificationRegistration.self)
-        content.allowedKeyList = try nextMessage(PushNotificationRegistration.self).allowedKeyList
-        content.installationID = try next()
-        content.version = try next()
+    /// Reads a registration as its client sent it, from the next columns.
+    private mutating func nextRegistration(of keyHash: Digest64, _ sealing: RowSealing) throws -> PushNotificationRegistration {
+        let installation = Installation(keyHash: keyHash, installationID: try next())
+        let (access, device, version) = try nextTokens(of: installation, sealing)
+        var content: PushNotificationRegistration = try nextMessage(sealing, in: .chatLists(of: installation, version: version))
+        let allowed: PushNotificationRegistration = try nextMessage(sealing, in: .allowedKeys(of: installation, version: version))
+        content.allowedKeyList = allowed.allowedKeyList
+        content.installationID = installation.installationID
+        content.version = version
+        content.accessToken = access
+        content.deviceToken = device
         content.tokenType = try next()
         content.enabled = try next()
         content.allowFromContactsOnly = try next()
         content.blockMentions = try next()
-        content.accessToken = try next()
-        content.deviceToken = try next()
         content.apnTopic = try next()
         content.grant = try next()
         return content

@@ -60,10 +60,11 @@ struct KnownFacts {
             facts.recentDeduplicationKeys.insert(deduplicationKey)
         }
         for target in lookups.rateLimitedTargets {
-            facts.deferredPushes.merge(try database.deferredPushes(to: target, at: lookups.allowances.now)) { first, _ in first }
+            let deferred = try database.deferredPushes(to: target, at: lookups.allowances.now, transaction.sealing)
+            facts.deferredPushes.merge(deferred) { first, _ in first }
         }
-        for request in lookups.requests { facts.responses[request] = try database.response(to: request) }
-        for query in lookups.queries { try read(query, from: database) }
+        for request in lookups.requests { facts.responses[request] = try database.response(to: request, transaction.sealing) }
+        for query in lookups.queries { try read(query, from: transaction) }
     }
 
     /// Returns the row of an installation as it was before the batch. Reads it if the lookups do not contain it.
@@ -77,11 +78,11 @@ struct KnownFacts {
     }
 
     /// Reads the registrations of the queried keys in order, until the response has no capacity for more.
-    private mutating func read(_ query: [Digest64], from database: Database) throws {
+    private mutating func read(_ query: [Digest64], from transaction: WriteTransaction) throws {
         var byteCount = 0
         for keyHash in query {
             guard byteCount <= ProtocolLimits.maximumAnswerByteCount else { return }
-            let registrations = try facts.queryable[keyHash] ?? queryable(keyHash, from: database)
+            let registrations = try facts.queryable[keyHash] ?? queryable(keyHash, from: transaction)
             facts.queryable[keyHash] = registrations
             for registration in registrations { byteCount += registration.listByteCount }
         }
@@ -89,12 +90,13 @@ struct KnownFacts {
 
     /// Returns the registrations of a key whose lists fit into the response and the credits of the key. Reads no other lists, because
     /// untrusted clients can send any number of queries.
-    private func queryable(_ keyHash: Digest64, from database: Database) throws -> [QueryableRegistration] {
+    private func queryable(_ keyHash: Digest64, from transaction: WriteTransaction) throws -> [QueryableRegistration] {
         var allowed = min(facts.lookups.allowances.answerByteCount(of: keyHash), ProtocolLimits.maximumAnswerByteCount)
+        let database = transaction.database
         return try database.allowedKeyByteCounts(of: keyHash).compactMap { row, byteCount in
             guard byteCount <= allowed else { return nil }
             allowed -= byteCount
-            return try database.queryableRegistration(row)
+            return try database.queryableRegistration(row, of: keyHash, transaction.sealing)
         }
     }
 }

@@ -45,10 +45,15 @@ extension WriteTransaction {
         guard try content == nil || reserveSlot(in: route, trust: trust, at: now) else { throw StoreError.queueFull }
         let target = Installation(keyHash: owner, installationID: notification.token.text)
         let round = content == nil ? 0 : outbox.round(for: target, trust: trust, in: route)
+        let place = SealedPlace.push(to: Installation(keyHash: owner, installationID: ""), deduplicationKey: accepted.digest)
+        let secrets = try content.flatMap { content in
+            try sealing.seal(PushSecrets(deviceToken: notification.token, notification: content).fields, in: place)
+        }
+        let isClear = content != nil && secrets == nil
         let id = try database.first(
             Self.insertNotification, content == nil ? PushOutcome.discarded.rawValue : OpenPushState.queued.rawValue,
             route, now, round, content == nil ? now : nil, accepted.digest.prefix, accepted.digest, owner,
-            tokenType, topic, content == nil ? "" : notification.token, content, trust
+            tokenType, topic, isClear ? notification.token : "", isClear ? content : nil, secrets, trust
         ) { try $0.next(Int64.self) }
         if content == nil { count(.discarded) }
         return id
@@ -58,16 +63,17 @@ extension WriteTransaction {
     private static let insertNotification = """
         INSERT INTO push (
             message, state, route, accepted_at, next_attempt_at, finished_at, attempts, deduplication_prefix, deduplication_key,
-            key_hash, installation_id, token_type, type, apn_topic, device_token, chat_id, ciphertext, notification, trust)
-        VALUES (0, ?, ?, ?, ?, ?, 0, ?, ?, ?, '', ?, 0, ?, ?, x'', x'', ?, ?) RETURNING id
+            key_hash, installation_id, token_type, type, apn_topic, device_token, chat_id, ciphertext, notification, secrets,
+            trust)
+        VALUES (0, ?, ?, ?, ?, ?, 0, ?, ?, ?, '', ?, 0, ?, ?, x'', x'', ?, ?, ?) RETURNING id
         """
 }
 
-extension RowCursor {
-    /// Reads the next column as a notification in JSON; nil for NULL.
-    mutating func nextNotification() throws -> GatewayNotification? {
-        guard let content = try next([UInt8]?.self) else { return nil }
-        guard let notification = try? JSONDecoder().decode(GatewayNotification.self, from: Data(content)) else { throw StoreError.damaged }
-        return notification
+extension PushSecrets {
+    /// Decodes the notification of a gateway; nil for a push of a chat message.
+    func gatewayNotification() throws -> GatewayNotification? {
+        guard let notification else { return nil }
+        guard let decoded = try? JSONDecoder().decode(GatewayNotification.self, from: Data(notification)) else { throw StoreError.damaged }
+        return decoded
     }
 }

@@ -7,14 +7,16 @@ extension SQLiteStore: OriginStore {
     // MARK: Users and devices
 
     package func originUserKey(of user: String) async throws -> [UInt8]? {
-        try await read { try $0.userKey(of: user) }
+        try await read { [sealing] in try $0.userKey(of: user, sealing) }
     }
 
     package func addOriginUserKey(_ sealed: [UInt8], of user: String) async throws -> [UInt8] {
         try await queue.perform { transaction in
+            let secrets = try transaction.sealing.seal([sealed], in: .originKey(of: user))
             try transaction.database.run(
-                "INSERT INTO nextcloud_origin_key (user, sealed) VALUES (?, ?) ON CONFLICT DO NOTHING", user, sealed)
-            return try transaction.database.userKey(of: user) ?? sealed
+                "INSERT INTO nextcloud_origin_key (user, sealed, secrets) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
+                user, secrets == nil ? sealed : [], secrets)
+            return try transaction.database.userKey(of: user, transaction.sealing) ?? sealed
         }
     }
 
@@ -44,12 +46,15 @@ extension SQLiteStore: OriginStore {
             let waiting = try database.count("SELECT count(*) FROM nextcloud_origin_push")
             guard waiting < OriginPush.maximumWaitingCount else { throw StoreError.queueFull }
             for push in pushes {
+                let content = OriginPushContent(subject: push.subject, signature: push.signature)
+                let secrets = try transaction.sealing.seal(content.fields, in: .originPush(to: user, tokenID: push.tokenID))
                 try database.run(
                     """
-                    INSERT INTO nextcloud_origin_push (device, proxy, subject, signature, priority, kind, expires_at)
-                    SELECT id, proxy, ?, ?, ?, ?, ? FROM nextcloud_origin_device WHERE user = ? AND token_id = ?
+                    INSERT INTO nextcloud_origin_push (device, proxy, subject, signature, secrets, priority, kind, expires_at)
+                    SELECT id, proxy, ?, ?, ?, ?, ?, ? FROM nextcloud_origin_device WHERE user = ? AND token_id = ?
                     """,
-                    push.subject, push.signature, push.priority.rawValue, push.kind.rawValue, push.expiresAt, user, push.tokenID)
+                    secrets == nil ? push.subject : "", secrets == nil ? push.signature : "", secrets, push.priority.rawValue,
+                    push.kind.rawValue, push.expiresAt, user, push.tokenID)
             }
         }
     }
@@ -71,19 +76,21 @@ extension SQLiteStore: OriginStore {
     }
 
     package func waitingOriginPushes(to proxy: String, limit: Int) async throws -> [WaitingOriginPush] {
-        try await read { database in
+        try await read { [sealing] database in
             // Each of the two queries reads its rows in order from an index.
             func waiting(_ condition: String, limit: Int) throws -> [WaitingOriginPush] {
                 try database.all(
                     """
-                    SELECT push.id, device.id, identifier, push_token_hash, token_id, subject, signature, priority, kind, expires_at
+                    SELECT push.id, device.id, identifier, push_token_hash, device.user, token_id, subject, signature, push.secrets, priority,
+                        kind, expires_at
                     FROM nextcloud_origin_push AS push JOIN nextcloud_origin_device AS device ON device.id = push.device
                     WHERE push.proxy = ? AND \(condition) ORDER BY push.id LIMIT ?
                     """,
                     proxy, limit
                 ) { row in
                     try WaitingOriginPush(
-                        id: row.next(), device: row.next(), deviceIdentifier: row.next(), pushTokenHash: row.next(), push: OriginPush(&row))
+                        id: row.next(), device: row.next(), deviceIdentifier: row.next(), pushTokenHash: row.next(),
+                        push: OriginPush(&row, sealing))
                 }
             }
             let calls = try waiting("kind = 'voip'", limit: limit)
@@ -128,8 +135,10 @@ extension WriteTransaction {
 }
 
 extension Database {
-    fileprivate func userKey(of user: String) throws -> [UInt8]? {
-        try first("SELECT sealed FROM nextcloud_origin_key WHERE user = ?", user) { try $0.next([UInt8].self) }
+    fileprivate func userKey(of user: String, _ sealing: RowSealing) throws -> [UInt8]? {
+        try first("SELECT sealed, secrets FROM nextcloud_origin_key WHERE user = ?", user) { row in
+            try row.nextValue(sealing, in: .originKey(of: user)) ?? []
+        }
     }
 
     fileprivate func originDevice(of user: String, _ tokenID: Int64) throws -> Int64? {
@@ -156,13 +165,34 @@ extension Database {
 }
 
 extension OriginPush {
-    /// Reads the columns from `token_id` on.
-    fileprivate init(_ row: inout RowCursor) throws {
-        let (tokenID, subject, signature): (Int64, String, String) = (try row.next(), try row.next(), try row.next())
+    /// Reads the columns from `user` on.
+    fileprivate init(_ row: inout RowCursor, _ sealing: RowSealing) throws {
+        let (user, tokenID): (String, Int64) = (try row.next(), try row.next())
+        let content = try row.nextOriginPushContent(sealing, in: .originPush(to: user, tokenID: tokenID))
         guard let priority = GatewayNotification.Priority(rawValue: try row.next()),
             let kind = GatewayNotification.Kind(rawValue: try row.next())
         else { throw StoreError.damaged }
         self.init(
-            tokenID: tokenID, subject: subject, signature: signature, priority: priority, kind: kind, expiresAt: try row.next())
+            tokenID: tokenID, subject: content.subject, signature: content.signature, priority: priority, kind: kind,
+            expiresAt: try row.next())
+    }
+}
+
+/// The sealed part of a push of the Nextcloud origin.
+struct OriginPushContent {
+    var subject: String
+    var signature: String
+
+    /// The fields of the sealed value.
+    var fields: [[UInt8]?] { [Array(subject.utf8), Array(signature.utf8)] }
+}
+
+extension RowCursor {
+    /// Reads the columns `subject`, `signature`, `secrets`.
+    mutating func nextOriginPushContent(_ sealing: RowSealing, in place: @autoclosure () -> SealedPlace) throws -> OriginPushContent {
+        let clear = OriginPushContent(subject: try next(), signature: try next())
+        guard let fields = try sealing.open(try next(), count: 2, in: place()) else { return clear }
+        return OriginPushContent(
+            subject: String(decoding: fields[0] ?? [], as: UTF8.self), signature: String(decoding: fields[1] ?? [], as: UTF8.self))
     }
 }

@@ -59,7 +59,8 @@ extension SQLiteStore {
             try database.count(
                 """
                 SELECT count(*) FROM push WHERE id BETWEEN ? AND ? AND finished_at IS NOT NULL
-                    AND (device_token <> '' OR chat_id <> x'' OR ciphertext <> x'' OR notification IS NOT NULL)
+                    AND (device_token <> '' OR chat_id <> x'' OR ciphertext <> x'' OR notification IS NOT NULL
+                        OR secrets IS NOT NULL)
                 """,
                 rows.lowerBound, rows.upperBound))
     }

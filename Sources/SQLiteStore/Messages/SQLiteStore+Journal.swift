@@ -38,20 +38,22 @@ extension SQLiteStore {
     }
 
     package func unreplied(_ rows: [Int64]) async throws -> [(id: Int64, receivedAt: Timestamp, reply: Reply)] {
-        try await read { database in
+        try await read { [sealing] database in
             try database.all(
                 """
-                SELECT id, received_at, reply_type, reply, recipient, pubsub_topic, status_message_id
+                SELECT id, received_at, reply_type, recipient, reply, sealed_reply, pubsub_topic, status_message_id
                 FROM unfinished_message JOIN message ON id = unfinished_message.message
                 WHERE unfinished_message.message BETWEEN ? AND ? AND state <> 0 ORDER BY unfinished_message.message
                 """,
                 in: RowRanges(rows)
             ) { row in
-                (
-                    id: try row.next(), receivedAt: try row.next(),
+                let (id, receivedAt): (Int64, Timestamp) = (try row.next(), try row.next())
+                let (type, recipient): (MessageType, FixedBytes<33>) = (try row.next(), try row.next())
+                let payload = try row.nextValue(sealing, in: .reply(to: recipient, message: id)) ?? []
+                return (
+                    id: id, receivedAt: receivedAt,
                     reply: Reply(
-                        type: try row.next(), payload: try row.next(), recipient: try row.next(), pubsubTopic: try row.next(),
-                        statusMessageID: try row.next())
+                        type: type, payload: payload, recipient: recipient, pubsubTopic: try row.next(), statusMessageID: try row.next())
                 )
             }
         }

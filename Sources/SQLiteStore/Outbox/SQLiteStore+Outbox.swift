@@ -27,7 +27,7 @@ extension SQLiteStore {
     }
 
     package func duePushes(route: String, at now: Timestamp, limit: Int) async throws -> [QueuedPush] {
-        try await read { [outbox] database in
+        try await read { [outbox, sealing] database in
             var due: [PushTrust: DuePushes] = [:]
             for trust in PushTrust.allCases { due[trust] = try database.duePushes(route, trust, at: now, limit: limit) }
             let chosen = outbox.fairQueue.withLock { queue in
@@ -40,8 +40,8 @@ extension SQLiteStore {
             }
             let hasSuspects = try database.first("SELECT 1 FROM suspect_token LIMIT 1") { try $0.next(Int.self) } != nil
             return try chosen.compactMap { id in
-                try database.first(Self.selectQueuedPush, id) { try $0.nextQueuedPush() }
-            }.map { try database.withHistory($0, hasSuspects: hasSuspects) }
+                try database.first(Self.selectQueuedPush, id) { try $0.nextQueuedPush(sealing) }
+            }.map { try database.withHistory($0, sealing, hasSuspects: hasSuspects) }
         }
     }
 
@@ -151,17 +151,21 @@ extension Database {
     /// Adds the suspicion against the device token of a push and, for a push without registration, the last delivery to it.
     ///
     /// - Parameter hasSuspects: Whether any token is suspected. If none is, the function reads no suspicion.
-    fileprivate func withHistory(_ push: QueuedPush, hasSuspects: Bool) throws -> QueuedPush {
+    fileprivate func withHistory(_ push: QueuedPush, _ sealing: RowSealing, hasSuspects: Bool) throws -> QueuedPush {
         guard hasSuspects || push.registration == nil else { return push }
         var push = push
         let digest = push.targetDigest
+        let code = sealing.code(of: digest)
         if hasSuspects {
-            push.suspicion = try first("SELECT suspected_at, tried_at FROM suspect_token WHERE token_digest = ?", digest) { row in
+            push.suspicion = try first("SELECT suspected_at, tried_at FROM suspect_token WHERE token_digest IN (?, ?)", digest, code) {
+                row in
                 Suspicion(since: try row.next(), triedAt: try row.next())
             }
         }
         if push.registration == nil {
-            push.tokenDeliveredAt = try first("SELECT delivered_at FROM proven_token WHERE token_digest = ?", digest) { try $0.next() }
+            push.tokenDeliveredAt = try first("SELECT delivered_at FROM proven_token WHERE token_digest IN (?, ?)", digest, code) {
+                try $0.next()
+            }
         }
         return push
     }
@@ -242,9 +246,9 @@ extension Database {
 extension RowCursor {
     /// The columns that ``nextQueuedPush()`` reads from a push joined with ``queuedPushJoin``.
     static let queuedPushColumns = """
-        push.id, push.message, push.key_hash, push.installation_id, push.deduplication_key, push.token_type,
-        coalesce(target.device_token, push.device_token), push.apn_topic, push.type, push.chat_id, push.ciphertext,
-        push.accepted_at, push.state, push.attempts, push.notification, push.registration, target.version, target.delivered_at
+        push.id, push.message, push.key_hash, push.installation_id, push.deduplication_key, push.token_type, push.apn_topic, push.type,
+        push.accepted_at, push.state, push.attempts, push.registration, \(PushSecrets.columns),
+        target.device_token, target.version, target.secrets, target.delivered_at
         """
     /// The live registration that a push goes to, if it still has the same token type and bundle id.
     static let queuedPushJoin = """
@@ -253,19 +257,37 @@ extension RowCursor {
             AND (target.apn_topic = push.apn_topic OR push.token_type <> \(TokenType.apn.rawValue))
         """
 
-    mutating func nextQueuedPush() throws -> QueuedPush {
+    mutating func nextQueuedPush(_ sealing: RowSealing) throws -> QueuedPush {
+        let (id, message): (Int64, Int64) = (try next(), try next())
+        let (target, key): (Installation, Digest32) = (try nextInstallation(), try next())
+        let (tokenType, apnTopic): (TokenType, String) = (try next(), try next())
+        let type: PushNotificationType = try next()
+        let (acceptedAt, state, attempts): (Timestamp, OpenPushState, Int) = (try next(), try next(), try next())
+        let row: Int64? = try next()
+        let secrets = try nextPushSecrets(sealing, in: .push(to: target, deduplicationKey: key))
+        let registered = try nextTarget(of: target, sealing)
         var queued = QueuedPush(
-            id: try next(), message: try next(),
+            id: id, message: message,
             push: AcceptedPush(
-                target: try nextInstallation(), deduplicationKey: try next(), tokenType: try next(), deviceToken: try next(),
-                apnTopic: try next(), type: try next(), chatID: try next(), message: try next()),
-            acceptedAt: try next(), state: try next(), attempts: try next(), notification: try nextNotification())
-        let (row, version, deliveredAt): (Int64?, UInt64?, Timestamp?) = (try next(), try next(), try next())
-        if let row, let version {
-            queued.registration = TargetRegistration(row: row, version: version, deliveredAt: deliveredAt)
+                target: target, deduplicationKey: key, tokenType: tokenType, deviceToken: registered?.token ?? secrets.deviceToken,
+                apnTopic: apnTopic, type: type, chatID: secrets.chatID, message: secrets.message),
+            acceptedAt: acceptedAt, state: state, attempts: attempts, notification: try secrets.gatewayNotification())
+        if let row, let registered {
+            queued.registration = TargetRegistration(row: row, version: registered.version, deliveredAt: registered.deliveredAt)
         }
-        queued.isOrphan = row != nil && version == nil
+        queued.isOrphan = row != nil && registered == nil
         return queued
+    }
+
+    /// Reads the live registration of a push from the next four columns; nil if there is none.
+    private mutating func nextTarget(
+        of installation: Installation, _ sealing: RowSealing
+    ) throws -> (token: DeviceToken, version: UInt64, deliveredAt: Timestamp?)? {
+        let (clear, version): (DeviceToken, UInt64?) = (try next(), try next())
+        let (secrets, deliveredAt): ([UInt8]?, Timestamp?) = (try next(), try next())
+        guard let version else { return nil }
+        let fields = try sealing.open(secrets, count: 2, in: .registration(installation, version: version))
+        return (fields.map { DeviceToken(field: $0[1]) } ?? clear, version, deliveredAt)
     }
 
     /// Reads an installation from the next two columns.

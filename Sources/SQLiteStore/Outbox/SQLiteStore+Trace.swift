@@ -16,12 +16,13 @@ extension SQLiteStore {
     }
 
     package func traceRequests(_ id: [UInt8]) async throws -> [TracedRequest] {
-        try await read { database in
+        try await read { [sealing] database in
             var requests: [TracedRequest] = []
             try database.forEach(Self.selectResponses, MessageType.pushNotificationResponse) { row in
                 let (message, hash, statusMessageID): (Int64, Digest32, Digest32?) = (try row.next(), try row.next(), try row.next())
                 let (receivedAt, decidedAt, isWaiting): (Timestamp, Timestamp?, Bool) = (try row.next(), try row.next(), try row.next())
-                let response = try row.nextMessage(PushNotificationResponse.self)
+                let recipient: FixedBytes<33> = try row.next()
+                let response: PushNotificationResponse = try row.nextMessage(sealing, in: .reply(to: recipient, message: message))
                 guard [response.messageID, hash.bytes, statusMessageID?.bytes].contains(id) else { return }
                 let reports = try response.reports.map { report in
                     let target = Digest64(report.publicKey).map { Installation(keyHash: $0, installationID: report.installationID) }
@@ -43,7 +44,8 @@ extension SQLiteStore {
         """
     private static let selectResponses = """
         SELECT id, hash, status_message_id, received_at, decided_at,
-            EXISTS (SELECT 1 FROM unfinished_message WHERE unfinished_message.message = message.id), reply
+            EXISTS (SELECT 1 FROM unfinished_message WHERE unfinished_message.message = message.id), recipient, reply,
+            sealed_reply
         FROM message WHERE reply_type = ? AND status_prefix IS NOT NULL ORDER BY id
         """
 }

@@ -22,13 +22,19 @@ extension WriteTransaction {
             } else {
                 nil
             }
+        let (chatID, message) = end == nil ? (Self.sendable(push.chatID), Self.sendable(push.message)) : ([], [])
+        let place = SealedPlace.push(to: push.target, deduplicationKey: push.deduplicationKey)
+        let secrets =
+            try end == nil
+            ? sealing.seal(PushSecrets(deviceToken: push.deviceToken, chatID: chatID, message: message).fields, in: place) : nil
+        let isClear = end == nil && secrets == nil
         let next = end == nil ? accepted.due?.nanoseconds ?? outbox.round(for: push.target, trust: trust, in: route) : 0
         try database.run(
             Self.insertPush, accepted.message, end?.outcome.rawValue ?? OpenPushState.queued.rawValue, route, now, next,
             end == nil ? nil : now, end?.reason, push.deduplicationKey.prefix, push.deduplicationKey, push.target.keyHash,
             push.target.installationID,
-            push.tokenType, push.type, push.apnTopic, end == nil ? push.deviceToken : "", end == nil ? Self.sendable(push.chatID) : [],
-            end == nil ? Self.sendable(push.message) : [], target?.row, trust)
+            push.tokenType, push.type, push.apnTopic, isClear ? push.deviceToken : "", isClear ? chatID : [], isClear ? message : [],
+            secrets, target?.row, trust)
         count(.accepted)
         if let end { count(end.outcome.milestone) }
     }
@@ -51,14 +57,14 @@ extension WriteTransaction {
     private static let insertPush = """
         INSERT INTO push (
             message, state, route, accepted_at, next_attempt_at, finished_at, reason, attempts, deduplication_prefix, deduplication_key,
-            key_hash, installation_id, token_type, type, apn_topic, device_token, chat_id, ciphertext, registration, trust)
-        VALUES (?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            key_hash, installation_id, token_type, type, apn_topic, device_token, chat_id, ciphertext, secrets, registration, trust)
+        VALUES (?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         """
 
     /// Applies a change of a push. Finished pushes do not change.
     func apply(_ push: OutboxUpdate.Push, at now: Timestamp) throws {
         if push.dropsCiphertext {
-            try database.run("UPDATE push SET ciphertext = x'' WHERE id = ? AND finished_at IS NULL", push.id)
+            try rewrite(push.id) { $0.message = [] }
         }
         switch push.change {
         case .lease(let notification):
@@ -109,7 +115,7 @@ extension WriteTransaction {
         let changedCount = try database.run(
             """
             UPDATE push SET
-                state = ?, finished_at = ?, reason = ?, device_token = '', chat_id = x'', ciphertext = x'', notification = NULL
+                state = ?, finished_at = ?, reason = ?, \(Self.eraseSecrets)
             WHERE id = ? AND finished_at IS NULL
             """,
             outcome, now, reason, push)
@@ -204,7 +210,7 @@ extension WriteTransaction {
         let changedCount = try database.run(
             """
             UPDATE push SET
-                state = ?3, finished_at = ?4, reason = ?5, device_token = '', chat_id = x'', ciphertext = x'', notification = NULL
+                state = ?3, finished_at = ?4, reason = ?5, \(Self.eraseSecrets)
             WHERE \(Self.isOpenPushOfTarget) AND state <> \(OpenPushState.leased.rawValue)
             """,
             target.keyHash, target.installationID, PushOutcome.withdrawn, now, "unregistered")
@@ -213,10 +219,38 @@ extension WriteTransaction {
 
     /// Writes the content of a deferred push with which others were coalesced. Finished pushes do not change.
     func rewrite(_ deferred: DeferredPush) throws {
-        try database.run(
-            "UPDATE push SET chat_id = ?, ciphertext = ? WHERE id = ? AND finished_at IS NULL",
-            Self.sendable(deferred.content.chatID), Self.sendable(deferred.content.message), deferred.row)
+        try rewrite(deferred.row) { secrets in
+            secrets.chatID = Self.sendable(deferred.content.chatID)
+            secrets.message = Self.sendable(deferred.content.message)
+        }
     }
+
+    /// Changes the secrets of an open push. Finished pushes do not change.
+    private func rewrite(_ push: Int64, _ change: (inout PushSecrets) -> Void) throws {
+        let row = try database.first(Self.selectSecrets, push) { row in
+            let place = SealedPlace.push(to: try row.nextInstallation(), deduplicationKey: try row.next())
+            return (place: place, secrets: try row.nextPushSecrets(sealing, in: place))
+        }
+        guard var row else { return }
+        change(&row.secrets)
+        try store(row.secrets, ofPush: push, in: row.place)
+    }
+
+    /// Stores the secrets of an open push.
+    func store(_ secrets: PushSecrets, ofPush push: Int64, in place: SealedPlace) throws {
+        let sealed = try sealing.seal(secrets.fields, in: place)
+        let clear = sealed == nil ? secrets : PushSecrets()
+        try database.run(
+            "UPDATE push SET device_token = ?, chat_id = ?, ciphertext = ?, notification = ?, secrets = ? WHERE id = ?",
+            clear.deviceToken, clear.chatID, clear.message, clear.notification, sealed, push)
+    }
+
+    private static let selectSecrets = """
+        SELECT key_hash, installation_id, deduplication_key, \(PushSecrets.columns) FROM push WHERE id = ? AND finished_at IS NULL
+        """
+
+    /// The SQL assignments that erase the secrets of a push.
+    private static let eraseSecrets = "device_token = '', chat_id = x'', ciphertext = x'', notification = NULL, secrets = NULL"
 
     /// The SQL condition for the open pushes of a target, whose key hash and installation id are the first two values. Without the `+`,
     /// SQLite would substitute the key hash for the column in substr() and not use the index.
@@ -228,11 +262,13 @@ extension Database {
     /// Returns the pushes to an installation that wait for a credit, at most one of each type.
     ///
     /// - Parameter now: The monotonic time.
-    func deferredPushes(to target: Installation, at now: Timestamp) throws -> [PushSlot: DeferredPush] {
+    func deferredPushes(to target: Installation, at now: Timestamp, _ sealing: RowSealing) throws -> [PushSlot: DeferredPush] {
         let deferred = try all(Self.selectDeferred, target.keyHash, target.installationID, now.advanced(by: DeferredPush.closingTime)) {
             row in
             let (id, type) = (try row.next(Int64.self), try row.next(PushNotificationType.self))
-            let content = PushContent(chatID: try row.next(), message: try row.next())
+            let place = SealedPlace.push(to: target, deduplicationKey: try row.next())
+            let secrets = try row.nextPushSecrets(sealing, in: place)
+            let content = PushContent(chatID: secrets.chatID, message: secrets.message)
             return (PushSlot(target: target, type: type), DeferredPush(row: id, content: content))
         }
         // The newest push of a type comes first.
@@ -242,8 +278,8 @@ extension Database {
     /// Selects among the 8 newest rows only. While a push waits for a credit, later pushes of its type are coalesced with it, so few rows
     /// are newer.
     private static let selectDeferred = """
-        SELECT id, type, chat_id, ciphertext FROM (
-            SELECT id, type, chat_id, ciphertext, next_attempt_at, attempts, state FROM push
+        SELECT id, type, deduplication_key, device_token, chat_id, ciphertext, notification, secrets FROM (
+            SELECT id, type, deduplication_key, \(PushSecrets.columns), next_attempt_at, attempts, state FROM push
             WHERE substr(key_hash, 1, 8) = substr(?1, 1, 8) AND installation_id = ?2 AND finished_at IS NULL AND +key_hash = ?1
             ORDER BY id DESC LIMIT 8
         ) WHERE attempts = 0 AND state = \(OpenPushState.queued.rawValue) AND next_attempt_at > ?3

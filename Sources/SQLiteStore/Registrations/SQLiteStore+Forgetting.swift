@@ -6,14 +6,14 @@ package import Store
 
 extension SQLiteStore {
     package func forget(_ key: PublicKey, at now: Timestamp) async throws -> Forgotten {
-        try await queue.perform { try $0.forget(key, at: now) }
+        try await queue.perform { transaction in
+            try transaction.database.overwritingDeletedContent { try transaction.forget(key, at: now) }
+        }
     }
 }
 
 extension WriteTransaction {
-    func forget(_ key: PublicKey, at now: Timestamp) throws -> Forgotten {
-        // SQLite overwrites all deleted content during this function only, because that slows other work.
-        try database.forEach("PRAGMA secure_delete = ON") { _ = try $0.next(Int64.self) }
+    fileprivate func forget(_ key: PublicKey, at now: Timestamp) throws -> Forgotten {
         let keyHash = key.hash
         var forgotten = Forgotten()
         for installation in try database.installations(of: keyHash).keys {
@@ -44,11 +44,21 @@ extension WriteTransaction {
         forgotten.replyCount = try database.run(
             """
             UPDATE message SET
-                pubsub_topic = NULL, reply_type = NULL, reply = NULL, recipient = NULL, status_prefix = NULL, status_message_id = NULL
+                pubsub_topic = NULL, reply_type = NULL, reply = NULL, sealed_reply = NULL, recipient = NULL, status_prefix = NULL,
+                status_message_id = NULL
             WHERE recipient = ?
             """,
             sender)
-        try database.forEach("PRAGMA secure_delete = FAST") { _ = try $0.next(Int64.self) }
         return forgotten
+    }
+}
+
+extension Database {
+    /// Runs `body` while SQLite overwrites all content that it deletes, which slows other work.
+    func overwritingDeletedContent<Result>(_ body: () throws -> Result) throws -> Result {
+        try forEach("PRAGMA secure_delete = ON") { _ = try $0.next(Int64.self) }
+        let result = Swift.Result { try body() }
+        try forEach("PRAGMA secure_delete = FAST") { _ = try $0.next(Int64.self) }
+        return try result.get()
     }
 }

@@ -14,29 +14,40 @@ extension WriteTransaction {
         _ registration: Registration, replacing stored: StoredInstallation?, topics: QueryTopics, at now: Timestamp
     ) throws -> Int64 {
         let content = registration.content
+        let secrets = try sealing.seal(
+            [content.accessToken.field, content.deviceToken.field],
+            in: .registration(registration.installation, version: content.version))
         try database.run(
             """
             INSERT OR REPLACE INTO registration (
                 id, key_prefix, is_live, version, updated_at, key_hash, installation_prefix, installation_id, plaintext_digest,
                 token_type, enabled, allow_from_contacts_only, block_mentions,
                 access_token, device_token, apn_topic, grant_signature, blocked_chats, muted_chats, allowed_mentions_chats,
-                delivered_at)
-            VALUES (?, ?, 1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                delivered_at, secrets, token_code)
+            VALUES (?, ?, 1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             """,
             stored?.row, registration.keyHash.prefix, content.version, now,
             registration.keyHash, registration.installation.prefix, content.installationID, registration.plaintextDigest,
             content.tokenType, content.enabled, content.allowFromContactsOnly, content.blockMentions,
-            content.accessToken, content.deviceToken, content.apnTopic, content.grant,
+            secrets == nil ? content.accessToken : nil, secrets == nil ? content.deviceToken : nil, content.apnTopic, content.grant,
             fingerprints.column(for: content.blockedChatList), fingerprints.column(for: content.mutedChatList),
-            fingerprints.column(for: content.allowedMentionsChatList), try stored.flatMap { try delivery(of: content, registeredAs: $0) })
+            fingerprints.column(for: content.allowedMentionsChatList), try stored.flatMap { try delivery(of: content, registeredAs: $0) },
+            secrets, sealing.code(of: content.deviceToken))
         let id = database.lastInsertedRowID
         try database.run(
             "INSERT OR REPLACE INTO query_topic (registration, plain, prefixed) VALUES (?, ?, ?)", id, topics.plain, topics.prefixed)
         let (allowedKeys, chatLists) = (ListColumn.allowedKeys(of: content), ListColumn.chatLists(of: content))
         if allowedKeys != nil || chatLists != nil {
+            let (installation, version) = (registration.installation, content.version)
+            let sealedKeys = try allowedKeys.flatMap { try sealing.seal([$0], in: .allowedKeys(of: installation, version: version)) }
+            let sealedChats = try chatLists.flatMap { try sealing.seal([$0], in: .chatLists(of: installation, version: version)) }
             try database.run(
-                "INSERT OR REPLACE INTO registration_lists (registration, allowed_keys, chat_lists) VALUES (?, ?, ?)",
-                id, allowedKeys, chatLists)
+                """
+                INSERT OR REPLACE INTO registration_lists (
+                    registration, allowed_keys, chat_lists, sealed_allowed_keys, sealed_chat_lists)
+                VALUES (?, ?, ?, ?, ?)
+                """,
+                id, sealedKeys == nil ? allowedKeys : nil, sealedChats == nil ? chatLists : nil, sealedKeys, sealedChats)
         } else if stored != nil {
             try database.run("DELETE FROM registration_lists WHERE registration = ?", id)
         }
@@ -49,9 +60,9 @@ extension WriteTransaction {
         let delivery: Timestamp?? = try database.first(
             """
             SELECT delivered_at FROM registration
-            WHERE id = ? AND is_live = 1 AND device_token = ? AND token_type = ? AND apn_topic = ?
+            WHERE id = ? AND is_live = 1 AND (device_token = ? OR token_code = ?) AND token_type = ? AND apn_topic = ?
             """,
-            stored.row, content.deviceToken, content.tokenType, content.apnTopic
+            stored.row, content.deviceToken, sealing.code(of: content.deviceToken), content.tokenType, content.apnTopic
         ) { try $0.next() }
         return delivery ?? nil
     }
@@ -107,10 +118,10 @@ extension WriteTransaction {
         ) { row in
             let targetRow = PushTargetRow(row: try row.next(), hasWorked: try row.next())
             var target = PushTarget()
-            target.accessToken = try row.next()
+            let tokens = try row.nextTokens(of: installation, sealing)
+            (target.accessToken, target.deviceToken) = (tokens.access, tokens.device)
             target.enabled = try row.next()
             target.tokenType = try row.next()
-            target.deviceToken = try row.next()
             target.apnTopic = try row.next()
             target.blockMentions = try row.next()
             target.blockedChatList = fingerprints.entries(entries, in: try row.next())
@@ -122,10 +133,27 @@ extension WriteTransaction {
 
     /// The statement is a constant, because assembling its text for each call takes as long as its execution.
     private static let selectTarget = """
-        SELECT id, delivered_at IS NOT NULL, access_token, enabled, token_type, device_token, apn_topic, block_mentions,
+        SELECT id, delivered_at IS NOT NULL, \(RowCursor.tokenColumns), enabled, token_type, apn_topic, block_mentions,
             blocked_chats, muted_chats, allowed_mentions_chats
         FROM registration WHERE \(Database.isInstallation) AND is_live = 1
         """
+}
+
+extension RowCursor {
+    /// The columns that ``nextTokens(of:_:)`` reads.
+    static let tokenColumns = "access_token, device_token, registration.version, registration.secrets"
+
+    /// Reads the tokens of a registration, and its version, from the next four columns.
+    mutating func nextTokens(
+        of installation: Installation, _ sealing: RowSealing
+    ) throws -> (access: AccessToken, device: DeviceToken, version: UInt64) {
+        let (access, device): (AccessToken, DeviceToken) = (try next(), try next())
+        let (version, secrets): (UInt64, [UInt8]?) = (try next(), try next())
+        guard let fields = try sealing.open(secrets, count: 2, in: .registration(installation, version: version)) else {
+            return (access, device, version)
+        }
+        return (AccessToken(field: fields[0]), DeviceToken(field: fields[1]), version)
+    }
 }
 
 /// The registration that a push is for.
@@ -182,15 +210,18 @@ extension Database {
     }
 
     /// Returns the data of a registration for a query's response.
-    func queryableRegistration(_ row: Int64) throws -> QueryableRegistration? {
+    func queryableRegistration(_ row: Int64, of keyHash: Digest64, _ sealing: RowSealing) throws -> QueryableRegistration? {
         try first(Self.selectQueryable, row) { row in
             var registration = QueryableRegistration()
             registration.installationID = try row.next()
-            registration.accessToken = try row.next()
+            let installation = Installation(keyHash: keyHash, installationID: registration.installationID)
             registration.grant = try row.next()
-            registration.version = try row.next()
             registration.allowFromContactsOnly = try row.next()
-            registration.allowedKeyList = try row.nextMessage(PushNotificationRegistration.self).allowedKeyList
+            let tokens = try row.nextTokens(of: installation, sealing)
+            (registration.accessToken, registration.version) = (tokens.access, tokens.version)
+            let keys = SealedPlace.allowedKeys(of: installation, version: tokens.version)
+            let lists: PushNotificationRegistration = try row.nextMessage(sealing, in: keys)
+            registration.allowedKeyList = lists.allowedKeyList
             return registration
         }
     }
@@ -208,18 +239,19 @@ extension Database {
         "SELECT id, version, plaintext_digest, is_live, was_registered FROM registration WHERE \(isInstallation)"
     // SQLite knows the length of a blob without reading it (https://www.sqlite.org/opcode.html, Column).
     private static let selectShapes = """
-        SELECT installation_id, is_live, was_registered, coalesce(length(allowed_keys), 0) + coalesce(length(chat_lists), 0),
-            delivered_at IS NOT NULL
+        SELECT installation_id, is_live, was_registered,
+            \(ListColumn.byteCount("allowed_keys")) + \(ListColumn.byteCount("chat_lists")), delivered_at IS NOT NULL
         FROM registration LEFT JOIN registration_lists ON registration_lists.registration = registration.id
         WHERE key_prefix = ? AND is_live IN (0, 1) AND key_hash = ?
         """
     private static let selectAllowedKeyByteCounts = """
-        SELECT id, coalesce(length(allowed_keys), 0)
+        SELECT id, \(ListColumn.byteCount("allowed_keys"))
         FROM registration LEFT JOIN registration_lists ON registration_lists.registration = registration.id
         WHERE \(isLiveOfKey) ORDER BY id
         """
     private static let selectQueryable = """
-        SELECT installation_id, access_token, grant_signature, version, allow_from_contacts_only, allowed_keys
+        SELECT installation_id, grant_signature, allow_from_contacts_only, \(RowCursor.tokenColumns), allowed_keys,
+            sealed_allowed_keys
         FROM registration LEFT JOIN registration_lists ON registration_lists.registration = registration.id
         WHERE id = ?
         """
@@ -244,6 +276,11 @@ enum ListColumn {
         var lists = PushNotificationRegistration()
         lists.allowedKeyList = content.allowedKeyList
         return encoded(lists)
+    }
+
+    /// The SQL expression for the length of a stored list, sealed or in clear. A sealed list has one field.
+    static func byteCount(_ column: String) -> String {
+        "coalesce(length(\(column)), length(sealed_\(column)) - \(SealingKeys.overheadByteCount + 4), 0)"
     }
 
     private static func encoded(_ lists: PushNotificationRegistration) -> [UInt8]? {

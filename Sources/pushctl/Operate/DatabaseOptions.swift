@@ -24,11 +24,11 @@ struct DatabaseOptions: ParsableArguments {
         }
         guard source.problems.isEmpty else { throw .configuration(source.problems.joined(separator: "\n")) }
         var paths = ServerPaths(source, environment: environment)
-        if let database { paths.database = database }
+        if let database { paths.use(database: database) }
         return paths
     }
 
     func serverDatabase() throws(Failure) -> ServerDatabase {
-        ServerDatabase(path: try paths().database)
+        ServerDatabase(try paths())
     }
 }

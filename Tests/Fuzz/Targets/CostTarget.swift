@@ -237,7 +237,7 @@ import StatusCrypto
                 unsafe sqlite3_progress_handler(database.sqliteConnection, instructionStep, { _ in countInstructions() }, nil)
                 try database.inTransaction(.immediate) {
                     let transaction = WriteTransaction(
-                        database: database, fingerprints: ListFingerprints(key: FixedBytes(repeating: 1)),
+                        database: database, fingerprints: ListFingerprints(key: FixedBytes(repeating: 1)), sealing: .clear,
                         outbox: OutboxChanges(OutboxMemory(maximumQueueCount: ProtocolLimits.maximumQueuedPushCount, namedBundleIDs: [])))
                     let pageCount = try database.count("PRAGMA page_count")
                     var batch: [OpenedEnvelope] = []

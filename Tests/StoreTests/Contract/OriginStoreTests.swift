@@ -22,8 +22,8 @@ struct OriginStoreTests {
         try await store.changeOriginDevices(of: device.user) { _ in (OriginChange(put: device), ()) }
     }
 
-    @Test func `a user's key is the first that was stored`() async throws {
-        try await withSQLiteStore { store async throws in
+    @Test(arguments: [false, true]) func `a user's key is the first that was stored`(isSealed: Bool) async throws {
+        try await withSQLiteStore(sealingKeys: isSealed ? sealingKeys(1) : nil) { store async throws in
             #expect(try await store.originUserKey(of: "alice") == nil)
             #expect(try await store.addOriginUserKey([1], of: "alice") == [1])
             #expect(try await store.addOriginUserKey([2], of: "alice") == [1])
@@ -32,8 +32,10 @@ struct OriginStoreTests {
         }
     }
 
-    @Test func `a user has one device for each app password, and only devices of their own`() async throws {
-        try await withSQLiteStore { store async throws in
+    @Test(arguments: [false, true]) func `a user has one device for each app password, and only devices of their own`(isSealed: Bool)
+        async throws
+    {
+        try await withSQLiteStore(sealingKeys: isSealed ? sealingKeys(1) : nil) { store async throws in
             for device in [Self.device(1), Self.device(2), Self.device(1, user: "bob")] { try await put(device, in: store) }
             let changed = Self.device(2, proxy: "https://b", hash: "h2")
             let seen = try await store.changeOriginDevices(of: "alice") { (OriginChange(put: changed, removed: [1, 9]), $0) }
@@ -44,8 +46,9 @@ struct OriginStoreTests {
         }
     }
 
-    @Test func `pushes wait in their order by proxy, with their device as it is now`() async throws {
-        try await withSQLiteStore { store async throws in
+    @Test(arguments: [false, true]) func `pushes wait in their order by proxy, with their device as it is now`(isSealed: Bool) async throws
+    {
+        try await withSQLiteStore(sealingKeys: isSealed ? sealingKeys(1) : nil) { store async throws in
             for device in [Self.device(1), Self.device(2, proxy: "https://b")] { try await put(device, in: store) }
             try await store.acceptOriginPushes([Self.push(2, "1"), Self.push(1, "2"), Self.push(2, "3"), Self.push(9)], of: "alice")
             #expect(
@@ -62,8 +65,8 @@ struct OriginStoreTests {
         }
     }
 
-    @Test func `calls come before pushes that have waited longer`() async throws {
-        try await withSQLiteStore { store async throws in
+    @Test(arguments: [false, true]) func `calls come before pushes that have waited longer`(isSealed: Bool) async throws {
+        try await withSQLiteStore(sealingKeys: isSealed ? sealingKeys(1) : nil) { store async throws in
             try await put(Self.device(1), in: store)
             let alerts = [Self.push(1, "1", kind: .alert), Self.push(1, "2", kind: .alert)]
             try await store.acceptOriginPushes(alerts, of: "alice")
@@ -74,8 +77,10 @@ struct OriginStoreTests {
         }
     }
 
-    @Test func `finished pushes are deleted, and unknown devices with all their waiting pushes`() async throws {
-        try await withSQLiteStore { store async throws in
+    @Test(arguments: [false, true]) func `finished pushes are deleted, and unknown devices with all their waiting pushes`(isSealed: Bool)
+        async throws
+    {
+        try await withSQLiteStore(sealingKeys: isSealed ? sealingKeys(1) : nil) { store async throws in
             for device in [Self.device(1), Self.device(2)] { try await put(device, in: store) }
             try await store.acceptOriginPushes([Self.push(1, "1"), Self.push(2, "2"), Self.push(1, "3"), Self.push(2, "4")], of: "alice")
             let sent = try await store.waitingOriginPushes(to: "https://a", limit: 2)
@@ -85,8 +90,10 @@ struct OriginStoreTests {
         }
     }
 
-    @Test func `a device that has registered another token since is not removed as unknown`() async throws {
-        try await withSQLiteStore { store async throws in
+    @Test(arguments: [false, true]) func `a device that has registered another token since is not removed as unknown`(isSealed: Bool)
+        async throws
+    {
+        try await withSQLiteStore(sealingKeys: isSealed ? sealingKeys(1) : nil) { store async throws in
             try await put(Self.device(1), in: store)
             try await store.acceptOriginPushes([Self.push(1, "1")], of: "alice")
             let sent = try await store.waitingOriginPushes(to: "https://a", limit: 9)
@@ -97,8 +104,8 @@ struct OriginStoreTests {
         }
     }
 
-    @Test func `a late result finishes no newer push`() async throws {
-        try await withSQLiteStore { store async throws in
+    @Test(arguments: [false, true]) func `a late result finishes no newer push`(isSealed: Bool) async throws {
+        try await withSQLiteStore(sealingKeys: isSealed ? sealingKeys(1) : nil) { store async throws in
             try await put(Self.device(1), in: store)
             try await store.acceptOriginPushes([Self.push(1, "1")], of: "alice")
             let sent = try await store.waitingOriginPushes(to: "https://a", limit: 9)
@@ -125,8 +132,8 @@ struct OriginStoreTests {
         await crashed.close()
     }
 
-    @Test func `pushes beyond the capacity are rejected, all or none`() async throws {
-        try await withSQLiteStore { store async throws in
+    @Test(arguments: [false, true]) func `pushes beyond the capacity are rejected, all or none`(isSealed: Bool) async throws {
+        try await withSQLiteStore(sealingKeys: isSealed ? sealingKeys(1) : nil) { store async throws in
             try await put(Self.device(1), in: store)
             try await store.acceptOriginPushes(Array(repeating: Self.push(1), count: OriginPush.maximumWaitingCount), of: "alice")
             await #expect(throws: StoreError.queueFull) { try await store.acceptOriginPushes([Self.push(1)], of: "alice") }

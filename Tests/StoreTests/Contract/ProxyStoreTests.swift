@@ -28,8 +28,10 @@ struct ProxyStoreTests {
             uniqueKeysWithValues: numbers.compactMap { number in known[DeviceIdentifier(hash(number))].map { (number, $0) } })
     }
 
-    @Test func `a device is found by its complete identifier, and replaces the previous one`() async throws {
-        try await withSQLiteStore { store async throws in
+    @Test(arguments: [false, true]) func `a device is found by its complete identifier, and replaces the previous one`(isSealed: Bool)
+        async throws
+    {
+        try await withSQLiteStore(sealingKeys: isSealed ? sealingKeys(1) : nil) { store async throws in
             for number in 1...2 { try await put(Self.device(number), in: store) }
             let changed = Self.device(2, token: "another", voip: nil)
             let seen = try await store.changeDevice(changed.identifier, at: start) { (.put(changed), $0) }
@@ -58,8 +60,10 @@ struct ProxyStoreTests {
         await store.close()
     }
 
-    @Test func `a device is removed after its lifetime without registration and notification`() async throws {
-        try await withSQLiteStore { store async throws in
+    @Test(arguments: [false, true]) func `a device is removed after its lifetime without registration and notification`(isSealed: Bool)
+        async throws
+    {
+        try await withSQLiteStore(sealingKeys: isSealed ? sealingKeys(1) : nil) { store async throws in
             for number in 1...3 { try await put(Self.device(number), in: store) }
             let day = start.advanced(by: .seconds(24 * 3_600 + 1))
             // A repeated notification is a sign of life too.
@@ -82,8 +86,8 @@ struct ProxyStoreTests {
         }
     }
 
-    @Test func `the identifier of a removed device is kept for a day`() async throws {
-        try await withSQLiteStore { store async throws in
+    @Test(arguments: [false, true]) func `the identifier of a removed device is kept for a day`(isSealed: Bool) async throws {
+        try await withSQLiteStore(sealingKeys: isSealed ? sealingKeys(1) : nil) { store async throws in
             try await put(Self.device(1), in: store)
             let later = start.advanced(by: .seconds(5))
             try await store.changeDevice(Self.device(1).identifier, at: later) { _ in (.remove, ()) }
@@ -104,8 +108,10 @@ struct ProxyStoreTests {
         }
     }
 
-    @Test func `a dead token removes its devices, and a dead token for calls removes only itself`() async throws {
-        try await withSQLiteStore { store async throws in
+    @Test(arguments: [false, true]) func `a dead token removes its devices, and a dead token for calls removes only itself`(isSealed: Bool)
+        async throws
+    {
+        try await withSQLiteStore(sealingKeys: isSealed ? sealingKeys(1) : nil) { store async throws in
             try await put(Self.device(1), in: store)
             try await put(Self.device(2, token: "other", voip: "other voip"), in: store)
             _ = try await store.unregister(token: "voip", apnTopic: "topic.voip", attemptedAt: Self.attemptedAt, at: start)
@@ -132,8 +138,8 @@ struct ProxyStoreTests {
         }
     }
 
-    @Test func `verdicts remove at most ten devices an hour`() async throws {
-        try await withSQLiteStore { store async throws in
+    @Test(arguments: [false, true]) func `verdicts remove at most ten devices an hour`(isSealed: Bool) async throws {
+        try await withSQLiteStore(sealingKeys: isSealed ? sealingKeys(1) : nil) { store async throws in
             for number in 1...12 { try await put(Self.device(number, token: "token \(number)"), in: store) }
             func kill(_ number: Int, at now: Timestamp) async throws {
                 _ = try await store.unregister(token: "token \(number)", apnTopic: "topic", attemptedAt: Self.attemptedAt, at: now)

@@ -16,7 +16,12 @@ struct StoreUnderTest: Sendable, CustomTestStringConvertible {
             try $0.open()
         } openSmall: {
             try $0.open(maximumQueueCount: 400, namedBundleIDs: ["org.named"])
-        }
+        },
+        StoreUnderTest(testDescription: "SQLite, sealed") {
+            try $0.open(sealingKeys: sealingKeys(1))
+        } openSmall: {
+            try $0.open(sealingKeys: sealingKeys(1), maximumQueueCount: 400, namedBundleIDs: ["org.named"])
+        },
     ]
 
     func withSmallQueue(_ body: (any PushStore) async throws -> Void) async throws {

@@ -1,0 +1,40 @@
+/// The steps of re-sealing, in their order. The raw value is stored.
+enum ResealingStep: Int64, CaseIterable, SQLInteger {
+    case registrations = 1
+    case lists = 2
+    case deadRegistrations = 3
+    case pushes = 4
+    case replies = 5
+    case proxyDevices = 6
+    case originKeys = 7
+    case originPushes = 8
+    case suspectTokens = 9
+    case provenTokens = 10
+    /// No row is in clear any more: the indexes on device tokens in clear are deleted.
+    case clearIndexes = 11
+    /// The free pages of the file, which may have old content, are taken.
+    case takingFreePages = 12
+    /// They are overwritten and given back.
+    case returningFreePages = 13
+    /// The WAL is copied into the database and truncated.
+    case truncatingLog = 14
+    case done = 15
+
+    static let first = registrations
+
+    /// The table and its numeric key whose rows the step goes through; nil if it counts otherwise.
+    var table: (name: String, key: String)? {
+        switch self {
+        case .registrations: ("registration", "id")
+        case .lists: ("registration_lists", "registration")
+        case .deadRegistrations: ("dead_registration", "id")
+        case .pushes: ("push", "id")
+        case .replies: ("message", "id")
+        case .proxyDevices: ("nextcloud_device", "id")
+        case .originPushes: ("nextcloud_origin_push", "id")
+        case .originKeys, .suspectTokens, .provenTokens, .clearIndexes, .takingFreePages, .returningFreePages, .truncatingLog, .done: nil
+        }
+    }
+
+    var next: ResealingStep { ResealingStep(rawValue: rawValue + 1) ?? .done }
+}

@@ -1,0 +1,52 @@
+import GRDB
+import Logging
+import StatusCrypto
+import Store
+
+/// Prepares a database for its sealing keys at the start, in one short transaction that changes no row with secrets.
+struct SealingStart {
+    let identity: FixedBytes<33>
+    let keys: SealingKeys
+    let isNewDatabase: Bool
+
+    /// Turns sealing on, or begins the rotation to a new key.
+    func prepare(_ database: Database, random: inout some RandomNumberGenerator, logger: Logger) throws {
+        let stored = try StoredSecret.all(database)
+        guard !stored.isEmpty else { return try turnOn(database, random: &random, logger: logger) }
+        let secret = try StoredSecret.open(stored, identity: identity, keys: keys)
+        if !stored.contains(where: { $0.keyID == keys.newest }) {
+            try StoredSecret.insert(secret, identity: identity, keys: keys, into: database)
+        }
+        let changedCount = try database.run(
+            "UPDATE sealing SET key_id = ?1, step = \(ResealingStep.first.rawValue), position = 0 WHERE key_id <> ?1", Int64(keys.newest))
+        if changedCount > 0 {
+            logger.notice("rotating the sealing key; re-sealing the database", metadata: ["newKey": "\(keys.newest)"])
+        }
+    }
+
+    private func turnOn(_ database: Database, random: inout some RandomNumberGenerator, logger: Logger) throws {
+        // The fingerprints of an older database depend on its secret. A new database gets one that was never stored in clear.
+        let secret = isNewDatabase ? random.fixedBytes() : try StoredSecret.inClear(database)
+        try StoredSecret.insert(secret, identity: identity, keys: keys, into: database)
+        try database.run("UPDATE identity SET list_key = x''")
+        let step = isNewDatabase ? ResealingStep.done : .first
+        try database.run(
+            "INSERT INTO sealing (id, key_id, step, position, has_clear_rows, needs_compaction) VALUES (1, ?, ?, 0, ?, 0)",
+            Int64(keys.newest), step, !isNewDatabase)
+        if isNewDatabase {
+            try ClearIndexes.drop(database)
+        } else {
+            logger.notice("sealing is on; re-sealing the database", metadata: ["key": "\(keys.newest)"])
+        }
+    }
+}
+
+/// The indexes on device tokens in clear.
+enum ClearIndexes {
+    /// Deletes the indexes, which a sealed database does not need.
+    static func drop(_ database: Database) throws {
+        for name in ["registration_by_token", "nextcloud_device_by_token", "nextcloud_device_by_voip_token"] {
+            try database.execute(sql: "DROP INDEX \(name)")
+        }
+    }
+}

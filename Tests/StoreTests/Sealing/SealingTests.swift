@@ -1,0 +1,200 @@
+import Envelope
+import Foundation
+import GRDB
+import PushProtocol
+import SQLiteStore
+import StatusCrypto
+import Store
+import TestSupport
+import Testing
+import Wire
+
+/// Secrets at rest: in a new database, in an older one, and with another key.
+@Suite(.fewAtATime)
+struct SealingTests {
+    private let secrets = PlantedSecrets()
+
+    @Test func `no file of a new database ever contains a secret`() async throws {
+        let folder = try TemporaryFolder()
+        let store = try folder.open(sealingKeys: sealingKeys(1))
+        #expect(try await store.sealingProgress() == .sealed)
+        try await secrets.plant(in: store)
+        try await secrets.expectComplete(in: store)
+        #expect(try PlantedSecrets.found(in: folder).isEmpty)
+        try await store.backUp(to: folder.path("backup.sqlite"))
+        #expect(try PlantedSecrets.found(in: folder).isEmpty)
+        await store.close()
+        #expect(try PlantedSecrets.found(in: folder).isEmpty)
+        let again = try folder.open(sealingKeys: sealingKeys(1))
+        try await secrets.expectComplete(in: again)
+        await again.close()
+    }
+
+    @Test func `an older database works while it is re-sealed, and contains no secret afterwards`() async throws {
+        let folder = try await older()
+        let store = try folder.open(sealingKeys: sealingKeys(1))
+        #expect(try await store.sealingProgress() == .resealing(0))
+        var fractions: [Double] = []
+        while case .resealing(let fraction) = try await store.resealNext() {
+            fractions.append(fraction)
+            if fractions.count.isMultiple(of: 3) { try await secrets.expectComplete(in: store) }
+        }
+        #expect(fractions == fractions.sorted() && fractions.count > 10)
+        try await secrets.expectComplete(in: store)
+        #expect(try PlantedSecrets.found(in: folder).isEmpty)
+        #expect(try await store.resealNext() == .sealed)
+        await store.close()
+        try await expectSealed(folder, sealingKeys(1))
+    }
+
+    @Test func `re-sealing continues after a crash at any step`() async throws {
+        let folder = try await older()
+        var stores: [SQLiteStore] = []
+        var progress = SealingProgress.resealing(0)
+        while progress != .sealed {
+            // The earlier ones are not closed: as a killed process leaves them.
+            let store = try folder.open(sealingKeys: sealingKeys(1))
+            progress = try await store.resealNext()
+            stores.append(store)
+        }
+        #expect(stores.count > 10)
+        for store in stores { await store.close() }
+        try await expectSealed(folder, sealingKeys(1))
+    }
+
+    @Test func `rows that change while an older database is re-sealed are sealed`() async throws {
+        let folder = try await older()
+        let store = try folder.open(sealingKeys: sealingKeys(1))
+        while case .resealing(let fraction) = try await store.resealNext(), fraction < 0.5 {}
+        try await store.unregister(installation(1, key: 1), version: 3)
+        var renewed = registration(installation(2, key: 2), version: 9)
+        renewed.content.deviceToken = "secret-renewed"
+        try await store.register(renewed)
+        let gone = try await store.unregister(
+            token: "secret-renewed", attemptedAt: start.advanced(by: .seconds(1)), at: start.advanced(by: .seconds(1)))
+        #expect(gone.count == 1)
+        while try await store.resealNext() != .sealed {}
+        #expect(try PlantedSecrets.found(in: folder).isEmpty)
+        #expect(try await store.deadRegistrations(limit: 9).count == 3)
+        #expect(try await store.restoreDeadRegistrations(nil, at: start).count == 3)
+        await store.close()
+    }
+
+    /// A dead token is found in rows in clear and in sealed ones.
+    @Test func `dead tokens are compared before, while and after an older database is re-sealed`() async throws {
+        let folder = try TemporaryFolder()
+        let old = try folder.open()
+        let token: DeviceToken = "0123456789abcdef-dead"
+        func registered(_ number: Int) -> Registration {
+            var registration = registration(installation(number, key: number))
+            registration.content.deviceToken = token
+            return registration
+        }
+        for number in 1...2 { try await old.register(registered(number)) }
+        await old.close()
+        let store = try folder.open(sealingKeys: sealingKeys(1))
+        try await store.register(registered(3))
+        let later = start.advanced(by: .seconds(1))
+        #expect(try await store.unregister(token: token, attemptedAt: later, at: later).count == 3)
+        for number in 1...3 { try await store.register(registered(number).with(version: 2)) }
+        while try await store.resealNext() != .sealed {}
+        #expect(try await store.unregister(token: "0123456789abcdef-else", attemptedAt: later, at: later).isEmpty)
+        #expect(try await store.unregister(token: token, attemptedAt: later, at: later).count == 3)
+        await store.close()
+    }
+
+    @Test func `a rotation re-seals everything with the new key, and the old key is not needed any more`() async throws {
+        let folder = try TemporaryFolder()
+        let first = try folder.open(sealingKeys: sealingKeys(1))
+        try await secrets.plant(in: first)
+        await first.close()
+
+        let store = try folder.open(sealingKeys: sealingKeys(2, 1))
+        while case .resealing(let fraction) = try await store.resealNext(), fraction < 0.3 {}
+        try await secrets.expectComplete(in: store)
+        await store.close()
+        #expect(throws: StoreError.sealingKeyUnknown(id: 1)) { try folder.open(sealingKeys: sealingKeys(2)) }
+        #expect(throws: StoreError.sealingKeyUnknown(id: 2)) { try folder.open(sealingKeys: sealingKeys(1)) }
+
+        // A third key amid the rotation begins it anew.
+        let third = try folder.open(sealingKeys: sealingKeys(3, 2, 1))
+        #expect(try await third.sealingProgress() == .resealing(0))
+        while try await third.resealNext() != .sealed {}
+        await third.close()
+        try await expectSealed(folder, sealingKeys(3))
+    }
+
+    @Test func `a start with a wrong key, an unknown one or none fails clearly`() async throws {
+        let folder = try TemporaryFolder()
+        try await folder.open(sealingKeys: sealingKeys(1)).close()
+        for (keys, error) in [
+            (nil, StoreError.sealingKeyMissing), (sealingKeys(2), .sealingKeyUnknown(id: 1)),
+            (sealingKeys(1, seed: 7), .sealingKeyWrong(id: 1)), (sealingKeys(2, 1, seed: 7), .sealingKeyWrong(id: 1)),
+        ] {
+            #expect(throws: error) { try folder.open(sealingKeys: keys) }
+            #expect(error.isConfigurationFault)
+        }
+        try await folder.open(sealingKeys: sealingKeys(1)).close()
+    }
+
+    @Test func `a tool without the keys reads what is not sealed`() async throws {
+        let folder = try TemporaryFolder()
+        let store = try folder.open(sealingKeys: sealingKeys(1))
+        try await secrets.plant(in: store)
+        await store.close()
+        let tool = try folder.open(readOnly: true)
+        #expect(try await tool.registrationCounts().live.values.reduce(0, +) == 298)
+        #expect(Audit(try await tool.auditFacts()).balances)
+        await #expect(throws: StoreError.sealingKeyMissing) { try await tool.deadRegistrations(limit: 1) }
+        try await tool.backUp(to: folder.path("backup.sqlite"))
+        await tool.close()
+        let withKeys = try folder.open(sealingKeys: sealingKeys(1), readOnly: true)
+        #expect(try await withKeys.deadRegistrations(limit: 9).count == 2)
+        await withKeys.close()
+    }
+
+    @Test(arguments: [
+        "UPDATE registration SET secrets = (SELECT secrets FROM registration WHERE id = 2) WHERE id = 1",
+        "UPDATE registration SET version = 3 WHERE id = 1", "UPDATE registration SET secrets = substr(secrets, 2) WHERE id = 1",
+    ])
+    func `a sealed value that was put into another row is damaged`(sql: String) async throws {
+        let folder = try TemporaryFolder()
+        let store = try folder.open(sealingKeys: sealingKeys(1))
+        for number in 1...2 { try await store.register(registration(installation(number, key: number), version: 2)) }
+        #expect(try await store.target(installation(1, key: 1)) != nil)
+        try await DatabaseQueue(path: folder.database).write { try $0.execute(sql: sql) }
+        await #expect(throws: StoreError.damaged) { try await store.target(installation(1, key: 1)) }
+        #expect(try await store.target(installation(2, key: 2)) != nil)
+        await store.close()
+    }
+
+    /// An older database with secrets in clear.
+    private func older() async throws -> TemporaryFolder {
+        let folder = try TemporaryFolder()
+        let store = try folder.open()
+        #expect(try await store.resealNext() == .off)
+        try await secrets.plant(in: store)
+        await store.close()
+        // The search finds secrets if there are any.
+        #expect(try !PlantedSecrets.found(in: folder).isEmpty)
+        return folder
+    }
+
+    /// The start after re-sealing compacts the file. From then on it contains no secret.
+    private func expectSealed(_ folder: TemporaryFolder, _ keys: SealingKeys?) async throws {
+        let store = try folder.open(sealingKeys: keys)
+        #expect(try await store.sealingProgress() == .sealed)
+        try await secrets.expectComplete(in: store)
+        #expect(try PlantedSecrets.found(in: folder).isEmpty)
+        await store.close()
+        #expect(try PlantedSecrets.found(in: folder).isEmpty)
+    }
+}
+
+extension Registration {
+    fileprivate func with(version: UInt64) -> Registration {
+        var changed = self
+        changed.content.version = version
+        return changed
+    }
+}
