@@ -65,8 +65,11 @@ struct SeededStore {
     }
 
     static func open(_ path: String) throws -> SQLiteStore {
-        try SQLiteStore(
-            path: path, identity: BenchmarkOwners.server.publicKey.compressed, namedBundleIDs: ["im.status.ethereum"], logger: .silent)
+        // A new server seals its database.
+        let keys = SealingKeys([(id: 1, secret: SecretBytes(FixedBytes(repeating: 1)))])
+        return try SQLiteStore(
+            path: path, identity: BenchmarkOwners.server.publicKey.compressed, sealingKeys: keys, namedBundleIDs: ["im.status.ethereum"],
+            logger: .silent)
     }
 
     static func byteCount(_ path: String) -> Int {

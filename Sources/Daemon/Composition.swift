@@ -45,6 +45,7 @@ struct Composition {
     private let readiness: Readiness
     private let engine: Engine
     private let status: StatusSampler
+    private let resealing: ResealingService
 
     init(
         _ settings: Settings, _ files: ServerFiles, openFileLimit: Int, metrics: PrometheusRegistry, process: ProcessMetrics,
@@ -117,11 +118,13 @@ struct Composition {
                 return ReplyTimes(bounds: bounds, counts: counts)
             },
             nodes: { (transport as? WakuTransport)?.nodeReports ?? [] }, routes: { delivery?.reports ?? [] },
-            files: { .init(database: settings.storagePath) }, backupAge: { backup?.newestAge })
+            files: { .init(database: settings.storagePath) }, backupAge: { backup?.newestAge },
+            sealing: { [store = files.store] in (try? await store.sealingProgress()) ?? .off })
         let status = StatusSampler(sources, publicKey: basis.identity.publicKey, time: sinceStart, wallClock: time.clock)
         admin = Self.admin(
             basis, directory, readiness, status, issues: issues, warnings: warnings, metrics: metricsText)
         self.status = status
+        resealing = ResealingService(store: files.store, clock: ContinuousClock(), logger: logger)
         relays = Self.relays(basis, bus, readiness)
         gateways = Self.gateways(basis, delivery, proxyDelivery, readiness)
         self.proxyDelivery = proxyDelivery
@@ -148,6 +151,7 @@ struct Composition {
         services.append(("engine", engine))
         if let canary { services.append(("canary", canary)) }
         if let backup { services.append(("automatic backup", backup)) }
+        services.append(("re-sealing", resealing))
         return services + [("readiness", readiness)]
     }
 

@@ -32,10 +32,11 @@ struct ServerFiles: Sendable {
         let lock = try InstanceLock(database: settings.storagePath)
         defer { withExtendedLifetime(lock) {} }
         let identity = try ServerIdentity.loadOrCreate(settings, logger: logger)
+        let sealingKeys = try ServerSealing.loadOrCreate(settings, logger: logger)
         let maximumQueueCount = settings.delivery?.maximumQueuedPushCount ?? ProtocolLimits.maximumQueuedPushCount
         try await SQLiteStore.withOpen(
-            path: settings.storagePath, identity: identity.publicKey.compressed, maximumQueueCount: maximumQueueCount,
-            maximumStoredByteCount: settings.registrationPolicy.maximumStoredByteCount,
+            path: settings.storagePath, identity: identity.publicKey.compressed, sealingKeys: sealingKeys,
+            maximumQueueCount: maximumQueueCount, maximumStoredByteCount: settings.registrationPolicy.maximumStoredByteCount,
             namedBundleIDs: settings.delivery?.knownBundleIDs ?? [], logger: logger
         ) { store in
             DatabaseBackup.removeLeftovers(besideDatabase: settings.storagePath)
@@ -68,6 +69,14 @@ struct DatabaseError: Error, CustomStringConvertible {
                 "it belongs to another identity than the one in \(settings.identityKeyFile), and a database never changes its identity. "
                     + "Name its own key file with identity.keyFile, or another database with storage.path"
             case .unknownSchema: "\(error). Start the version that wrote it, or bring back a backup of this one's time"
+            case .sealingKeyMissing:
+                "it is sealed, and the sealing key file \(settings.sealingKeyFile) does not exist. Restore the file from its backup, or name "
+                    + "it with storage.sealingKeyFile"
+            case .sealingKeyUnknown(let id):
+                "it needs the sealing key \(id), which \(settings.sealingKeyFile) does not contain. Add its line from the backup of the file"
+            case .sealingKeyWrong(let id):
+                "the sealing key \(id) in \(settings.sealingKeyFile) is another one than the key that sealed it. Restore the file from its "
+                    + "backup"
             case .inaccessible(let errno): unsafe "the file or its folder is not accessible: \(String(cString: strerror(errno)))"
             default: "\(error)"
             }
@@ -78,13 +87,13 @@ struct DatabaseError: Error, CustomStringConvertible {
 extension SQLiteStore {
     /// Opens the store for the body.
     fileprivate static func withOpen(
-        path: String, identity: FixedBytes<33>, maximumQueueCount: Int, maximumStoredByteCount: Int?, namedBundleIDs: Set<String>,
-        logger: Logger,
+        path: String, identity: FixedBytes<33>, sealingKeys: SealingKeys?, maximumQueueCount: Int, maximumStoredByteCount: Int?,
+        namedBundleIDs: Set<String>, logger: Logger,
         _ body: (SQLiteStore) async throws -> Void
     ) async throws {
         let store = try SQLiteStore(
-            path: path, identity: identity, maximumQueueCount: maximumQueueCount, maximumStoredByteCount: maximumStoredByteCount,
-            namedBundleIDs: namedBundleIDs, logger: logger)
+            path: path, identity: identity, sealingKeys: sealingKeys, maximumQueueCount: maximumQueueCount,
+            maximumStoredByteCount: maximumStoredByteCount, namedBundleIDs: namedBundleIDs, logger: logger)
         let failure: (any Error)?
         do {
             try await body(store)

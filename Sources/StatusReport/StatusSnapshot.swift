@@ -25,6 +25,8 @@ package struct StatusSnapshot: Codable, Equatable, Sendable {
     package var files: Files
     /// The age of the newest automatic backup; nil if there is none.
     package var newestBackupSeconds: Int?
+    /// The percentage of re-sealing that is done; nil if the database has no sealing key.
+    package var sealedPercent: Int?
     package var histories: Histories
     package var version: String
     package var uptimeSeconds: Int
@@ -253,7 +255,7 @@ package struct StatusSnapshot: Codable, Equatable, Sendable {
     package init(
         isReady: Bool, stateSeconds: Int, issues: [Finding], warnings: [Finding], canary: Canary?, store: Store?, flow: Flow,
         replies: Replies, messagesInFlight: Int, waitingReplies: Int, queryTopics: Int, nodes: [Node], routes: [Route], files: Files,
-        newestBackupSeconds: Int?, histories: Histories, version: String, uptimeSeconds: Int, publicKey: String
+        newestBackupSeconds: Int?, sealedPercent: Int?, histories: Histories, version: String, uptimeSeconds: Int, publicKey: String
     ) {
         self.isReady = isReady
         self.stateSeconds = stateSeconds
@@ -270,6 +272,7 @@ package struct StatusSnapshot: Codable, Equatable, Sendable {
         self.routes = routes
         self.files = files
         self.newestBackupSeconds = newestBackupSeconds
+        self.sealedPercent = sealedPercent
         self.histories = histories
         self.version = version
         self.uptimeSeconds = uptimeSeconds

@@ -100,7 +100,7 @@ struct GatewaysTests {
             let database = ServerDatabase(path: server.folder.path("push.sqlite"))
             stub.fail(token: GatewayVectors.token("apns_voip").pushToken, with: "Unregistered")
             #expect(try await Self.notify("talk_call_oaep", with: client) == Self.taken)
-            try await database.wait(for: "nextcloud_device WHERE voip_token IS NOT NULL") { $0 == 0 }
+            try await database.wait(for: "nextcloud_device WHERE voip_secrets IS NOT NULL") { $0 == 0 }
             #expect(try await Self.notify("talk_call_pkcs1", with: client) == Self.taken)
             let notifications = await stub.waitForNotifications(count: 2)
             #expect(notifications.last?.tokens == [GatewayVectors.token("apns_normal").pushToken])

@@ -108,7 +108,9 @@ struct OperatorToolTests {
             #expect(again.exitCode == 64 && again.error.contains("is there already"))
             let nowhere = try await world.pushctl("backup", other.path("no/such/folder"))
             #expect(nowhere.exitCode == 78 && nowhere.error.contains("cannot be made"))
-            try FileManager.default.copyItem(atPath: world.folder.path("identity.key"), toPath: other.path("identity.key"))
+            for name in ["identity.key", "sealing.key"] {
+                try FileManager.default.copyItem(atPath: world.folder.path(name), toPath: other.path(name))
+            }
         }
         let audit = try await ChildProcess.run("pushctl", ["audit", "--database", path])
         #expect(audit.exitCode == 0)
@@ -229,11 +231,22 @@ struct OperatorToolTests {
             #expect(wrongKey.exitCode == 78 && wrongKey.error.contains("belongs to another identity"), "\(wrongKey.error)")
             try FileManager.default.removeItem(atPath: other.path("identity.key"))
             try FileManager.default.copyItem(atPath: folder.path("identity.key"), toPath: other.path("identity.key"))
+            let withoutSealingKey = try await restore()
+            #expect(withoutSealingKey.exitCode == 78, "\(withoutSealingKey.error)")
+            #expect(withoutSealingKey.error.contains("there is no sealing key file \(other.path("sealing.key"))"))
+            try other.write("2 \(String(repeating: "7", count: 64))\n", to: "sealing.key")
+            let unknownKey = try await restore()
+            #expect(unknownKey.exitCode == 78 && unknownKey.error.contains("needs the sealing key 1"), "\(unknownKey.error)")
+            try FileManager.default.removeItem(atPath: other.path("sealing.key"))
+            try FileManager.default.copyItem(atPath: folder.path("sealing.key"), toPath: other.path("sealing.key"))
             let restored = try await restore()
             #expect(restored.exitCode == 0, "\(restored.error)")
             let counts = try restored.decoded(as: Restored.self)
             #expect(counts.registrations == 1 && counts.expiredPushes == 2 && counts.uncertainPushes == openCount - 2)
-            #expect(try FileManager.default.contentsOfDirectory(atPath: other.path("")).sorted() == ["identity.key", "push.sqlite"])
+            #expect(
+                try FileManager.default.contentsOfDirectory(atPath: other.path("")).sorted() == [
+                    "identity.key", "push.sqlite", "sealing.key",
+                ])
             let mode = try FileManager.default.attributesOfItem(atPath: place)[.posixPermissions] as? Int
             #expect(mode == 0o600)
             let again = try await restore()
@@ -258,10 +271,11 @@ struct OperatorToolTests {
         try #require(unsafe chmod(outer.path(""), above) == 0)
         #expect(await (try ServerProcess.start(in: folder)).terminate() == 0)
         let place = outer.path("state/push.sqlite")
+        // The sealing key is next to it. Only root may read either.
+        let keyFile = ["PUSHSERVER_IDENTITY_KEY_FILE": folder.path("identity.key")]
         func restore() async throws -> ChildProcess.Ended {
             try await ChildProcess.run(
-                "pushctl", ["restore", folder.path("push.sqlite"), "--database", place],
-                environment: ["PUSHSERVER_IDENTITY_KEY_FILE": folder.path("identity.key")])
+                "pushctl", ["restore", folder.path("push.sqlite"), "--database", place], environment: keyFile)
         }
         let nobody: uid_t = 65_534
         try #require(unsafe chown(other.path(), nobody, nobody) == 0)
@@ -283,7 +297,7 @@ struct OperatorToolTests {
         let restored = try await restore()
         #expect(restored.exitCode == 0, "\(restored.error)")
         #expect(unsafe stat(place, &status) == 0 && status.st_uid == nobody && status.st_mode & 0o777 == 0o600)
-        let forgotten = try await ChildProcess.run("pushctl", ["forget", Self.someKey, "--database", place])
+        let forgotten = try await ChildProcess.run("pushctl", ["forget", Self.someKey, "--database", place], environment: keyFile)
         #expect(forgotten.exitCode == 1 && forgotten.error.contains("does not know that key"), "\(forgotten.error)")
     }
 

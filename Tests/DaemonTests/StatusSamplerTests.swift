@@ -123,7 +123,7 @@ private struct World: Sendable {
             },
             engine: { .init(messagesInFlight: 1, waitingReplies: 2, queryTopics: 3) }, canary: { nil },
             replyTimes: { ReplyTimes(bounds: [1], counts: [parts.minute.withLock { $0 }, 0]) }, nodes: { [] }, routes: { [] },
-            files: { .init(databaseBytes: 1, walBytes: nil, freeBytes: nil) }, backupAge: { nil })
+            files: { .init(databaseBytes: 1, walBytes: nil, freeBytes: nil) }, backupAge: { nil }, sealing: { .sealed })
         sampler = StatusSampler(
             sources, publicKey: "0x04", time: time, wallClock: WallClock { time.now })
     }

@@ -22,6 +22,7 @@ package struct Settings: HoldsSecret, Sendable {
     package var storagePath: String
     /// The settings of automatic backups; nil without any.
     package var backup: BackupSettings?
+    package var sealingKeyFile: String
     package var transportKind: TransportKind
     package var pubsubTopics: [String]
     /// Whether replies to queries and push requests are published again after 1.5 s and 4 s.
@@ -74,6 +75,9 @@ package struct Settings: HoldsSecret, Sendable {
 
         identityKeyFile = reader.path(ServerPaths.keyFileSetting, default: paths.keyFile)
         storagePath = reader.path(ServerPaths.databaseSetting, default: paths.database)
+        sealingKeyFile = reader.path(
+            ServerPaths.sealingKeyFileSetting,
+            default: ServerPaths.defaultSealingKeyFile(keyFile: identityKeyFile, database: storagePath))
         let maximumStoredByteCount = reader.optionalInteger("storage.maximumBytes", in: (1 << 20)...Int.max)
         backup = Self.backup(&reader)
 
@@ -153,10 +157,19 @@ package struct Settings: HoldsSecret, Sendable {
         return topics.map { Set($0) }
     }
 
-    /// The recommendations about settings that are valid but unsafe.
+    /// The recommendations about settings that are valid but unsafe, and about a database without sealing key.
     package var recommendations: [String] {
-        guard delivery != nil, registrationPolicy.apnTopics == nil else { return [] }
-        return ["registration.apnTopics: list the bundle ids of your apps; without it anyone can send pushes to any app that gorush serves"]
+        var recommendations: [String] = []
+        if delivery != nil, registrationPolicy.apnTopics == nil {
+            recommendations.append(
+                "registration.apnTopics: list the bundle ids of your apps; without it anyone can send pushes to any app that gorush serves")
+        }
+        let exists = FileManager.default.fileExists(atPath:)
+        if exists(storagePath), !exists(sealingKeyFile) {
+            recommendations.append(
+                "\(ServerPaths.sealingKeyFileSetting): make \(sealingKeyFile); without it tokens and lists are in clear in the database")
+        }
+        return recommendations
     }
 
     private static func notePortsInUseTwice(_ addresses: [(key: String, address: ListenAddress)], _ reader: inout SettingsReader) {

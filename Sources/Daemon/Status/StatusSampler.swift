@@ -92,6 +92,7 @@ final class StatusSampler: Service {
         let figures = try? await sources.figures()
         let (readiness, engine, times) = (sources.readiness(), sources.engine(), sources.replyTimes())
         let histories = histories.withLock { $0 }
+        let sealing = await sources.sealing()
         let uptime = time.elapsed()
         let now = wallClock.now()
         return StatusSnapshot(
@@ -102,7 +103,8 @@ final class StatusSampler: Service {
             replies: times.since(histories.replyTimes.first ?? .init()).summary, messagesInFlight: engine.messagesInFlight,
             waitingReplies: engine.waitingReplies, queryTopics: engine.queryTopics,
             nodes: sources.nodes().map { .init($0, at: now) }, routes: sources.routes().map { .init($0, at: now) },
-            files: sources.files(), newestBackupSeconds: sources.backupAge().map(\.wholeSeconds), histories: histories.all,
+            files: sources.files(), newestBackupSeconds: sources.backupAge().map(\.wholeSeconds),
+            sealedPercent: sealing == .off ? nil : Int(100 * sealing.fraction), histories: histories.all,
             version: BuildInfo.version, uptimeSeconds: uptime.wholeSeconds, publicKey: publicKey)
     }
 }

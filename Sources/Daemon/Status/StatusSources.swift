@@ -23,4 +23,5 @@ struct StatusSources: Sendable {
     var files: @Sendable () -> StatusSnapshot.Files
     /// The age of the newest automatic backup; nil if there is none.
     var backupAge: @Sendable () -> Duration?
+    var sealing: @Sendable () async -> SealingProgress
 }

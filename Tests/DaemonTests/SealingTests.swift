@@ -1,0 +1,162 @@
+import Foundation
+import Logging
+import SQLiteStore
+import Settings
+import StatusCrypto
+import TestSupport
+import Testing
+import Wire
+
+/// The sealing of secrets by a running server.
+@Suite(.fewAtATime) struct SealingTests {
+    @Test func `a new server's files contain no token, and the operator's commands work with its key file`() async throws {
+        try await withServerWorld { world async throws in
+            _ = try await world.push()
+            try await world.loseDevice()
+            let registration = world.alice.registration()
+            let secrets = [registration.deviceToken.text, registration.accessToken.text].map { Data($0.utf8) }
+            func expectNoSecret() throws {
+                for name in try FileManager.default.contentsOfDirectory(atPath: world.folder.url.path()) {
+                    let content = try Data(contentsOf: world.folder.url.appending(path: name))
+                    for secret in secrets { #expect(content.firstRange(of: secret) == nil, "\(name)") }
+                }
+            }
+            #expect(try await world.pushctl("backup", world.folder.path("backup.sqlite")).exitCode == 0)
+            try expectNoSecret()
+            let mode = try FileManager.default.attributesOfItem(atPath: world.folder.path("sealing.key"))[.posixPermissions] as? Int
+            #expect(mode == 0o600)
+            #expect(world.log.contains("created a new sealing key"))
+            #expect(try await world.network.admin.metric("pushserver_sealed_ratio") == 1)
+            #expect(try await world.network.admin.get("/status.json").body.contains(#""sealedPercent":100"#))
+
+            let dead = try await world.pushctl("dead-tokens", "list", "--json")
+            #expect(dead.exitCode == 0 && dead.output.contains(registration.installationID), "\(dead.error)")
+            try FileManager.default.moveItem(atPath: world.folder.path("sealing.key"), toPath: world.folder.path("elsewhere"))
+            let locked = try await world.pushctl("dead-tokens", "list")
+            #expect(locked.exitCode == 78 && locked.error.contains("there is no sealing key file"), "\(locked.error)")
+            #expect(try await world.pushctl("registrations").exitCode == 0)
+            try FileManager.default.moveItem(atPath: world.folder.path("elsewhere"), toPath: world.folder.path("sealing.key"))
+            #expect(try await world.restore(#"{"ids":null}"#).status == 200)
+            #expect(await world.server.terminate() == 0)
+            try expectNoSecret()
+        }
+    }
+
+    @Test func `re-sealing an older database continues after kill -9, and leaves no secret`() async throws {
+        let folder = try await olderDatabase()
+        let database = ServerDatabase(path: folder.path("push.sqlite"))
+        let checked = try await check(folder)
+        #expect(checked.contains("recommended: storage.sealingKeyFile: make \(folder.path("sealing.key"))"), "\(checked)")
+        try folder.write("1 \(String(repeating: "5", count: 64))\n", to: "sealing.key")
+        #expect(try await !check(folder).contains("storage.sealingKeyFile"))
+
+        let killed = try await ServerProcess.start(in: folder)
+        try await database.wait(for: "sealing WHERE position > 0") { $0 == 1 }
+        await killed.kill()
+        #expect(try database.count("sealing WHERE step = 1") == 1)
+        #expect(try found(in: folder))
+        let server = try await ServerProcess.start(in: folder)
+        try await database.wait(for: "sealing WHERE step = 15") { $0 == 1 }
+        #expect(await server.log.wait { $0.contains("re-sealing completed") })
+        #expect(await server.terminate() == 0)
+
+        let last = try await ServerProcess.start(in: folder)
+        #expect(last.log.all.contains { $0.contains("compacted the database") })
+        #expect(try !found(in: folder))
+        #expect(await last.terminate() == 0)
+        #expect(try !found(in: folder))
+        #expect(try database.count("registration WHERE secrets IS NOT NULL AND token_code IS NOT NULL") == Self.rowCount)
+    }
+
+    @Test func `a rotation re-seals the database while the server runs`() async throws {
+        let folder = try TemporaryFolder()
+        #expect(await (try ServerProcess.start(in: folder)).terminate() == 0)
+        let first = try String(contentsOfFile: folder.path("sealing.key"), encoding: .utf8)
+        try folder.write("# the new key\n2 \(String(repeating: "a", count: 64))\n\n\(first)", to: "sealing.key")
+        let database = ServerDatabase(path: folder.path("push.sqlite"))
+        let rotating = try await ServerProcess.start(in: folder)
+        try await database.wait(for: "sealing JOIN sealing_key USING (key_id) WHERE step = 15 AND key_id = 2") { $0 == 1 }
+        #expect(await rotating.terminate() == 0)
+        #expect(try database.count("sealing_key") == 1)
+        try folder.write("2 \(String(repeating: "a", count: 64))\n", to: "sealing.key")
+        #expect(await (try ServerProcess.start(in: folder)).terminate() == 0)
+    }
+
+    enum Fault: CaseIterable {
+        case missing
+        case unknown
+        case wrong
+        case noKey
+        case twice
+        case readable
+    }
+
+    @Test(arguments: Fault.allCases) func `a start without the right sealing key exits with 78 and names the file`(fault: Fault)
+        async throws
+    {
+        let folder = try TemporaryFolder()
+        #expect(await (try ServerProcess.start(in: folder)).terminate() == 0)
+        let file = folder.path("sealing.key")
+        let digits = String(repeating: "a", count: 64)
+        let reason: String
+        switch fault {
+        case .missing:
+            try FileManager.default.removeItem(atPath: file)
+            reason = "it is sealed, and the sealing key file \(file) does not exist"
+        case .unknown:
+            try folder.write("2 \(digits)\n", to: "sealing.key")
+            reason = "it needs the sealing key 1, which \(file) does not contain"
+        case .wrong:
+            try folder.write("1 \(digits)\n", to: "sealing.key")
+            reason = "the sealing key 1 in \(file) is another one"
+        case .noKey:
+            try folder.write("1 \(digits.dropLast())\n", to: "sealing.key")
+            reason = "sealing key file \(file): line 1 is not a key id"
+        case .twice:
+            try folder.write("1 \(digits)\n1 \(digits)\n", to: "sealing.key")
+            reason = "sealing key file \(file): line 2 has the key id 1 again"
+        case .readable:
+            try #require(unsafe chmod(file, 0o640) == 0)
+            reason = "sealing key file \(file): others than its owner may read"
+        }
+        let ended = try await ChildProcess.run("pushserver", ["serve"] + settings(folder))
+        #expect(ended.exitCode == 78 && ended.error.contains(reason), "\(ended.error)")
+        #expect(!ended.error.contains(digits.dropLast()))
+    }
+
+    private static let rowCount = 20_000
+
+    /// A database with device tokens in clear, as a server without sealing key writes them.
+    private func olderDatabase() async throws -> TemporaryFolder {
+        let folder = try TemporaryFolder()
+        let key = try KeyFile(path: folder.path("identity.key")).loadOrCreate()
+        let path = folder.path("push.sqlite")
+        try await SQLiteStore(path: path, identity: key.publicKey.compressed, logger: Logger(label: "test")).close()
+        try ServerDatabase(path: path).execute(
+            """
+            WITH RECURSIVE number (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM number WHERE n < \(Self.rowCount))
+            INSERT INTO registration (
+                key_prefix, is_live, version, updated_at, key_hash, installation_prefix, installation_id, plaintext_digest, token_type, enabled,
+                allow_from_contacts_only, block_mentions, access_token, device_token, apn_topic, grant_signature)
+            SELECT n, 1, 1, 1, zeroblob(64), n, 'installation ' || n, zeroblob(32), 1, 1, 0, 0, 'secret-access-' || n,
+                (n * 7919) % 1000 || '-secret-device-' || n, 'topic', zeroblob(65) FROM number
+            """)
+        #expect(try found(in: folder))
+        return folder
+    }
+
+    private func found(in folder: TemporaryFolder) throws -> Bool {
+        try FileManager.default.contentsOfDirectory(atPath: folder.url.path()).contains { name in
+            try Data(contentsOf: folder.url.appending(path: name)).firstRange(of: Data("-secret-".utf8)) != nil
+                || Data(contentsOf: folder.url.appending(path: name)).firstRange(of: Data("secret-access".utf8)) != nil
+        }
+    }
+
+    private func check(_ folder: TemporaryFolder) async throws -> String {
+        try await ChildProcess.run("pushserver", ["check-config"] + settings(folder)).error
+    }
+
+    private func settings(_ folder: TemporaryFolder) -> [String] {
+        ["identity.keyFile=\(folder.path("identity.key"))", "storage.path=\(folder.path("push.sqlite"))"].flatMap { ["--set", $0] }
+    }
+}
