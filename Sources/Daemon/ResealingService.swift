@@ -1,6 +1,7 @@
 import Concurrency
 import CoreMetrics
 import Logging
+import MetricDeclarations
 import ServiceLifecycle
 import Store
 
@@ -15,7 +16,7 @@ struct ResealingService: Service {
     private let store: any SealedStore
     private let clock: any Clock<Duration>
     private let logger: Logger
-    private let progress = Meter(label: "pushserver_sealed_ratio")
+    private let progress = ratio.gauge()
 
     init(store: any SealedStore, clock: any Clock<Duration>, logger: Logger) {
         self.store = store
@@ -60,4 +61,11 @@ struct ResealingService: Service {
             try? await clock.sleep(for: delay)
         }
     }
+}
+
+extension ResealingService {
+    static let declarations = [ratio]
+
+    private static let ratio = Metric(
+        .gauge, "pushserver_sealed_ratio", help: "Part of the secrets that the newest key seals: 0 without sealing key, 1 when all are.")
 }

@@ -4,6 +4,7 @@ import HTTPTypes
 import Hummingbird
 import Logging
 import NIOCore
+import ServiceLifecycle
 
 /// A gorush that sends nothing to anyone: it accepts what the tested server posts, and keeps it for the rules.
 ///
@@ -13,6 +14,8 @@ package final class GorushStub: Sendable {
     private static let maximumBodyByteCount = 1 << 20
     /// gorush's default of `core.max_notification`.
     private static let maximumNotificationCount = 100
+    /// 2 s for a response in progress: a server that keeps its connections longer is cut off.
+    private static let maximumShutdownDuration = Duration.seconds(2)
 
     private struct State {
         var notifications: [GorushNotification] = []
@@ -43,10 +46,11 @@ package final class GorushStub: Sendable {
     ) async throws -> Result {
         let stub = GorushStub()
         let (addresses, continuation) = AsyncStream.makeStream(of: String.self)
+        let service = stub.service(host: host, port: port) { continuation.yield($0) }
         return try await withThrowingTaskGroup(of: Result?.self) { group in
             group.addTask {
                 do {
-                    try await stub.run(host: host, port: port) { continuation.yield($0) }
+                    try await service.run()
                 } catch {
                     throw ListenFailure(description: "cannot listen on \(host):\(port): \(error)")
                 }
@@ -59,6 +63,9 @@ package final class GorushStub: Sendable {
             defer { group.cancelAll() }
             // The stub ends before the body only by an error or a cancellation.
             guard case .some(.some(let result)) = try await group.next() else { throw CancellationError() }
+            // A cancellation while the tested server connects would end the process inside NIO.
+            await service.triggerGracefulShutdown()
+            _ = try? await group.next()
             return result
         }
     }
@@ -81,15 +88,18 @@ package final class GorushStub: Sendable {
         }
     }
 
-    private func run(host: String, port: Int, onListening: @escaping @Sendable (_ address: String) -> Void) async throws {
+    private func service(host: String, port: Int, onListening: @escaping @Sendable (_ address: String) -> Void) -> ServiceGroup {
+        let logger = Logger(label: "gorush-stub") { _ in SwiftLogNoOpLogHandler() }
         let application = Application(
             responder: CallbackResponder<BasicRequestContext> { request, _ in try await self.respond(to: request) },
             configuration: ApplicationConfiguration(address: .hostname(host, port: port)),
             onServerRunning: { channel in
                 if let port = channel.localAddress?.port { onListening("\(host):\(port)") }
             },
-            logger: Logger(label: "gorush-stub") { _ in SwiftLogNoOpLogHandler() })
-        try await application.run()
+            logger: logger)
+        var configuration = ServiceGroupConfiguration(services: [application], logger: logger)
+        configuration.maximumGracefulShutdownDuration = Self.maximumShutdownDuration
+        return ServiceGroup(configuration: configuration)
     }
 
     private func respond(to request: Request) async throws -> Response {

@@ -10,5 +10,5 @@ enum ServerMetrics {
     static let declarations: [Metric] =
         EngineMetrics.declarations + StoreMetrics.declarations + WakuMetrics.declarations + RouteMetrics.declarations
         + OriginMetrics.declarations + Gauges.declarations + StoreGauges.declarations + Canary.declarations
-        + AutomaticBackup.declarations + ProcessMetrics.declarations + BuildMetrics.declarations
+        + AutomaticBackup.declarations + ResealingService.declarations + ProcessMetrics.declarations + BuildMetrics.declarations
 }

@@ -58,7 +58,8 @@ package struct StatusGoImportReport: Report {
             for file in [new, copy] { file.remove() }
             defer { for file in [new, copy] { file.remove() } }
             try files.copy(to: copy, report: report)
-            counts = try await Self.fill(new, from: copy, of: source, key, givenKeyFile, report)
+            let sealingKeys = try Self.sealingKeys(paths.sealingKeyFile)
+            counts = try await Self.fill(new, sealedWith: sealingKeys, from: copy, of: source, key, givenKeyFile, report)
             try FolderOwner.give(new.path)
             try new.moveIntoPlace()
         } catch let error as InstanceLockError {
@@ -80,8 +81,8 @@ package struct StatusGoImportReport: Report {
     }
 
     private static func fill(
-        _ new: PreparedFile, from copy: PreparedFile, of name: String, _ key: PrivateKey, _ keyFile: String,
-        _ report: @escaping Progress.Report
+        _ new: PreparedFile, sealedWith sealingKeys: SealingKeys, from copy: PreparedFile, of name: String, _ key: PrivateKey,
+        _ keyFile: String, _ report: @escaping Progress.Report
     ) async throws -> ImportCounts {
         let source = try StatusGoDatabase(copy: copy.path, of: name)
         defer { source.close() }
@@ -91,7 +92,8 @@ package struct StatusGoImportReport: Report {
                 "\(name) holds no registrations. Every Status app's database has the table; only a server's has rows in it.")
         }
         try await source.identityEvidence().check(key.publicKey, of: keyFile, for: name)
-        let store = try SQLiteStore(path: new.path, identity: key.publicKey.compressed, logger: ServerDatabase.silentLogger)
+        let store = try SQLiteStore(
+            path: new.path, identity: key.publicKey.compressed, sealingKeys: sealingKeys, logger: ServerDatabase.silentLogger)
         var run = StatusGoImport(from: source, to: store, at: WallClock.system.now(), report: report)
         do {
             try await run.run(installationCount: installationCount)
@@ -103,7 +105,18 @@ package struct StatusGoImportReport: Report {
         return run.counts
     }
 
-    // MARK: Key file
+    // MARK: Key files
+
+    /// Reads the sealing key file, or creates it, as a server does for a new database.
+    private static func sealingKeys(_ path: String) throws(Failure) -> SealingKeys {
+        do {
+            let file = SealingKeyFile(path: path)
+            if let keys = try file.load() { return keys }
+            return try file.create()
+        } catch {
+            throw .configuration(error.description)
+        }
+    }
 
     private static func checkThatKeyCanBeInstalled(at path: String) throws(Failure) {
         var folder = URL(filePath: path).deletingLastPathComponent()

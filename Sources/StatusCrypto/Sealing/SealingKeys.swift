@@ -18,9 +18,8 @@ package struct SealingKeys: HoldsSecret, Sendable {
     package init?(_ secrets: [(id: UInt8, secret: SecretBytes)]) {
         var keys: [UInt8: SymmetricKey] = [:]
         for (id, secret) in secrets {
-            var key = secret.withExposedBytes { HKDF.sha256($0, purpose: "pushserver sealing: values") }
-            defer { key.wipe() }
-            guard keys.updateValue(SymmetricKey(key), forKey: id) == nil else { return nil }
+            let key = secret.withExposedBytes { HKDFSHA256.deriveKey(from: $0, info: "pushserver sealing: values") }
+            guard keys.updateValue(key, forKey: id) == nil else { return nil }
         }
         guard let newest = secrets.first?.id, let sealingKey = keys[newest] else { return nil }
         self.newest = newest

@@ -6,12 +6,12 @@ package import StatusCrypto
 /// database stores it sealed. Codes of device tokens depend on that secret, so a rotation does not change them.
 package struct Sealer: HoldsSecret, Sendable {
     package let keys: SealingKeys
-    private let codeKey: FixedBytes<32>
+    private let codeKey: SymmetricKey
 
     /// - Parameter secret: The secret of the database.
     package init(_ keys: SealingKeys, secret: FixedBytes<32>) {
         self.keys = keys
-        codeKey = HKDF.sha256(secret.span, purpose: "pushserver sealing: device tokens")
+        codeKey = HKDFSHA256.deriveKey(from: secret.span, info: "pushserver sealing: device tokens")
     }
 
     /// Seals the fields of one place with the newest key.
@@ -40,12 +40,12 @@ package struct Sealer: HoldsSecret, Sendable {
     ///
     /// - Returns: The first 16 bytes of an HMAC-SHA256.
     package func code(of token: DeviceToken) -> FixedBytes<16> {
-        let code = HMACSHA256.authenticationCode(for: token.text.utf8Span.span, key: codeKey)
+        let code = codeKey.withExposedBytes { HMACSHA256.authenticationCode(for: token.text.utf8Span.span, key: $0) }
         return FixedBytes<16>(code.span.extracting(first: 16)) ?? FixedBytes()
     }
 
     /// Returns the code of a digest of a device token, which stands for the digest in the database.
     package func code(of digest: Digest32) -> Digest32 {
-        HMACSHA256.authenticationCode(for: digest.span, key: codeKey)
+        codeKey.withExposedBytes { HMACSHA256.authenticationCode(for: digest.span, key: $0) }
     }
 }

@@ -2,6 +2,7 @@ import ArgumentParser
 import Conformance
 import Foundation
 import Operator
+import PushClientREST
 import PushClient
 import Settings
 import Synchronization

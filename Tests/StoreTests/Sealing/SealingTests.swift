@@ -21,7 +21,7 @@ struct SealingTests {
         try await secrets.plant(in: store)
         try await secrets.expectComplete(in: store)
         #expect(try PlantedSecrets.found(in: folder).isEmpty)
-        try await store.backUp(to: folder.path("backup.sqlite"))
+        try await DatabaseCopier(path: folder.database).copy(to: folder.path("backup.sqlite"))
         #expect(try PlantedSecrets.found(in: folder).isEmpty)
         await store.close()
         #expect(try PlantedSecrets.found(in: folder).isEmpty)
@@ -146,7 +146,7 @@ struct SealingTests {
         #expect(try await tool.registrationCounts().live.values.reduce(0, +) == 298)
         #expect(Audit(try await tool.auditFacts()).balances)
         await #expect(throws: StoreError.sealingKeyMissing) { try await tool.deadRegistrations(limit: 1) }
-        try await tool.backUp(to: folder.path("backup.sqlite"))
+        try await DatabaseCopier(path: folder.database).copy(to: folder.path("backup.sqlite"))
         await tool.close()
         let withKeys = try folder.open(sealingKeys: sealingKeys(1), readOnly: true)
         #expect(try await withKeys.deadRegistrations(limit: 9).count == 2)
