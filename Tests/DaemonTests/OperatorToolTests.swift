@@ -287,8 +287,7 @@ struct OperatorToolTests {
         for suffix in ["-shm", ".restored"] { try #require(unsafe symlink(victim, place + suffix) == 0) }
         let refused = try await restore()
         #expect(refused.exitCode == 78, "\(refused.error)")
-        var status = stat()
-        #expect(unsafe stat(victim, &status) == 0 && status.st_uid == 0 && status.st_mode & 0o777 == 0o644)
+        #expect(try FileManager.default.ownerAndMode(of: victim) == [0, 0o644])
         #expect(try String(contentsOf: URL(filePath: victim), encoding: .utf8) == "root's")
 
         for name in try FileManager.default.contentsOfDirectory(atPath: other.path()) {
@@ -296,7 +295,7 @@ struct OperatorToolTests {
         }
         let restored = try await restore()
         #expect(restored.exitCode == 0, "\(restored.error)")
-        #expect(unsafe stat(place, &status) == 0 && status.st_uid == nobody && status.st_mode & 0o777 == 0o600)
+        #expect(try FileManager.default.ownerAndMode(of: place) == [Int(nobody), 0o600])
         let forgotten = try await ChildProcess.run("pushctl", ["forget", Self.someKey, "--database", place], environment: keyFile)
         #expect(forgotten.exitCode == 1 && forgotten.error.contains("does not know that key"), "\(forgotten.error)")
     }
@@ -451,5 +450,13 @@ struct OperatorToolTests {
 extension ChildProcess.Ended {
     func decoded<Value: Decodable>(as type: Value.Type) throws -> Value {
         try JSONDecoder().decode(type, from: Data(output.utf8))
+    }
+}
+
+extension FileManager {
+    /// The user id of a file's owner, and the file's permissions.
+    fileprivate func ownerAndMode(of path: String) throws -> [Int?] {
+        let attributes = try attributesOfItem(atPath: path)
+        return [attributes[.ownerAccountID] as? Int, attributes[.posixPermissions] as? Int]
     }
 }
