@@ -192,7 +192,7 @@ struct AutomaticBackupTests {
         #expect(await working.log.wait { $0.contains("backup completed") })
         let admin = AdminClient(working)
         #expect(try await admin.get("/metrics").body.contains("\npushserver_last_backup_timestamp_seconds 1"))
-        #expect(try await admin.get("/").body.contains("Newest backup"))
+        #expect(try await admin.get("/").body.contains("newest backup"))
         let checked = try await ChildProcess.run(
             "pushctl",
             [

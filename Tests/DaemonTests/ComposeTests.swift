@@ -57,7 +57,7 @@ struct ComposeTests {
             let source = String(volume.prefix { $0 != ":" })
             if source.hasPrefix("./keys/") { continue }
             let isThere =
-                source.hasPrefix("./")
+                source.hasPrefix(".")
                 ? FileManager.default.fileExists(atPath: Self.root.appending(path: "Config").appending(path: source).path())
                 : compose.volumes.keys.contains(source)
             #expect(isThere, "\(source)")

@@ -23,7 +23,9 @@ struct EncryptedBackupTests {
         try other.write(Self.otherSecretKey, to: "wrong")
         try other.write("0123", to: "none")
         try await withServerWorld { world async throws in
-            try FileManager.default.copyItem(atPath: world.folder.path("identity.key"), toPath: other.path("identity.key"))
+            for key in ["identity.key", "sealing.key"] {
+                try FileManager.default.copyItem(atPath: world.folder.path(key), toPath: other.path(key))
+            }
             #expect(try await world.pushctl("backup", "--recipient", "age1", backup).exitCode == 64)
             let files = try FileManager.default.contentsOfDirectory(atPath: world.folder.path("")).sorted()
             let made = try await world.pushctl("backup", "--recipient", Self.publicKey, backup)

@@ -22,7 +22,8 @@ struct StatusScreenTests {
                 failed: 37, lastSentSeconds: 2)
         ],
         files: .init(databaseBytes: 1_900_000_000, walBytes: 4_200_000, freeBytes: 212_000_000_000), newestBackupSeconds: nil,
-        sealedPercent: nil, histories: {
+        sealedPercent: nil,
+        histories: {
             var histories = StatusSnapshot.Histories()
             histories.received = .init(hour: [0, 1, nil, 2, 7, 70], day: [])
             return histories

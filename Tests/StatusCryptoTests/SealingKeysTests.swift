@@ -19,7 +19,8 @@ struct SealingKeysTests {
     /// RFC 5869, test case 3: neither salt nor info.
     @Test func `HKDF derives the key of the RFC`() {
         let key = HKDFSHA256.deriveKey(from: [UInt8](repeating: 0x0b, count: 22).span, info: "")
-        #expect(key.withExposedBytes { Hex.encode([UInt8](copying: $0)) } == "8da4e775a563c18f715f802a063c5a31b8a11f5c5ee1879ec3454e5f3c738d2d")
+        #expect(
+            key.withExposedBytes { Hex.encode([UInt8](copying: $0)) } == "8da4e775a563c18f715f802a063c5a31b8a11f5c5ee1879ec3454e5f3c738d2d")
     }
 
     /// Python's hmac and OpenSSL's AES-256-GCM made the golden value.

@@ -109,13 +109,16 @@ package struct StatusGoImportReport: Report {
 
     /// Reads the sealing key file, or creates it, as a server does for a new database.
     private static func sealingKeys(_ path: String) throws(Failure) -> SealingKeys {
-        do {
+        let keys: SealingKeys
+        do throws(KeyFileError) {
             let file = SealingKeyFile(path: path)
-            if let keys = try file.load() { return keys }
-            return try file.create()
+            if let known = try file.load() { return known }
+            keys = try file.create()
         } catch {
             throw .configuration(error.description)
         }
+        try FolderOwner.give(path)
+        return keys
     }
 
     private static func checkThatKeyCanBeInstalled(at path: String) throws(Failure) {

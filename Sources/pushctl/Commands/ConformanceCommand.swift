@@ -2,8 +2,8 @@ import ArgumentParser
 import Conformance
 import Foundation
 import Operator
-import PushClientREST
 import PushClient
+import PushClientREST
 import Settings
 import Synchronization
 

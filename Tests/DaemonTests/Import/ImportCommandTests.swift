@@ -287,8 +287,8 @@ struct ImportCommandTests {
                 outer.path("state/push.sqlite"),
             ], environment: ["PUSHSERVER_IDENTITY_KEY_FILE": outer.path("state/identity.key")])
         #expect(ended.exitCode == 0, "\(ended.error)")
-        #expect(try files.contentsOfDirectory(atPath: outer.path("state")).sorted() == ["identity.key", "push.sqlite"])
-        for name in ["identity.key", "push.sqlite"] {
+        #expect(try files.contentsOfDirectory(atPath: outer.path("state")).sorted() == ["identity.key", "push.sqlite", "sealing.key"])
+        for name in ["identity.key", "push.sqlite", "sealing.key"] {
             let attributes = try files.attributesOfItem(atPath: outer.path("state/\(name)"))
             #expect(attributes[.ownerAccountID] as? Int == nobody && attributes[.posixPermissions] as? Int == 0o600, "\(name)")
         }
