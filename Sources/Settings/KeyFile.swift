@@ -35,6 +35,13 @@ package struct KeyFile: Sendable {
         var digits = text.drop(while: spaces.contains)
         while let last = digits.last, spaces.contains(last) { digits.removeLast() }
         if digits.starts(with: "0x".utf8) { digits = digits.dropFirst(2) }
+        return secret(digits: digits)
+    }
+
+    /// Reads 64 hex digits into one place in memory, which the caller wipes.
+    ///
+    /// - Returns: nil if there are other bytes, or another number of them.
+    static func secret(digits: ArraySlice<UInt8>) -> FixedBytes<32>? {
         guard digits.count == 64 else { return nil }
         var secret = FixedBytes<32>()
         for index in 0..<32 {

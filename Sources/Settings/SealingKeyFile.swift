@@ -27,7 +27,8 @@ package struct SealingKeyFile: Sendable {
         for (index, line) in text.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).enumerated() {
             let words = line.split(whereSeparator: { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") || $0 == UInt8(ascii: "\r") })
             guard let first = words.first, first.first != UInt8(ascii: "#") else { continue }
-            guard words.count == 2, let id = UInt8(String(decoding: first, as: UTF8.self)), id > 0, var secret = Self.secret(words[1])
+            guard words.count == 2, let id = UInt8(String(decoding: first, as: UTF8.self)), id > 0,
+                var secret = KeyFile.secret(digits: words[1])
             else { throw failure("line \(index + 1) is not a key id from 1 to 255, a space and 64 hex digits") }
             defer { secret.wipe() }
             guard !keys.contains(where: { $0.id == id }) else { throw failure("line \(index + 1) has the key id \(id) again") }
@@ -60,17 +61,6 @@ package struct SealingKeyFile: Sendable {
         }
         guard let keys = try load() else { throw failure("it went away while it was made") }
         return keys
-    }
-
-    private static func secret(_ digits: ArraySlice<UInt8>) -> FixedBytes<32>? {
-        guard digits.count == 64 else { return nil }
-        var secret = FixedBytes<32>()
-        for index in 0..<32 {
-            let place = digits.startIndex + 2 * index
-            guard let high = Hex.nibble(digits[place]), let low = Hex.nibble(digits[place + 1]) else { return nil }
-            secret[index] = high << 4 | low
-        }
-        return secret
     }
 
     private func checked<Value>(_ body: () throws(PrivateFileError) -> Value) throws(KeyFileError) -> Value {

@@ -1,6 +1,6 @@
 import Envelope
-import Foundation
 import MetricDeclarations
+import StatusReport
 import Store
 
 /// The metrics that the server reads from the store and its files at each scrape.
@@ -37,14 +37,10 @@ struct StoreGauges: Sendable {
     /// Reads the values and sets the metrics. A metric keeps its value if the store or a file cannot be read.
     func refresh(at now: Timestamp) async {
         if let figures = try? await store.figures() { set(figures, at: now) }
-        let files = FileManager.default
-        func size(_ path: String) -> Double? {
-            (try? files.attributesOfItem(atPath: path)[.size] as? NSNumber).map(\.doubleValue)
-        }
-        if let size = size(databasePath) { databaseSize.set(size) }
-        if let size = size(databasePath + "-wal") { walSize.set(size) }
-        let disk = try? files.attributesOfFileSystem(forPath: databasePath)
-        if let free = disk?[.systemFreeSize] as? NSNumber { freeSpace.set(free.doubleValue) }
+        let files = StatusSnapshot.Files(database: databasePath)
+        if let size = files.databaseBytes { databaseSize.set(Double(size)) }
+        if let size = files.walBytes { walSize.set(Double(size)) }
+        if let free = files.freeBytes { freeSpace.set(Double(free)) }
     }
 
     private func set(_ figures: StoreFigures, at now: Timestamp) {

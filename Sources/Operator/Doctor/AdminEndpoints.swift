@@ -2,6 +2,7 @@ package import Foundation
 import HTTPClient
 import PushClient
 import StatusCrypto
+import StatusReport
 
 /// A server's admin endpoints, from which a checkup reads whether the server delivers its pushes.
 package struct AdminEndpoints {
@@ -114,15 +115,11 @@ package struct AdminEndpoints {
         return .wrong("gorush has not responded for \(Self.outcomeTimeout).")
     }
 
-    private struct Status: Decodable {
-        var newestBackupSeconds: Int?
-    }
-
     /// Returns the age in seconds of the newest automatic backup; nil if there is none, or the endpoints do not respond.
     func newestBackupSeconds() async -> Int? {
         let http = HTTPClient(configuration: .init())
         defer { http.shutdown() }
-        return await get("/status.json", as: Status.self, http)?.newestBackupSeconds
+        return await get("/status.json", as: StatusSnapshot.self, http)?.newestBackupSeconds
     }
 
     /// Returns the body of `GET /status.json`.
