@@ -121,7 +121,7 @@ let package = Package(
         // Where settings come from: the file, the environment, flags. Tools beside a server find its files by it.
         library("Settings", ["StatusCrypto", "CBuildInfo", yams]),
 
-        // What a running server tells of itself: `GET /status.json`, which the status page and `pushctl top` show.
+        // The state of a server as `GET /status.json`, the status page and `pushctl top` show it.
         library("StatusReport"),
         // Copies of the database, by the server and by tools.
         library("Backup", ["Age", "SQLiteStore", "Store", "Settings", "StatusCrypto", "Envelope", "Concurrency"]),

@@ -139,9 +139,10 @@ struct Composition {
 
     /// The services with their names for the log, in the order in which they start.
     ///
-    /// The services stop in reverse order. The engine stops receiving and drains while the relays still serve its replies. The gateways stop
-    /// before the delivery, because they wait for its results. The delivery finishes its attempts before the relays stop, so no client of a
-    /// relay delays it. The admin endpoints stop late, and the watch of the writer last, because a writer that hangs delays only its watch.
+    /// The services stop in reverse order. The engine stops receiving and drains while the relays still serve its replies. The gateways
+    /// stop before the delivery, because they wait for its results. The delivery finishes its attempts before the relays stop, so no client
+    /// of a relay delays it. The admin endpoints stop late, and the watch of the writer last, because a writer that hangs delays only its
+    /// watch.
     var services: [ProcessLifetime.NamedService] {
         var services: [ProcessLifetime.NamedService] = [("writer watch", writerWatch), ("status", status), ("admin", admin)]
         services += relays.map { ("relay", $0) }

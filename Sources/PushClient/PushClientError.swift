@@ -51,8 +51,8 @@ extension PushClientError {
     /// The error of a transport whose node responded with an error.
     ///
     /// - Parameters:
-    ///   - status: The HTTP status, or a number with the same meaning. The client publishes again after 500 and more, which is a failure that
-    ///     passes within seconds.
+    ///   - status: The HTTP status, or a number with the same meaning. The client publishes again after 500 and more, which is a failure
+    ///     that passes within seconds.
     ///   - text: The node's text, perhaps empty.
     public static func nodeRefused(status: Int, text: String) -> PushClientError {
         var error = PushClientError(.nodeRefused, reason: text)

@@ -35,8 +35,8 @@ public struct PushServer: Sendable {
     ///
     /// - Parameters:
     ///   - device: The device.
-    ///   - installationID: The id that distinguishes the devices of one identity. Reference servers accept UUIDs only, servers of this project
-    ///     1 to 128 bytes.
+    ///   - installationID: The id that distinguishes the devices of one identity. Reference servers accept UUIDs only, servers of this
+    ///     project 1 to 128 bytes.
     ///   - accessToken: The UUID that senders must present; nil creates a random one.
     ///   - version: A version higher than that of any earlier registration of the installation; nil uses the milliseconds since 1970.
     ///   - identity: The owner, who signs the registration and the server's grant.
@@ -72,8 +72,8 @@ public struct PushServer: Sendable {
     /// - Parameters:
     ///   - person: The owner of the devices.
     ///   - identity: The caller, who may be a contact of the person: decrypts the access token. The request does not reveal it.
-    /// - Throws: ``PushClientError``, or `CancellationError`. `noAnswer` also means that the server does not know the person: servers reply to a query for an
-    ///   unknown key with an empty list, or not at all.
+    /// - Throws: ``PushClientError``, or `CancellationError`. `noAnswer` also means that the server does not know the person: servers reply
+    ///   to a query for an unknown key with an empty list, or not at all.
     public func query(_ person: Person, as identity: Identity? = nil) async throws -> QueryResult {
         let request = try node.sealing { random throws(RFC26.DataTooLong) in
             let ephemeral = PrivateKey.generate(using: &random)

@@ -23,7 +23,8 @@ public final class RESTTransport: NodeTransport {
 
         /// The node's store, which other clients may read too.
         public static let store = Reception(name: "store")
-        /// The node's relay cache, which reading empties: only for a node without other clients. All clients of a program share the transport.
+        /// The node's relay cache, which reading empties: only for a node without other clients. All clients of a program share the
+        /// transport.
         public static let relayCache = Reception(name: "relay cache")
     }
 
@@ -52,8 +53,8 @@ public final class RESTTransport: NodeTransport {
     /// Publishes a message unchanged, and subscribes the node to the shard if it is not.
     public func publish(_ message: NodeMessage) async throws { try await publish(message.envelope) }
 
-    /// Returns the messages that the node receives from now on. The sequence polls the node: some times a second while a reply may be due, then
-    /// twice a second.
+    /// Returns the messages that the node receives from now on. The sequence polls the node: some times a second while a reply may be due,
+    /// then twice a second.
     public func subscribe(to contentTopics: Set<String>, on pubsubTopic: String) async throws -> RESTMessages {
         RESTMessages(self, Set(contentTopics.compactMap(Topic.init(contentTopic:))), pubsubTopic)
     }

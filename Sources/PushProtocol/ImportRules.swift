@@ -98,8 +98,8 @@ package enum ImportRules {
             Registration(keyHash: keyHash, content: content, plaintextDigest: digest), exceptions: exceptions(of: content))
     }
 
-    /// Returns a tombstone for an unregistration, whose plaintext the reference has deleted. The digest is that of a Go client's message, so
-    /// that its retransmission is recognised.
+    /// Returns a tombstone for an unregistration, whose plaintext the reference has deleted. The digest is that of a Go client's message,
+    /// so that its retransmission is recognised.
     private static func tombstone(_ installation: Installation, version: UInt64) -> ImportDecision {
         var message = PushNotificationRegistration()
         message.installationID = installation.installationID

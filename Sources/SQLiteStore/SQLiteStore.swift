@@ -27,16 +27,16 @@ package final class SQLiteStore: PushStore {
     ///
     /// - Parameters:
     ///   - identity: The server's compressed public key. The store refuses the database of another key.
-    ///   - sealingKeys: The keys that seal secrets; nil keeps them in clear, or, in a sealed database that is opened for reading only, locked.
-    ///     A new database is sealed from its first row on. The rows of an older one are sealed by ``resealNext()``.
+    ///   - sealingKeys: The keys that seal secrets; nil keeps them in clear, or, in a sealed database that is opened for reading only,
+    ///     locked. A new database is sealed from its first row on. The rows of an older one are sealed by ``resealNext()``.
     ///   - readOnly: Whether a tool reads while a server runs. The store then neither creates nor migrates a database.
     ///   - random: The source of the secrets of a new database.
     ///   - maximumQueueCount: The number of pushes to known bundle ids that may wait for a route.
     ///   - maximumStoredByteCount: The size in bytes above which the store rejects new devices of gateways; nil means that only the disk
     ///     limits it.
     ///   - namedBundleIDs: The bundle ids that a setting names. They count as known before their first delivery.
-    /// - Throws: `StoreError` if the database cannot be opened, or belongs to another key or program, or if the sealing keys are not those that
-    ///   sealed it.
+    /// - Throws: `StoreError` if the database cannot be opened, or belongs to another key or program, or if the sealing keys are not those
+    ///   that sealed it.
     package init(
         path: String, identity: FixedBytes<33>, sealingKeys: SealingKeys? = nil, readOnly: Bool = false,
         random: any RandomNumberGenerator = SecureRandom(),

@@ -4,7 +4,8 @@ import CLibCrypto
 ///
 /// Sharing them is safe: a fetched algorithm never changes, and its reference count, which contexts raise and drop, is atomic.
 package enum LibCrypto {
-    // All of them are safe without isolation: Swift's own lock guards the single initialisation, and the algorithms never change (see above).
+    // All of them are safe without isolation: Swift's own lock guards the single initialisation, and the algorithms never change (see
+    // above).
     nonisolated(unsafe) static let sha256 = unsafe fetchDigest("SHA2-256")
     package nonisolated(unsafe) static let sha512 = unsafe fetchDigest("SHA2-512")
     nonisolated(unsafe) static let aes256GCM = unsafe fetchCipher("AES-256-GCM")

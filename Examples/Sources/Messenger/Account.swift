@@ -1,7 +1,7 @@
 import Foundation
 import PushClient
 
-/// What the app does for its user: the registration of the device, and the pushes to others.
+/// The work of the app for its user: the registration of the device, and the pushes to others.
 struct Account {
     let identity: Identity
     private let registering: RegisteringClient

@@ -1,6 +1,6 @@
 import PushClient
 
-/// What the app does about an error.
+/// The app's reaction to an error.
 func advice(_ error: PushClientError) -> String {
     switch error.code {
     case .nodeUnreachable: "Wait for the network. run() retries by itself; send a message's push again later."

@@ -2,7 +2,7 @@ import Concurrency
 import StatusCrypto
 import Wire
 
-// What the script expects at the kit's stub of gorush.
+// The script's expectations of the kit's stub of gorush.
 extension Play {
     /// Waits for a notification to a device.
     ///

@@ -5,7 +5,8 @@ import Wire
 
 /// A route as a value: events go in (``handle(_:at:)``), actions come out (``next(at:)``).
 ///
-/// Four values decide: ``Schedule`` when to act, ``Concurrency`` how much may be in flight, ``GorushProfile`` what gorush is set up for, and
+/// Four values decide: ``Schedule`` when to act, ``Concurrency`` how much may be in flight, ``GorushProfile`` what gorush is set up for,
+/// and
 /// ``Evidence`` whether the route delivers. Times are those of a monotonic clock since the start of the delivery.
 struct RouteState: Sendable {
     enum Event: Sendable, Equatable {

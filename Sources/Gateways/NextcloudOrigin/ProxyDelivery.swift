@@ -7,8 +7,8 @@ import ServiceLifecycle
 package import Store
 import Synchronization
 
-/// Posts waiting pushes to their proxies, one request at a time to each (GATEWAY_PROTOCOLS.md §4.6). Unlike Nextcloud's own server, it keeps
-/// pushes while a proxy is unreachable.
+/// Posts waiting pushes to their proxies, one request at a time to each (GATEWAY_PROTOCOLS.md §4.6). Unlike Nextcloud's own server, it
+/// keeps pushes while a proxy is unreachable.
 package final class ProxyDelivery: Service {
     /// The maximum number of pushes in a request: 600 KB.
     private static let batchCount = 500

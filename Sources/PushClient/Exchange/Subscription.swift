@@ -2,8 +2,8 @@ package import Envelope
 package import StatusCrypto
 import Wire
 
-/// A subscription to topics: returns first the messages in the node's store, then new ones as they arrive, each message once. After a failure
-/// it subscribes again, and reads from the store what it may have missed.
+/// A subscription to topics: returns first the messages in the node's store, then new ones as they arrive, each message once. After a
+/// failure it subscribes again, and reads from the store what it may have missed.
 package struct Subscription: Sendable {
     /// A received message.
     package struct Arrival: Sendable {

@@ -20,8 +20,8 @@ public struct Node: Sendable {
     /// - Parameters:
     ///   - transport: The app's node, or the way to one.
     ///   - pubsubTopic: The shard of the servers.
-    ///   - maximumMessageByteCount: The maximum message size of the node in bytes, at least 4. Messages longer than three quarters of it are
-    ///     sent in segments.
+    ///   - maximumMessageByteCount: The maximum message size of the node in bytes, at least 4. Messages longer than three quarters of it
+    ///     are sent in segments.
     ///   - clock: The clock that measures all waiting.
     public init(
         transport: any NodeTransport, pubsubTopic: String = defaultPubsubTopic,

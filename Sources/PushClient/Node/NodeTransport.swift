@@ -14,8 +14,8 @@ public protocol NodeTransport: Sendable {
     /// its reply takes milliseconds. The sequence may repeat messages, and may contain others.
     func subscribe(to contentTopics: Set<String>, on pubsubTopic: String) async throws -> Messages
 
-    /// Returns the messages that the node or a store in its network has kept. The result may contain others. A node without any store returns
-    /// an empty list: the client then misses advertisements and replies from before its subscriptions.
+    /// Returns the messages that the node or a store in its network has kept. The result may contain others. A node without any store
+    /// returns an empty list: the client then misses advertisements and replies from before its subscriptions.
     ///
     /// - Parameter start: The time of the oldest message to return, in nanoseconds since 1970.
     func history(of contentTopics: Set<String>, on pubsubTopic: String, since start: Int64) async throws -> [NodeMessage]

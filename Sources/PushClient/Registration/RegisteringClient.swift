@@ -103,8 +103,9 @@ public actor RegisteringClient {
     /// servers get no request. Each of the other servers is tried once. If ``run()`` has a request to a server in progress, this call waits
     /// for its result instead.
     /// - Returns: The statuses after the attempts. A status that is not `registered` tells what is missing.
-    /// - Throws: ``PushClientError/Code/invalidRegistration`` if the device is not what servers accept, for example more than 3,971 contacts
-    ///   and chats; ``PushClientError/Code/stateUnusable``; or `CancellationError`: then the desired state is saved, and the next call or
+    /// - Throws: ``PushClientError/Code/invalidRegistration`` if the device is not what servers accept, for example more than 3,971
+    ///   contacts and chats; ``PushClientError/Code/stateUnusable``; or `CancellationError`: then the desired state is saved, and the next
+    ///   call or
     ///   ``run()`` sends it. The statuses and ``events()`` report failures of servers and node.
     public func register(_ device: Device, with servers: [PublicKey]) async throws -> [ServerStatus] {
         try device.check()

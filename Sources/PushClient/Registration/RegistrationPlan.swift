@@ -204,8 +204,8 @@ extension RegistrationPlan {
 // MARK: - Results
 
 extension RegistrationPlan {
-    /// Records a reply to the newest request. A reply to an earlier one has no effect: servers repeat replies, and the server may have another
-    /// content by now. The failure of a request whose content is no longer desired has no effect either.
+    /// Records a reply to the newest request. A reply to an earlier one has no effect: servers repeat replies, and the server may have
+    /// another content by now. The failure of a request whose content is no longer desired has no effect either.
     ///
     /// - Returns: The event to report, or nil.
     package mutating func answered(
@@ -232,8 +232,8 @@ extension RegistrationPlan {
         }
     }
 
-    /// Records that the server did not reply to an order, or that its request could not be sent. An order whose content is no longer desired
-    /// has no effect: the server gets the desired content at once.
+    /// Records that the server did not reply to an order, or that its request could not be sent. An order whose content is no longer
+    /// desired has no effect: the server gets the desired content at once.
     package mutating func failed(
         _ reason: PushClientError, _ order: RegistrationOrder, now: Timestamp, using random: inout some RandomNumberGenerator
     ) -> RegistrationEvent? {

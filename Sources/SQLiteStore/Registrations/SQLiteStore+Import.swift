@@ -22,7 +22,8 @@ extension WriteTransaction {
                 topics: QueryTopics(keyHash: registration.keyHash), at: now)
             try addDelivery(to: TargetRegistration(row: row, version: registration.content.version), at: now)
         case .tombstone(let installation, let version, let plaintextDigest):
-            // A key keeps few tombstones of installations that were never registered, and all others. The row is therefore registered first.
+            // A key keeps few tombstones of installations that were never registered, and all others. The row is therefore registered
+            // first.
             var content = PushNotificationRegistration()
             content.installationID = installation.installationID
             content.version = version

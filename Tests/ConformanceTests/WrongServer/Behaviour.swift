@@ -27,9 +27,9 @@ struct OpenFrame: Sendable {
     var signer: PublicKey?
 }
 
-/// What a model server does at each step. By default it is right; a mutant replaces one step.
+/// The steps of a model server. By default it is right; a mutant replaces one step.
 struct Behaviour: Sendable {
-    /// What makes a server deaf to queries from then on.
+    /// The event after which a server is deaf to queries.
     enum Stun: Sendable {
         case undecryptablePayload
         case manyEntries

@@ -139,7 +139,7 @@ struct Reply: Sendable {
     var payload: [UInt8]
 }
 
-/// What a request causes.
+/// The consequences of a request.
 struct Outcome: Sendable {
     var replies: [Reply] = []
     var notifications: [[String: JSON]] = []

@@ -156,7 +156,7 @@ struct ImportWorld {
     }
 }
 
-/// What `pushctl import status-go --json` prints.
+/// The output of `pushctl import status-go --json`.
 struct ImportOutput: Decodable {
     struct Count: Decodable, Equatable {
         var reason: String
