@@ -1,4 +1,5 @@
 import ArgumentParser
+import Daemon
 import Settings
 
 @main
@@ -8,4 +9,9 @@ struct PushServerCommand: AsyncParsableCommand {
         abstract: "A push notification server for Status-style messengers (71/STATUS-PUSH-NOTIFICATION-SERVER).",
         version: BuildInfo.description,
         subcommands: [ServeCommand.self, CheckConfigCommand.self, IdentityCommand.self, RelayCommand.self, MetricsPageCommand.self])
+
+    static func main() async {
+        StandardDescriptors.openClosed()
+        await main(nil)
+    }
 }

@@ -92,6 +92,9 @@ import Testing
         try await FolderWatch(folder.path(".")).wait {
             FileManager.default.fileExists(atPath: folder.path("ready")) || !server.isRunning
         }
+        // Its standard error is a device that takes lines, or refuses them, and no file that the server opened for itself.
+        let standardError = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\(server.identifier)/fd/2")
+        #expect(standardError.hasPrefix("/dev/"))
         for number in [SIGUSR1, SIGUSR2, SIGHUP] { server.signal(number) }
         server.signal(SIGTERM)
         #expect(await server.exitCode == 0)
