@@ -1,0 +1,1 @@
+.build/debug/Tutorial "$(.build/debug/pushserver identity --plain)"
