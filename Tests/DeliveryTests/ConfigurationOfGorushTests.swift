@@ -7,7 +7,7 @@ import Testing
 
 @testable import Delivery
 
-/// The configuration of a gorush, and the time at which the server notices it (DELIVERY.md, rule 1 and "How it is posted").
+/// The configuration of a gorush, and the time at which the server notices it (DELIVERY.md, rule 1 and "Configuration check of gorush").
 @Suite(.safetyNet) struct ConfigurationOfGorushTests {
     @Test func `A gorush that restarts with other settings while its route is idle is noticed within 30 s`() async throws {
         try await withStubGorush { stub in
