@@ -69,6 +69,8 @@ let package = Package(
         .systemLibrary(name: "CLibCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
         .systemLibrary(name: "CLibCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
 
+        .systemLibrary(name: "CLibPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
+
         // Version and commit of the programs; Scripts/release gives the latter in the environment.
         .target(
             name: "CBuildInfo",
@@ -97,6 +99,7 @@ let package = Package(
             [
                 "Store", "StatusCrypto", "PushProtocol", "Envelope", "Wire", "MetricDeclarations", grdb, sqlite, logging, metrics,
             ]),
+        library("PostgreSQLStore", ["CLibPQ", "Concurrency", "Store", "StatusCrypto", "PushProtocol", "Envelope", "Wire", deque, logging]),
         library("WakuREST", ["HTTPClient", "JSON", "Envelope", "StatusCrypto", "Wire"]),
         library(
             "Transport",
@@ -247,7 +250,7 @@ let package = Package(
         tests(
             "Store",
             [
-                "SQLiteStore", "Store", "StatusCrypto", "PushProtocol", "Envelope", "Wire", grdb,
+                "SQLiteStore", "PostgreSQLStore", "Store", "StatusCrypto", "PushProtocol", "Envelope", "Wire", grdb,
                 sqlite, logging,
             ]),
         tests("WakuREST", ["WakuREST", "JSON", "Relay", "Envelope", "StatusCrypto", "Wire"]),

@@ -101,15 +101,3 @@ extension Database {
         return rows
     }
 }
-
-extension Milestone {
-    /// Creates the milestone of a decided message from its stored values.
-    init(messageState: MessageState, ignoreReason: IgnoreReason?) throws(StoreError) {
-        switch (messageState, ignoreReason) {
-        case (.silent, _), (.answered, _): self = .processed
-        case (.ignored, .invalid): self = .invalid
-        case (.ignored, .notForUs), (.ignored, .tooOld): self = .ignored
-        default: throw .damaged
-        }
-    }
-}

@@ -123,11 +123,6 @@ extension WriteTransaction {
         """
 }
 
-extension Reply {
-    /// The prefix of the hashed installation id, as in the rows of registrations; nil if the reply names no installation.
-    fileprivate var installationPrefix: Int64? { installationID.map { SHA256.hash($0.utf8Span.span).prefix } }
-}
-
 extension Database {
     /// Returns the payload of the newest reply to a push request with that Status message id (PROTOCOL.md §9, "Repeated request").
     func response(to statusMessageID: Digest32, _ sealing: RowSealing) throws -> [UInt8]? {
@@ -141,22 +136,5 @@ extension Database {
             let (message, recipient): (Int64, FixedBytes<33>) = (try row.next(), try row.next())
             return try row.nextValue(sealing, in: .reply(to: recipient, message: message)) ?? []
         }
-    }
-}
-
-/// A message as the journal stores it.
-struct RecordableMessage: Sendable {
-    /// The message hash, which covers all other properties.
-    var hash: Digest32
-    var sentAt: Timestamp
-    var pubsubTopic: String
-    /// The encoded WakuMessage.
-    var envelope: [UInt8]
-
-    init(_ envelope: WakuEnvelope, hash: Digest32) {
-        self.hash = hash
-        sentAt = Timestamp(nanoseconds: envelope.message.timestamp ?? 0)
-        pubsubTopic = envelope.pubsubTopic
-        self.envelope = envelope.message.encoded()
     }
 }

@@ -156,22 +156,6 @@ extension RowCursor {
     }
 }
 
-/// The registration that a push is for.
-struct PushTargetRow: Sendable, Equatable {
-    var row: Int64
-    /// Whether a push was delivered to it before.
-    var hasWorked: Bool
-}
-
-/// The row of an installation, which may be a tombstone.
-struct StoredInstallation: Sendable, Equatable {
-    /// The row of the installation, which never changes.
-    var row: Int64
-    var version: StoredVersion
-    /// Whether the installation was registered before; false for the tombstone of an unregistration without an earlier registration.
-    var wasRegistered = true
-}
-
 extension Database {
     /// Returns the row that the next registration replaces, whose version it must exceed; nil for an unknown installation.
     func stored(_ installation: Installation) throws -> StoredInstallation? {
@@ -262,29 +246,9 @@ extension Installation {
     var prefix: Int64 { SHA256.hash(installationID.utf8Span.span).prefix }
 }
 
-/// The stored lists of a registration: an encoded registration message that contains only the lists; NULL if all are empty.
-enum ListColumn {
-    static func chatLists(of content: PushNotificationRegistration) -> [UInt8]? {
-        var lists = PushNotificationRegistration()
-        lists.blockedChatList = content.blockedChatList
-        lists.mutedChatList = content.mutedChatList
-        lists.allowedMentionsChatList = content.allowedMentionsChatList
-        return encoded(lists)
-    }
-
-    static func allowedKeys(of content: PushNotificationRegistration) -> [UInt8]? {
-        var lists = PushNotificationRegistration()
-        lists.allowedKeyList = content.allowedKeyList
-        return encoded(lists)
-    }
-
+extension ListColumn {
     /// The SQL expression for the length of a stored list, sealed or in clear. A sealed list has one field.
     static func byteCount(_ column: String) -> String {
         "coalesce(length(\(column)), length(sealed_\(column)) - \(SealingKeys.overheadByteCount + 4), 0)"
-    }
-
-    private static func encoded(_ lists: PushNotificationRegistration) -> [UInt8]? {
-        let bytes = lists.encoded()
-        return bytes.isEmpty ? nil : bytes
     }
 }

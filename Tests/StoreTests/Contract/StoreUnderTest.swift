@@ -1,3 +1,7 @@
+import Foundation
+import Logging
+@testable import PostgreSQLStore
+import PushProtocol
 import Store
 import TestSupport
 import Testing
@@ -21,6 +25,11 @@ struct StoreUnderTest: Sendable, CustomTestStringConvertible {
             try $0.open(sealingKeys: sealingKeys(1))
         } openSmall: {
             try $0.open(sealingKeys: sealingKeys(1), maximumQueueCount: 400, namedBundleIDs: ["org.named"])
+        },
+        StoreUnderTest(testDescription: "PostgreSQL") {
+            try $0.openPostgreSQL()
+        } openSmall: {
+            try $0.openPostgreSQL(maximumQueueCount: 400, namedBundleIDs: ["org.named"])
         },
     ]
 
@@ -51,5 +60,26 @@ struct StoreUnderTest: Sendable, CustomTestStringConvertible {
         try await after(store)
         await store.close()
         await crashed.close()
+    }
+}
+
+extension TemporaryFolder {
+    /// Opens the database that is named like the folder, on the server whose socket is in the folder `PUSHSERVER_TEST_POSTGRESQL`.
+    func openPostgreSQL(
+        maximumQueueCount: Int = ProtocolLimits.maximumQueuedPushCount, maximumStoredByteCount: Int? = nil,
+        namedBundleIDs: Set<String> = []
+    ) throws -> PostgreSQLStore {
+        let socket = try #require(ProcessInfo.processInfo.environment["PUSHSERVER_TEST_POSTGRESQL"])
+        let name = "test-" + path("").split(separator: "/").joined(separator: "-")
+        let server = try Connection(["host": socket, "user": "postgres", "dbname": "postgres"])
+        do {
+            _ = try server.run([Command("CREATE DATABASE \"\(name)\"")])
+        } catch {
+            guard error == .failed(state: "42P04") else { throw error }  // It exists.
+        }
+        return try PostgreSQLStore(
+            ["host": socket, "user": "postgres", "dbname": name], identity: identity, random: SplitMix64(seed: 1),
+            maximumQueueCount: maximumQueueCount, maximumStoredByteCount: maximumStoredByteCount, namedBundleIDs: namedBundleIDs,
+            logger: Logger(label: "test"))
     }
 }

@@ -1,3 +1,4 @@
+import Store
 import StatusCrypto
 import TestSupport
 import Testing

@@ -1,53 +1,52 @@
-import Envelope
-import PushProtocol
-import Store
-import Synchronization
+package import Envelope
+package import PushProtocol
+package import Synchronization
 
 /// The state of the outbox that is in memory only.
 ///
 /// A failed transaction does not return its reserved slots. Therefore a queue that looks full is counted again before it rejects a push.
-final class OutboxMemory: Sendable {
+package final class OutboxMemory: Sendable {
     /// The bundle ids that a setting names.
-    let namedBundleIDs: Set<String>
-    let fairQueue = Mutex(OutboxFairQueue())
-    let capacity: Mutex<OutboxCapacity>
+    package let namedBundleIDs: Set<String>
+    package let fairQueue = Mutex(OutboxFairQueue())
+    package let capacity: Mutex<OutboxCapacity>
 
-    init(maximumQueueCount: Int, namedBundleIDs: Set<String>) {
+    package init(maximumQueueCount: Int, namedBundleIDs: Set<String>) {
         self.namedBundleIDs = namedBundleIDs
         capacity = Mutex(OutboxCapacity(maximumCount: maximumQueueCount))
     }
 }
 
 /// The outbox memory for one transaction. Rounds take effect when the transaction is durable; reserved slots take effect at once.
-final class OutboxChanges {
+package final class OutboxChanges {
     private let memory: OutboxMemory
     private var assignment = OutboxFairQueue.Assignment()
 
-    init(_ memory: OutboxMemory) {
+    package init(_ memory: OutboxMemory) {
         self.memory = memory
     }
 
-    var namedBundleIDs: Set<String> { memory.namedBundleIDs }
+    package var namedBundleIDs: Set<String> { memory.namedBundleIDs }
 
     /// Returns the round of a push that enters the queue of a route.
-    func round(for target: Installation, trust: PushTrust, in route: String) -> Int64 {
+    package func round(for target: Installation, trust: PushTrust, in route: String) -> Int64 {
         memory.fairQueue.withLock { $0.round(for: target, trust: trust, in: route, after: &assignment) }
     }
 
-    func currentRound(trust: PushTrust, in route: String) -> Int64 {
+    package func currentRound(trust: PushTrust, in route: String) -> Int64 {
         memory.fairQueue.withLock { $0.currentRound(trust: trust, in: route) }
     }
 
-    func reserveSlot(in route: String, trust: PushTrust, at now: Timestamp, counting count: () throws -> Int) rethrows -> Bool {
+    package func reserveSlot(in route: String, trust: PushTrust, at now: Timestamp, counting count: () throws -> Int) rethrows -> Bool {
         try memory.capacity.withLock { try $0.reserveSlot(in: route, trust: trust, at: now, counting: count) }
     }
 
-    func reach(_ round: Int64, trust: PushTrust, in route: String) {
+    package func reach(_ round: Int64, trust: PushTrust, in route: String) {
         memory.fairQueue.withLock { $0.reach(round, trust: trust, in: route) }
     }
 
     /// Adopts the assigned rounds, because the transaction is durable.
-    func keep() {
+    package func keep() {
         memory.fairQueue.withLock { $0.commit(assignment) }
     }
 }

@@ -1,19 +1,19 @@
-import StatusCrypto
+package import StatusCrypto
 
 /// Sorted fingerprints of the entries of a list, 8 bytes each. They suffice to tell whether the list contains a chat or an author.
 ///
 /// A secret of the database is their key, so untrusted clients cannot search for two entries with the same fingerprint.
-struct ListFingerprints: HoldsSecret, Sendable {
+package struct ListFingerprints: HoldsSecret, Sendable {
     private static let byteCount = 8
 
     private let key: FixedBytes<32>
 
-    init(key: FixedBytes<32>) {
+    package init(key: FixedBytes<32>) {
         self.key = key
     }
 
     /// - Returns: The column, or nil for an empty list.
-    func column(for list: [[UInt8]]) -> [UInt8]? {
+    package func column(for list: [[UInt8]]) -> [UInt8]? {
         guard !list.isEmpty else { return nil }
         var column: [UInt8] = []
         column.reserveCapacity(Self.byteCount * list.count)
@@ -24,7 +24,7 @@ struct ListFingerprints: HoldsSecret, Sendable {
     }
 
     /// Returns the entries that are in the list.
-    func entries(_ entries: Set<[UInt8]>, in column: [UInt8]?) -> Set<[UInt8]> {
+    package func entries(_ entries: Set<[UInt8]>, in column: [UInt8]?) -> Set<[UInt8]> {
         guard let column else { return [] }
         return entries.filter { Self.contains(fingerprint(of: $0), column) }
     }

@@ -1,0 +1,21 @@
+/// A statement with its values in binary format.
+struct Command {
+    let sql: String
+    private(set) var types: [UInt32] = []
+    /// All values one after the other.
+    private(set) var bytes: [UInt8] = []
+    /// The place of each value in `bytes`; nil for NULL.
+    private(set) var ranges: [Range<Int>?] = []
+
+    init<each Value: SQLValue>(_ sql: String, _ values: repeat each Value) {
+        self.sql = sql
+        for value in repeat each values { append(value) }
+    }
+
+    private mutating func append<Value: SQLValue>(_ value: Value) {
+        types.append(Value.sqlType.rawValue)
+        let start = bytes.count
+        value.append(to: &bytes)
+        ranges.append(value.isNull ? nil : start..<bytes.count)
+    }
+}

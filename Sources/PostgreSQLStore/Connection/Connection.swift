@@ -1,0 +1,134 @@
+import CLibPQ
+import Glibc
+import Store
+
+/// One connection to PostgreSQL, for one thread: its functions block.
+///
+/// It is in pipeline mode (https://www.postgresql.org/docs/15/libpq-pipeline-mode.html): all statements of a call are sent before the first
+/// result is read, so a call costs one round trip. It is safe: it owns the `PGconn` and gives it to nobody.
+@safe final class Connection {
+    private let connection: OpaquePointer
+    /// The names of the prepared statements, by their text.
+    private var names: [String: String] = [:]
+
+    /// Connects.
+    ///
+    /// - Parameter parameters: Keywords of libpq and their values.
+    /// - Throws: `PostgreSQLError` if the server is unreachable or refuses the connection.
+    init(_ parameters: [String: String]) throws(PostgreSQLError) {
+        let keywords = Array(parameters.keys)
+        let connection = unsafe Self.withCStrings(keywords) { keys in
+            unsafe Self.withCStrings(keywords.map { parameters[$0] ?? "" }) { values in unsafe PQconnectdbParams(keys, values, 0) }
+        }
+        guard let connection = unsafe connection else { throw .outOfMemory }
+        unsafe self.connection = unsafe connection
+        guard unsafe PQstatus(connection) == CONNECTION_OK, unsafe PQenterPipelineMode(connection) == 1 else {
+            throw .disconnected(message)
+        }
+        // Notices would go to standard error.
+        unsafe PQsetNoticeReceiver(connection, { _, _ in }, nil)
+    }
+
+    deinit { unsafe PQfinish(connection) }
+
+    /// Whether the connection still works.
+    var isUsable: Bool { unsafe PQstatus(connection) == CONNECTION_OK }
+
+    /// Runs statements in one round trip. Outside a transaction they are one.
+    ///
+    /// - Throws: The first error. PostgreSQL skips the statements after it.
+    func run(_ commands: [Command]) throws(PostgreSQLError) -> [Rows] {
+        var expected: [Expectation] = []
+        for command in commands {
+            if names[command.sql] == nil {
+                let name = "s\(names.count)"
+                names[command.sql] = name
+                expected.append(.preparation(command.sql))
+                try send(unsafe PQsendPrepare(connection, name, command.sql, Int32(command.types.count), command.types))
+            }
+            expected.append(.rows)
+            try send(command, as: names[command.sql] ?? "")
+        }
+        try send(unsafe PQpipelineSync(connection))
+        return try receive(expected)
+    }
+
+    private enum Expectation {
+        /// The result of the preparation of a statement.
+        case preparation(String)
+        case rows
+    }
+
+    private func receive(_ expected: [Expectation]) throws(PostgreSQLError) -> [Rows] {
+        var results: [Rows] = []
+        var firstError: PostgreSQLError?
+        for expectation in expected {
+            guard let result = unsafe PQgetResult(connection) else { throw .disconnected(message) }
+            let status = unsafe PQresultStatus(result)
+            let rows = unsafe Rows(result)
+            switch status {
+            case PGRES_TUPLES_OK, PGRES_COMMAND_OK:
+                if case .rows = expectation { results.append(rows) }
+            case PGRES_PIPELINE_ABORTED:
+                if case .preparation(let sql) = expectation { names[sql] = nil }
+            default:
+                if case .preparation(let sql) = expectation { names[sql] = nil }
+                firstError = firstError ?? (isUsable ? .failed(state: rows.errorState) : .disconnected(message))
+            }
+            // A null ends the results of each statement.
+            while let more = unsafe PQgetResult(connection) { unsafe PQclear(more) }
+            guard isUsable else { throw firstError ?? .disconnected(message) }
+        }
+        // The last result is that of the synchronization.
+        if let last = unsafe PQgetResult(connection) { unsafe PQclear(last) }
+        if let firstError { throw firstError }
+        return results
+    }
+
+    private func send(_ command: Command, as name: String) throws(PostgreSQLError) {
+        let lengths = command.ranges.map { Int32($0?.count ?? 0) }
+        let formats = [Int32](repeating: 1, count: command.ranges.count)
+        // One byte more, so that an empty value has an address too: libpq sends a null address as NULL.
+        let sent = unsafe (command.bytes + [0]).withUnsafeBufferPointer { bytes in
+            let values = unsafe command.ranges.map { range -> UnsafePointer<CChar>? in
+                guard let range, let base = bytes.baseAddress else { return nil }
+                return unsafe UnsafeRawPointer(base + range.lowerBound).assumingMemoryBound(to: CChar.self)
+            }
+            return unsafe PQsendQueryPrepared(connection, name, Int32(values.count), values, lengths, formats, 1)
+        }
+        try send(sent)
+    }
+
+    private func send(_ result: Int32) throws(PostgreSQLError) {
+        guard result == 1 else { throw .disconnected(message) }
+    }
+
+    /// The last message of libpq about the connection, without values.
+    private var message: String { unsafe String(cString: PQerrorMessage(connection)).split(separator: "\n").first.map(String.init) ?? "" }
+
+    /// Lends strings as an array of C strings that ends with a null pointer.
+    private static func withCStrings<Result>(
+        _ strings: [String], _ body: (UnsafePointer<UnsafePointer<CChar>?>) -> Result
+    ) -> Result {
+        let copies = unsafe strings.map { unsafe strdup($0) }
+        defer { unsafe copies.forEach { unsafe free($0) } }
+        let pointers = unsafe copies.map { unsafe UnsafePointer($0) } + [nil]
+        return unsafe pointers.withUnsafeBufferPointer { buffer in
+            // The buffer has at least the null pointer.
+            guard let base = buffer.baseAddress else { preconditionFailure("no strings") }
+            return unsafe body(base)
+        }
+    }
+}
+
+/// An error of PostgreSQL or of the connection to it. The texts contain no stored value.
+enum PostgreSQLError: Error, Equatable {
+    /// A statement failed with that SQLSTATE (https://www.postgresql.org/docs/15/errcodes-appendix.html).
+    case failed(state: String)
+    /// The connection could not be made, or broke: libpq's message.
+    case disconnected(String)
+    case outOfMemory
+
+    /// Whether the same transaction may succeed if it runs again: a serialization failure or a deadlock.
+    var isTransient: Bool { self == .failed(state: "40001") || self == .failed(state: "40P01") }
+}

@@ -1,0 +1,103 @@
+import Store
+
+/// A transaction, which sees its own changes. It is valid until it ends, on the thread of its connection.
+///
+/// A statement without a result waits, and is sent together with the next query: a transaction of many statements takes few round trips.
+final class Transaction {
+    enum Kind {
+        /// One state of the database, for reading only.
+        case reading
+        case writing
+    }
+
+    private let connection: Connection
+    private var waiting: [Command]
+    /// The number of the transaction, by which its outcome can be looked up; nil until the first round trip, and for reading.
+    private(set) var number: Int64?
+    private let kind: Kind
+    private var hasBegun = false
+    private var completions: [() -> Void] = []
+
+    init(_ kind: Kind, on connection: Connection) {
+        self.kind = kind
+        self.connection = connection
+        waiting = []
+    }
+
+    /// Adds a statement whose result does not matter. It runs with the next query, or when the transaction commits.
+    func add<each Value: SQLValue>(_ sql: String, _ values: repeat each Value) {
+        waiting.append(Command(sql, repeat each values))
+    }
+
+    func add(_ command: Command) {
+        waiting.append(command)
+    }
+
+    /// Runs a statement.
+    ///
+    /// - Returns: The number of rows that it inserted, changed or deleted.
+    @discardableResult
+    func run<each Value: SQLValue>(_ sql: String, _ values: repeat each Value) throws -> Int {
+        try fetch([Command(sql, repeat each values)])[0].changedCount
+    }
+
+    /// Reads all rows of a query.
+    func all<each Value: SQLValue, Result>(
+        _ sql: String, _ values: repeat each Value, read: (inout RowCursor) throws -> Result
+    ) throws -> [Result] {
+        try fetch([Command(sql, repeat each values)])[0].map(read)
+    }
+
+    /// Reads the first row of a query.
+    func first<each Value: SQLValue, Result>(
+        _ sql: String, _ values: repeat each Value, read: (inout RowCursor) throws -> Result
+    ) throws -> Result? {
+        try all(sql, repeat each values, read: read).first
+    }
+
+    /// Reads the one number of a `SELECT count(*)`.
+    func count<each Value: SQLValue>(_ sql: String, _ values: repeat each Value) throws -> Int {
+        try first(sql, repeat each values) { try $0.next() } ?? 0
+    }
+
+    /// Runs the statements that wait and these, in one round trip.
+    ///
+    /// - Returns: The results of `commands`.
+    func fetch(_ commands: [Command]) throws(PostgreSQLError) -> [Rows] {
+        let beginning = hasBegun ? [] : self.beginning
+        let results = try connection.run(beginning + waiting + commands)
+        if !hasBegun, kind == .writing { number = try? results[1].map { try $0.next(Int64.self) }.first }
+        hasBegun = true
+        let skipped = beginning.count + waiting.count
+        waiting = []
+        return Array(results[skipped...])
+    }
+
+    /// Runs the statements that wait, and makes the transaction durable.
+    func commit() throws(PostgreSQLError) {
+        guard hasBegun || !waiting.isEmpty else { return }
+        _ = try fetch([Command("COMMIT")])
+    }
+
+    /// Adds an action that runs once the transaction is durable.
+    func afterCommit(_ action: @escaping () -> Void) {
+        completions.append(action)
+    }
+
+    /// Runs the actions that wait for the commit.
+    func complete() {
+        for action in completions { action() }
+    }
+
+    /// Undoes the transaction. A broken connection has done so already.
+    func rollBack() {
+        if hasBegun, connection.isUsable { _ = try? connection.run([Command("ROLLBACK")]) }
+    }
+
+    private var beginning: [Command] {
+        switch kind {
+        case .reading: [Command("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")]
+        case .writing: [Command("BEGIN"), Command("SELECT pg_current_xact_id()::text::int8")]
+        }
+    }
+}

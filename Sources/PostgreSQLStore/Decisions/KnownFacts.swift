@@ -1,0 +1,135 @@
+import Envelope
+import PushProtocol
+import StatusCrypto
+import Store
+import Wire
+
+/// The facts for a batch, and the rows that they were read from.
+struct KnownFacts {
+    private(set) var facts: Facts
+    private(set) var installations: [Installation: StoredInstallation] = [:]
+    private(set) var targets: [Installation: PushTargetRow] = [:]
+
+    /// Loads the facts in one round trip, and in a second one the lists that queries ask for.
+    ///
+    /// The transaction holds the locks of the owners: until it ends, no other server decides about their registrations and pushes.
+    init(
+        _ transaction: WriteTransaction, answering lookups: Lookups, isStorageFull: (Int) throws -> Bool, at now: Timestamp
+    ) throws {
+        facts = Facts(answering: lookups)
+        let registering = Set(lookups.registrations.map(\.keyHash))
+        let targeted = Set(lookups.targets.keys.map(\.keyHash))
+        let queried = Set(lookups.queries.joined())
+        let limited = InstallationColumns(lookups.rateLimitedTargets)
+        let locks = Command.lockOwners(targeted, adding: registering)
+        let results = try transaction.database.fetch(
+            locks + [
+                Command.installations(of: registering),
+                Command.targets(lookups.targets.keys),
+                Command(
+                    "SELECT deduplication_key FROM push WHERE deduplication_key = ANY($1) AND accepted_at >= $2",
+                    SQLArray(lookups.deduplicationKeys), now.advanced(by: .zero - ProtocolLimits.deduplicationLifetime)),
+                Command(
+                    """
+                    SELECT push.* FROM unnest($1::bytea[], $2::bytea[]) AS wanted (key_hash, installation_id), LATERAL (
+                        SELECT key_hash, installation_id, id, type, chat_id, ciphertext FROM (
+                            SELECT * FROM push
+                            WHERE push.key_hash = wanted.key_hash AND push.installation_id = wanted.installation_id
+                                AND finished_at IS NULL
+                            ORDER BY id DESC LIMIT 8
+                        ) AS newest
+                        WHERE attempts = 0 AND state = \(OpenPushState.queued.rawValue) AND next_attempt_at > $3
+                    ) AS push
+                    """,
+                    limited.keyHashes, limited.installationIDs, lookups.allowances.now.advanced(by: DeferredPush.closingTime)),
+                Command(
+                    """
+                    SELECT DISTINCT ON (status_message_id) status_message_id, reply FROM message
+                    WHERE status_message_id = ANY($1) AND reply_type = $2 ORDER BY status_message_id, id DESC
+                    """,
+                    SQLArray(lookups.requests), MessageType.pushNotificationResponse),
+                Command(
+                    """
+                    SELECT key_hash, id, coalesce(octet_length(allowed_keys), 0)::int8 FROM registration
+                    WHERE key_hash = ANY($1) AND is_live ORDER BY id
+                    """,
+                    SQLArray(queried)),
+            ])[locks.count...]
+        var rows = results.makeIterator()
+        for (installation, stored, state) in try rows.next()?.map({ try $0.nextInstallationState() }) ?? [] {
+            installations[installation] = stored
+            facts.installations[installation.keyHash, default: [:]][installation] = state
+            if lookups.registrations.contains(installation) { facts.versions[installation] = stored.version }
+        }
+        for keyHash in registering where facts.installations[keyHash] == nil { facts.installations[keyHash] = [:] }
+        let found = try rows.next()?.map { row in
+            try row.nextTarget(loading: { lookups.targets[$0] ?? [] }, transaction.fingerprints)
+        }
+        for (installation, row, target) in found ?? [] {
+            targets[installation] = row
+            facts.targets[installation] = target
+        }
+        facts.recentDeduplicationKeys = Set(try rows.next()?.map { try $0.next(Digest32.self) } ?? [])
+        for (slot, deferred) in try rows.next()?.map({ try $0.nextDeferredPush() }) ?? [] {
+            // The newest push of a type comes first.
+            facts.deferredPushes[slot] = facts.deferredPushes[slot] ?? deferred
+        }
+        for (request, reply) in try rows.next()?.map({ (try $0.next(Digest32.self), try $0.next([UInt8]?.self)) }) ?? [] {
+            facts.responses[request] = reply
+        }
+        let sizes = try rows.next()?.map { row in
+            (keyHash: try row.next(Digest64.self), row: try row.next(Int64.self), byteCount: try row.next(Int.self))
+        }
+        try readQueries(Dictionary(grouping: sizes ?? [], by: \.keyHash).mapValues { $0.map { ($0.row, $0.byteCount) } }, transaction)
+        if !registering.isEmpty, let maximum = lookups.maximumStoredByteCount { facts.isStorageFull = try isStorageFull(maximum) }
+    }
+
+    /// Reads the registrations of the queried keys in order, until the response has no capacity for more.
+    ///
+    /// - Parameter stored: The live registrations of each key, with the sizes of their lists.
+    private mutating func readQueries(_ stored: [Digest64: [(row: Int64, byteCount: Int)]], _ transaction: WriteTransaction) throws {
+        var chosen: [Digest64: [Int64]] = [:]
+        for query in facts.lookups.queries {
+            var byteCount = 0
+            for keyHash in query where byteCount <= ProtocolLimits.maximumAnswerByteCount {
+                // Lists beyond the credits of their key are not read, because untrusted clients can send any number of queries.
+                var allowed = min(facts.lookups.allowances.answerByteCount(of: keyHash), ProtocolLimits.maximumAnswerByteCount)
+                var rows: [Int64] = []
+                for (row, size) in stored[keyHash] ?? [] where size <= allowed {
+                    allowed -= size
+                    byteCount += size
+                    rows.append(row)
+                }
+                chosen[keyHash] = rows
+            }
+        }
+        guard !chosen.isEmpty else { return }
+        let rows = try transaction.database.all(
+            """
+            SELECT key_hash, installation_id, access_token, grant_signature, version, allow_from_contacts_only, allowed_keys
+            FROM registration WHERE id = ANY($1) ORDER BY id
+            """,
+            SQLArray(chosen.values.joined())
+        ) { row in
+            let keyHash = try row.next(Digest64.self)
+            var registration = QueryableRegistration()
+            registration.installationID = try row.next()
+            registration.accessToken = try row.next()
+            registration.grant = try row.next()
+            registration.version = try row.next()
+            registration.allowFromContactsOnly = try row.next()
+            registration.allowedKeyList = try row.nextMessage(PushNotificationRegistration.self).allowedKeyList
+            return (keyHash, registration)
+        }
+        facts.queryable = chosen.mapValues { _ in [] }
+        for (keyHash, registration) in rows { facts.queryable[keyHash, default: []].append(registration) }
+    }
+}
+
+extension RowCursor {
+    fileprivate mutating func nextDeferredPush() throws -> (PushSlot, DeferredPush) {
+        let (target, id, type) = (try nextInstallation(), try next(Int64.self), try next(PushNotificationType.self))
+        let content = PushContent(chatID: try next(), message: try next())
+        return (PushSlot(target: target, type: type), DeferredPush(row: id, content: content))
+    }
+}

@@ -1,0 +1,62 @@
+package import Store
+
+extension PostgreSQLStore {
+    package func auditFacts(report: @escaping @Sendable (_ done: Int, _ total: Int) -> Void) async throws -> AuditFacts {
+        try await read { database in
+            var facts = AuditFacts()
+            let results = try database.fetch([
+                Command("SELECT milestone, count, pruned FROM ledger"),
+                Command("SELECT state, ignore_reason, decided_at IS NULL, count(*) FROM message GROUP BY 1, 2, 3"),
+                Command("SELECT state, finished_at IS NULL, count(*) FROM push GROUP BY 1, 2"),
+                Command(
+                    """
+                    SELECT count(*) FROM push WHERE finished_at IS NOT NULL
+                        AND (device_token <> '' OR chat_id <> '' OR ciphertext <> '' OR notification IS NOT NULL)
+                    """),
+            ])
+            for (name, count, pruned) in try results[0].map({ (try $0.next(String.self), try $0.next(Int64.self), try $0.next(Int64.self)) }) {
+                guard let milestone = Milestone(rawValue: name) else {
+                    facts.damagedRowCount += 1
+                    continue
+                }
+                facts.counts[milestone] = count
+                facts.prunedCounts[milestone] = pruned
+            }
+            // Here states are read as numbers: one that does not exist is what the audit looks for.
+            let messages = try results[1].map { row in
+                (
+                    state: MessageState(rawValue: try row.next()), reason: try row.next(Int64?.self).flatMap(IgnoreReason.init),
+                    isUndecided: try row.next(Bool.self), count: try row.next(Int64.self)
+                )
+            }
+            for row in messages {
+                if row.state == .recorded, row.isUndecided {
+                    facts.undecidedCount += row.count
+                } else if let state = row.state, !row.isUndecided,
+                    let milestone = try? Milestone(messageState: state, ignoreReason: row.reason)
+                {
+                    facts.rowCounts[milestone, default: 0] += row.count
+                } else {
+                    facts.damagedRowCount += row.count
+                }
+            }
+            let pushes = try results[2].map { (state: try $0.next(Int64.self), isOpen: try $0.next(Bool.self), count: try $0.next(Int64.self)) }
+            for row in pushes {
+                if row.isOpen, OpenPushState(rawValue: row.state) != nil {
+                    facts.openCount += row.count
+                } else if !row.isOpen, let outcome = PushOutcome(rawValue: row.state) {
+                    facts.rowCounts[outcome.milestone, default: 0] += row.count
+                } else {
+                    facts.damagedRowCount += row.count
+                }
+            }
+            facts.leakyRowCount = try results[3].map { try $0.next(Int64.self) }.first ?? 0
+            // PostgreSQL does not count the rows that were ever inserted: its sequences skip numbers.
+            let prunedMessages = [Milestone.invalid, .ignored, .processed].reduce(0) { $0 + facts.prunedCounts[$1, default: 0] }
+            facts.messageRowsEver = messages.reduce(prunedMessages) { $0 + $1.count }
+            let prunedPushes = PushOutcome.allCases.reduce(0) { $0 + facts.prunedCounts[$1.milestone, default: 0] }
+            facts.pushRowsEver = pushes.reduce(prunedPushes) { $0 + $1.count }
+            return facts
+        }
+    }
+}

@@ -1,0 +1,47 @@
+import Envelope
+package import Store
+
+extension PostgreSQLStore {
+    package func figures() async throws -> StoreFigures {
+        try await read { database in
+            let results = try database.fetch([
+                Command("SELECT milestone, count, pruned FROM ledger"),
+                Command(
+                    """
+                    SELECT count(*) FILTER (WHERE state = \(MessageState.recorded.rawValue)),
+                        count(*) FILTER (WHERE state <> \(MessageState.recorded.rawValue))
+                    FROM message WHERE is_unfinished
+                    """),
+                Command(
+                    """
+                    SELECT count(*), count(*) FILTER (WHERE next_attempt_at >= \(OutboxFairQueue.roundLimit)),
+                        count(*) FILTER (WHERE next_attempt_at = \(Int64.max)), min(accepted_at)
+                    FROM push WHERE finished_at IS NULL
+                    """),
+                Command("SELECT count(*) FROM registration WHERE is_live"),
+                Command("SELECT count(*) FROM suspect_token"),
+            ])
+            var figures = StoreFigures()
+            for (name, count, pruned) in try results[0].map({ (try $0.next(String.self), try $0.next(Int64.self), try $0.next(Int64.self)) }) {
+                guard let milestone = Milestone(rawValue: name) else {
+                    figures.ledger.damagedRowCount += 1
+                    continue
+                }
+                figures.ledger.counts[milestone] = count
+                figures.ledger.prunedCounts[milestone] = pruned
+            }
+            for (undecided, unpublished) in try results[1].map({ (try $0.next(Int64.self), try $0.next(Int.self)) }) {
+                (figures.ledger.undecidedCount, figures.unpublishedCount) = (undecided, unpublished)
+            }
+            for row in try results[2].map({ (try $0.next(Int.self), try $0.next(Int.self), try $0.next(Int.self), try $0.next(Timestamp?.self)) }) {
+                let (all, timed, inFlight, oldest) = row
+                figures.openPushes = [.firstAttempt: all - timed, .retryOrDeferred: timed - inFlight, .inFlight: inFlight]
+                figures.ledger.openCount = Int64(all)
+                figures.oldestOpenPush = oldest
+            }
+            figures.registrationCount = try results[3].map { try $0.next(Int.self) }.first ?? 0
+            figures.suspectedTokenCount = try results[4].map { try $0.next(Int.self) }.first ?? 0
+            return figures
+        }
+    }
+}

@@ -1,0 +1,97 @@
+package import Envelope
+import PushProtocol
+package import StatusCrypto
+package import Store
+import Wire
+
+extension PostgreSQLStore {
+    package func record(_ envelopes: [(hash: Digest32, envelope: WakuEnvelope)], at now: Timestamp) async throws -> [Int64?] {
+        var indexes: [Digest32: Int] = [:]
+        for (index, envelope) in envelopes.enumerated() where indexes[envelope.hash] == nil { indexes[envelope.hash] = index }
+        // Two servers that record the same messages lock them in the same order.
+        let messages = indexes.sorted { $0.value < $1.value }.map { RecordableMessage(envelopes[$0.value].envelope, hash: $0.key) }
+        let rows = try await write { transaction in
+            let rows = try transaction.database.all(
+                """
+                INSERT INTO message (state, is_unfinished, received_at, hash, pubsub_topic, envelope)
+                SELECT \(MessageState.recorded.rawValue), true, $1, hash, topic, envelope
+                FROM unnest($2::bytea[], $3::bytea[], $4::bytea[]) WITH ORDINALITY AS new (hash, topic, envelope, number)
+                ORDER BY number
+                ON CONFLICT (hash) DO NOTHING RETURNING hash, id
+                """,
+                now, SQLArray(messages.map(\.hash)), SQLArray(messages.map(\.pubsubTopic)), SQLArray(messages.map(\.envelope))
+            ) { (try $0.next(Digest32.self), try $0.next(Int64.self)) }
+            transaction.count(.received, by: envelopes.count)
+            transaction.count(.duplicate, by: envelopes.count - rows.count)
+            return Dictionary(rows) { first, _ in first }
+        }
+        return envelopes.enumerated().map { indexes[$1.hash] == $0 ? rows[$1.hash] : nil }
+    }
+
+    package func unfinishedRows() async throws -> (undecided: [Int64], unreplied: [Int64]) {
+        try await read { database in
+            var rows: (undecided: [Int64], unreplied: [Int64]) = ([], [])
+            for (id, state) in try database.all(
+                "SELECT id, state FROM message WHERE is_unfinished ORDER BY id",
+                read: { (try $0.next(Int64.self), try $0.next(MessageState.self)) })
+            {
+                if state == .recorded { rows.undecided.append(id) } else { rows.unreplied.append(id) }
+            }
+            return rows
+        }
+    }
+
+    package func undecided(_ rows: [Int64]) async throws -> [RecordedEnvelope] {
+        try await read { database in
+            try database.all(
+                """
+                SELECT id, received_at, pubsub_topic, envelope FROM message
+                WHERE id = ANY($1) AND is_unfinished AND state = \(MessageState.recorded.rawValue) ORDER BY id
+                """,
+                SQLArray(rows)
+            ) { row in
+                RecordedEnvelope(
+                    id: try row.next(), receivedAt: try row.next(),
+                    envelope: WakuEnvelope(pubsubTopic: try row.next(), message: try row.nextMessage()))
+            }
+        }
+    }
+
+    package func unreplied(_ rows: [Int64]) async throws -> [(id: Int64, receivedAt: Timestamp, reply: Reply)] {
+        try await read { database in
+            try database.all(
+                """
+                SELECT id, received_at, reply_type, reply, recipient, pubsub_topic, status_message_id FROM message
+                WHERE id = ANY($1) AND is_unfinished AND state <> \(MessageState.recorded.rawValue) ORDER BY id
+                """,
+                SQLArray(rows)
+            ) { row in
+                (
+                    id: try row.next(), receivedAt: try row.next(),
+                    reply: Reply(
+                        type: try row.next(), payload: try row.next(), recipient: try row.next(), pubsubTopic: try row.next(),
+                        statusMessageID: try row.next())
+                )
+            }
+        }
+    }
+
+    // MARK: Checkpoints
+
+    package func checkpoint(of pubsubTopic: String) async throws -> Timestamp? {
+        try await read { database in
+            try database.first("SELECT received_until FROM checkpoint WHERE pubsub_topic = $1", pubsubTopic) { try $0.next() }
+        }
+    }
+
+    package func saveCheckpoint(_ checkpoint: Timestamp, of pubsubTopic: String) async throws {
+        try await pool.perform(.writing) { database in
+            database.add(
+                """
+                INSERT INTO checkpoint (pubsub_topic, received_until) VALUES ($1, $2)
+                ON CONFLICT (pubsub_topic) DO UPDATE SET received_until = excluded.received_until
+                """,
+                pubsubTopic, checkpoint)
+        }
+    }
+}

@@ -1,0 +1,75 @@
+package import Envelope
+import PushProtocol
+package import Store
+
+extension PostgreSQLStore {
+    /// 1,000 rows of each table, which one call of ``prune(at:)`` deletes at most: some tens of milliseconds.
+    private static let maximumPrunedRowCount = 1_000
+    /// 2,000 rows, which one call of ``unregisterUnused(since:after:at:)`` examines.
+    private static let maximumSweptRowCount = 2_000
+    /// 180 days since the last delivery, the default lifetime of an unused registration.
+    private static let provenTokenLifetime = Duration.seconds(180 * 86_400)
+
+    package func prune(at now: Timestamp) async throws -> Pruned {
+        let limit = Self.maximumPrunedRowCount
+        let oldestMessage = now.advanced(by: .zero - ProtocolLimits.decidedMessageLifetime)
+        let oldestPush = now.advanced(by: .zero - ProtocolLimits.finishedPushLifetime)
+        let oldestDead = now.advanced(by: .zero - DeadRegistration.lifetime)
+        return try await write { transaction in
+            let database = transaction.database
+            let results = try database.fetch([
+                Command(
+                    """
+                    DELETE FROM message WHERE id IN (
+                        SELECT id FROM message WHERE decided_at < $1 AND id < (SELECT max(id) FROM message)
+                        ORDER BY decided_at LIMIT $2 FOR UPDATE SKIP LOCKED
+                    ) RETURNING state, ignore_reason
+                    """, oldestMessage, limit),
+                Command(
+                    """
+                    DELETE FROM push WHERE id IN (
+                        SELECT id FROM push WHERE finished_at < $1 AND id < (SELECT max(id) FROM push)
+                        ORDER BY finished_at LIMIT $2 FOR UPDATE SKIP LOCKED
+                    ) RETURNING state
+                    """, oldestPush, limit),
+                Command(
+                    """
+                    DELETE FROM suspect_token WHERE token_digest IN (SELECT token_digest FROM suspect_token WHERE suspected_at < $1 LIMIT $2)
+                    """, oldestDead, limit),
+                Command(
+                    """
+                    DELETE FROM proven_token WHERE token_digest IN (SELECT token_digest FROM proven_token WHERE delivered_at < $1 LIMIT $2)
+                    """, now.advanced(by: .zero - Self.provenTokenLifetime), limit),
+                Command(
+                    "DELETE FROM dead_registration WHERE id IN (SELECT id FROM dead_registration WHERE died_at < $1 LIMIT $2)",
+                    oldestDead, limit),
+                Command(
+                    """
+                    DELETE FROM nextcloud_device WHERE identifier IN (
+                        SELECT identifier FROM nextcloud_device WHERE removed_at < $1 LIMIT $2)
+                    """, now.advanced(by: .zero - ProxyDevice.removalMemory), limit),
+            ])
+            let messages = try results[0].map { try Milestone(messageState: $0.next(), ignoreReason: $0.next()) }
+            let pushes = try results[1].map { try $0.next(PushOutcome.self).milestone }
+            let pruned = Dictionary((messages + pushes).map { ($0, 1) }, uniquingKeysWith: +)
+            for (milestone, count) in pruned { transaction.ledger.add(milestone, pruned: count) }
+            let deadTokenCount = results[2...].map(\.changedCount).max() ?? 0
+            return Pruned(
+                messageCount: messages.count, pushCount: pushes.count, deadTokenCount: deadTokenCount,
+                isBounded: max(messages.count, pushes.count, deadTokenCount) >= limit)
+        }
+    }
+
+    package func unregisterUnused(since oldest: Timestamp, after row: Int64, at now: Timestamp) async throws -> UnusedRegistrations {
+        try await write { transaction in
+            transaction.removeDevices(unusedSince: oldest, at: now, limit: Self.maximumSweptRowCount)
+            let last = try transaction.database.first(
+                "SELECT max(id) FROM (SELECT id FROM registration WHERE id > $1 ORDER BY id LIMIT $2) AS swept", row,
+                Self.maximumSweptRowCount
+            ) { try $0.next(Int64?.self) }
+            guard let last = last ?? nil else { return UnusedRegistrations(gone: [], lastRow: 0) }
+            let gone = try transaction.unregister(unusedSince: oldest, among: (row + 1)...last, at: now)
+            return UnusedRegistrations(gone: gone, lastRow: last)
+        }
+    }
+}

@@ -1,0 +1,247 @@
+package import Envelope
+import PushProtocol
+import StatusCrypto
+package import Store
+import Synchronization
+import Wire
+
+extension PostgreSQLStore {
+    package func takeOverOutbox(routes: Set<RouteAssignment>, latest: Timestamp) async throws -> Int {
+        try await write { [outbox] transaction in
+            let database = transaction.database
+            let leaseCount = try database.run(
+                """
+                UPDATE push SET state = \(OpenPushState.unknown.rawValue), next_attempt_at = 0
+                WHERE finished_at IS NULL AND state = \(OpenPushState.leased.rawValue)
+                """)
+            transaction.count(.uncertain, by: leaseCount)
+            database.add("UPDATE push SET next_attempt_at = 0 WHERE finished_at IS NULL AND next_attempt_at > $1", latest)
+            let earlier = try database.all("SELECT token_type, apn_topic, name FROM route") { row in
+                RouteAssignment(tokenType: try row.next(), apnTopic: try row.next(), route: try row.next())
+            }
+            if Set(earlier) != routes { transaction.reassign(to: Array(routes)) }
+            let rounds = try database.all(
+                """
+                SELECT route, trust, min(next_attempt_at) FROM push
+                WHERE finished_at IS NULL AND next_attempt_at BETWEEN 1 AND \(OutboxFairQueue.roundLimit) GROUP BY route, trust
+                """
+            ) { (route: try $0.next(String.self), trust: try $0.next(PushTrust.self), round: try $0.next(Int64.self)) }
+            // A restart forgets the current rounds, so the server continues with the lowest stored ones.
+            for row in rounds { outbox.fairQueue.withLock { $0.reach(row.round, trust: row.trust, in: row.route) } }
+            return leaseCount
+        }
+    }
+
+    package func duePushes(route: String, at now: Timestamp, limit: Int) async throws -> [QueuedPush] {
+        try await read { [outbox] database in
+            let results = try database.fetch(PushTrust.allCases.flatMap { DuePushes.commands(route, $0, at: now, limit: limit) })
+            var due: [PushTrust: DuePushes] = [:]
+            for (index, trust) in PushTrust.allCases.enumerated() {
+                due[trust] = DuePushes(
+                    first: try results[2 * index].map { (next: try $0.next(), id: try $0.next()) },
+                    retries: try results[2 * index + 1].map { try $0.next() })
+            }
+            let chosen = outbox.fairQueue.withLock { queue in
+                let counts = queue.divide(limit, among: due.mapValues(\.counts), in: route)
+                return PushTrust.allCases.flatMap { trust in
+                    let pushes = due[trust]?.prefix(counts[trust] ?? OutboxFairQueue.Counts())
+                    if let round = pushes?.first.last?.next { queue.reach(round, trust: trust, in: route) }
+                    return pushes.map { $0.first.map(\.id) + $0.retries } ?? []
+                }
+            }
+            guard !chosen.isEmpty else { return [] }
+            let pushes = try database.all(Self.selectQueuedPushes, SQLArray(chosen)) { try $0.nextQueuedPush() }
+            return try database.withHistory(pushes)
+        }
+    }
+
+    private static let selectQueuedPushes = """
+        SELECT push.id, push.message, push.key_hash, push.installation_id, push.deduplication_key, push.token_type,
+            coalesce(target.device_token, push.device_token), push.apn_topic, push.type, push.chat_id, push.ciphertext,
+            push.accepted_at, push.state, push.attempts, push.notification, push.registration, target.version, target.delivered_at
+        FROM unnest($1::int8[]) WITH ORDINALITY AS chosen (id, number) JOIN push ON push.id = chosen.id AND push.finished_at IS NULL
+        LEFT JOIN registration AS target ON target.id = push.registration AND target.is_live AND target.token_type = push.token_type
+            AND (target.apn_topic = push.apn_topic OR push.token_type <> \(TokenType.apn.rawValue))
+        ORDER BY chosen.number
+        """
+
+    package func nextAttempt(route: String) async throws -> Timestamp? {
+        try await read { database in
+            let next = try database.first(
+                "SELECT min(next_attempt_at) FROM push WHERE route = $1 AND finished_at IS NULL AND next_attempt_at < \(Int64.max)", route
+            ) { try $0.next(Timestamp?.self) }
+            return next ?? nil
+        }
+    }
+
+    package func retryNow(route: String, reasons: Set<String>, after row: Int64, at now: Timestamp) async throws -> Int64? {
+        try await write { transaction in
+            let examined = try transaction.database.all(
+                "SELECT id FROM push WHERE finished_at IS NULL AND id > $1 ORDER BY id LIMIT $2", row, OutboxLimits.retryNowCount
+            ) { try $0.next(Int64.self) }
+            transaction.database.add(
+                """
+                UPDATE push SET next_attempt_at = $1
+                WHERE id = ANY($2) AND route = $3 AND reason = ANY($4) AND next_attempt_at > $1 AND finished_at IS NULL
+                    AND state <> \(OpenPushState.leased.rawValue)
+                """,
+                now, SQLArray(examined), route, SQLArray(reasons))
+            return examined.count < OutboxLimits.retryNowCount ? nil : examined.last
+        }
+    }
+
+    package func expirePushes(route: String, acceptedBefore oldest: Timestamp, limit: Int, at now: Timestamp) async throws -> Int {
+        try await write { transaction in
+            let count = try transaction.database.run(
+                """
+                UPDATE push SET
+                    state = $1, finished_at = $2, reason = 'lifetime', device_token = '', chat_id = '', ciphertext = '', notification = NULL
+                WHERE id IN (
+                    SELECT id FROM push
+                    WHERE finished_at IS NULL AND route = $3 AND accepted_at < $4 AND state <> \(OpenPushState.leased.rawValue)
+                    ORDER BY id LIMIT $5 FOR UPDATE SKIP LOCKED)
+                """,
+                PushOutcome.expired, now, route, oldest, limit)
+            transaction.count(.expired, by: count)
+            return count
+        }
+    }
+
+    package func update(_ update: OutboxUpdate, at now: Timestamp) async throws -> [ChangedRegistration] {
+        try await write { transaction in
+            for push in update.pushes { try transaction.apply(push, at: now) }
+            for (route, topic) in update.deliveredBundleIDs { try transaction.addDeliveredBundleID(topic, in: route) }
+            return try update.tokens.flatMap { try transaction.apply($0, at: now) }
+        }
+    }
+
+    package func deliveredBundleIDs() async throws -> [String: Set<String>] {
+        try await read { database in
+            let topics = try database.all("SELECT route, apn_topic FROM delivered_topic") { row in
+                (try row.next(String.self), Set([try row.next(String.self)]))
+            }
+            return Dictionary(topics) { $0.union($1) }
+        }
+    }
+
+    package var refusedPushCounts: [String: Int] { outbox.capacity.withLock { $0.rejectedCounts } }
+
+    package func queuedPushCount() async throws -> Int {
+        try await read { try $0.count("SELECT count(*) FROM push WHERE finished_at IS NULL") }
+    }
+
+    package func queuedPushCounts() async throws -> [String: Int] {
+        try await read { database in
+            let counts = try database.all("SELECT route, count(*) FROM push WHERE finished_at IS NULL GROUP BY route") { row in
+                (try row.next(String.self), try row.next(Int.self))
+            }
+            return Dictionary(counts) { first, _ in first }
+        }
+    }
+
+    package func oldestQueuedPush() async throws -> Timestamp? {
+        try await read { database in
+            try database.first("SELECT accepted_at FROM push WHERE finished_at IS NULL ORDER BY id LIMIT 1") { try $0.next() }
+        }
+    }
+}
+
+extension WriteTransaction {
+    /// Stores the assignments and moves all open pushes to the queues of their new routes.
+    fileprivate func reassign(to routes: [RouteAssignment]) {
+        database.add("DELETE FROM route")
+        database.add(
+            "INSERT INTO route (token_type, apn_topic, name) SELECT * FROM unnest($1::int8[], $2::bytea[], $3::bytea[])",
+            SQLArray(routes.map(\.tokenType)), SQLArray(routes.map(\.apnTopic)), SQLArray(routes.map(\.route)))
+        database.add(
+            """
+            UPDATE push SET route = coalesce(
+                (SELECT name FROM route WHERE token_type = push.token_type AND apn_topic = push.apn_topic),
+                (SELECT name FROM route WHERE token_type = push.token_type AND apn_topic = ''), '')
+            WHERE finished_at IS NULL
+            """)
+        // Rounds of different routes are not comparable, so each target gets the rounds from 1 on.
+        database.add(
+            """
+            UPDATE push SET next_attempt_at = rounds.round FROM (
+                SELECT id, row_number() OVER (PARTITION BY route, trust, key_hash, installation_id ORDER BY next_attempt_at, id) AS round
+                FROM push WHERE finished_at IS NULL AND next_attempt_at < \(OutboxFairQueue.roundLimit)
+            ) AS rounds WHERE push.id = rounds.id
+            """)
+    }
+}
+
+/// Pushes of one route and trust that are due.
+private struct DuePushes {
+    /// The pushes without attempts, in the order of their rounds; `next` is the round.
+    var first: [(next: Int64, id: Int64)]
+    /// The pushes with a time instead of a round: retries, postponed and deferred pushes, in the order of that time.
+    var retries: [Int64]
+
+    var counts: OutboxFairQueue.Counts { .init(first: first.count, retries: retries.count) }
+
+    func prefix(_ counts: OutboxFairQueue.Counts) -> DuePushes {
+        DuePushes(first: Array(first.prefix(counts.first)), retries: Array(retries.prefix(counts.retries)))
+    }
+
+    static func commands(_ route: String, _ trust: PushTrust, at now: Timestamp, limit: Int) -> [Command] {
+        [
+            Command(
+                """
+                SELECT next_attempt_at, id FROM push
+                WHERE route = $1 AND trust = $2 AND finished_at IS NULL AND next_attempt_at < \(OutboxFairQueue.roundLimit)
+                ORDER BY next_attempt_at, id LIMIT $3
+                """,
+                route, trust, limit),
+            Command(
+                """
+                SELECT id FROM push
+                WHERE route = $1 AND trust = $2 AND finished_at IS NULL
+                    AND next_attempt_at BETWEEN \(OutboxFairQueue.roundLimit) AND $3
+                ORDER BY next_attempt_at, id LIMIT $4
+                """,
+                route, trust, now, limit),
+        ]
+    }
+}
+
+extension Transaction {
+    /// Adds the suspicions against the device tokens of pushes and, for pushes without registration, the last delivery to their token.
+    fileprivate func withHistory(_ pushes: [QueuedPush]) throws -> [QueuedPush] {
+        let digests = SQLArray(pushes.map(\.targetDigest))
+        let unregistered = SQLArray(pushes.filter { $0.registration == nil }.map(\.targetDigest))
+        let results = try fetch([
+            Command("SELECT token_digest, suspected_at, tried_at FROM suspect_token WHERE token_digest = ANY($1)", digests),
+            Command("SELECT token_digest, delivered_at FROM proven_token WHERE token_digest = ANY($1)", unregistered),
+        ])
+        let suspicions = Dictionary(
+            try results[0].map { (try $0.next(Digest32.self), Suspicion(since: try $0.next(), triedAt: try $0.next())) }
+        ) { first, _ in first }
+        let deliveries = Dictionary(try results[1].map { (try $0.next(Digest32.self), try $0.next(Timestamp.self)) }) { first, _ in first }
+        guard !suspicions.isEmpty || !deliveries.isEmpty else { return pushes }
+        return pushes.map { push in
+            var push = push
+            let digest = push.targetDigest
+            push.suspicion = suspicions[digest]
+            if push.registration == nil { push.tokenDeliveredAt = deliveries[digest] }
+            return push
+        }
+    }
+}
+
+extension RowCursor {
+    fileprivate mutating func nextQueuedPush() throws -> QueuedPush {
+        var queued = QueuedPush(
+            id: try next(), message: try next(),
+            push: AcceptedPush(
+                target: try nextInstallation(), deduplicationKey: try next(), tokenType: try next(), deviceToken: try next(),
+                apnTopic: try next(), type: try next(), chatID: try next(), message: try next()),
+            acceptedAt: try next(), state: try next(), attempts: try next(), notification: try nextNotification())
+        let (row, version, deliveredAt): (Int64?, UInt64?, Timestamp?) = (try next(), try next(), try next())
+        if let row, let version {
+            queued.registration = TargetRegistration(row: row, version: version, deliveredAt: deliveredAt)
+        }
+        queued.isOrphan = row != nil && version == nil
+        return queued
+    }
+}

@@ -1,0 +1,40 @@
+import Envelope
+import PushProtocol
+import Store
+import Wire
+
+/// The assignments of pushes to routes, and the bundle ids to which pushes were delivered.
+struct RouteTable {
+    private struct Key: Hashable {
+        var tokenType: TokenType
+        var apnTopic: String
+    }
+
+    private struct BundleID: Hashable {
+        var route: String
+        var apnTopic: String
+    }
+
+    private let names: [Key: String]
+    private let delivered: Set<BundleID>
+
+    init(_ database: Transaction) throws {
+        let results = try database.fetch([
+            Command("SELECT token_type, apn_topic, name FROM route"), Command("SELECT route, apn_topic FROM delivered_topic"),
+        ])
+        let assignments = try results[0].map { (Key(tokenType: try $0.next(), apnTopic: try $0.next()), try $0.next(String.self)) }
+        names = Dictionary(assignments) { first, _ in first }
+        delivered = Set(try results[1].map { BundleID(route: try $0.next(), apnTopic: try $0.next()) })
+    }
+
+    /// Returns the route of a push; the empty string if no assignment matches.
+    func route(of tokenType: TokenType, apnTopic: String) -> String {
+        names[Key(tokenType: tokenType, apnTopic: apnTopic)] ?? names[Key(tokenType: tokenType, apnTopic: "")] ?? ""
+    }
+
+    /// Returns whether a setting names the bundle id, or a push to it was delivered.
+    func isKnown(_ apnTopic: String, in route: String) -> Bool {
+        delivered.contains(BundleID(route: route, apnTopic: apnTopic))
+            || !apnTopic.isEmpty && names[Key(tokenType: .apn, apnTopic: apnTopic)] != nil
+    }
+}

@@ -1,0 +1,238 @@
+import Envelope
+import PushProtocol
+import StatusCrypto
+import Store
+import Wire
+
+extension WriteTransaction {
+    /// Adds pushes to the outbox, without texts that exceed `ProtocolLimits.maximumPushContentByteCount`: a peer may send a megabyte.
+    ///
+    /// - Parameter loaded: The registrations that were loaded. The batch may have added others.
+    func enqueue(_ accepted: [DecidedBatch.Push], loaded: [Installation: PushTargetRow], at now: Timestamp) throws {
+        guard !accepted.isEmpty else { return }
+        let routes = try RouteTable(database)
+        let proven = try provenTargets(of: accepted.map(\.push.target), loaded)
+        var rows = PushRows()
+        for push in accepted {
+            let (target, route) = (push.push.target, routes.route(of: push.push.tokenType, apnTopic: push.push.apnTopic))
+            let trust = trust(
+                inTargetThatWorked: proven.contains(target), push.push.tokenType, apnTopic: push.push.apnTopic, in: route,
+                routes)
+            let end: (outcome: PushOutcome, reason: String?)? =
+                if let outcome = push.outcome {
+                    (outcome, nil)
+                } else if try !reserveSlot(in: route, trust: trust, at: now) {
+                    // The reply reports a success, as for a filtered push: its sender must not learn whether the target is proven.
+                    (.refused, "queue full")
+                } else {
+                    nil
+                }
+            let next = end == nil ? push.due?.nanoseconds ?? outbox.round(for: target, trust: trust, in: route) : 0
+            rows.append(push, route: route, trust: trust, next: next, end: end)
+            count(.accepted)
+            if let end { count(end.outcome.milestone) }
+        }
+        database.add(rows.insertion(at: now))
+    }
+
+    /// Returns the targets to which a push was delivered before. Reads those that were not loaded.
+    private func provenTargets(of targets: [Installation], _ loaded: [Installation: PushTargetRow]) throws -> Set<Installation> {
+        var proven = Set(loaded.filter(\.value.hasWorked).keys)
+        let unloaded = Set(targets).subtracting(loaded.keys)
+        guard !unloaded.isEmpty else { return proven }
+        let columns = InstallationColumns(Array(unloaded))
+        proven.formUnion(
+            try database.all(
+                """
+                SELECT key_hash, installation_id FROM unnest($1::bytea[], $2::bytea[]) AS wanted (key_hash, installation_id)
+                JOIN registration USING (key_hash, installation_id) WHERE is_live AND delivered_at IS NOT NULL
+                """,
+                columns.keyHashes, columns.installationIDs
+            ) { try $0.nextInstallation() })
+        return proven
+    }
+
+    /// Returns the trust of a push.
+    ///
+    /// - Parameter hasWorked: Whether a push was delivered to the target before.
+    func trust(
+        inTargetThatWorked hasWorked: Bool, _ tokenType: TokenType, apnTopic: String, in route: String, _ routes: RouteTable
+    ) -> PushTrust {
+        if hasWorked { return .proven }
+        if tokenType != .apn || outbox.namedBundleIDs.contains(apnTopic) { return .unproven }
+        return routes.isKnown(apnTopic, in: route) ? .unproven : .unknownBundleID
+    }
+
+    /// Reserves a slot in the queue of a route.
+    ///
+    /// - Returns: Whether a slot was free.
+    func reserveSlot(in route: String, trust: PushTrust, at now: Timestamp) throws -> Bool {
+        try outbox.reserveSlot(in: route, trust: trust, at: now) {
+            let levels: [PushTrust] = OutboxCapacity.Slots(trust) == .unknownBundleIDs ? [.unknownBundleID] : [.proven, .unproven]
+            return try database.count(
+                "SELECT count(*) FROM push WHERE route = $1 AND trust = ANY($2) AND finished_at IS NULL", route, SQLArray(levels))
+        }
+    }
+
+    /// Applies a change of a push. Finished pushes do not change.
+    func apply(_ push: OutboxUpdate.Push, at now: Timestamp) throws {
+        if push.dropsCiphertext {
+            database.add("UPDATE push SET ciphertext = '' WHERE id = $1 AND finished_at IS NULL", push.id)
+        }
+        let leased = OpenPushState.leased.rawValue
+        switch push.change {
+        case .lease(let notification):
+            let changedCount = try database.run(
+                """
+                UPDATE push SET
+                    state = \(leased), next_attempt_at = \(Int64.max), attempts = attempts + 1, attempted_at = $1, notification_id = $2
+                WHERE id = $3 AND finished_at IS NULL AND state <> \(leased)
+                """,
+                now, notification, push.id)
+            guard changedCount == 1 else {
+                let isEnded = try database.first("SELECT finished_at IS NOT NULL FROM push WHERE id = $1", push.id) {
+                    try $0.next(Bool.self)
+                }
+                throw isEnded ?? false ? StoreError.alreadyEnded : .damaged
+            }
+        case .postpone(let time):
+            database.add(
+                "UPDATE push SET next_attempt_at = $1, reason = $2 WHERE id = $3 AND finished_at IS NULL AND state <> \(leased)", time,
+                push.reason, push.id)
+        case .finish(let outcome):
+            try finish(push.id, as: outcome, reason: push.reason, at: now)
+        case .retry(let next, let isUnknown):
+            let state: OpenPushState = isUnknown ? .unknown : .queued
+            let changedCount = try database.run(
+                "UPDATE push SET state = $1, next_attempt_at = $2, reason = $3 WHERE id = $4 AND finished_at IS NULL", state, next,
+                push.reason, push.id)
+            if isUnknown { count(.uncertain, by: changedCount) }
+        case .release(let state):
+            database.add(
+                """
+                UPDATE push SET state = $1, next_attempt_at = 0, attempts = attempts - 1
+                WHERE id = $2 AND finished_at IS NULL AND state = \(leased)
+                """,
+                state, push.id)
+        }
+    }
+
+    /// Finishes an open push and erases its secrets. A finished push keeps its outcome.
+    ///
+    /// - Returns: Whether the push was open.
+    @discardableResult
+    func finish(_ push: Int64, as outcome: PushOutcome, reason: String?, at now: Timestamp) throws -> Bool {
+        let changedCount = try database.run(
+            """
+            UPDATE push SET state = $1, finished_at = $2, reason = $3, device_token = '', chat_id = '', ciphertext = '', notification = NULL
+            WHERE id = $4 AND finished_at IS NULL
+            """,
+            outcome, now, reason, push)
+        count(outcome.milestone, by: changedCount)
+        return changedCount == 1
+    }
+
+    /// Withdraws the waiting pushes to an unregistered installation. Leased pushes finish after their attempt.
+    func withdrawPushes(to target: Installation, at now: Timestamp) throws {
+        let changedCount = try database.run(
+            """
+            UPDATE push SET state = $3, finished_at = $4, reason = $5, device_token = '', chat_id = '', ciphertext = '', notification = NULL
+            WHERE key_hash = $1 AND installation_id = $2 AND finished_at IS NULL AND state <> \(OpenPushState.leased.rawValue)
+            """,
+            target.keyHash, target.installationID, PushOutcome.withdrawn, now, "unregistered")
+        count(.withdrawn, by: changedCount)
+    }
+
+    /// Writes the content of a deferred push with which others were coalesced. Finished pushes do not change.
+    func rewrite(_ deferred: DeferredPush) {
+        database.add(
+            "UPDATE push SET chat_id = $1, ciphertext = $2 WHERE id = $3 AND finished_at IS NULL",
+            PushRows.sendable(deferred.content.chatID), PushRows.sendable(deferred.content.message), deferred.row)
+    }
+
+    /// Records a delivery to a bundle id. After the first one, the open pushes to the bundle id leave the slots for unknown bundle ids.
+    func addDeliveredBundleID(_ apnTopic: String, in route: String) throws {
+        let isNew = try database.run("INSERT INTO delivered_topic (route, apn_topic) VALUES ($1, $2) ON CONFLICT DO NOTHING", route, apnTopic) == 1
+        guard isNew else { return }
+        database.add(
+            """
+            UPDATE push SET trust = \(PushTrust.unproven.rawValue), \(Self.enterRound)
+            WHERE route = $2 AND trust = \(PushTrust.unknownBundleID.rawValue) AND finished_at IS NULL AND apn_topic = $3
+            """,
+            outbox.currentRound(trust: .unproven, in: route), route, apnTopic)
+    }
+
+    /// Records a delivery to a registration. After the first one, the open pushes to it are those of a proven target.
+    func addDelivery(to target: TargetRegistration, at now: Timestamp) throws {
+        let isFirst = try database.first(
+            "SELECT delivered_at IS NULL FROM registration WHERE id = $1 AND is_live AND version = $2 FOR UPDATE", target.row,
+            target.version
+        ) { try $0.next(Bool.self) }
+        guard let isFirst else { return }
+        database.add("UPDATE registration SET delivered_at = $1 WHERE id = $2", now, target.row)
+        guard isFirst else { return }
+        let routes = try database.all("SELECT DISTINCT route FROM push WHERE registration = $1 AND finished_at IS NULL", target.row) {
+            try $0.next(String.self)
+        }
+        for route in routes {
+            database.add(
+                """
+                UPDATE push SET trust = \(PushTrust.proven.rawValue), \(Self.enterRound)
+                WHERE registration = $3 AND route = $2 AND finished_at IS NULL
+                """,
+                outbox.currentRound(trust: .proven, in: route), route, target.row)
+        }
+    }
+
+    /// The SQL assignment that moves pushes without attempts to the current round of their new trust, the first parameter. Rounds of
+    /// different trusts are not comparable.
+    private static let enterRound =
+        "next_attempt_at = CASE WHEN next_attempt_at < \(OutboxFairQueue.roundLimit) THEN $1 ELSE next_attempt_at END"
+}
+
+/// Rows of accepted pushes as the columns of one statement.
+private struct PushRows {
+    private var pushes: [(accepted: DecidedBatch.Push, route: String, trust: PushTrust, next: Int64, end: (PushOutcome, String?)?)] = []
+
+    mutating func append(
+        _ accepted: DecidedBatch.Push, route: String, trust: PushTrust, next: Int64, end: (outcome: PushOutcome, reason: String?)?
+    ) {
+        pushes.append((accepted, route, trust, next, end.map { ($0.outcome, $0.reason) }))
+    }
+
+    /// The statement that inserts the rows.
+    func insertion(at now: Timestamp) -> Command {
+        let open = pushes.map { $0.end == nil }
+        let contents = pushes.map(\.accepted.push)
+        return Command(
+            """
+            INSERT INTO push (
+                accepted_at, attempts, message, state, route, trust, next_attempt_at, finished_at, reason, deduplication_key, key_hash,
+                installation_id, token_type, type, apn_topic, device_token, chat_id, ciphertext, registration)
+            SELECT $1, 0, new.message, new.state, new.route, new.trust, new.next_attempt_at, new.finished_at, new.reason,
+                new.deduplication_key, new.key_hash, new.installation_id, new.token_type, new.type, new.apn_topic, new.device_token,
+                new.chat_id, new.ciphertext, registration.id
+            FROM unnest(
+                $2::int8[], $3::int8[], $4::bytea[], $5::int8[], $6::int8[], $7::int8[], $8::bytea[], $9::bytea[], $10::bytea[],
+                $11::bytea[], $12::int8[], $13::int8[], $14::bytea[], $15::bytea[], $16::bytea[], $17::bytea[]
+            ) WITH ORDINALITY AS new (
+                message, state, route, trust, next_attempt_at, finished_at, reason, deduplication_key, key_hash, installation_id,
+                token_type, type, apn_topic, device_token, chat_id, ciphertext, number)
+            LEFT JOIN registration ON registration.key_hash = new.key_hash AND registration.installation_id = new.installation_id
+                AND registration.is_live
+            ORDER BY new.number
+            """,
+            now, SQLArray(pushes.map(\.accepted.message)),
+            SQLArray(pushes.map { $0.end?.0.rawValue ?? OpenPushState.queued.rawValue }), SQLArray(pushes.map(\.route)),
+            SQLArray(pushes.map(\.trust)), SQLArray(pushes.map(\.next)), SQLArray(open.map { $0 ? nil : now }),
+            SQLArray(pushes.map { $0.end?.1 }), SQLArray(contents.map(\.deduplicationKey)), SQLArray(contents.map(\.target.keyHash)),
+            SQLArray(contents.map(\.target.installationID)), SQLArray(contents.map(\.tokenType)), SQLArray(contents.map(\.type)),
+            SQLArray(contents.map(\.apnTopic)), SQLArray(zip(contents, open).map { $1 ? $0.deviceToken : "" }),
+            SQLArray(zip(contents, open).map { $1 ? Self.sendable($0.chatID) : [] }),
+            SQLArray(zip(contents, open).map { $1 ? Self.sendable($0.message) : [] }))
+    }
+
+    static func sendable(_ bytes: [UInt8]) -> [UInt8] {
+        bytes.count <= ProtocolLimits.maximumPushContentByteCount ? bytes : []
+    }
+}

@@ -1,0 +1,118 @@
+package import Logging
+import PushProtocol
+package import StatusCrypto
+package import Store
+import Synchronization
+
+/// A store in a PostgreSQL database.
+///
+/// A write survives a power cut once its function has returned, if the database has `synchronous_commit=on`.
+package final class PostgreSQLStore: PushStore {
+    let pool: ConnectionPool
+    let outbox: OutboxMemory
+    let fingerprints: ListFingerprints
+    let userKeys = UserKeys()
+    let size: DatabaseSize
+    /// The size in bytes above which the store rejects new devices of gateways; nil means no limit.
+    let maximumStoredByteCount: Int?
+
+    /// 4 connections: one records messages and one decides about them at the same time, and two serve the deliveries and gateways.
+    private static let connectionCount = 4
+
+    /// Connects to the database and creates its tables if there are none.
+    ///
+    /// It blocks its thread, so call it at the start of a program and not from a task.
+    ///
+    /// - Parameters:
+    ///   - parameters: Keywords of libpq and their values (https://www.postgresql.org/docs/15/libpq-connect.html#LIBPQ-PARAMKEYWORDS).
+    ///   - identity: The server's compressed public key. The store refuses the database of another key.
+    ///   - random: The source of the secrets of a new database.
+    ///   - maximumQueueCount: The number of pushes to known bundle ids that may wait for a route.
+    ///   - maximumStoredByteCount: The size in bytes above which the store rejects new devices of gateways; nil means no limit.
+    ///   - namedBundleIDs: The bundle ids that a setting names. They count as known before their first delivery.
+    /// - Throws: `StoreError` if the database is unreachable, or belongs to another key or version.
+    package init(
+        _ parameters: [String: String], identity: FixedBytes<33>, random: any RandomNumberGenerator = SecureRandom(),
+        maximumQueueCount: Int = ProtocolLimits.maximumQueuedPushCount, maximumStoredByteCount: Int? = nil,
+        namedBundleIDs: Set<String> = [], logger: Logger
+    ) throws(StoreError) {
+        var random = random
+        let newListKey: FixedBytes<32> = random.fixedBytes()
+        let slot = ConnectionSlot(parameters)
+        do {
+            let listKey = try slot.perform(.writing) { try Schema.prepare($0, identity: identity, newListKey: newListKey) }
+            fingerprints = ListFingerprints(key: listKey)
+        } catch {
+            throw StoreError(error)
+        }
+        outbox = OutboxMemory(maximumQueueCount: maximumQueueCount, namedBundleIDs: namedBundleIDs)
+        size = DatabaseSize()
+        self.maximumStoredByteCount = maximumStoredByteCount
+        pool = ConnectionPool(parameters, connectionCount: Self.connectionCount)
+        logger.debug("opened the database")
+    }
+
+    package func probe() async throws {
+        try await pool.perform(.writing) {
+            $0.add("INSERT INTO probe (id, count) VALUES (1, 1) ON CONFLICT (id) DO UPDATE SET count = probe.count + 1")
+        }
+    }
+
+    /// Completes the writes that wait, and closes the connections.
+    package func close() async {
+        await pool.close()
+    }
+
+    /// Reads from one state of the database.
+    func read<Result: Sendable>(_ body: @escaping @Sendable (Transaction) throws -> Result) async throws -> Result {
+        try await pool.perform(.reading, body)
+    }
+
+    /// Writes in one transaction, with its changes of the ledger and of the outbox's memory.
+    func write<Result: Sendable>(_ body: @escaping @Sendable (WriteTransaction) throws -> Result) async throws -> Result {
+        try await pool.perform(.writing) { [outbox, fingerprints] database in
+            let transaction = WriteTransaction(database: database, fingerprints: fingerprints, outbox: OutboxChanges(outbox))
+            let result = try body(transaction)
+            transaction.ledger.write(to: database)
+            database.afterCommit { transaction.outbox.keep() }
+            return result
+        }
+    }
+}
+
+extension PostgreSQLStore {
+    // Not sealed yet.
+
+    package func resealNext() async throws -> SealingProgress { .off }
+    package func sealingProgress() async throws -> SealingProgress { .off }
+}
+
+/// A transaction that writes.
+struct WriteTransaction {
+    let database: Transaction
+    let fingerprints: ListFingerprints
+    let outbox: OutboxChanges
+    let ledger = LedgerChanges()
+
+    /// Counts events in the ledger, in the same transaction.
+    func count(_ milestone: Milestone, by amount: Int = 1) {
+        ledger.add(milestone, count: amount)
+    }
+}
+
+/// The size of the database, which PostgreSQL finds by looking at all of its files.
+final class DatabaseSize: Sendable {
+    /// 10 s for which a size counts as current.
+    private static let lifetime = Duration.seconds(10)
+
+    private let last = Mutex<(byteCount: Int, at: ContinuousClock.Instant)?>(nil)
+
+    /// Returns whether the database has exceeded a size in bytes.
+    func exceeds(_ maximum: Int, _ database: Transaction) throws -> Bool {
+        let now = ContinuousClock.now
+        if let last = last.withLock(\.self), now < last.at + Self.lifetime { return last.byteCount > maximum }
+        let byteCount = try database.count("SELECT pg_database_size(current_database())")
+        last.withLock { $0 = (byteCount, now) }
+        return byteCount > maximum
+    }
+}

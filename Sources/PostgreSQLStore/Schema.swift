@@ -1,0 +1,233 @@
+import StatusCrypto
+import Store
+
+/// The tables of the database, and the check that the database belongs to this program and identity.
+///
+/// Texts are `bytea`, because a peer's text may contain U+0000. Times are nanoseconds since 1970, as peers and the server's clock give them.
+enum Schema {
+    /// The version of the tables, which the database stores. A program refuses a database of a newer version.
+    private static let version: Int64 = 1
+
+    /// Creates the tables if there are none.
+    ///
+    /// - Parameter newListKey: The secret of ``ListFingerprints`` for a new database.
+    /// - Returns: The secret of the database.
+    /// - Throws: `StoreError` if the database belongs to another identity or version.
+    static func prepare(_ transaction: Transaction, identity: FixedBytes<33>, newListKey: FixedBytes<32>) throws -> FixedBytes<32> {
+        // Only one of two servers that start at the same time creates the tables. The number is arbitrary.
+        transaction.add("SELECT pg_advisory_xact_lock(\(lock))")
+        if try transaction.count("SELECT count(*) FROM pg_tables WHERE schemaname = current_schema() AND tablename = 'identity'") == 0 {
+            for statement in tables.split(separator: ";\n") { transaction.add(String(statement)) }
+            transaction.add(
+                "INSERT INTO identity (id, public_key, list_key, schema_version) VALUES (1, $1, $2, $3)", identity, newListKey, version)
+        }
+        let row = try transaction.first("SELECT public_key, list_key, schema_version FROM identity") { row in
+            (owner: try row.next(FixedBytes<33>.self), listKey: try row.next(FixedBytes<32>.self), version: try row.next(Int64.self))
+        }
+        guard let row, row.version == version else { throw StoreError.unknownSchema }
+        guard row.owner == identity else { throw StoreError.otherIdentity }
+        return row.listKey
+    }
+
+    /// The name of the lock: `push` in ASCII.
+    private static let lock = 0x7075_7368
+
+    private static let tables = """
+        CREATE TABLE identity (
+            id int8 PRIMARY KEY CHECK (id = 1),
+            public_key bytea NOT NULL,
+            list_key bytea NOT NULL,                -- secret
+            schema_version int8 NOT NULL
+        );
+        CREATE TABLE probe (
+            id int8 PRIMARY KEY CHECK (id = 1),
+            count int8 NOT NULL
+        );
+
+        -- A row per key that has registered. Its lock orders all decisions about the key's registrations and pushes.
+        CREATE TABLE owner (
+            key_hash bytea PRIMARY KEY
+        );
+        -- A row per installation, which a tombstone keeps permanently.
+        CREATE TABLE registration (
+            id int8 GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+            key_hash bytea NOT NULL,
+            installation_id bytea NOT NULL,
+            is_live bool NOT NULL,
+            was_registered bool NOT NULL,           -- false for a tombstone without an earlier registration
+            version int8 NOT NULL,                  -- a UInt64 with its highest bit inverted
+            updated_at int8 NOT NULL,
+            plaintext_digest bytea NOT NULL,
+            token_type int8,                        -- this and the columns below: NULL in a tombstone
+            enabled bool,
+            allow_from_contacts_only bool,
+            block_mentions bool,
+            access_token bytea,
+            device_token bytea,
+            apn_topic bytea,
+            grant_signature bytea,
+            allowed_keys bytea,                     -- protobuf: the list alone; NULL when it is empty
+            chat_lists bytea,                       -- protobuf: the three chat lists; NULL when all are empty
+            blocked_chats bytea,                    -- this and the two below: sorted fingerprints of the entries; NULL when it is empty
+            muted_chats bytea,
+            allowed_mentions_chats bytea,
+            plain_topic int8,
+            prefixed_topic int8,
+            delivered_at int8,                      -- the last delivery to the token and bundle id, to the day
+            UNIQUE (key_hash, installation_id)
+        );
+        CREATE INDEX registration_by_token ON registration (substr(device_token, 1, 16)) WHERE is_live;
+        CREATE INDEX registration_by_plain_topic ON registration (plain_topic) WHERE is_live;
+        CREATE INDEX registration_by_prefixed_topic ON registration (prefixed_topic) WHERE is_live;
+        CREATE TABLE topic_key (
+            key_hash bytea NOT NULL,
+            is_prefixed bool NOT NULL,
+            topic_key bytea NOT NULL,
+            PRIMARY KEY (key_hash, is_prefixed)
+        );
+
+        CREATE TABLE message (
+            id int8 GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+            state int8 NOT NULL,
+            is_unfinished bool NOT NULL,            -- undecided, or its reply is not marked as published
+            received_at int8 NOT NULL,
+            decided_at int8,
+            hash bytea NOT NULL UNIQUE,
+            ignore_reason int8,
+            reply_type int8,
+            status_message_id bytea,
+            recipient bytea,
+            installation_id bytea,                  -- of the response to a registration, if it names one
+            pubsub_topic bytea,                     -- of the envelope; after the decision, of the reply
+            reply bytea,
+            envelope bytea                          -- protobuf; NULL after the decision
+        );
+        CREATE INDEX message_unfinished ON message (id) WHERE is_unfinished;
+        CREATE INDEX message_unpublished ON message (recipient) WHERE is_unfinished AND recipient IS NOT NULL;
+        CREATE INDEX message_decided ON message (decided_at) WHERE decided_at IS NOT NULL;
+        CREATE INDEX message_by_status_id ON message (status_message_id) WHERE status_message_id IS NOT NULL;
+        CREATE TABLE checkpoint (
+            pubsub_topic bytea PRIMARY KEY,
+            received_until int8 NOT NULL
+        );
+
+        CREATE TABLE push (
+            id int8 GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+            message int8 NOT NULL,                  -- the request; 0 for a push of a gateway
+            state int8 NOT NULL,
+            route bytea NOT NULL,
+            trust int8 NOT NULL,
+            accepted_at int8 NOT NULL,
+            next_attempt_at int8 NOT NULL,          -- a round (OutboxFairQueue) or a time; the greatest number while it is leased
+            attempted_at int8,                      -- this and the two below: of the newest attempt
+            notification_id bytea,
+            reason bytea,
+            finished_at int8,                       -- NULL while the push is open
+            attempts int8 NOT NULL,
+            deduplication_key bytea NOT NULL,
+            key_hash bytea NOT NULL,
+            installation_id bytea NOT NULL,
+            token_type int8 NOT NULL,
+            type int8 NOT NULL,
+            apn_topic bytea NOT NULL,
+            device_token bytea NOT NULL,            -- this and the three below: empty once finished
+            chat_id bytea NOT NULL,
+            ciphertext bytea NOT NULL,
+            notification bytea,                     -- a gateway's notification in JSON
+            registration int8
+        );
+        CREATE INDEX push_by_deduplication_key ON push (deduplication_key);
+        CREATE INDEX push_due ON push (route, trust, next_attempt_at, id) WHERE finished_at IS NULL;
+        CREATE INDEX push_open ON push (id) WHERE finished_at IS NULL;
+        CREATE INDEX push_open_by_target ON push (key_hash, installation_id, id) WHERE finished_at IS NULL;
+        CREATE INDEX push_finished ON push (finished_at) WHERE finished_at IS NOT NULL;
+        CREATE TABLE route (
+            token_type int8 NOT NULL,
+            apn_topic bytea NOT NULL,               -- empty for all bundle ids without a row of their own
+            name bytea NOT NULL,
+            PRIMARY KEY (token_type, apn_topic)
+        );
+        CREATE TABLE delivered_topic (
+            route bytea NOT NULL,
+            apn_topic bytea NOT NULL,               -- empty for Android
+            PRIMARY KEY (route, apn_topic)
+        );
+        CREATE TABLE suspect_token (
+            token_digest bytea PRIMARY KEY,
+            suspected_at int8 NOT NULL,
+            tried_at int8 NOT NULL
+        );
+        CREATE INDEX suspect_token_by_time ON suspect_token (suspected_at);
+        CREATE TABLE proven_token (
+            token_digest bytea PRIMARY KEY,
+            delivered_at int8 NOT NULL
+        );
+        CREATE INDEX proven_token_by_time ON proven_token (delivered_at);
+        CREATE TABLE dead_registration (
+            id int8 GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+            died_at int8 NOT NULL,
+            reason bytea NOT NULL,
+            route bytea NOT NULL,
+            plain_topic int8 NOT NULL,
+            prefixed_topic int8 NOT NULL,
+            key_hash bytea NOT NULL,
+            plaintext_digest bytea NOT NULL,
+            content bytea NOT NULL                  -- protobuf: the registration
+        );
+        CREATE INDEX dead_registration_by_time ON dead_registration (died_at);
+        CREATE TABLE ledger (
+            milestone bytea PRIMARY KEY,
+            count int8 NOT NULL,
+            pruned int8 NOT NULL
+        );
+
+        CREATE TABLE nextcloud_device (
+            identifier bytea PRIMARY KEY,
+            user_key bytea NOT NULL,                -- SubjectPublicKeyInfo
+            push_token_hash bytea NOT NULL,
+            platform bytea NOT NULL,
+            token bytea NOT NULL,                   -- this and the one for calls: empty and NULL once removed
+            topic bytea,
+            voip_token bytea,
+            voip_topic bytea,
+            created_at int8 NOT NULL,
+            updated_at int8 NOT NULL,
+            used_at int8 NOT NULL,                  -- the last registration or notification, to the day
+            removed_at int8,                        -- NULL while it is registered
+            is_dead bool NOT NULL                   -- whether it was removed because its token was dead
+        );
+        CREATE INDEX nextcloud_device_by_token ON nextcloud_device (substr(token, 1, 16)) WHERE removed_at IS NULL;
+        CREATE INDEX nextcloud_device_by_voip_token ON nextcloud_device (substr(voip_token, 1, 16)) WHERE voip_token IS NOT NULL;
+        CREATE INDEX nextcloud_device_removed ON nextcloud_device (removed_at) WHERE removed_at IS NOT NULL;
+        CREATE INDEX nextcloud_device_by_use ON nextcloud_device (used_at) WHERE removed_at IS NULL;
+        CREATE TABLE nextcloud_origin_key (
+            user_name bytea PRIMARY KEY,
+            sealed bytea NOT NULL
+        );
+        CREATE TABLE nextcloud_origin_device (
+            id int8 GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+            user_name bytea NOT NULL,
+            token_id int8 NOT NULL,                 -- the app password
+            identifier bytea NOT NULL,
+            public_key bytea NOT NULL,              -- SubjectPublicKeyInfo
+            push_token_hash bytea NOT NULL,
+            proxy bytea NOT NULL,
+            app_type bytea NOT NULL,
+            last_seen int8,
+            created_at int8 NOT NULL,
+            UNIQUE (user_name, token_id)
+        );
+        CREATE TABLE nextcloud_origin_push (
+            id int8 GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+            device int8 NOT NULL,
+            proxy bytea NOT NULL,
+            subject bytea NOT NULL,
+            signature bytea NOT NULL,
+            priority bytea NOT NULL,
+            kind bytea NOT NULL,
+            expires_at int8 NOT NULL
+        );
+        CREATE INDEX nextcloud_origin_push_by_proxy ON nextcloud_origin_push (proxy, id);
+        CREATE INDEX nextcloud_origin_push_by_device ON nextcloud_origin_push (device)
+        """
+}
