@@ -46,6 +46,8 @@ struct Composition {
     private let engine: Engine
     private let status: StatusSampler
     private let resealing: ResealingService
+    /// The membership among several servers; nil for a server with a database of its own.
+    private let membership: ClusterMembership?
 
     init(
         _ settings: Settings, _ files: ServerFiles, openFileLimit: Int, metrics: PrometheusRegistry, process: ProcessMetrics,
@@ -125,6 +127,9 @@ struct Composition {
             basis, directory, readiness, status, issues: issues, warnings: warnings, metrics: metricsText)
         self.status = status
         resealing = ResealingService(store: files.store, clock: ContinuousClock(), logger: logger)
+        membership = files.store.cluster.map {
+            ClusterMembership(cluster: $0, clock: ContinuousClock(), logger: logger, resume: { engine.resume($0) })
+        }
         relays = Self.relays(basis, bus, readiness)
         gateways = Self.gateways(basis, delivery, proxyDelivery, readiness)
         self.proxyDelivery = proxyDelivery
@@ -144,7 +149,9 @@ struct Composition {
     /// of a relay delays it. The admin endpoints stop late, and the watch of the writer last, because a writer that hangs delays only its
     /// watch.
     var services: [ProcessLifetime.NamedService] {
-        var services: [ProcessLifetime.NamedService] = [("writer watch", writerWatch), ("status", status), ("admin", admin)]
+        var services: [ProcessLifetime.NamedService] = [("writer watch", writerWatch)]
+        if let membership { services.append(("cluster membership", membership)) }
+        services += [("status", status), ("admin", admin)]
         services += relays.map { ("relay", $0) }
         if let delivery { services.append(("delivery", delivery)) }
         if let proxyDelivery { services.append(("delivery to push proxies", proxyDelivery)) }
@@ -181,6 +188,7 @@ struct Composition {
         let store = basis.files.store
         return DeliveryLoop(
             store: store, configuration: configuration, clock: ContinuousClock(), wallClock: basis.time.clock, logger: basis.logger,
+            mayPost: { store.cluster?.holdsLease(for: ClusterLimits.postingTime) ?? true },
             onUnregistered: { await directory.remove($0, unlessLiveIn: store) })
     }
 

@@ -23,10 +23,11 @@ package final class DeliveryLoop: Service {
 
     /// - Parameters:
     ///   - clock: The clock of delays; `wallClock` decides about expiry.
+    ///   - mayPost: Whether this server still owns its pushes; asked right before each post.
     ///   - onUnregistered: Receives the registrations that the delivery has unregistered, because their devices are dead.
     package init(
         store: any PushOutbox, configuration: DeliveryConfiguration, clock: any Clock<Duration>, wallClock: WallClock,
-        random: any RandomNumberGenerator & Sendable = SecureRandom(), logger: Logger,
+        random: any RandomNumberGenerator & Sendable = SecureRandom(), logger: Logger, mayPost: @escaping @Sendable () -> Bool = { true },
         onUnregistered: @escaping @Sendable ([ChangedRegistration]) async -> Void
     ) {
         outbox = Outbox(store: store)
@@ -36,7 +37,8 @@ package final class DeliveryLoop: Service {
         self.logger = logger
         let dependencies = Route.Dependencies(
             outbox: outbox, configuration: configuration, wallClock: wallClock, time: SteadyTime(clock: clock, start: wallClock.now()),
-            random: random, logger: logger, firstAttempts: firstAttempts, onUnregistered: onUnregistered)
+            random: random, logger: logger, firstAttempts: firstAttempts, mayPost: mayPost,
+            onUnregistered: onUnregistered)
         let all = configuration.allRoutes
         let endpoints = all.map(configuration.endpoint)
         routes = zip(all, endpoints).map { route, endpoint in

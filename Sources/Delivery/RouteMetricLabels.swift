@@ -109,7 +109,7 @@ enum PushFailure: String, MetricLabels {
             (Failure.unknownText.reason, .unknownText), ("no answer", .noAnswer), ("no answer in time", .noAnswer),
             ("wrong count", .wrongCount), ("unavailable", .unavailable), ("configuration", .misconfigured),
             ("platform disabled", .platformDisabled), ("over limit", .overLimit), ("status 413", .bodyTooLarge),
-            ("refused by gorush", .refusedByGorush),
+            ("refused by gorush", .refusedByGorush), ("lease ended", .leaseEnded),
         ]
         return Dictionary(texts + own) { first, _ in first }
     }()

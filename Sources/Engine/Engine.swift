@@ -39,6 +39,7 @@ package final class Engine: Service, EnvelopeReceiver {
     private let commitStage: CommitStage
     private let replyStage: ReplyStage
     private let markWriter: MarkWriter
+    private let onAcceptedPushes: @Sendable () -> Void
 
     /// - Parameters:
     ///   - directory: The topics of the server. The delivery has the same directory, because it unregisters dead devices.
@@ -54,6 +55,7 @@ package final class Engine: Service, EnvelopeReceiver {
         self.directory = directory
         self.transport = transport
         self.confirmsDelivery = confirmsDelivery
+        self.onAcceptedPushes = onAcceptedPushes
         let identity = configuration.identity
         let decider = Decider(
             serverKey: identity.publicKey.compressed, registrationPolicy: configuration.registrationPolicy,
@@ -143,7 +145,20 @@ package final class Engine: Service, EnvelopeReceiver {
         Topic(contentTopic: contentTopic).map { directory.wants($0) } ?? false
     }
 
+    package func discover(_ contentTopics: Set<String>) async -> Bool {
+        (try? await lookUp(contentTopics)) != nil
+    }
+
+    /// Adds the topics that other servers on the same database have added since the start, as far as messages need them.
+    private func lookUp(_ contentTopics: some Sequence<String>) async throws {
+        guard let cluster = context.store.cluster else { return }
+        let unknown = Set(contentTopics).compactMap(Topic.init(contentTopic:)).filter { !directory.wants($0) }
+        guard !unknown.isEmpty else { return }
+        directory.add(try await cluster.registrations(on: unknown.map(\.rawValue)))
+    }
+
     package func receive(_ envelopes: [WakuEnvelope], origin: EnvelopeOrigin) async throws {
+        try await context.storeHealth.observingFailure { try await lookUp(envelopes.lazy.map(\.message.contentTopic)) }
         let wanted = envelopes.compactMap { envelope -> (envelope: WakuEnvelope, addressees: TopicDirectory.Addressees)? in
             let message = envelope.message
             guard message.version == RFC26.messageVersion, message.payload.count <= Self.maximumPayloadByteCount else { return nil }
@@ -251,6 +266,18 @@ package final class Engine: Service, EnvelopeReceiver {
         if count > 0 { context.logger.notice("resuming unfinished messages of the previous run", metadata: ["messages": "\(count)"]) }
     }
 
+    /// Continues the work that this server has taken over from other servers on the same database.
+    package func resume(_ work: TakenWork) {
+        admission.wait(work.undecided, .undecided)
+        replyStage.store(work.unreplied)
+        if work.haveMembersChanged { openStage.reviewSegments() }
+        if work.pushCount > 0 { onAcceptedPushes() }
+        let messageCount = work.undecided.count + work.unreplied.count
+        guard messageCount + work.pushCount > 0 else { return }
+        context.logger.notice(
+            "continuing the work of another server", metadata: ["messages": "\(messageCount)", "pushes": "\(work.pushCount)"])
+    }
+
     /// Waits for queries to be decided again, and for capacity for both the messages and their replies.
     private func nextUnanswered(_ maximumCount: Int) async -> [Int64]? {
         guard await admission.nextRows(.unanswered, maximumCount: 1) != nil else { return nil }
@@ -289,6 +316,8 @@ package final class Engine: Service, EnvelopeReceiver {
     /// Waits for the work in progress, at most ``Configuration/drainLimit``; then stops the stages.
     private func drain() async {
         replyStage.drain()
+        // If the database is unreachable, the other servers take what this one does not.
+        try? await context.store.cluster?.stopReceiving()
         _ = await withTimeout(configuration.drainLimit, clock: context.clock) {
             await self.admission.wait(until: \.isIdle)
             await self.replyStage.wait(until: \.isIdle)

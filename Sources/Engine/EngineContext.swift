@@ -32,7 +32,8 @@ struct EngineContext: Sendable {
         deciding decide: @escaping @Sendable (Work, inout DecidedBatch) -> Outcome
     ) async -> Committed<Outcome> {
         let committed = await storeHealth.timing { await store.commit(work, at: now, loading: lookups, deciding: decide) }
-        let errors = committed.outcomes.compactMap(\.error)
+        // Work of another server is no failure of the store.
+        let errors = committed.outcomes.compactMap(\.error).filter { !$0.isTaken }
         if let error = errors.first {
             storeHealth.failed(error)
             metrics.commitFailures.increment()
@@ -40,6 +41,11 @@ struct EngineContext: Sendable {
         }
         return committed
     }
+}
+
+extension Error {
+    /// Whether the message has a decision already, or another server owns it, so that this server has nothing left to do.
+    var isTaken: Bool { self as? StoreError == .alreadyDecided }
 }
 
 extension Result {

@@ -81,6 +81,16 @@ final class StoreHealth: Sendable {
         }
     }
 
+    /// Performs a read that no message can do without, and reports its failure.
+    func observingFailure<Result>(_ read: () async throws -> Result) async throws -> Result {
+        do {
+            return try await read()
+        } catch {
+            failed(error)
+            throw error
+        }
+    }
+
     /// Probes the store while it fails, until the task is cancelled.
     func run(probing store: any PushStore, clock: any Clock<Duration>) async {
         for await _ in failures {

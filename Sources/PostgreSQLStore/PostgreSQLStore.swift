@@ -1,3 +1,4 @@
+import Envelope
 package import Logging
 import PushProtocol
 package import StatusCrypto
@@ -13,11 +14,16 @@ package final class PostgreSQLStore: PushStore {
     let fingerprints: ListFingerprints
     let userKeys = UserKeys()
     let size: DatabaseSize
+    let member: Member
+    let membership: Mutex<Membership>
+    /// The clock of this server's lease.
+    let time: SteadyTime
     /// The size in bytes above which the store rejects new devices of gateways; nil means no limit.
     let maximumStoredByteCount: Int?
 
-    /// 4 connections: one records messages and one decides about them at the same time, and two serve the deliveries and gateways.
-    private static let connectionCount = 4
+    /// 5 connections: one records messages and one decides about them at the same time, two serve the deliveries and gateways, and one
+    /// keeps the lease.
+    private static let connectionCount = 5
 
     /// Connects to the database and creates its tables if there are none.
     ///
@@ -26,31 +32,45 @@ package final class PostgreSQLStore: PushStore {
     /// - Parameters:
     ///   - parameters: Keywords of libpq and their values (https://www.postgresql.org/docs/15/libpq-connect.html#LIBPQ-PARAMKEYWORDS).
     ///   - identity: The server's compressed public key. The store refuses the database of another key.
+    ///   - serverName: The name of this server among those that share the database. A server that starts fences an earlier one of its name.
+    ///   - version: The version of the program, for operators.
     ///   - random: The source of the secrets of a new database.
     ///   - maximumQueueCount: The number of pushes to known bundle ids that may wait for a route.
     ///   - maximumStoredByteCount: The size in bytes above which the store rejects new devices of gateways; nil means no limit.
     ///   - namedBundleIDs: The bundle ids that a setting names. They count as known before their first delivery.
+    ///   - clock: The clock of this server's lease.
     /// - Throws: `StoreError` if the database is unreachable, or belongs to another key or version.
     package init(
-        _ parameters: [String: String], identity: FixedBytes<33>, random: any RandomNumberGenerator = SecureRandom(),
+        _ parameters: [String: String], identity: FixedBytes<33>, serverName: String, version: String = "",
+        random: any RandomNumberGenerator = SecureRandom(),
         maximumQueueCount: Int = ProtocolLimits.maximumQueuedPushCount, maximumStoredByteCount: Int? = nil,
-        namedBundleIDs: Set<String> = [], logger: Logger
+        namedBundleIDs: Set<String> = [], clock: any Clock<Duration> = ContinuousClock(), logger: Logger
     ) throws(StoreError) {
         var random = random
         let newListKey: FixedBytes<32> = random.fixedBytes()
         let slot = ConnectionSlot(parameters)
+        let member = Member(name: serverName, version: version)
+        let time = SteadyTime(clock: clock, start: Timestamp(nanoseconds: 0))
+        let start = time.elapsed()
         do {
-            let listKey = try slot.perform(.writing) { try Schema.prepare($0, identity: identity, newListKey: newListKey) }
+            let (listKey, number) = try slot.perform(.writing) {
+                (try Schema.prepare($0, identity: identity, newListKey: newListKey), try member.join($0))
+            }
             fingerprints = ListFingerprints(key: listKey)
+            membership = Mutex(Membership(number: number, at: start))
         } catch {
             throw StoreError(error)
         }
         outbox = OutboxMemory(maximumQueueCount: maximumQueueCount, namedBundleIDs: namedBundleIDs)
         size = DatabaseSize()
+        (self.member, self.time) = (member, time)
         self.maximumStoredByteCount = maximumStoredByteCount
         pool = ConnectionPool(parameters, connectionCount: Self.connectionCount)
-        logger.debug("opened the database")
+        logger.info("joined the servers of the database", metadata: ["name": "\(serverName)"])
     }
+
+    /// This server's number among those that share the database. It changes when the server joins again.
+    var number: Int64 { membership.withLock(\.number) }
 
     package func probe() async throws {
         try await pool.perform(.writing) {
@@ -58,8 +78,11 @@ package final class PostgreSQLStore: PushStore {
         }
     }
 
-    /// Completes the writes that wait, and closes the connections.
+    /// Completes the writes that wait, hands over the work to the other servers, and closes the connections.
     package func close() async {
+        let number = number
+        // If the database is unreachable, the others take the work over when the lease ends.
+        try? await pool.perform(.writing) { $0.add("UPDATE server SET is_fenced = true WHERE number = $1", number) }
         await pool.close()
     }
 
@@ -70,10 +93,12 @@ package final class PostgreSQLStore: PushStore {
 
     /// Writes in one transaction, with its changes of the ledger and of the outbox's memory.
     func write<Result: Sendable>(_ body: @escaping @Sendable (WriteTransaction) throws -> Result) async throws -> Result {
-        try await pool.perform(.writing) { [outbox, fingerprints] database in
-            let transaction = WriteTransaction(database: database, fingerprints: fingerprints, outbox: OutboxChanges(outbox))
+        let number = number
+        return try await pool.perform(.writing) { [outbox, fingerprints, member] database in
+            let transaction = WriteTransaction(
+                database: database, server: number, fingerprints: fingerprints, outbox: OutboxChanges(outbox))
             let result = try body(transaction)
-            transaction.ledger.write(to: database)
+            transaction.ledger.write(to: database, of: member.name)
             database.afterCommit { transaction.outbox.keep() }
             return result
         }
@@ -90,6 +115,8 @@ extension PostgreSQLStore {
 /// A transaction that writes.
 struct WriteTransaction {
     let database: Transaction
+    /// The number of this server, which owns what the transaction adds and changes only what it owns.
+    let server: Int64
     let fingerprints: ListFingerprints
     let outbox: OutboxChanges
     let ledger = LedgerChanges()

@@ -44,6 +44,22 @@ enum Schema {
             count int8 NOT NULL
         );
 
+        -- The servers (ClusterStore). Messages and pushes name their owner.
+        CREATE TABLE server (
+            number int8 GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+            name bytea NOT NULL,
+            version bytea NOT NULL,
+            lease_ends timestamptz NOT NULL,
+            is_leaving bool NOT NULL DEFAULT false,
+            is_fenced bool NOT NULL DEFAULT false
+        );
+        -- A job that one server does for all.
+        CREATE TABLE job (
+            name bytea PRIMARY KEY,
+            server int8 NOT NULL,
+            lease_ends timestamptz NOT NULL
+        );
+
         -- A row per key that has registered. Its lock orders all decisions about the key's registrations and pushes.
         CREATE TABLE owner (
             key_hash bytea PRIMARY KEY
@@ -88,6 +104,9 @@ enum Schema {
 
         CREATE TABLE message (
             id int8 GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+            server int8 NOT NULL,                   -- the owner
+            is_taken bool NOT NULL,                 -- whether the owner has it in memory or in its queues
+            recorded_at timestamptz NOT NULL DEFAULT now(),
             state int8 NOT NULL,
             is_unfinished bool NOT NULL,            -- undecided, or its reply is not marked as published
             received_at int8 NOT NULL,
@@ -102,7 +121,7 @@ enum Schema {
             reply bytea,
             envelope bytea                          -- protobuf; NULL after the decision
         );
-        CREATE INDEX message_unfinished ON message (id) WHERE is_unfinished;
+        CREATE INDEX message_unfinished ON message (server, is_taken) WHERE is_unfinished;
         CREATE INDEX message_unpublished ON message (recipient) WHERE is_unfinished AND recipient IS NOT NULL;
         CREATE INDEX message_decided ON message (decided_at) WHERE decided_at IS NOT NULL;
         CREATE INDEX message_by_status_id ON message (status_message_id) WHERE status_message_id IS NOT NULL;
@@ -113,6 +132,7 @@ enum Schema {
 
         CREATE TABLE push (
             id int8 GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+            server int8 NOT NULL,                   -- the owner while the push is open
             message int8 NOT NULL,                  -- the request; 0 for a push of a gateway
             state int8 NOT NULL,
             route bytea NOT NULL,
@@ -137,7 +157,7 @@ enum Schema {
             registration int8
         );
         CREATE INDEX push_by_deduplication_key ON push (deduplication_key);
-        CREATE INDEX push_due ON push (route, trust, next_attempt_at, id) WHERE finished_at IS NULL;
+        CREATE INDEX push_due ON push (server, route, trust, next_attempt_at, id) WHERE finished_at IS NULL;
         CREATE INDEX push_open ON push (id) WHERE finished_at IS NULL;
         CREATE INDEX push_open_by_target ON push (key_hash, installation_id, id) WHERE finished_at IS NULL;
         CREATE INDEX push_finished ON push (finished_at) WHERE finished_at IS NOT NULL;
@@ -175,10 +195,13 @@ enum Schema {
             content bytea NOT NULL                  -- protobuf: the registration
         );
         CREATE INDEX dead_registration_by_time ON dead_registration (died_at);
+        -- Each server counts in rows of its own, so that servers do not wait for each other's commits.
         CREATE TABLE ledger (
-            milestone bytea PRIMARY KEY,
+            server_name bytea NOT NULL,
+            milestone bytea NOT NULL,
             count int8 NOT NULL,
-            pruned int8 NOT NULL
+            pruned int8 NOT NULL,
+            PRIMARY KEY (server_name, milestone)
         );
 
         CREATE TABLE nextcloud_device (
@@ -219,6 +242,7 @@ enum Schema {
         );
         CREATE TABLE nextcloud_origin_push (
             id int8 GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+            server int8 NOT NULL,                   -- the owner
             device int8 NOT NULL,
             proxy bytea NOT NULL,
             subject bytea NOT NULL,

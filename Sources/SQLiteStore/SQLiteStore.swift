@@ -125,6 +125,8 @@ package final class SQLiteStore: PushStore {
         }
     }
 
+    package var cluster: (any ClusterStore)? { nil }
+
     package func probe() async throws {
         _ = try await queue.perform {
             // The value must differ each time: SQLite writes no page without changes.

@@ -5,10 +5,12 @@ package import StatusCrypto
 package protocol MessageJournal: Sendable {
     /// Records messages before anything acts on them.
     ///
-    /// - Returns: The row of each message; nil if the hash is already recorded or is earlier in the list.
+    /// - Returns: The row of each message that this server is to decide; nil if the hash is already recorded or is earlier in the list, or
+    ///   if another server owns the message (``ClusterStore``).
     func record(_ envelopes: [(hash: Digest32, envelope: WakuEnvelope)], at now: Timestamp) async throws -> [Int64?]
 
-    /// Returns the rows of undecided messages, and of those whose reply was not marked as published.
+    /// Returns the rows of undecided messages, and of those whose reply was not marked as published. Call this once, before the first
+    /// ``record(_:at:)``.
     func unfinishedRows() async throws -> (undecided: [Int64], unreplied: [Int64])
 
     /// Returns the undecided ones of these messages, oldest first.

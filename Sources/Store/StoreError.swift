@@ -14,9 +14,9 @@ package enum StoreError: Error, Hashable, Sendable {
     case failed(code: Int32, text: String)
     /// A stored value has a shape that this program does not write.
     case damaged
-    /// The message already has a decision. The transaction with the second decision is rolled back.
+    /// The message already has a decision, or another server owns it. The transaction with the decision is rolled back.
     case alreadyDecided
-    /// The push is already finished. The transaction of the update is rolled back.
+    /// The push is already finished, or another server owns it. The transaction of the update is rolled back.
     case alreadyEnded
     /// The queue of the route has no free slot.
     case queueFull

@@ -36,12 +36,21 @@ package protocol EnvelopeReceiver: Sendable {
     /// Whether the server is interested in messages on this content topic. Rejects most of a shard's traffic before a payload is decoded.
     func isInterested(in contentTopic: String) -> Bool
 
+    /// Looks up topics that another server of the same identity may have added, so that ``isInterested(in:)`` knows them.
+    ///
+    /// - Returns: False if they could not be looked up. The messages then have to be offered to ``receive(_:origin:)``, which tries again.
+    func discover(_ contentTopics: Set<String>) async -> Bool
+
     /// Returns when each envelope is recorded durably, was already known, or is not for the server.
     ///
     /// A transport continues only after this function has returned: a node's GET is destructive, and an embedded POST answered with 200
     /// means recorded.
     /// - Throws: `Overload` if the intake is full, or the error of the failed write. The receiver has accepted nothing of the batch then.
     func receive(_ envelopes: [WakuEnvelope], origin: EnvelopeOrigin) async throws
+}
+
+extension EnvelopeReceiver {
+    package func discover(_ contentTopics: Set<String>) async -> Bool { true }
 }
 
 /// The reason why the intake is full: a fixed set, for the metrics. The server rejects such messages before recording them; their sender or

@@ -19,6 +19,8 @@ final class Route: Sendable {
         var random: any RandomNumberGenerator & Sendable
         var logger: Logger
         var firstAttempts: FirstAttemptWaiters
+        /// Whether this server still owns its pushes.
+        var mayPost: @Sendable () -> Bool
         var onUnregistered: @Sendable ([ChangedRegistration]) async -> Void
     }
 
@@ -174,6 +176,11 @@ final class Route: Sendable {
     /// - Parameter requestCount: The number of notifications of the request that ends with this part; nil if further parts follow.
     private func post(_ batch: [DeliveryItem], at now: Timestamp, ending requestCount: Int?) async {
         let pushes = batch.flatMap(\.pushes)
+        guard dependencies.mayPost() else {
+            // Another server may have taken the pushes over: no request leaves this one.
+            let attempts = pushes.map { Outbox.Attempt(push: $0, outcome: .notSent(reason: "lease ended"), at: now) }
+            return completeRequest(requestCount, with: .notPosted(attempts))
+        }
         let first = dependencies.configuration.timeout
         let (timeout, deliveryCount) = state.withLock { ($0.timeouts.limit(for: pushes, first: first), $0.evidence.deliveryCount) }
         let start = dependencies.time.elapsed()

@@ -26,6 +26,8 @@ struct RouteState: Sendable {
         case answered(RouteHealth, [Outbox.Attempt], jitter: Double)
         /// gorush accepts at most that number of notifications in a request; the attempts never began.
         case limited(Int, [Outbox.Attempt])
+        /// The server may not post these now, because its lease has ended.
+        case notPosted([Outbox.Attempt])
         /// A request with that number of notifications has ended.
         case ended(Int)
         /// gorush responded to a probe, or did not.
@@ -213,6 +215,8 @@ struct RouteState: Sendable {
             concurrency.limitBatch(to: limit)
             _ = record(attempts, at: now)
             works(at: now)
+        case .notPosted(let attempts):
+            _ = record(attempts, at: now)
         case .ended(let count):
             concurrency.ended(count)
             // The queue shows whether a push still waits once none is in flight.

@@ -107,7 +107,7 @@ final class CommitStage: Sendable {
     private func commit(_ batch: ArraySlice<Item>, retries: inout DiscardingTaskGroup) async {
         let now = context.wallClock.now()
         let start = context.time.elapsed()
-        allowances.withLock { $0.now = context.time.now }
+        allowances.withLock { $0.set(context.time.now, serverCount: context.store.cluster?.memberCount ?? 1) }
         let committed = await context.commit(batch.map(\.work), at: now) { work in
             self.lookups(about: work)
         } deciding: { [decider] work, batch -> Decider.Outcome? in
@@ -130,7 +130,9 @@ final class CommitStage: Sendable {
         ).listen(directory)
         account(for: outcomes)
         listening.reply(replies)
-        for (item, outcome) in results where outcome.error != nil { retry(item, triedAt: start, in: &retries) }
+        for (item, outcome) in results {
+            if let error = outcome.error, !error.isTaken { retry(item, triedAt: start, in: &retries) }
+        }
     }
 
     /// Counts decisions, spends their credits, and wakes the delivery if they added pushes to the outbox.

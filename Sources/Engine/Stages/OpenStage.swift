@@ -20,6 +20,8 @@ final class OpenStage: Sendable {
         case wait(TopicKeyQueue.Topic)
         /// The segment waits in the journal until its message is complete. A restart re-reads it.
         case waitForSegments
+        /// Another server assembles the message with that hash from its segments.
+        case pass(Digest32)
         /// The keys of the topic are not in memory. The message returns to the journal, and its re-read loads them.
         case readAgain
     }
@@ -59,6 +61,7 @@ final class OpenStage: Sendable {
                     opened.append(CommitStage.Item(work: .message(envelope), permit: permit))
                     if !message.addressees.isIdentity { results.append((message.envelope.message.contentTopic, envelope.isJunk)) }
                 case .wait(let topic): context.metrics.topicKeyOverflows.increment(by: admission.wait(message.id, for: topic))
+                case .pass(let hash): await pass(message.id, ofMessage: hash)
                 case .readAgain: admission.wait([message.id], .undecided)
                 case .waitForSegments: break
                 }
@@ -82,6 +85,11 @@ final class OpenStage: Sendable {
     /// Interprets a frame, which is a message or a segment of one (PROTOCOL.md §5.1).
     private func assemble(_ frame: RFC26.Frame, of message: RecordedMessage) -> Verdict {
         guard SegmentMessage.isSegment(frame.data) else { return .decide(opener.interpret(frame.data, of: message)) }
+        if let cluster = context.store.cluster, let segment = try? SegmentMessage.decode(frame.data),
+            let hash = Digest32(segment.entireMessageHash), !cluster.assembles(hash)
+        {
+            return .pass(hash)
+        }
         let signer = frame.signer()
         let result = segments.withLock {
             $0.add(frame.data, id: message.id, signer: signer, now: message.receivedAt, isAgain: message.isReadAgain)
@@ -102,6 +110,20 @@ final class OpenStage: Sendable {
             drop(ids.filter { $0 != message.id })
             return .decide(.dropped(message.id))
         }
+    }
+
+    /// Passes a segment to the server that assembles its message. If the database is unreachable, the segment is read again later.
+    private func pass(_ row: Int64, ofMessage hash: Digest32) async {
+        do {
+            try await context.store.cluster?.pass([row], ofMessage: hash)
+        } catch {
+            admission.wait([row], .undecided)
+        }
+    }
+
+    /// Reads the waiting segments again, because other servers may assemble their messages now.
+    func reviewSegments() {
+        admission.wait(segments.withLock { $0.removeAll() }, .undecided)
     }
 
     /// Drops segments that have waited too long for the rest of their message.

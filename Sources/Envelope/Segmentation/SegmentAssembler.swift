@@ -86,6 +86,13 @@ package struct SegmentAssembler: Sendable {
         }
     }
 
+    /// Removes all incomplete sets.
+    ///
+    /// - Returns: The ids of their segments, ascending.
+    package mutating func removeAll() -> [Int64] {
+        Array(sets.keys).flatMap { remove($0) }.sorted()
+    }
+
     /// Drops expired sets and forgets expired completed ones. Call this regularly.
     ///
     /// - Returns: The ids of the dropped segments, ascending.

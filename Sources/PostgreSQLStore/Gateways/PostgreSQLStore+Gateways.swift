@@ -55,11 +55,12 @@ extension WriteTransaction {
             """
             INSERT INTO push (
                 message, state, route, accepted_at, next_attempt_at, finished_at, attempts, deduplication_key, key_hash, installation_id,
-                token_type, type, apn_topic, device_token, chat_id, ciphertext, notification, trust)
-            VALUES (0, $1, $2, $3, $4, $5, 0, $6, $7, '', $8, 0, $9, $10, '', '', $11, $12) RETURNING id
+                token_type, type, apn_topic, device_token, chat_id, ciphertext, notification, trust, server)
+            VALUES (0, $1, $2, $3, $4, $5, 0, $6, $7, '', $8, 0, $9, $10, '', '', $11, $12, $13) RETURNING id
             """,
             content == nil ? PushOutcome.discarded.rawValue : OpenPushState.queued.rawValue, route, now, round,
-            content == nil ? now : nil, accepted.digest, owner, tokenType, topic, content == nil ? "" : notification.token, content, trust
+            content == nil ? now : nil, accepted.digest, owner, tokenType, topic, content == nil ? "" : notification.token, content, trust,
+            server
         ) { try $0.next(Int64.self) }
         if content == nil { count(.discarded) }
         return id

@@ -45,23 +45,25 @@ extension PostgreSQLStore: OriginStore {
             for push in pushes {
                 try database.run(
                     """
-                    INSERT INTO nextcloud_origin_push (device, proxy, subject, signature, priority, kind, expires_at)
-                    SELECT id, proxy, $1, $2, $3, $4, $5 FROM nextcloud_origin_device WHERE user_name = $6 AND token_id = $7
+                    INSERT INTO nextcloud_origin_push (device, proxy, subject, signature, priority, kind, expires_at, server)
+                    SELECT id, proxy, $1, $2, $3, $4, $5, $8 FROM nextcloud_origin_device WHERE user_name = $6 AND token_id = $7
                     """,
-                    push.subject, push.signature, push.priority.rawValue, push.kind.rawValue, push.expiresAt, user, push.tokenID)
+                    push.subject, push.signature, push.priority.rawValue, push.kind.rawValue, push.expiresAt, user, push.tokenID,
+                    transaction.server)
             }
         }
     }
 
     package func waitingProxies() async throws -> [WaitingProxy] {
-        try await read { database in
+        let server = number
+        return try await read { database in
             try database.all(
                 """
                 SELECT push.proxy, device.user_name, bool_or(push.kind = $1)
                 FROM nextcloud_origin_push AS push JOIN nextcloud_origin_device AS device ON device.id = push.device
-                GROUP BY push.proxy, device.user_name
+                WHERE push.server = $2 GROUP BY push.proxy, device.user_name
                 """,
-                GatewayNotification.Kind.voip.rawValue
+                GatewayNotification.Kind.voip.rawValue, server
             ) { row in
                 let (proxy, user, calls): (String, String, Bool) = (try row.next(), try row.next(), try row.next())
                 return WaitingProxy(proxy: proxy, user: user, hasCall: calls)
@@ -70,16 +72,17 @@ extension PostgreSQLStore: OriginStore {
     }
 
     package func waitingOriginPushes(to proxy: String, limit: Int) async throws -> [WaitingOriginPush] {
-        try await read { database in
+        let server = number
+        return try await read { database in
             // Each of the two queries reads its rows in order from an index.
             func waiting(_ condition: String, limit: Int) throws -> [WaitingOriginPush] {
                 try database.all(
                     """
                     SELECT push.id, device.id, identifier, push_token_hash, token_id, subject, signature, priority, kind, expires_at
                     FROM nextcloud_origin_push AS push JOIN nextcloud_origin_device AS device ON device.id = push.device
-                    WHERE push.proxy = $1 AND \(condition) ORDER BY push.id LIMIT $2
+                    WHERE push.proxy = $1 AND push.server = $3 AND \(condition) ORDER BY push.id LIMIT $2
                     """,
-                    proxy, limit
+                    proxy, limit, server
                 ) { row in
                     try WaitingOriginPush(
                         id: row.next(), device: row.next(), deviceIdentifier: row.next(), pushTokenHash: row.next(), push: OriginPush(&row))

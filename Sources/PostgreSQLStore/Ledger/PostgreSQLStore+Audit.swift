@@ -5,7 +5,7 @@ extension PostgreSQLStore {
         try await read { database in
             var facts = AuditFacts()
             let results = try database.fetch([
-                Command("SELECT milestone, count, pruned FROM ledger"),
+                Command("SELECT milestone, sum(count)::int8, sum(pruned)::int8 FROM ledger GROUP BY milestone"),
                 Command("SELECT state, ignore_reason, decided_at IS NULL, count(*) FROM message GROUP BY 1, 2, 3"),
                 Command("SELECT state, finished_at IS NULL, count(*) FROM push GROUP BY 1, 2"),
                 Command(

@@ -5,7 +5,7 @@ extension PostgreSQLStore {
     package func figures() async throws -> StoreFigures {
         try await read { database in
             let results = try database.fetch([
-                Command("SELECT milestone, count, pruned FROM ledger"),
+                Command("SELECT milestone, sum(count)::int8, sum(pruned)::int8 FROM ledger GROUP BY milestone"),
                 Command(
                     """
                     SELECT count(*) FILTER (WHERE state = \(MessageState.recorded.rawValue)),

@@ -2,6 +2,7 @@ package import Envelope
 import PushProtocol
 package import StatusCrypto
 package import Store
+import Synchronization
 import Wire
 
 extension PostgreSQLStore {
@@ -10,34 +11,44 @@ extension PostgreSQLStore {
         for (index, envelope) in envelopes.enumerated() where indexes[envelope.hash] == nil { indexes[envelope.hash] = index }
         // Two servers that record the same messages lock them in the same order.
         let messages = indexes.sorted { $0.value < $1.value }.map { RecordableMessage(envelopes[$0.value].envelope, hash: $0.key) }
+        // The owner of a message takes it, whichever server records it first.
+        let owners = membership.withLock { membership in messages.map { membership.owner(of: $0.hash) } }
         let rows = try await write { transaction in
-            let rows = try transaction.database.all(
-                """
-                INSERT INTO message (state, is_unfinished, received_at, hash, pubsub_topic, envelope)
-                SELECT \(MessageState.recorded.rawValue), true, $1, hash, topic, envelope
-                FROM unnest($2::bytea[], $3::bytea[], $4::bytea[]) WITH ORDINALITY AS new (hash, topic, envelope, number)
-                ORDER BY number
-                ON CONFLICT (hash) DO NOTHING RETURNING hash, id
-                """,
-                now, SQLArray(messages.map(\.hash)), SQLArray(messages.map(\.pubsubTopic)), SQLArray(messages.map(\.envelope))
-            ) { (try $0.next(Digest32.self), try $0.next(Int64.self)) }
+            let results = try transaction.database.fetch([
+                Command(
+                    """
+                    INSERT INTO message (state, is_unfinished, server, is_taken, received_at, hash, pubsub_topic, envelope)
+                    SELECT \(MessageState.recorded.rawValue), true, owner, owner = $1, $2, hash, topic, envelope
+                    FROM unnest($3::int8[], $4::bytea[], $5::bytea[], $6::bytea[]) WITH ORDINALITY
+                        AS new (owner, hash, topic, envelope, number)
+                    ORDER BY number
+                    ON CONFLICT (hash) DO NOTHING RETURNING hash, id, is_taken
+                    """,
+                    transaction.server, now, SQLArray(owners), SQLArray(messages.map(\.hash)), SQLArray(messages.map(\.pubsubTopic)),
+                    SQLArray(messages.map(\.envelope))),
+                Command(
+                    """
+                    UPDATE message SET is_taken = true
+                    WHERE hash = ANY($2) AND server = $1 AND is_unfinished AND NOT is_taken RETURNING hash, id
+                    """,
+                    transaction.server, SQLArray(messages.map(\.hash))),
+            ])
+            let new = try results[0].map { (hash: try $0.next(Digest32.self), id: try $0.next(Int64.self), isTaken: try $0.next(Bool.self)) }
+            let recordedByOthers = try results[1].map { (try $0.next(Digest32.self), try $0.next(Int64.self)) }
             transaction.count(.received, by: envelopes.count)
-            transaction.count(.duplicate, by: envelopes.count - rows.count)
-            return Dictionary(rows) { first, _ in first }
+            transaction.count(.duplicate, by: envelopes.count - new.count)
+            return Dictionary(new.filter(\.isTaken).map { ($0.hash, $0.id) } + recordedByOthers) { first, _ in first }
         }
         return envelopes.enumerated().map { indexes[$1.hash] == $0 ? rows[$1.hash] : nil }
     }
 
     package func unfinishedRows() async throws -> (undecided: [Int64], unreplied: [Int64]) {
-        try await read { database in
-            var rows: (undecided: [Int64], unreplied: [Int64]) = ([], [])
-            for (id, state) in try database.all(
-                "SELECT id, state FROM message WHERE is_unfinished ORDER BY id",
-                read: { (try $0.next(Int64.self), try $0.next(MessageState.self)) })
-            {
-                if state == .recorded { rows.undecided.append(id) } else { rows.unreplied.append(id) }
+        _ = try await takeMessages()
+        return try await read { [number] database in
+            let rows = try database.all("SELECT id, state FROM message WHERE server = $1 AND is_unfinished ORDER BY id", number) {
+                (id: try $0.next(Int64.self), state: try $0.next(MessageState.self))
             }
-            return rows
+            return (rows.filter { $0.state == .recorded }.map(\.id), rows.filter { $0.state != .recorded }.map(\.id))
         }
     }
 

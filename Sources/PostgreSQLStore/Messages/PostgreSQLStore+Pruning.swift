@@ -16,6 +16,7 @@ extension PostgreSQLStore {
         let oldestPush = now.advanced(by: .zero - ProtocolLimits.finishedPushLifetime)
         let oldestDead = now.advanced(by: .zero - DeadRegistration.lifetime)
         return try await write { transaction in
+            guard try transaction.takeJob("prune") else { return Pruned(messageCount: 0, pushCount: 0) }
             let database = transaction.database
             let results = try database.fetch([
                 Command(
@@ -62,6 +63,7 @@ extension PostgreSQLStore {
 
     package func unregisterUnused(since oldest: Timestamp, after row: Int64, at now: Timestamp) async throws -> UnusedRegistrations {
         try await write { transaction in
+            guard try transaction.takeJob("unregister unused") else { return UnusedRegistrations(gone: [], lastRow: 0) }
             transaction.removeDevices(unusedSince: oldest, at: now, limit: Self.maximumSweptRowCount)
             let last = try transaction.database.first(
                 "SELECT max(id) FROM (SELECT id FROM registration WHERE id > $1 ORDER BY id LIMIT $2) AS swept", row,

@@ -6,7 +6,7 @@ import Wire
 extension WriteTransaction {
     /// Stores the decisions about recorded messages and deletes their envelopes.
     ///
-    /// - Throws: `alreadyDecided` if a message already has a decision.
+    /// - Throws: `alreadyDecided` if a message already has a decision, or another server owns it.
     func decide(_ decisions: [(message: Int64, decision: MessageDecision)], at now: Timestamp) throws {
         guard !decisions.isEmpty else { return }
         var answers: [(message: Int64, reply: Reply)] = []
@@ -28,20 +28,20 @@ extension WriteTransaction {
                     installation_id = new.installation_id
                 FROM unnest($2::int8[], $3::bytea[], $4::int8[], $5::bytea[], $6::bytea[], $7::bytea[], $8::bytea[])
                     AS new (id, topic, type, reply, recipient, status_message_id, installation_id)
-                WHERE message.id = new.id AND state = \(MessageState.recorded.rawValue)
+                WHERE message.id = new.id AND state = \(MessageState.recorded.rawValue) AND server = $9
                 """,
                 now, SQLArray(answers.map(\.message)), SQLArray(answers.map(\.reply.pubsubTopic)), SQLArray(answers.map(\.reply.type)),
                 SQLArray(answers.map(\.reply.payload)), SQLArray(answers.map(\.reply.recipient)),
-                SQLArray(answers.map(\.reply.statusMessageID)), SQLArray(answers.map(\.reply.installationID))),
+                SQLArray(answers.map(\.reply.statusMessageID)), SQLArray(answers.map(\.reply.installationID)), server),
             Command(
                 """
                 UPDATE message SET
                     state = new.state, is_unfinished = false, decided_at = $1, ignore_reason = new.reason, envelope = NULL,
                     pubsub_topic = NULL
                 FROM unnest($2::int8[], $3::int8[], $4::int8[]) AS new (id, state, reason)
-                WHERE message.id = new.id AND message.state = \(MessageState.recorded.rawValue)
+                WHERE message.id = new.id AND message.state = \(MessageState.recorded.rawValue) AND server = $5
                 """,
-                now, SQLArray(closed.map(\.message)), SQLArray(closed.map(\.state)), SQLArray(closed.map(\.reason))),
+                now, SQLArray(closed.map(\.message)), SQLArray(closed.map(\.state)), SQLArray(closed.map(\.reason)), server),
         ])
         guard results[0].changedCount + results[1].changedCount == decisions.count else { throw StoreError.alreadyDecided }
     }

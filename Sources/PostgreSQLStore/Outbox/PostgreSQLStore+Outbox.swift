@@ -8,23 +8,27 @@ import Wire
 extension PostgreSQLStore {
     package func takeOverOutbox(routes: Set<RouteAssignment>, latest: Timestamp) async throws -> Int {
         try await write { [outbox] transaction in
-            let database = transaction.database
+            let (database, server) = (transaction.database, transaction.server)
+            for table in ["push", "nextcloud_origin_push"] {
+                database.add("UPDATE \(table) SET server = $1 WHERE server IN (SELECT number FROM server WHERE is_fenced)", server)
+            }
             let leaseCount = try database.run(
                 """
                 UPDATE push SET state = \(OpenPushState.unknown.rawValue), next_attempt_at = 0
-                WHERE finished_at IS NULL AND state = \(OpenPushState.leased.rawValue)
-                """)
+                WHERE server = $1 AND finished_at IS NULL AND state = \(OpenPushState.leased.rawValue)
+                """,
+                server)
             transaction.count(.uncertain, by: leaseCount)
-            database.add("UPDATE push SET next_attempt_at = 0 WHERE finished_at IS NULL AND next_attempt_at > $1", latest)
-            let earlier = try database.all("SELECT token_type, apn_topic, name FROM route") { row in
-                RouteAssignment(tokenType: try row.next(), apnTopic: try row.next(), route: try row.next())
-            }
-            if Set(earlier) != routes { transaction.reassign(to: Array(routes)) }
+            database.add(
+                "UPDATE push SET next_attempt_at = 0 WHERE server = $1 AND finished_at IS NULL AND next_attempt_at > $2", server, latest)
+            try transaction.assign(routes)
             let rounds = try database.all(
                 """
                 SELECT route, trust, min(next_attempt_at) FROM push
-                WHERE finished_at IS NULL AND next_attempt_at BETWEEN 1 AND \(OutboxFairQueue.roundLimit) GROUP BY route, trust
-                """
+                WHERE server = $1 AND finished_at IS NULL AND next_attempt_at BETWEEN 1 AND \(OutboxFairQueue.roundLimit)
+                GROUP BY route, trust
+                """,
+                server
             ) { (route: try $0.next(String.self), trust: try $0.next(PushTrust.self), round: try $0.next(Int64.self)) }
             // A restart forgets the current rounds, so the server continues with the lowest stored ones.
             for row in rounds { outbox.fairQueue.withLock { $0.reach(row.round, trust: row.trust, in: row.route) } }
@@ -33,8 +37,9 @@ extension PostgreSQLStore {
     }
 
     package func duePushes(route: String, at now: Timestamp, limit: Int) async throws -> [QueuedPush] {
-        try await read { [outbox] database in
-            let results = try database.fetch(PushTrust.allCases.flatMap { DuePushes.commands(route, $0, at: now, limit: limit) })
+        let server = number
+        return try await read { [outbox] database in
+            let results = try database.fetch(PushTrust.allCases.flatMap { DuePushes.commands(of: server, route, $0, at: now, limit: limit) })
             var due: [PushTrust: DuePushes] = [:]
             for (index, trust) in PushTrust.allCases.enumerated() {
                 due[trust] = DuePushes(
@@ -66,9 +71,13 @@ extension PostgreSQLStore {
         """
 
     package func nextAttempt(route: String) async throws -> Timestamp? {
-        try await read { database in
+        let server = number
+        return try await read { database in
             let next = try database.first(
-                "SELECT min(next_attempt_at) FROM push WHERE route = $1 AND finished_at IS NULL AND next_attempt_at < \(Int64.max)", route
+                """
+                SELECT min(next_attempt_at) FROM push
+                WHERE server = $1 AND route = $2 AND finished_at IS NULL AND next_attempt_at < \(Int64.max)
+                """, server, route
             ) { try $0.next(Timestamp?.self) }
             return next ?? nil
         }
@@ -83,9 +92,9 @@ extension PostgreSQLStore {
                 """
                 UPDATE push SET next_attempt_at = $1
                 WHERE id = ANY($2) AND route = $3 AND reason = ANY($4) AND next_attempt_at > $1 AND finished_at IS NULL
-                    AND state <> \(OpenPushState.leased.rawValue)
+                    AND state <> \(OpenPushState.leased.rawValue) AND server = $5
                 """,
-                now, SQLArray(examined), route, SQLArray(reasons))
+                now, SQLArray(examined), route, SQLArray(reasons), transaction.server)
             return examined.count < OutboxLimits.retryNowCount ? nil : examined.last
         }
     }
@@ -99,9 +108,10 @@ extension PostgreSQLStore {
                 WHERE id IN (
                     SELECT id FROM push
                     WHERE finished_at IS NULL AND route = $3 AND accepted_at < $4 AND state <> \(OpenPushState.leased.rawValue)
+                        AND server = $6
                     ORDER BY id LIMIT $5 FOR UPDATE SKIP LOCKED)
                 """,
-                PushOutcome.expired, now, route, oldest, limit)
+                PushOutcome.expired, now, route, oldest, limit, transaction.server)
             transaction.count(.expired, by: count)
             return count
         }
@@ -147,27 +157,33 @@ extension PostgreSQLStore {
 }
 
 extension WriteTransaction {
-    /// Stores the assignments and moves all open pushes to the queues of their new routes.
-    fileprivate func reassign(to routes: [RouteAssignment]) {
-        database.add("DELETE FROM route")
-        database.add(
-            "INSERT INTO route (token_type, apn_topic, name) SELECT * FROM unnest($1::int8[], $2::bytea[], $3::bytea[])",
-            SQLArray(routes.map(\.tokenType)), SQLArray(routes.map(\.apnTopic)), SQLArray(routes.map(\.route)))
-        database.add(
+    /// Stores the assignments, if they have changed, and moves this server's open pushes to the queues of their routes.
+    fileprivate func assign(_ routes: Set<RouteAssignment>) throws {
+        let earlier = try database.all("SELECT token_type, apn_topic, name FROM route") { row in
+            RouteAssignment(tokenType: try row.next(), apnTopic: try row.next(), route: try row.next())
+        }
+        if Set(earlier) != routes {
+            database.add("DELETE FROM route")
+            database.add(
+                "INSERT INTO route (token_type, apn_topic, name) SELECT * FROM unnest($1::int8[], $2::bytea[], $3::bytea[])",
+                SQLArray(routes.map(\.tokenType)), SQLArray(routes.map(\.apnTopic)), SQLArray(routes.map(\.route)))
+        }
+        let movedCount = try database.run(
             """
-            UPDATE push SET route = coalesce(
-                (SELECT name FROM route WHERE token_type = push.token_type AND apn_topic = push.apn_topic),
-                (SELECT name FROM route WHERE token_type = push.token_type AND apn_topic = ''), '')
-            WHERE finished_at IS NULL
-            """)
+            UPDATE push SET route = \(Self.assignedRoute)
+            WHERE server = $1 AND finished_at IS NULL AND route <> \(Self.assignedRoute)
+            """,
+            server)
+        guard movedCount > 0 else { return }
         // Rounds of different routes are not comparable, so each target gets the rounds from 1 on.
         database.add(
             """
             UPDATE push SET next_attempt_at = rounds.round FROM (
                 SELECT id, row_number() OVER (PARTITION BY route, trust, key_hash, installation_id ORDER BY next_attempt_at, id) AS round
-                FROM push WHERE finished_at IS NULL AND next_attempt_at < \(OutboxFairQueue.roundLimit)
+                FROM push WHERE server = $1 AND finished_at IS NULL AND next_attempt_at < \(OutboxFairQueue.roundLimit)
             ) AS rounds WHERE push.id = rounds.id
-            """)
+            """,
+            server)
     }
 }
 
@@ -184,23 +200,23 @@ private struct DuePushes {
         DuePushes(first: Array(first.prefix(counts.first)), retries: Array(retries.prefix(counts.retries)))
     }
 
-    static func commands(_ route: String, _ trust: PushTrust, at now: Timestamp, limit: Int) -> [Command] {
+    static func commands(of server: Int64, _ route: String, _ trust: PushTrust, at now: Timestamp, limit: Int) -> [Command] {
         [
             Command(
                 """
                 SELECT next_attempt_at, id FROM push
-                WHERE route = $1 AND trust = $2 AND finished_at IS NULL AND next_attempt_at < \(OutboxFairQueue.roundLimit)
-                ORDER BY next_attempt_at, id LIMIT $3
+                WHERE server = $1 AND route = $2 AND trust = $3 AND finished_at IS NULL AND next_attempt_at < \(OutboxFairQueue.roundLimit)
+                ORDER BY next_attempt_at, id LIMIT $4
                 """,
-                route, trust, limit),
+                server, route, trust, limit),
             Command(
                 """
                 SELECT id FROM push
-                WHERE route = $1 AND trust = $2 AND finished_at IS NULL
-                    AND next_attempt_at BETWEEN \(OutboxFairQueue.roundLimit) AND $3
-                ORDER BY next_attempt_at, id LIMIT $4
+                WHERE server = $1 AND route = $2 AND trust = $3 AND finished_at IS NULL
+                    AND next_attempt_at BETWEEN \(OutboxFairQueue.roundLimit) AND $4
+                ORDER BY next_attempt_at, id LIMIT $5
                 """,
-                route, trust, now, limit),
+                server, route, trust, now, limit),
         ]
     }
 }

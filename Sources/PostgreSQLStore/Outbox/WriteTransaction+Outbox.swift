@@ -32,7 +32,7 @@ extension WriteTransaction {
             count(.accepted)
             if let end { count(end.outcome.milestone) }
         }
-        database.add(rows.insertion(at: now))
+        database.add(rows.insertion(of: server, at: now))
     }
 
     /// Returns the targets to which a push was delivered before. Reads those that were not loaded.
@@ -86,38 +86,38 @@ extension WriteTransaction {
                 """
                 UPDATE push SET
                     state = \(leased), next_attempt_at = \(Int64.max), attempts = attempts + 1, attempted_at = $1, notification_id = $2
-                WHERE id = $3 AND finished_at IS NULL AND state <> \(leased)
+                WHERE id = $3 AND server = $4 AND finished_at IS NULL AND state <> \(leased)
                 """,
-                now, notification, push.id)
+                now, notification, push.id, server)
             guard changedCount == 1 else {
-                let isEnded = try database.first("SELECT finished_at IS NOT NULL FROM push WHERE id = $1", push.id) {
+                let isEnded = try database.first("SELECT finished_at IS NOT NULL OR server <> $2 FROM push WHERE id = $1", push.id, server) {
                     try $0.next(Bool.self)
                 }
                 throw isEnded ?? false ? StoreError.alreadyEnded : .damaged
             }
         case .postpone(let time):
             database.add(
-                "UPDATE push SET next_attempt_at = $1, reason = $2 WHERE id = $3 AND finished_at IS NULL AND state <> \(leased)", time,
-                push.reason, push.id)
+                "UPDATE push SET next_attempt_at = $1, reason = $2 WHERE id = $3 AND server = $4 AND finished_at IS NULL AND state <> \(leased)",
+                time, push.reason, push.id, server)
         case .finish(let outcome):
             try finish(push.id, as: outcome, reason: push.reason, at: now)
         case .retry(let next, let isUnknown):
             let state: OpenPushState = isUnknown ? .unknown : .queued
             let changedCount = try database.run(
-                "UPDATE push SET state = $1, next_attempt_at = $2, reason = $3 WHERE id = $4 AND finished_at IS NULL", state, next,
-                push.reason, push.id)
+                "UPDATE push SET state = $1, next_attempt_at = $2, reason = $3 WHERE id = $4 AND server = $5 AND finished_at IS NULL", state,
+                next, push.reason, push.id, server)
             if isUnknown { count(.uncertain, by: changedCount) }
         case .release(let state):
             database.add(
                 """
                 UPDATE push SET state = $1, next_attempt_at = 0, attempts = attempts - 1
-                WHERE id = $2 AND finished_at IS NULL AND state = \(leased)
+                WHERE id = $2 AND server = $3 AND finished_at IS NULL AND state = \(leased)
                 """,
-                state, push.id)
+                state, push.id, server)
         }
     }
 
-    /// Finishes an open push and erases its secrets. A finished push keeps its outcome.
+    /// Finishes an open push of this server and erases its secrets. A finished push keeps its outcome.
     ///
     /// - Returns: Whether the push was open.
     @discardableResult
@@ -125,9 +125,9 @@ extension WriteTransaction {
         let changedCount = try database.run(
             """
             UPDATE push SET state = $1, finished_at = $2, reason = $3, device_token = '', chat_id = '', ciphertext = '', notification = NULL
-            WHERE id = $4 AND finished_at IS NULL
+            WHERE id = $4 AND server = $5 AND finished_at IS NULL
             """,
-            outcome, now, reason, push)
+            outcome, now, reason, push, server)
         count(outcome.milestone, by: changedCount)
         return changedCount == 1
     }
@@ -159,7 +159,7 @@ extension WriteTransaction {
             UPDATE push SET trust = \(PushTrust.unproven.rawValue), \(Self.enterRound)
             WHERE route = $2 AND trust = \(PushTrust.unknownBundleID.rawValue) AND finished_at IS NULL AND apn_topic = $3
             """,
-            outbox.currentRound(trust: .unproven, in: route), route, apnTopic)
+            outbox.currentRound(trust: .unproven, in: route), route, apnTopic, server)
     }
 
     /// Records a delivery to a registration. After the first one, the open pushes to it are those of a proven target.
@@ -180,14 +180,15 @@ extension WriteTransaction {
                 UPDATE push SET trust = \(PushTrust.proven.rawValue), \(Self.enterRound)
                 WHERE registration = $3 AND route = $2 AND finished_at IS NULL
                 """,
-                outbox.currentRound(trust: .proven, in: route), route, target.row)
+                outbox.currentRound(trust: .proven, in: route), route, target.row, server)
         }
     }
 
-    /// The SQL assignment that moves pushes without attempts to the current round of their new trust, the first parameter. Rounds of
-    /// different trusts are not comparable.
-    private static let enterRound =
-        "next_attempt_at = CASE WHEN next_attempt_at < \(OutboxFairQueue.roundLimit) THEN $1 ELSE next_attempt_at END"
+    /// The SQL assignment that moves pushes without attempts to the current round of their new trust, the first parameter; those of other
+    /// servers than the fourth, to the front. Rounds of different trusts or servers are not comparable.
+    private static let enterRound = """
+        next_attempt_at = CASE WHEN next_attempt_at >= \(OutboxFairQueue.roundLimit) THEN next_attempt_at WHEN server = $4 THEN $1 ELSE 0 END
+        """
 }
 
 /// Rows of accepted pushes as the columns of one statement.
@@ -201,17 +202,17 @@ private struct PushRows {
     }
 
     /// The statement that inserts the rows.
-    func insertion(at now: Timestamp) -> Command {
+    func insertion(of server: Int64, at now: Timestamp) -> Command {
         let open = pushes.map { $0.end == nil }
         let contents = pushes.map(\.accepted.push)
         return Command(
             """
             INSERT INTO push (
                 accepted_at, attempts, message, state, route, trust, next_attempt_at, finished_at, reason, deduplication_key, key_hash,
-                installation_id, token_type, type, apn_topic, device_token, chat_id, ciphertext, registration)
+                installation_id, token_type, type, apn_topic, device_token, chat_id, ciphertext, registration, server)
             SELECT $1, 0, new.message, new.state, new.route, new.trust, new.next_attempt_at, new.finished_at, new.reason,
                 new.deduplication_key, new.key_hash, new.installation_id, new.token_type, new.type, new.apn_topic, new.device_token,
-                new.chat_id, new.ciphertext, registration.id
+                new.chat_id, new.ciphertext, registration.id, $18
             FROM unnest(
                 $2::int8[], $3::int8[], $4::bytea[], $5::int8[], $6::int8[], $7::int8[], $8::bytea[], $9::bytea[], $10::bytea[],
                 $11::bytea[], $12::int8[], $13::int8[], $14::bytea[], $15::bytea[], $16::bytea[], $17::bytea[]
@@ -229,7 +230,7 @@ private struct PushRows {
             SQLArray(contents.map(\.target.installationID)), SQLArray(contents.map(\.tokenType)), SQLArray(contents.map(\.type)),
             SQLArray(contents.map(\.apnTopic)), SQLArray(zip(contents, open).map { $1 ? $0.deviceToken : "" }),
             SQLArray(zip(contents, open).map { $1 ? Self.sendable($0.chatID) : [] }),
-            SQLArray(zip(contents, open).map { $1 ? Self.sendable($0.message) : [] }))
+            SQLArray(zip(contents, open).map { $1 ? Self.sendable($0.message) : [] }), server)
     }
 
     static func sendable(_ bytes: [UInt8]) -> [UInt8] {

@@ -17,6 +17,9 @@ package struct Allowances: Sendable {
 
     /// The monotonic time of the decision.
     package var now: Timestamp
+    /// The number of servers that decide. A limit holds for all of them together, and each decides an equal share of the messages, so a
+    /// decision of one server spends credits for all.
+    private var serverCount = 1
     private var pushes = CreditBuckets<Installation>(capacity: ProtocolLimits.pushCapacity, interval: ProtocolLimits.pushInterval)
     private var registrations = CreditBuckets<Digest64>(
         capacity: ProtocolLimits.registrationCapacity, interval: ProtocolLimits.registrationInterval)
@@ -30,16 +33,21 @@ package struct Allowances: Sendable {
         self.now = now
     }
 
+    /// Sets the time of the decision, and the number of servers that decide.
+    package mutating func set(_ now: Timestamp, serverCount: Int) {
+        (self.now, self.serverCount) = (now, serverCount)
+    }
+
     /// Spends credits, available or not.
     package mutating func spend(_ spending: Spending) {
         switch spending {
-        case .push(let target): pushes.spend(of: target, at: now)
+        case .push(let target): pushes.spend(serverCount, of: target, at: now)
         case .registration(let keyHash, let byteCount):
-            registrations.spend(of: keyHash, at: now)
-            registrationBytes.spend(byteCount, of: keyHash, at: now)
+            registrations.spend(serverCount, of: keyHash, at: now)
+            registrationBytes.spend(byteCount * serverCount, of: keyHash, at: now)
         case .response(let message, let query, let digest, let byteCounts):
             queries.record(message, query: query, digest: digest, at: now)
-            for (keyHash, byteCount) in byteCounts { answerBytes.use(byteCount, by: keyHash, at: now) }
+            for (keyHash, byteCount) in byteCounts { answerBytes.use(byteCount * serverCount, by: keyHash, at: now) }
         }
     }
 
@@ -84,6 +92,7 @@ package struct Allowances: Sendable {
         toTargets targets: [Installation], registeringKeys: [Digest64], queries queryIDs: [Digest32], of queriedKeys: [Digest64]
     ) -> Allowances {
         var restricted = Allowances(now: now)
+        restricted.serverCount = serverCount
         restricted.registrations = registrations.restricted(to: registeringKeys)
         restricted.pushes = pushes.restricted(to: targets)
         restricted.answerBytes = answerBytes.restricted(to: queriedKeys)

@@ -21,6 +21,8 @@ struct UnwantedMessageCache {
     private var entries: [(entry: Entry, end: Timestamp)] = []
     private var byteCount = 0
 
+    var contentTopics: Set<String> { Set(entries.map(\.entry.envelope.message.contentTopic)) }
+
     mutating func add(_ envelope: WakuEnvelope, hash: Digest32, at now: Timestamp) {
         let size = envelope.message.payload.count
         guard size <= Self.maximumPayloadByteCount, byteCount + size <= Self.maximumByteCount else { return }

@@ -40,6 +40,9 @@ extension WakuNodeLink {
             case .ask(let query):
                 let page = try await node.storePage(query)
                 if query.includesData { base.metrics.countFetched(page.rows.count, from: .store) }
+                guard await receiver.discover(Set(page.rows.compactMap(\.contentTopic))) else {
+                    return .failed(.other, "topics could not be looked up in the database")
+                }
                 return .page(page)
             case .offer(let envelopes, let hashes):
                 try await offer(envelopes, hashes: hashes, to: receiver, origin: .backfilled)

@@ -113,7 +113,10 @@ final class WakuNodeLink: Sendable {
         base.metrics.count(.taken)
         base.metrics.countFetched(envelopes.count, from: .relay)
         status.polled(topic, messageCount: envelopes.count, at: base.wallClock.now())
-        let readable = envelopes.filter { LiveBatch.isReadable($0) || !receiver.isInterested(in: $0.message.contentTopic) }
+        let isDiscovered = await receiver.discover(
+            Set(envelopes.map(\.message.contentTopic)).union(foreign.withLock(\.contentTopics)))
+        let isWanted = { (envelope: WakuEnvelope) in !isDiscovered || receiver.isInterested(in: envelope.message.contentTopic) }
+        let readable = envelopes.filter { LiveBatch.isReadable($0) || !isWanted($0) }
         // Unwanted messages are hashed too: reading them from the store later to learn their hashes would cost more.
         let hashes = readable.map(\.hash)
         let late = takeLate(receiver)
@@ -122,15 +125,15 @@ final class WakuNodeLink: Sendable {
             return hashes.map { !known.contains($0) && batch.insert($0).inserted }
         }
         base.metrics.known.increment(by: isNew.count { !$0 })
-        let isWanted = readable.map { receiver.isInterested(in: $0.message.contentTopic) }
+        let areWanted = readable.map(isWanted)
         foreign.withLock { foreign in
-            for (index, envelope) in readable.enumerated() where isNew[index] && !isWanted[index] {
+            for (index, envelope) in readable.enumerated() where isNew[index] && !areWanted[index] {
                 foreign.add(envelope, hash: hashes[index], at: base.wallClock.now())
             }
         }
         return .took(
             LiveBatch(
-                wanted: late.map(\.envelope) + readable.indices.filter { isNew[$0] && isWanted[$0] }.map { readable[$0] },
+                wanted: late.map(\.envelope) + readable.indices.filter { isNew[$0] && areWanted[$0] }.map { readable[$0] },
                 hashes: late.map(\.hash) + hashes, unreadableCount: envelopes.count - readable.count, reconsideredCount: late.count))
     }
 

@@ -13,6 +13,7 @@ struct OutboxTests {
         try await kind.withCrash { store in
             try await store.enqueue([push()], message: 42)
         } after: { store in
+            _ = try await store.takeOverOutbox(routes: [], latest: start)
             let due = try await store.duePushes(route: "", at: start, limit: 9)
             #expect(due == [QueuedPush(id: 1, message: 42, push: push(), acceptedAt: start, attempts: 0)])
         }

@@ -66,6 +66,7 @@ struct StoreUnderTest: Sendable, CustomTestStringConvertible {
 extension TemporaryFolder {
     /// Opens the database that is named like the folder, on the server whose socket is in the folder `PUSHSERVER_TEST_POSTGRESQL`.
     func openPostgreSQL(
+        serverName: String = "one", clock: any Clock<Duration> = ContinuousClock(),
         maximumQueueCount: Int = ProtocolLimits.maximumQueuedPushCount, maximumStoredByteCount: Int? = nil,
         namedBundleIDs: Set<String> = []
     ) throws -> PostgreSQLStore {
@@ -78,8 +79,8 @@ extension TemporaryFolder {
             guard error == .failed(state: "42P04") else { throw error }  // It exists.
         }
         return try PostgreSQLStore(
-            ["host": socket, "user": "postgres", "dbname": name], identity: identity, random: SplitMix64(seed: 1),
+            ["host": socket, "user": "postgres", "dbname": name], identity: identity, serverName: serverName, random: SplitMix64(seed: 1),
             maximumQueueCount: maximumQueueCount, maximumStoredByteCount: maximumStoredByteCount, namedBundleIDs: namedBundleIDs,
-            logger: Logger(label: "test"))
+            clock: clock, logger: Logger(label: "test"))
     }
 }

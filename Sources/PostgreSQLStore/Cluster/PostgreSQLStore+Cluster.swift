@@ -1,0 +1,198 @@
+import Envelope
+package import StatusCrypto
+package import Store
+import Synchronization
+
+extension PostgreSQLStore: ClusterStore {
+    /// 5,000 pushes that one transaction takes over: some tens of milliseconds.
+    private static let takenPushCount = 5_000
+
+    package var cluster: (any ClusterStore)? { self }
+
+    package func takePart() async throws -> TakenWork {
+        let haveMembersChanged = try await renew()
+        var work = try await takeMessages()
+        work.haveMembersChanged = haveMembersChanged
+        work.pushCount = try await takePushes().count
+        return work
+    }
+
+    package func holdsLease(for duration: Duration) -> Bool {
+        membership.withLock { $0.holdsLease(for: duration, at: time.elapsed()) }
+    }
+
+    package var memberCount: Int { membership.withLock(\.memberCount) }
+
+    package func registrations(on topics: [UInt32]) async throws -> [ChangedRegistration] {
+        try await read { database in
+            try database.all(
+                """
+                SELECT id, plain_topic, prefixed_topic FROM registration
+                WHERE is_live AND (plain_topic = ANY($1) OR prefixed_topic = ANY($1))
+                """,
+                SQLArray(topics)
+            ) { ChangedRegistration(registration: try $0.next(), topics: QueryTopics(plain: try $0.next(), prefixed: try $0.next())) }
+        }
+    }
+
+    package func assembles(_ hash: Digest32) -> Bool { membership.withLock { $0.owner(of: hash) == $0.number } }
+
+    package func pass(_ rows: [Int64], ofMessage hash: Digest32) async throws {
+        let (number, owner) = membership.withLock { ($0.number, $0.owner(of: hash)) }
+        guard owner != number else { return }
+        try await pool.perform(.writing) { database in
+            database.add(
+                """
+                UPDATE message SET server = $1, is_taken = false, recorded_at = now()
+                WHERE id = ANY($2) AND server = $3 AND is_unfinished AND state = \(MessageState.recorded.rawValue)
+                """,
+                owner, SQLArray(rows), number)
+        }
+    }
+
+    package func stopReceiving() async throws {
+        let number = number
+        try await pool.perform(.writing) { $0.add("UPDATE server SET is_leaving = true WHERE number = $1", number) }
+    }
+
+    package func members() async throws -> [ClusterMember] {
+        try await read { database in
+            try database.all(
+                """
+                SELECT number, name, version, is_leaving, is_fenced, lease_ends > now(),
+                    (extract(epoch FROM lease_ends - now()) * 1000)::int8, undecided, unreplied, oldest,
+                    (SELECT count(*) FROM push WHERE push.server = server.number AND finished_at IS NULL),
+                    (SELECT convert_to(coalesce(string_agg(convert_from(job.name, 'UTF8'), ',' ORDER BY job.name), ''), 'UTF8')
+                        FROM job WHERE job.server = server.number AND job.lease_ends > now())
+                FROM server, LATERAL (
+                    SELECT count(*) FILTER (WHERE state = \(MessageState.recorded.rawValue)) AS undecided,
+                        count(*) FILTER (WHERE state <> \(MessageState.recorded.rawValue)) AS unreplied,
+                        min(received_at) FILTER (WHERE state = \(MessageState.recorded.rawValue)) AS oldest
+                    FROM message WHERE message.server = server.number AND is_unfinished
+                ) AS work
+                ORDER BY number
+                """
+            ) { row in
+                let (number, name, version): (Int64, String, String) = (try row.next(), try row.next(), try row.next())
+                let (isLeaving, isFenced, isCurrent): (Bool, Bool, Bool) = (try row.next(), try row.next(), try row.next())
+                let state: ClusterMember.State = isFenced ? .fenced : !isCurrent ? .expired : isLeaving ? .leaving : .alive
+                var member = ClusterMember(
+                    number: number, name: name, version: version, state: state, lease: .milliseconds(try row.next(Int64.self)))
+                member.undecidedCount = try row.next()
+                member.unrepliedCount = try row.next()
+                member.oldestUndecided = try row.next()
+                member.openPushCount = try row.next()
+                member.jobs = try row.next(String.self).split(separator: ",").map(String.init)
+                return member
+            }
+        }
+    }
+
+    /// Renews the lease or joins again, fences members whose leases have ended, and reads the living ones.
+    ///
+    /// - Returns: Whether the members that may own messages have changed.
+    private func renew() async throws -> Bool {
+        let start = time.elapsed()
+        let (number, mayFence) = membership.withLock { ($0.number, $0.mayFence(at: start)) }
+        let renewal = try await pool.perform(.writing) { [member] database in
+            let isRenewed =
+                try database.run("UPDATE server SET lease_ends = now() + \(Member.lease) WHERE number = $1 AND NOT is_fenced", number) == 1
+            let number = isRenewed ? number : try member.join(database)
+            if mayFence { database.add("UPDATE server SET is_fenced = true WHERE lease_ends <= now() AND NOT is_fenced") }
+            database.add("DELETE FROM server WHERE is_fenced AND lease_ends < now() - \(Member.fencedMemory)")
+            let living = try database.all(
+                """
+                SELECT number, NOT is_leaving AND lease_ends > now() + \(Member.lease) - \(Member.livingTime) FROM server
+                WHERE NOT is_fenced AND lease_ends > now()
+                """
+            ) { (number: try $0.next(Int64.self), isOwner: try $0.next(Bool.self)) }
+            return (number: number, owners: living.filter(\.isOwner).map(\.number), memberCount: living.count)
+        }
+        return membership.withLock { membership in
+            membership.renew(as: renewal.number, at: start)
+            return membership.update(owners: renewal.owners, memberCount: renewal.memberCount)
+        }
+    }
+
+    /// Takes the messages of fenced members, and those that their owner has not taken: this server's own at once, others' after a time.
+    func takeMessages() async throws -> TakenWork {
+        let number = number
+        return try await pool.perform(.writing) { database in
+            let rows = try database.all(
+                """
+                UPDATE message SET server = $1, is_taken = true
+                WHERE is_unfinished AND (
+                    server IN (SELECT number FROM server WHERE is_fenced)
+                    OR NOT is_taken AND (server = $1 OR recorded_at < now() - \(Member.takingTime)))
+                RETURNING id, state
+                """,
+                number
+            ) { (id: try $0.next(Int64.self), state: try $0.next(MessageState.self)) }
+            var work = TakenWork()
+            for (id, state) in rows.sorted(by: { $0.id < $1.id }) {
+                if state == .recorded { work.undecided.append(id) } else { work.unreplied.append(id) }
+            }
+            return work
+        }
+    }
+
+    /// Takes the open pushes of fenced members. Attempts that were in flight are uncertain, and due at once.
+    ///
+    /// - Returns: The number of pushes, and of those that were in flight.
+    func takePushes() async throws -> (count: Int, leaseCount: Int) {
+        var total = (count: 0, leaseCount: 0)
+        while true {
+            let taken = try await write { try $0.takePushes(limit: Self.takenPushCount) }
+            total = (total.count + taken.count, total.leaseCount + taken.leaseCount)
+            if taken.count < Self.takenPushCount { return total }
+        }
+    }
+}
+
+extension WriteTransaction {
+    fileprivate func takePushes(limit: Int) throws -> (count: Int, leaseCount: Int) {
+        let fenced = try database.all("SELECT number FROM server WHERE is_fenced") { try $0.next(Int64.self) }
+        guard !fenced.isEmpty else { return (0, 0) }
+        database.add("UPDATE nextcloud_origin_push SET server = $1 WHERE server = ANY($2)", server, SQLArray(fenced))
+        let leased = OpenPushState.leased.rawValue
+        // Rounds of different members are not comparable, so the pushes are due before all others.
+        let taken = try database.first(
+            """
+            WITH taken AS MATERIALIZED (
+                SELECT id, state FROM push WHERE finished_at IS NULL AND server = ANY($2) LIMIT $3 FOR UPDATE SKIP LOCKED
+            ), moved AS (
+                UPDATE push SET
+                    server = $1, state = CASE WHEN push.state = \(leased) THEN \(OpenPushState.unknown.rawValue) ELSE push.state END,
+                    next_attempt_at = CASE WHEN push.state = \(leased) OR next_attempt_at < \(OutboxFairQueue.roundLimit) THEN 0
+                        ELSE next_attempt_at END,
+                    route = \(Self.assignedRoute)
+                FROM taken WHERE push.id = taken.id
+            )
+            SELECT count(*), count(*) FILTER (WHERE state = \(leased)) FROM taken
+            """,
+            server, SQLArray(fenced), limit
+        ) { (count: try $0.next(Int.self), leaseCount: try $0.next(Int.self)) }
+        count(.uncertain, by: taken?.leaseCount ?? 0)
+        return taken ?? (0, 0)
+    }
+
+    /// The SQL expression of the route to which the table assigns a push.
+    static let assignedRoute = """
+        coalesce(
+            (SELECT name FROM route WHERE route.token_type = push.token_type AND route.apn_topic = push.apn_topic),
+            (SELECT name FROM route WHERE route.token_type = push.token_type AND route.apn_topic = ''), '')
+        """
+
+    /// Takes or keeps a job that one server does for all.
+    ///
+    /// - Returns: Whether this server has the job.
+    func takeJob(_ name: String) throws -> Bool {
+        try database.run(
+            """
+            INSERT INTO job (name, server, lease_ends) VALUES ($1, $2, now() + \(Member.jobLease))
+            ON CONFLICT (name) DO UPDATE SET server = excluded.server, lease_ends = excluded.lease_ends
+            WHERE job.server = excluded.server OR job.lease_ends <= now() OR job.server IN (SELECT number FROM server WHERE is_fenced)
+            """,
+            name, server) == 1
+    }
+}

@@ -1,0 +1,172 @@
+import Envelope
+@testable import PostgreSQLStore
+import StatusCrypto
+import Store
+import TestSupport
+import Testing
+
+/// Messages of several servers on one database.
+@Suite(.safetyNet) struct ClusterMessageTests {
+    @Test func `exactly one of two servers gets each message, whichever records it first`() async throws {
+        try await Cluster.with { cluster in
+            let envelopes = (0..<40).map { (hash: Digest32(repeating: UInt8($0)), envelope: envelope($0)) }
+            let first = try await cluster.one.record(envelopes, at: start)
+            let second = try await cluster.two.record(envelopes, at: start)
+            for (one, two) in zip(first, second) { #expect((one == nil) != (two == nil)) }
+            #expect(first.contains { $0 != nil } && second.contains { $0 != nil })
+            #expect(try await cluster.two.record(envelopes, at: start).allSatisfy { $0 == nil })
+        }
+    }
+
+    @Test func `a message that only another server received reaches its owner`() async throws {
+        try await Cluster.with { cluster in
+            let hash = cluster.hashes(of: cluster.two, count: 1)[0]
+            #expect(try await cluster.one.record([(hash, envelope())], at: start) == [nil])
+            #expect(try await cluster.one.takePart().undecided == [])
+            let taken = try await cluster.two.takePart().undecided
+            #expect(taken.count == 1)
+            #expect(try await cluster.two.undecided(taken).map(\.envelope) == [envelope()])
+            #expect(try await cluster.two.takePart().undecided == [])
+        }
+    }
+
+    @Test func `a server takes a message whose owner does not come for it`() async throws {
+        try await Cluster.with { cluster in
+            let hash = cluster.hashes(of: cluster.two, count: 1)[0]
+            _ = try await cluster.one.record([(hash, envelope())], at: start)
+            try await cluster.run("UPDATE message SET recorded_at = now() - interval '10 s'")
+            #expect(try await cluster.one.takePart().undecided.count == 1)
+            #expect(try await cluster.two.record([(hash, envelope())], at: start) == [nil])
+            #expect(try await cluster.two.takePart().undecided == [])
+        }
+    }
+
+    @Test func `a server that was fenced decides nothing, and joins again under another number`() async throws {
+        try await Cluster.with { cluster in
+            let hashes = cluster.hashes(of: cluster.one, count: 2)
+            let rows = try await cluster.one.record(hashes.map { ($0, envelope()) }, at: start).compactMap(\.self)
+            try await cluster.one.decide([rows[0]], as: .answered(reply()))
+            let taken = try await cluster.fenceOne()
+            #expect(taken.undecided == [rows[1]])
+            #expect(taken.unreplied == [rows[0]])
+            #expect(taken.haveMembersChanged)
+            await #expect(throws: StoreError.alreadyDecided) { try await cluster.one.decide([rows[1]], as: .silent) }
+            try await cluster.two.decide([rows[1]], as: .silent)
+
+            let number = cluster.one.number
+            _ = try await cluster.one.takePart()
+            #expect(cluster.one.number > number)
+            await #expect(throws: StoreError.alreadyDecided) { try await cluster.one.decide([rows[1]], as: .silent) }
+            _ = try await cluster.two.takePart()
+            #expect(cluster.two.memberCount == 2)
+        }
+    }
+
+    @Test func `a fenced server's own work comes back to it if no other server has taken it`() async throws {
+        try await Cluster.with { cluster in
+            let rows = try await cluster.one.record(cluster.hashes(of: cluster.one, count: 1).map { ($0, envelope()) }, at: start)
+            try await cluster.run("UPDATE server SET is_fenced = true WHERE number = \(cluster.one.number)")
+            #expect(try await cluster.one.takePart().undecided == rows.compactMap(\.self))
+            try await cluster.one.decide(rows.compactMap(\.self), as: .silent)
+        }
+    }
+
+    @Test func `after an outage that ended every lease, no server fences another before that could renew its own`() async throws {
+        try await Cluster.with { cluster in
+            try await cluster.endLeases(of: cluster.one, cluster.two)
+            for clock in cluster.clocks { clock.advance(by: ClusterLimits.lease * 2) }
+            let numbers = [cluster.one.number, cluster.two.number]
+            _ = try await cluster.two.takePart()
+            _ = try await cluster.one.takePart()
+            #expect([cluster.one.number, cluster.two.number] == numbers)
+            #expect(cluster.one.holdsLease(for: .seconds(5)))
+        }
+    }
+
+    @Test func `a server that closes hands its messages over at once`() async throws {
+        try await Cluster.with { cluster in
+            let rows = try await cluster.one.record(cluster.hashes(of: cluster.one, count: 1).map { ($0, envelope()) }, at: start)
+            await cluster.one.close()
+            let taken = try await cluster.two.takePart()
+            #expect(taken.undecided == rows.compactMap(\.self))
+            #expect(cluster.two.memberCount == 1)
+        }
+    }
+
+    @Test func `a server that is about to stop gets no further messages`() async throws {
+        try await Cluster.with { cluster in
+            try await cluster.one.stopReceiving()
+            #expect(try await cluster.two.takePart().haveMembersChanged)
+            let envelopes = (0..<20).map { (hash: Digest32(repeating: UInt8($0)), envelope: envelope($0)) }
+            #expect(try await cluster.two.record(envelopes, at: start).allSatisfy { $0 != nil })
+            #expect(cluster.two.memberCount == 2)
+        }
+    }
+
+    @Test func `a segment goes to the server that assembles its message`() async throws {
+        try await Cluster.with { cluster in
+            let row = try await cluster.one.record([(cluster.hashes(of: cluster.one, count: 1)[0], envelope())], at: start)
+            let rows = row.compactMap(\.self)
+            let message = cluster.hashes(of: cluster.two, count: 1)[0]
+            #expect(!cluster.one.assembles(message))
+            try await cluster.one.pass(rows, ofMessage: message)
+            #expect(try await cluster.two.takePart().undecided == rows)
+            await #expect(throws: StoreError.alreadyDecided) { try await cluster.one.decide(rows, as: .silent) }
+        }
+    }
+
+    @Test func `a later process fences an earlier one of its name`() async throws {
+        let folder = try TemporaryFolder()
+        let earlier = try folder.openPostgreSQL()
+        let row = try await earlier.record(1)
+        let later = try folder.openPostgreSQL()
+        #expect(try await later.unfinishedRows().undecided == [row])
+        await #expect(throws: StoreError.alreadyDecided) { try await earlier.decide([row], as: .silent) }
+        await later.close()
+        await earlier.close()
+    }
+
+    @Test func `a server finds the topics of a registration at another one`() async throws {
+        try await Cluster.with { cluster in
+            let row = try await cluster.one.register(registration())
+            let changed = ChangedRegistration(registration: row, topics: topics)
+            #expect(try await cluster.two.registrations(on: [topics.plain, 7]) == [changed])
+            #expect(try await cluster.two.registrations(on: [topics.prefixed]) == [changed])
+            try await cluster.one.unregister(version: 2)
+            #expect(try await cluster.two.registrations(on: [topics.plain]) == [])
+        }
+    }
+
+    @Test func `one server does each job, and another takes it over from a fenced one`() async throws {
+        try await Cluster.with { cluster in
+            let row = try await cluster.one.record([(cluster.hashes(of: cluster.one, count: 1)[0], envelope())], at: start)
+            try await cluster.one.decide(row.compactMap(\.self), as: .silent)
+            _ = try await cluster.one.record([(cluster.hashes(of: cluster.one, count: 2)[1], envelope())], at: start)
+            #expect(try await cluster.one.prune(at: start).messageCount == 0)
+            let late = start.advanced(by: .seconds(1_000_000))
+            #expect(try await cluster.two.prune(at: late).messageCount == 0)
+            #expect(try await cluster.two.members().map(\.jobs) == [["prune"], []])
+            _ = try await cluster.fenceOne()
+            #expect(try await cluster.two.prune(at: late).messageCount == 1)
+        }
+    }
+
+    @Test func `operators see the servers, their leases and their work`() async throws {
+        try await Cluster.with { cluster in
+            let hashes = cluster.hashes(of: cluster.one, count: 2)
+            let rows = try await cluster.one.record(hashes.map { ($0, envelope()) }, at: start).compactMap(\.self)
+            try await cluster.one.decide([rows[0]], as: .answered(reply()))
+            try await cluster.one.enqueue([push()])
+            var members = try await cluster.two.members()
+            #expect(members.map(\.name) == ["one", "two"])
+            #expect(members.map(\.state) == [.alive, .alive])
+            #expect(members[0].lease > .zero && members[0].lease <= ClusterLimits.lease)
+            #expect(members[0].oldestUndecided == start)
+            #expect([members[0].undecidedCount, members[0].unrepliedCount, members[0].openPushCount] == [1, 1, 1])
+            _ = try await cluster.fenceOne()
+            members = try await cluster.two.members()
+            #expect(members.map(\.state) == [.fenced, .alive])
+            #expect([members[1].undecidedCount, members[1].unrepliedCount, members[1].openPushCount] == [1, 1, 1])
+        }
+    }
+}

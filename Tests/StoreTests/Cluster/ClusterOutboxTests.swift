@@ -1,0 +1,62 @@
+import Envelope
+import PostgreSQLStore
+import StatusCrypto
+import Store
+import TestSupport
+import Testing
+
+/// Pushes of several servers on one database.
+@Suite(.safetyNet) struct ClusterOutboxTests {
+    @Test func `each server delivers its own pushes only`() async throws {
+        try await Cluster.with { cluster in
+            try await cluster.one.enqueue([push(1)])
+            try await cluster.two.enqueue([push(2)])
+            #expect(try await cluster.one.duePushes(route: "", at: start, limit: 9).map(\.push) == [push(1)])
+            #expect(try await cluster.two.duePushes(route: "", at: start, limit: 9).map(\.push) == [push(2)])
+            #expect(try await cluster.two.queuedPushCount() == 2)
+            await #expect(throws: StoreError.alreadyEnded) { try await cluster.two.lease([1]) }
+        }
+    }
+
+    @Test func `a server takes over the pushes of a fenced one, and those in flight are uncertain`() async throws {
+        try await Cluster.with { cluster in
+            try await cluster.one.enqueue([push(1), push(2)])
+            try await cluster.one.lease([1])
+            #expect(try await cluster.fenceOne().pushCount == 2)
+            let due = try await cluster.two.duePushes(route: "", at: start, limit: 9)
+            #expect(due.map(\.push) == [push(1), push(2)])
+            #expect(due.map(\.state) == [.unknown, .queued])
+            let facts = try await cluster.two.auditFacts()
+            #expect(facts.counts[.uncertain] == 1)
+            #expect(Audit(facts).balances)
+        }
+    }
+
+    @Test func `the outcome of a fenced server changes no push of another`() async throws {
+        try await Cluster.with { cluster in
+            try await cluster.one.enqueue([push()])
+            try await cluster.one.lease([1])
+            _ = try await cluster.fenceOne()
+            try await cluster.one.change([1], to: .finish(.sent))
+            try await cluster.one.change([1], to: .retry(at: start.advanced(by: .seconds(99)), isUnknown: false))
+            try await cluster.one.change([1], to: .release(.queued))
+            #expect(try await cluster.two.duePushes(route: "", at: start, limit: 9).map(\.state) == [.unknown])
+            _ = try await cluster.one.takePart()
+            try await cluster.one.change([1], to: .finish(.sent))
+            #expect(try await cluster.two.queuedPushCount() == 1)
+            try await cluster.two.lease([1])
+            try await cluster.two.change([1], to: .finish(.sent))
+            #expect(Audit(try await cluster.two.auditFacts()).balances)
+        }
+    }
+
+    @Test func `a server holds its lease until some time after the last renewal`() async throws {
+        try await Cluster.with { cluster in
+            #expect(cluster.one.holdsLease(for: ClusterLimits.postingTime))
+            cluster.clocks[0].advance(by: ClusterLimits.lease - ClusterLimits.postingTime)
+            #expect(!cluster.one.holdsLease(for: ClusterLimits.postingTime))
+            _ = try await cluster.one.takePart()
+            #expect(cluster.one.holdsLease(for: ClusterLimits.postingTime))
+        }
+    }
+}
