@@ -90,6 +90,7 @@ enum PushFailure: String, MetricLabels {
     case misconfigured
     case platformDisabled = "platform_disabled"
     case overLimit = "over_limit"
+    case leaseEnded = "lease_ended"
     case bodyTooLarge = "body_too_large"
     case refusedByGorush = "refused_by_gorush"
     case lifetime
