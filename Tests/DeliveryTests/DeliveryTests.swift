@@ -36,6 +36,33 @@ import Testing
         }
     }
 
+    /// - Parameter askedCount: How often the lease holds before it has ended.
+    @Test(arguments: [0, 1]) func `no push is posted without the lease of its server, and all are with the next one`(
+        askedCount: Int
+    ) async throws {
+        try await withStubGorush { stub in
+            let world = try World()
+            let lease = Mutex((asked: 0, isRenewed: false))
+            let mayPost: @Sendable () -> Bool = {
+                lease.withLock { lease in
+                    lease.asked += 1
+                    return lease.isRenewed || lease.asked <= askedCount
+                }
+            }
+            try await world.withDelivery(to: await stub.url, mayPost: mayPost) { running in
+                try await running.accept([iosPush(1)])
+                for _ in 0..<5 { world.advance(by: try await running.settle()) }
+                #expect(stub.posts.all.isEmpty)
+                #expect(try await running.store.queuedPushCount() == 1)
+                lease.withLock { $0.isRenewed = true }
+                try await running.pass { try await running.isAllDone() }
+                #expect(try await running.outcomes() == [.sent: 1])
+                #expect(stub.posts.all.count == 1)
+                #expect(try await running.audit().balances)
+            }
+        }
+    }
+
     @Test(
         "A gorush that would lose pushes gets none, and the operator is told which line to change",
         arguments: [

@@ -67,6 +67,7 @@ final class World: Sendable {
     /// Runs a delivery, then shuts it down as SIGTERM would.
     func withDelivery(
         to url: String, logger: Logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
+        mayPost: @escaping @Sendable () -> Bool = { true },
         _ configure: (inout DeliveryConfiguration) -> Void = { _ in },
         _ body: @escaping @Sendable (Running) async throws -> Void
     ) async throws {
@@ -78,7 +79,7 @@ final class World: Sendable {
         configure(&configuration)
         let loop = DeliveryLoop(
             store: store, configuration: configuration, clock: clock, wallClock: wallClock.clock, logger: logger,
-            onUnregistered: { self.unregistered.append(contentsOf: $0) })
+            mayPost: mayPost, onUnregistered: { self.unregistered.append(contentsOf: $0) })
         let group = ServiceGroup(configuration: .init(services: [.init(service: loop)], logger: logger))
         let running = Running(world: self, store: store, loop: loop)
         do {

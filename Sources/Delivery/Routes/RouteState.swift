@@ -217,6 +217,8 @@ struct RouteState: Sendable {
             works(at: now)
         case .notPosted(let attempts):
             _ = record(attempts, at: now)
+            if case .trial = breaker.state { breaker.fail(at: now, retryAfter: nil, jitter: 0, isCounted: false) }
+            schedule.storeFailed(at: now)
         case .ended(let count):
             concurrency.ended(count)
             // The queue shows whether a push still waits once none is in flight.
