@@ -255,7 +255,7 @@ struct Composition {
             identityJSON: basis.identity.json,
             status: status.snapshot,
             progress: { try await store.progress(ofPush: $0) }, restoreDeadTokens: restoreDeadTokens,
-            token: basis.files.adminToken, allowedHosts: settings.adminAllowedHosts)
+            drain: Drain.begin, token: basis.files.adminToken, allowedHosts: settings.adminAllowedHosts)
         let server = AdminServer(
             address: settings.adminListen, maximumConnectionCount: basis.connections.admin, content: content, logger: basis.logger,
             onListening: { readiness.adminListens(on: $0) })

@@ -13,7 +13,7 @@ package enum ExitStatus {
         case is SettingsError, is KeyFileError, is MissingKeyError, is InstanceLockError, is DatabaseError, is AdminTokenError,
             is ReadyFileError, is ListenError:
             configuration
-        case is ProbeError: unavailable
+        case is ProbeError, is DrainError: unavailable
         case let error as StoreError: error.isConfigurationFault ? configuration : failed
         default: failed
         }

@@ -40,9 +40,8 @@ struct ServerFiles: Sendable {
             namedBundleIDs: settings.delivery?.knownBundleIDs ?? [], logger: logger
         ) { store in
             DatabaseBackup.removeLeftovers(besideDatabase: settings.storagePath)
-            let tokenPath = settings.storagePath + ".admin-token"
-            TemporaryName.removeLeftovers(beside: tokenPath)
-            let token = try AdminToken(writingTo: tokenPath)
+            TemporaryName.removeLeftovers(beside: settings.adminTokenFile)
+            let token = try AdminToken(writingTo: settings.adminTokenFile)
             try await body(ServerFiles(identity: identity, store: store, adminToken: token))
         }
     }

@@ -12,9 +12,13 @@ struct ServeCommand: AsyncParsableCommand {
     @Option(help: "Write the addresses that were bound to this file, as JSON, once the server is ready.", completion: .file())
     var readyFile: String?
 
+    @Flag(help: "Stop the running server of this configuration: it drains, and hands over to the others on its database. Returns then.")
+    var drain = false
+
     func run() async throws {
         try await exitingWithStatus {
             let settings = try options.settings()
+            if drain { return try await Drain.run(settings) }
             let logger = LoggingSetup.bootstrap(level: settings.logLevel, format: settings.logFormat)
             try await Server.run(settings, readyFile: readyFile, logger: logger)
         }

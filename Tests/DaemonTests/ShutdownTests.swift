@@ -38,6 +38,24 @@ struct ShutdownTests {
         }
     }
 
+    @Test func `serve --drain stops the running server, and returns once its process has ended`() async throws {
+        let folder = try TemporaryFolder()
+        let server = try await ServerProcess.start(in: folder)
+        let settings = ["identity.keyFile=\(folder.path("identity.key"))", "storage.path=\(folder.path("push.sqlite"))"]
+        func drain(_ address: String) async throws -> ChildProcess.Ended {
+            try await ChildProcess.run(
+                "pushserver", ["serve", "--drain"] + (settings + ["admin.listen=\(address)"]).flatMap { ["--set", $0] })
+        }
+        #expect(try await drain("127.0.0.1:1").exitCode == 69)
+        #expect(!server.log.all.contains { $0.contains("] draining") })
+        let drained = try await drain(server.addresses.admin)
+        #expect(drained.exitCode == 0, "\(drained.error)")
+        #expect(await server.exitCode == 0)
+        #expect(server.log.all.contains { $0.contains("] draining") })
+        let again = try await drain(server.addresses.admin)
+        #expect(again.exitCode == 69 && again.error.contains("no server responds"))
+    }
+
     @Test func `a database that another process keeps locked does not delay the shutdown`() async throws {
         try await withPushUnderWay(gracePeriod: "1s") { server, gorush, database, settings in
             var configuration = Configuration()

@@ -27,6 +27,8 @@ struct AdminServer: Service {
         var progress: @Sendable (Digest32) async throws -> PushProgress?
         /// Restores registrations that were removed for dead device tokens, those with the ids or all. Returns the number of restored ones.
         var restoreDeadTokens: @Sendable ([Int64]?) async throws -> Int
+        /// Begins the shutdown of the server.
+        var drain: @Sendable () -> Void
         /// The token that a request must present to change the server's state.
         var token: AdminToken
         /// The host names under which the endpoints respond, in addition to IP addresses and `localhost`; in lower case.
@@ -115,6 +117,12 @@ struct AdminServer: Service {
         // Earlier releases received gorush's feedback here. An operator whose gorush still has the hook finds this text in its log.
         router.post("gorush/feedback") { _, _ in
             Self.respond(.gone, "gorush has to run with core.sync: true; delete its core.feedback_hook_url", type: "text/plain")
+        }
+        router.post("drain") { [content] request, _ in
+            guard content.token.isShown(by: request.headers[.authorization]) else { return Self.respond(.unauthorized, "", type: "text/plain") }
+            content.drain()
+            let body = try JSONEncoder().encode(DrainBody(process: ProcessInfo.processInfo.processIdentifier))
+            return Self.respond(.accepted, String(decoding: body, as: UTF8.self), type: "application/json")
         }
         router.post("dead-tokens/restore") { [content] request, _ in try await Self.restore(request, content) }
         return router

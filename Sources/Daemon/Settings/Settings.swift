@@ -157,6 +157,9 @@ package struct Settings: HoldsSecret, Sendable {
         return topics.map { Set($0) }
     }
 
+    /// The file of the token that a tool presents to change the server's state, next to the database.
+    var adminTokenFile: String { storagePath + ".admin-token" }
+
     /// The recommendations about settings that are valid but unsafe, and about a database without sealing key.
     package var recommendations: [String] {
         var recommendations: [String] = []
