@@ -93,7 +93,7 @@ struct Composition {
         let gauges = Gauges(
             engine: engine, waku: transport as? WakuTransport, openFileLimit: openFileLimit, registry: metrics,
             healthIssues: { issues().map(\.text) })
-        let storeGauges = StoreGauges(store: files.store, databasePath: settings.storagePath, registry: metrics)
+        let storeGauges = StoreGauges(store: files.store, storage: settings.storage, registry: metrics)
         BuildMetrics.set(in: metrics, publicKey: basis.identity.publicKey)
         let metricsText: @Sendable () async -> String = {
             await gauges.refresh()
@@ -120,7 +120,7 @@ struct Composition {
                 return ReplyTimes(bounds: bounds, counts: counts)
             },
             nodes: { (transport as? WakuTransport)?.nodeReports ?? [] }, routes: { delivery?.reports ?? [] },
-            files: { .init(database: settings.storagePath) }, backupAge: { backup?.newestAge },
+            files: { .init(settings.storage) }, backupAge: { backup?.newestAge },
             sealing: { [store = files.store] in (try? await store.sealingProgress()) ?? .off })
         let status = StatusSampler(sources, publicKey: basis.identity.publicKey, time: sinceStart, wallClock: time.clock)
         admin = Self.admin(

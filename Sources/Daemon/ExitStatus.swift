@@ -14,6 +14,7 @@ package enum ExitStatus {
             is ReadyFileError, is ListenError:
             configuration
         case is ProbeError, is DrainError: unavailable
+        case StoreError.unreachable: unavailable
         case let error as StoreError: error.isConfigurationFault ? configuration : failed
         default: failed
         }

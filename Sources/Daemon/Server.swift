@@ -18,7 +18,7 @@ package enum Server {
             metadata: [
                 "version": "\(BuildInfo.version)", "commit": "\(BuildInfo.commit)",
                 "settings": "\(settings.origins.joined(separator: ", "))",
-                "storage": "\(settings.storagePath)", "transport": "\(settings.transportKind.rawValue)",
+                "storage": "\(settings.storage.name)", "transport": "\(settings.transportKind.rawValue)",
                 "pubsubTopics": "\(settings.pubsubTopics.joined(separator: ","))", "openFiles": "\(openFileLimit)",
             ])
         let metrics = PrometheusRegistry(ServerMetrics.declarations)

@@ -2,32 +2,63 @@ package import Age
 import Backup
 import Foundation
 import Logging
+import PostgreSQLStore
 import SQLiteStore
 package import Settings
 import StatusCrypto
 package import Store
 
-/// The database of a server on this machine. The server may be running, except where a function changes the database.
+/// The database of a server: a file on this machine, or a PostgreSQL database. Servers may be running, except where a function changes the
+/// database.
 package struct ServerDatabase: Sendable {
+    /// The path of the file. The server's admin token is next to it also if the database is a PostgreSQL database.
     package let path: String
     private let sealingKeyFile: String
+    /// The URL of a PostgreSQL database; nil for a file.
+    private let url: String?
+    private let passwordFile: String?
 
     package init(_ paths: ServerPaths) {
         path = paths.database
         sealingKeyFile = paths.sealingKeyFile
+        url = paths.databaseURL
+        passwordFile = paths.passwordFile
     }
+
+    /// The path or the URL.
+    private var name: String { url ?? path }
 
     /// Opens the database for reading, calls `body` and closes the database.
     ///
     /// - Throws: ``Failure`` when the database cannot be used.
     package func read<Result>(_ body: (any OperatorViews) async throws -> Result) async throws -> Result {
-        try await withStore(open: { try SQLiteStore(readingAt: path, sealingKeys: sealingKeys(), logger: Self.silentLogger) }, body)
+        if let url { return try await withStore(open: { try openPostgreSQL(url) }, body) }
+        return try await withStore(open: { try SQLiteStore(readingAt: path, sealingKeys: sealingKeys(), logger: Self.silentLogger) }, body)
+    }
+
+    /// Opens a database that servers share, calls `body` and closes the database.
+    ///
+    /// - Throws: ``Failure`` for an SQLite database, and if the database cannot be used.
+    package func readCluster<Result>(_ body: (any ClusterStore) async throws -> Result) async throws -> Result {
+        guard let url else {
+            throw Failure.configuration("\(path) is the database of one server. Name a database that servers share with --config or --database.")
+        }
+        return try await withStore(open: { try openPostgreSQL(url) }, body)
     }
 
     /// Opens the database for writing, calls `body` and closes the database. Fails while a server uses the database.
     ///
     /// - Throws: ``Failure`` when the database cannot be used.
     package func change<Result>(_ body: (any OperatorViews) async throws -> Result) async throws -> Result {
+        if let url {
+            return try await withStore(open: { try openPostgreSQL(url) }) { store in
+                let running = try await store.members().filter { $0.state == .alive || $0.state == .leaving }.map(\.name)
+                guard running.isEmpty else {
+                    throw Failure.configuration("a server uses the database \(url): \(running.joined(separator: ", ")). Stop it first.")
+                }
+                return try await body(store)
+            }
+        }
         guard FileManager.default.fileExists(atPath: path) else { throw Failure(.notSetUp, database: path) }
         // Root may read a key file that the owner of the database's folder may not.
         let keys = try sealingKeys()
@@ -50,6 +81,9 @@ package struct ServerDatabase: Sendable {
     /// - Throws: ``Failure``.
     package func backUp(to file: String, recipients: [AgeRecipient], report: @escaping Progress.Report) async throws {
         // A store refuses the databases of other programs, and those that no server has set up.
+        guard url == nil else {
+            throw Failure.usage("PostgreSQL has backups of its own, such as pg_basebackup. docs/SCALE.md describes them.")
+        }
         try await read { _ in }
         do {
             try await DatabaseBackup(of: path, recipients: recipients).write(
@@ -76,8 +110,31 @@ package struct ServerDatabase: Sendable {
         }
     }
 
-    private func withStore<Result>(
-        open: () throws -> SQLiteStore, _ body: (SQLiteStore) async throws -> Result
+    private func openPostgreSQL(_ url: String) throws -> PostgreSQLStore {
+        let location: PostgreSQLLocation
+        do {
+            location = try PostgreSQLLocation(url: url)
+        } catch {
+            throw Failure.usage("\(error)")
+        }
+        return try PostgreSQLStore(existing: location.connection(password: try password(), name: "pushctl"), logger: Self.silentLogger)
+    }
+
+    /// Reads the only line of the password's file.
+    private func password() throws -> String? {
+        guard let passwordFile else { return nil }
+        do {
+            guard let bytes = try PrivateFile(path: passwordFile).read() else {
+                throw Failure.configuration("\(passwordFile) does not exist")
+            }
+            return String(decoding: bytes, as: UTF8.self).split(whereSeparator: \.isNewline).first.map(String.init)
+        } catch let error as PrivateFileError {
+            throw Failure.configuration("\(passwordFile): \(error)")
+        }
+    }
+
+    private func withStore<Store: PushStore, Result>(
+        open: () throws -> Store, _ body: (Store) async throws -> Result
     ) async throws -> Result {
         do {
             let store = try open()
@@ -90,7 +147,7 @@ package struct ServerDatabase: Sendable {
                 throw error
             }
         } catch let error as StoreError {
-            throw Failure(error, database: path, sealingKeyFile: sealingKeyFile)
+            throw Failure(error, database: name, sealingKeyFile: sealingKeyFile)
         }
     }
 
@@ -105,6 +162,7 @@ extension Failure {
         let naming = "Name the server's with --database, or its configuration file with --config."
         let message =
             switch error {
+            case .notSetUp where path.hasPrefix("postgres"): "database \(path): no server has set it up. \(naming)"
             case .notSetUp where !FileManager.default.fileExists(atPath: path): "there is no database \(path). \(naming)"
             case .notSetUp: "database \(path): the server has not set it up, or not brought it up to date: start it once. \(naming)"
             case .notADatabase: "\(path) is not a database of this program. \(naming)"
@@ -116,8 +174,13 @@ extension Failure {
                 "database \(path): \(error)" + (sealingKeyFile.map { " \($0)" } ?? "")
                     + ". Name the server's file with PUSHSERVER_STORAGE_SEALING_KEY_FILE, or its configuration file with --config."
             case .otherIdentity: "database \(path) belongs to another identity. \(naming)"
+            case .unreachable: "\(path): \(error). \(naming)"
             case .failed, .damaged, .alreadyDecided, .alreadyEnded, .queueFull, .storageFull, .closed: "database \(path): \(error)."
             }
-        self = error.isConfigurationFault ? .configuration(message) : .failed(message)
+        if case .unreachable = error {
+            self = .unavailable(message)
+        } else {
+            self = error.isConfigurationFault ? .configuration(message) : .failed(message)
+        }
     }
 }

@@ -69,6 +69,39 @@ package final class PostgreSQLStore: PushStore {
         logger.info("joined the servers of the database", metadata: ["name": "\(serverName)"])
     }
 
+    /// Opens an existing database for a tool, which is no member of the cluster and owns nothing.
+    ///
+    /// - Throws: `StoreError` if the database is unreachable, or no server has created its tables.
+    package init(existing parameters: [String: String], logger: Logger) throws(StoreError) {
+        let slot = ConnectionSlot(parameters)
+        do {
+            let (_, listKey) = try slot.perform(.reading) { try Schema.find($0) }
+            fingerprints = ListFingerprints(key: listKey)
+        } catch {
+            throw StoreError(error)
+        }
+        membership = Mutex(Membership(number: 0, at: .zero))
+        outbox = OutboxMemory(maximumQueueCount: ProtocolLimits.maximumQueuedPushCount, namedBundleIDs: [])
+        size = DatabaseSize()
+        (member, time) = (Member(name: "", version: ""), SteadyTime(clock: ContinuousClock(), start: Timestamp(nanoseconds: 0)))
+        maximumStoredByteCount = nil
+        pool = ConnectionPool(parameters, connectionCount: 1)
+    }
+
+    /// Reads the identity that a database belongs to, without creating or changing it.
+    ///
+    /// - Returns: The compressed public key; nil if the database has no tables yet.
+    /// - Throws: `StoreError` if the database is unreachable.
+    package static func identity(of parameters: [String: String]) throws(StoreError) -> FixedBytes<33>? {
+        do {
+            return try ConnectionSlot(parameters).perform(.reading) { try Schema.find($0).identity }
+        } catch {
+            let error = StoreError(error)
+            if error == .notSetUp { return nil }
+            throw error
+        }
+    }
+
     /// This server's number among those that share the database. It changes when the server joins again.
     var number: Int64 { membership.withLock(\.number) }
 
@@ -80,6 +113,7 @@ package final class PostgreSQLStore: PushStore {
 
     /// Completes the writes that wait, hands over the work to the other servers, and closes the connections.
     package func close() async {
+        guard number != 0 else { return await pool.close() }
         let number = number
         // If the database is unreachable, the others take the work over when the lease ends.
         try? await pool.perform(.writing) { $0.add("UPDATE server SET is_fenced = true WHERE number = $1", number) }

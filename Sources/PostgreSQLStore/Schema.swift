@@ -16,17 +16,30 @@ enum Schema {
     static func prepare(_ transaction: Transaction, identity: FixedBytes<33>, newListKey: FixedBytes<32>) throws -> FixedBytes<32> {
         // Only one of two servers that start at the same time creates the tables. The number is arbitrary.
         transaction.add("SELECT pg_advisory_xact_lock(\(lock))")
-        if try transaction.count("SELECT count(*) FROM pg_tables WHERE schemaname = current_schema() AND tablename = 'identity'") == 0 {
+        if try !hasTables(transaction) {
             for statement in tables.split(separator: ";\n") { transaction.add(String(statement)) }
             transaction.add(
                 "INSERT INTO identity (id, public_key, list_key, schema_version) VALUES (1, $1, $2, $3)", identity, newListKey, version)
         }
+        let found = try find(transaction)
+        guard found.identity == identity else { throw StoreError.otherIdentity }
+        return found.listKey
+    }
+
+    /// Reads the identity that the database belongs to, and the secret of its ``ListFingerprints``.
+    ///
+    /// - Throws: `StoreError` if there are no tables, or those of another version.
+    static func find(_ transaction: Transaction) throws -> (identity: FixedBytes<33>, listKey: FixedBytes<32>) {
+        guard try hasTables(transaction) else { throw StoreError.notSetUp }
         let row = try transaction.first("SELECT public_key, list_key, schema_version FROM identity") { row in
-            (owner: try row.next(FixedBytes<33>.self), listKey: try row.next(FixedBytes<32>.self), version: try row.next(Int64.self))
+            (identity: try row.next(FixedBytes<33>.self), listKey: try row.next(FixedBytes<32>.self), version: try row.next(Int64.self))
         }
         guard let row, row.version == version else { throw StoreError.unknownSchema }
-        guard row.owner == identity else { throw StoreError.otherIdentity }
-        return row.listKey
+        return (row.identity, row.listKey)
+    }
+
+    private static func hasTables(_ transaction: Transaction) throws -> Bool {
+        try transaction.count("SELECT count(*) FROM pg_tables WHERE schemaname = current_schema() AND tablename = 'identity'") > 0
     }
 
     /// The name of the lock: `push` in ASCII.

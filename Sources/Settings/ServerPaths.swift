@@ -10,6 +10,10 @@ package struct ServerPaths: Sendable {
     package var database: String
     /// The path of the sealing key file.
     package var sealingKeyFile: String
+    /// The URL of a PostgreSQL database; nil for an SQLite database.
+    package var databaseURL: String?
+    /// The file with the password of the PostgreSQL database; nil if there is none.
+    package var passwordFile: String?
 
     /// Creates the absolute paths of a server without settings. systemd names a folder for the state of a service; a user has one by the
     /// XDG rules. Without a home folder the state is below the working directory.
@@ -23,7 +27,11 @@ package struct ServerPaths: Sendable {
     }
 
     /// Names another database. If it has a sealing key file next to it, that file belongs to it.
+    ///
+    /// - Parameter path: A path, or the URL of a PostgreSQL database.
     package mutating func use(database path: String) {
+        guard !path.hasPrefix("postgresql://"), !path.hasPrefix("postgres://") else { return databaseURL = path }
+        databaseURL = nil
         database = path
         let neighbour = PrivateFile.folder(of: path) + "/" + Self.sealingKeyFileName
         if FileManager.default.fileExists(atPath: neighbour) { sealingKeyFile = neighbour }
@@ -42,6 +50,8 @@ package struct ServerPaths: Sendable {
         self.init(environment: environment)
         if let found = source.find(Self.keyFileSetting) { keyFile = found.path }
         if let found = source.find(Self.databaseSetting) { database = found.path }
+        if source.find("storage.kind")?.value.text == "postgresql" { databaseURL = source.find("storage.url")?.value.text }
+        passwordFile = source.find("storage.passwordFile")?.path
         sealingKeyFile =
             source.find(Self.sealingKeyFileSetting)?.path ?? Self.defaultSealingKeyFile(keyFile: keyFile, database: database)
     }

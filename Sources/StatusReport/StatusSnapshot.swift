@@ -217,7 +217,7 @@ package struct StatusSnapshot: Codable, Equatable, Sendable {
         /// The free space of the file system of the database.
         package var freeBytes: Int?
 
-        package init(databaseBytes: Int?, walBytes: Int?, freeBytes: Int?) {
+        package init(databaseBytes: Int? = nil, walBytes: Int? = nil, freeBytes: Int? = nil) {
             self.databaseBytes = databaseBytes
             self.walBytes = walBytes
             self.freeBytes = freeBytes

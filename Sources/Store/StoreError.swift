@@ -12,6 +12,8 @@ package enum StoreError: Error, Hashable, Sendable {
     case inaccessible(errno: Int32)
     /// The database failed: SQLite's extended result code (https://www.sqlite.org/rescode.html) and its text.
     case failed(code: Int32, text: String)
+    /// The server of the database cannot be reached, or rejects the connection: its text.
+    case unreachable(String)
     /// A stored value has a shape that this program does not write.
     case damaged
     /// The message already has a decision, or another server owns it. The transaction with the decision is rolled back.
@@ -37,7 +39,7 @@ package enum StoreError: Error, Hashable, Sendable {
         case .notADatabase, .otherIdentity, .unknownSchema, .notSetUp, .inaccessible, .sealingKeyMissing, .sealingKeyUnknown,
             .sealingKeyWrong:
             true
-        case .failed, .damaged, .alreadyDecided, .alreadyEnded, .queueFull, .storageFull, .closed: false
+        case .failed, .unreachable, .damaged, .alreadyDecided, .alreadyEnded, .queueFull, .storageFull, .closed: false
         }
     }
 }
@@ -51,6 +53,7 @@ extension StoreError: CustomStringConvertible {
         case .notSetUp: "the database has not been set up or brought up to date: start the server once"
         case .inaccessible(let errno): "the database file or its folder is not accessible (errno \(errno))"
         case .failed(let code, let text): "the database failed: \(text) (\(code))"
+        case .unreachable(let text): "the database cannot be reached: \(text)"
         case .damaged: "a stored value is damaged"
         case .alreadyDecided: "the message was decided before"
         case .alreadyEnded: "the push has ended before"

@@ -21,6 +21,8 @@ package struct StoreFigures: Sendable, Equatable {
     /// The number of live registrations.
     package var registrationCount = 0
     package var suspectedTokenCount = 0
+    /// The size of the database in bytes; nil for a file, whose size anyone can read.
+    package var databaseByteCount: Int?
 
     package init() {}
 }

@@ -101,7 +101,7 @@ import Testing
             GatewayNotification(platform: .android, token: "token", kind: .background, priority: .normal, data: [:]), digest: Digest32())
         _ = try await store.enqueue([notification], repeatsSince: nil, isDiscarded: false, at: accepted)
         let registry = PrometheusRegistry(ServerMetrics.declarations)
-        let gauges = StoreGauges(store: store, databasePath: path, registry: registry)
+        let gauges = StoreGauges(store: store, storage: .sqlite(path: path), registry: registry)
         #expect(!registry.render().contains("\npushserver_outbox_oldest_age_seconds "))
         await gauges.refresh(at: accepted.advanced(by: .seconds(90)))
         #expect(registry.render().contains("\npushserver_outbox_oldest_age_seconds 90\n"))

@@ -6,7 +6,7 @@ import Store
 /// The metrics that the server reads from the store and its files at each scrape.
 struct StoreGauges: Sendable {
     private let store: any PushStore
-    private let databasePath: String
+    private let storage: StorageSettings
     private let registrations: PrometheusValue
     private let journal: [JournalState: PrometheusValue]
     private let outbox: [StoreFigures.OpenPush: PrometheusValue]
@@ -18,9 +18,9 @@ struct StoreGauges: Sendable {
     private let walSize: PrometheusValue
     private let freeSpace: PrometheusValue
 
-    init(store: any PushStore, databasePath: String, registry: PrometheusRegistry) {
+    init(store: any PushStore, storage: StorageSettings, registry: PrometheusRegistry) {
         self.store = store
-        self.databasePath = databasePath
+        self.storage = storage
         registrations = registry.value(of: Self.registrations)
         journal = registry.values(of: Self.journal, by: JournalState.self)
         outbox = Dictionary(
@@ -36,8 +36,11 @@ struct StoreGauges: Sendable {
 
     /// Reads the values and sets the metrics. A metric keeps its value if the store or a file cannot be read.
     func refresh(at now: Timestamp) async {
-        if let figures = try? await store.figures() { set(figures, at: now) }
-        let files = StatusSnapshot.Files(database: databasePath)
+        if let figures = try? await store.figures() {
+            set(figures, at: now)
+            if let size = figures.databaseByteCount { databaseSize.set(Double(size)) }
+        }
+        let files = StatusSnapshot.Files(storage)
         if let size = files.databaseBytes { databaseSize.set(Double(size)) }
         if let size = files.walBytes { walSize.set(Double(size)) }
         if let free = files.freeBytes { freeSpace.set(Double(free)) }
@@ -103,7 +106,7 @@ extension StoreGauges {
         help: "Events that the ledger has counted since the database was created.")
     private static let imbalance = Metric(
         .gauge, "pushserver_ledger_imbalance", help: "Difference between the ledger and the rows, 0 without a defect.")
-    private static let databaseSize = Metric(.gauge, "pushserver_database_bytes", help: "Size of the database file.")
+    private static let databaseSize = Metric(.gauge, "pushserver_database_bytes", help: "Size of the database.")
     private static let walSize = Metric(.gauge, "pushserver_database_wal_bytes", help: "Size of the write-ahead log of the database.")
     private static let freeSpace = Metric(
         .gauge, "pushserver_storage_free_bytes", help: "Free space of the disk that has the database.")

@@ -19,7 +19,11 @@ package struct Settings: HoldsSecret, Sendable {
     }
 
     package var identityKeyFile: String
+    /// The path of an SQLite database, which also places the admin token and the default sealing key.
     package var storagePath: String
+    package var storage: StorageSettings
+    /// The name of this server among those that share its database.
+    package var serverName: String
     /// The settings of automatic backups; nil without any.
     package var backup: BackupSettings?
     package var sealingKeyFile: String
@@ -80,6 +84,8 @@ package struct Settings: HoldsSecret, Sendable {
             default: ServerPaths.defaultSealingKeyFile(keyFile: identityKeyFile, database: storagePath))
         let maximumStoredByteCount = reader.optionalInteger("storage.maximumBytes", in: (1 << 20)...Int.max)
         backup = Self.backup(&reader)
+        storage = Self.readStorage(path: storagePath, &reader)
+        serverName = Self.readServerName(&reader)
 
         transportKind = reader.choice("transport.kind", default: .embedded)
         pubsubTopics = reader.list(
@@ -168,7 +174,7 @@ package struct Settings: HoldsSecret, Sendable {
                 "registration.apnTopics: list the bundle ids of your apps; without it anyone can send pushes to any app that gorush serves")
         }
         let exists = FileManager.default.fileExists(atPath:)
-        if exists(storagePath), !exists(sealingKeyFile) {
+        if case .sqlite(let path) = storage, exists(path), !exists(sealingKeyFile) {
             recommendations.append(
                 "\(ServerPaths.sealingKeyFileSetting): make \(sealingKeyFile); without it tokens and lists are in clear in the database")
         }

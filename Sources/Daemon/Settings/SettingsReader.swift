@@ -1,4 +1,5 @@
 import Foundation
+import PostgreSQLStore
 import Settings
 
 /// A reader of settings by key and type. It collects all problems instead of stopping at the first one.
@@ -196,6 +197,26 @@ struct SettingsReader {
             Choice(rawValue: $0)
         } show: {
             $0.rawValue
+        }
+    }
+
+    /// Reads the URL of a PostgreSQL database; nil if it is not set or cannot be used.
+    mutating func postgreSQLURL(_ key: String) -> PostgreSQLLocation? {
+        guard let url = optionalString(key) else { return nil }
+        do {
+            return try PostgreSQLLocation(url: url)
+        } catch {
+            report("\(key): \(error)")
+            return nil
+        }
+    }
+
+    /// Reads a name of letters, digits and `._-`.
+    mutating func name(_ key: String, default fallback: String, maximumLength: Int) -> String {
+        value(key, fallback, expected: "1 to \(maximumLength) letters, digits, dots, hyphens and underscores") {
+            (1...maximumLength).contains($0.count) && $0.allSatisfy(HostName.isAllowed) ? $0 : nil
+        } show: {
+            $0
         }
     }
 

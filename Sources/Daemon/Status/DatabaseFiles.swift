@@ -2,8 +2,13 @@ import Foundation
 import StatusReport
 
 extension StatusSnapshot.Files {
-    /// Reads the sizes of a database and of its write-ahead log, and the free space of their disk.
-    init(database path: String) {
+    /// Reads the sizes of a database and of its write-ahead log, and the free space of their disk; nothing of a database on a server of its
+    /// own.
+    init(_ storage: StorageSettings) {
+        guard case .sqlite(let path) = storage else {
+            self.init()
+            return
+        }
         let files = FileManager.default
         func size(_ path: String) -> Int? { (try? files.attributesOfItem(atPath: path)[.size] as? NSNumber)?.intValue }
         let free = (try? files.attributesOfFileSystem(forPath: path))?[.systemFreeSize] as? NSNumber

@@ -164,7 +164,7 @@ extension StoreError {
     init(_ error: PostgreSQLError) {
         switch error {
         case .failed(let state): self = .failed(code: 0, text: "PostgreSQL reports SQLSTATE \(state)")
-        case .disconnected(let message): self = .failed(code: 0, text: message)
+        case .disconnected(let message): self = .unreachable(message)
         case .outOfMemory: self = .failed(code: 0, text: "out of memory")
         }
     }

@@ -20,6 +20,7 @@ extension PostgreSQLStore {
                     """),
                 Command("SELECT count(*) FROM registration WHERE is_live"),
                 Command("SELECT count(*) FROM suspect_token"),
+                Command("SELECT pg_database_size(current_database())"),
             ])
             var figures = StoreFigures()
             for (name, count, pruned) in try results[0].map({ (try $0.next(String.self), try $0.next(Int64.self), try $0.next(Int64.self)) }) {
@@ -41,6 +42,7 @@ extension PostgreSQLStore {
             }
             figures.registrationCount = try results[3].map { try $0.next(Int.self) }.first ?? 0
             figures.suspectedTokenCount = try results[4].map { try $0.next(Int.self) }.first ?? 0
+            figures.databaseByteCount = try results[5].map { try $0.next(Int.self) }.first
             return figures
         }
     }

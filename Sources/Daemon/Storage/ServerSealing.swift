@@ -1,5 +1,4 @@
 import Logging
-import SQLiteStore
 import Settings
 import StatusCrypto
 import Store
@@ -13,7 +12,7 @@ enum ServerSealing {
     static func loadOrCreate(_ settings: Settings, logger: Logger) throws -> SealingKeys? {
         let file = SealingKeyFile(path: settings.sealingKeyFile)
         if let keys = try file.load() { return keys }
-        guard try SQLiteStore.identity(ofDatabaseAt: settings.storagePath) == nil else {
+        guard try settings.storage.owner() == nil else {
             logger.notice("no sealing key file: new secrets are in clear in the database", metadata: ["keyFile": "\(file.path)"])
             return nil
         }

@@ -1,5 +1,4 @@
 import Logging
-import SQLiteStore
 import Settings
 import StatusCrypto
 
@@ -15,16 +14,16 @@ enum ServerIdentity {
     ///   one of them cannot be used.
     static func loadOrCreate(_ settings: Settings, logger: Logger?) throws -> PrivateKey {
         let file = KeyFile(path: settings.identityKeyFile)
-        let owner = try SQLiteStore.identity(ofDatabaseAt: settings.storagePath)
+        let owner = try settings.storage.owner()
         if let key = try file.load() {
             if owner == nil {
                 logger?.warning(
                     "the identity key exists, its database does not: starting with an empty database",
-                    metadata: ["keyFile": "\(file.path)", "database": "\(settings.storagePath)"])
+                    metadata: ["keyFile": "\(file.path)", "database": "\(settings.storage.name)"])
             }
             return key
         }
-        if let owner { throw MissingKeyError(keyFile: file.path, database: settings.storagePath, owner: owner) }
+        if let owner { throw MissingKeyError(keyFile: file.path, database: settings.storage.name, owner: owner) }
         let key = try file.loadOrCreate()
         logger?.warning(
             "created a new identity key: clients register with its public key, so keep a backup of the file",
@@ -43,7 +42,7 @@ struct MissingKeyError: Error, CustomStringConvertible {
         """
         key file \(keyFile): the file does not exist, but the database \(database) belongs to the identity \
         \(Hex.encode(owner.bytes, prefix: "0x")). Restore the key file from its backup, or load the credential that holds it. For a new \
-        server, name another database with storage.path
+        server, name another database with storage.path or storage.url
         """
     }
 }

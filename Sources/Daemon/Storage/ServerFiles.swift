@@ -1,20 +1,15 @@
 import Backup
-import Delivery
 import Glibc
 import Logging
-import NextcloudOrigin
-import NextcloudProxy
-import PushProtocol
 import SQLiteStore
 import Settings
 import StatusCrypto
 import Store
-import Transport
 
 /// The files of a server.
 struct ServerFiles: Sendable {
     let identity: PrivateKey
-    let store: any PushStore & CheckpointKeeper & ProxyStore & OriginStore
+    let store: any ServerStore
     let adminToken: AdminToken
 
     /// Opens the files, runs `body`, and closes the files, also if `body` throws.
@@ -29,21 +24,23 @@ struct ServerFiles: Sendable {
     }
 
     private static func withLockedFiles(_ settings: Settings, logger: Logger, _ body: (ServerFiles) async throws -> Void) async throws {
-        let lock = try InstanceLock(database: settings.storagePath)
+        let lock: InstanceLock? = if case .sqlite(let path) = settings.storage { try InstanceLock(database: path) } else { nil }
         defer { withExtendedLifetime(lock) {} }
         let identity = try ServerIdentity.loadOrCreate(settings, logger: logger)
         let sealingKeys = try ServerSealing.loadOrCreate(settings, logger: logger)
-        let maximumQueueCount = settings.delivery?.maximumQueuedPushCount ?? ProtocolLimits.maximumQueuedPushCount
-        try await SQLiteStore.withOpen(
-            path: settings.storagePath, identity: identity.publicKey.compressed, sealingKeys: sealingKeys,
-            maximumQueueCount: maximumQueueCount, maximumStoredByteCount: settings.registrationPolicy.maximumStoredByteCount,
-            namedBundleIDs: settings.delivery?.knownBundleIDs ?? [], logger: logger
-        ) { store in
+        let store = try settings.openStore(of: identity.publicKey.compressed, sealingKeys: sealingKeys, logger: logger)
+        let result: Result<Void, any Error>
+        do {
             DatabaseBackup.removeLeftovers(besideDatabase: settings.storagePath)
             TemporaryName.removeLeftovers(beside: settings.adminTokenFile)
             let token = try AdminToken(writingTo: settings.adminTokenFile)
             try await body(ServerFiles(identity: identity, store: store, adminToken: token))
+            result = .success(())
+        } catch {
+            result = .failure(error)
         }
+        await store.close()
+        try result.get()
     }
 }
 
@@ -63,10 +60,10 @@ struct DatabaseError: Error, CustomStringConvertible {
     init(_ error: StoreError, _ settings: Settings) {
         let reason =
             switch error {
-            case .notADatabase: "\(error). Move it away, or name another path with storage.path"
+            case .notADatabase: "\(error). Move it away, or name another one with storage.path or storage.url"
             case .otherIdentity:
                 "it belongs to another identity than the one in \(settings.identityKeyFile), and a database never changes its identity. "
-                    + "Name its own key file with identity.keyFile, or another database with storage.path"
+                    + "Name its own key file with identity.keyFile, or another database with storage.path or storage.url"
             case .unknownSchema: "\(error). Start the version that wrote it, or bring back a backup of this one's time"
             case .sealingKeyMissing:
                 "it is sealed, and the sealing key file \(settings.sealingKeyFile) does not exist. Restore the file from its backup, or name "
@@ -79,30 +76,6 @@ struct DatabaseError: Error, CustomStringConvertible {
             case .inaccessible(let errno): unsafe "the file or its folder is not accessible: \(String(cString: strerror(errno)))"
             default: "\(error)"
             }
-        description = "database \(settings.storagePath): \(reason)"
+        description = "database \(settings.storage.name): \(reason)"
     }
 }
-
-extension SQLiteStore {
-    /// Opens the store for the body.
-    fileprivate static func withOpen(
-        path: String, identity: FixedBytes<33>, sealingKeys: SealingKeys?, maximumQueueCount: Int, maximumStoredByteCount: Int?,
-        namedBundleIDs: Set<String>, logger: Logger,
-        _ body: (SQLiteStore) async throws -> Void
-    ) async throws {
-        let store = try SQLiteStore(
-            path: path, identity: identity, sealingKeys: sealingKeys, maximumQueueCount: maximumQueueCount,
-            maximumStoredByteCount: maximumStoredByteCount, namedBundleIDs: namedBundleIDs, logger: logger)
-        let failure: (any Error)?
-        do {
-            try await body(store)
-            failure = nil
-        } catch {
-            failure = error
-        }
-        await store.close()
-        if let failure { throw failure }
-    }
-}
-
-extension SQLiteStore: CheckpointKeeper {}

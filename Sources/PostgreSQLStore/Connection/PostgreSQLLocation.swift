@@ -1,0 +1,76 @@
+import CLibPQ
+
+/// The URL of a PostgreSQL database (https://www.postgresql.org/docs/15/libpq-connect.html#LIBPQ-CONNSTRING-URIS), checked for what a
+/// server needs: a URL without password, and TLS with a verified certificate unless the database is on the same host.
+package struct PostgreSQLLocation: Sendable, Equatable {
+    /// 5 s for a connection to each host.
+    private static let connectTimeoutSeconds = 5
+    /// 10 s after which an unacknowledged packet means that the connection is broken: less than a server's lease.
+    private static let userTimeoutMilliseconds = 10_000
+
+    package let url: String
+    /// Keywords of libpq and their values.
+    private let parameters: [String: String]
+
+    /// - Throws: `PostgreSQLLocationError` if the URL is malformed or unsafe.
+    package init(url: String) throws(PostgreSQLLocationError) {
+        guard url.hasPrefix("postgresql://") || url.hasPrefix("postgres://") else {
+            throw PostgreSQLLocationError("expected a URL like postgresql://user@host/database")
+        }
+        guard var parameters = Self.parse(url) else { throw PostgreSQLLocationError("PostgreSQL's library cannot parse the URL") }
+        guard parameters["password"] == nil else {
+            throw PostgreSQLLocationError("the URL contains a password, which would be printed; put it into the file of storage.passwordFile")
+        }
+        guard parameters["dbname"] != nil else { throw PostgreSQLLocationError("the URL names no database") }
+        let hosts = [parameters["host"], parameters["hostaddr"]].compactMap(\.self).flatMap { $0.split(separator: ",") }
+        if !hosts.allSatisfy(Self.isLocal) {
+            guard parameters["sslmode"] == nil || parameters["sslmode"] == "verify-full" else {
+                throw PostgreSQLLocationError("a database on another host needs sslmode=verify-full, the default")
+            }
+            parameters["sslmode"] = "verify-full"
+        }
+        self.url = url
+        self.parameters = parameters
+    }
+
+    /// Whether a host is this machine: the folder of a Unix socket, or a loopback address.
+    private static func isLocal(_ host: Substring) -> Bool {
+        host.hasPrefix("/") || ["localhost", "127.0.0.1", "::1"].contains(host)
+    }
+
+    /// Returns the parameters of a connection.
+    ///
+    /// - Parameter name: The name of the program for `pg_stat_activity`.
+    package func connection(password: String?, name: String) -> [String: String] {
+        var all = parameters
+        all["password"] = password
+        all["application_name"] = name
+        // Of several hosts, only the primary takes writes.
+        all["target_session_attrs"] = "read-write"
+        all["connect_timeout"] = all["connect_timeout"] ?? "\(Self.connectTimeoutSeconds)"
+        all["tcp_user_timeout"] = all["tcp_user_timeout"] ?? "\(Self.userTimeoutMilliseconds)"
+        // A commit must be on disk when it returns. The transaction of a frozen server must not keep locks.
+        all["options"] = (all["options"].map { $0 + " " } ?? "")
+            + "-c synchronous_commit=on -c idle_in_transaction_session_timeout=10000"
+        return all
+    }
+
+    private static func parse(_ url: String) -> [String: String]? {
+        guard let options = unsafe PQconninfoParse(url, nil) else { return nil }
+        defer { unsafe PQconninfoFree(options) }
+        var parameters: [String: String] = [:]
+        var option = unsafe options
+        while let keyword = unsafe option.pointee.keyword {
+            if let value = unsafe option.pointee.val { unsafe parameters[String(cString: keyword)] = unsafe String(cString: value) }
+            unsafe option += 1
+        }
+        return parameters
+    }
+}
+
+/// The reason why a URL of a database cannot be used. It does not contain the URL.
+package struct PostgreSQLLocationError: Error, Equatable, CustomStringConvertible {
+    package let description: String
+
+    init(_ description: String) { self.description = description }
+}
