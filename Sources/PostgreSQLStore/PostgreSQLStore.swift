@@ -162,6 +162,8 @@ struct WriteTransaction {
 }
 
 /// The size of the database, which PostgreSQL finds by looking at all of its files.
+///
+/// Space that deleted rows have freed counts until new rows use it or `VACUUM FULL` returns it to the disk.
 final class DatabaseSize: Sendable {
     /// 10 s for which a size counts as current.
     private static let lifetime = Duration.seconds(10)

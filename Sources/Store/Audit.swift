@@ -1,7 +1,7 @@
 /// A comparison of the ledger with the rows (RELIABILITY.md I1, I5).
 ///
-/// Three counts must agree: the ledger's count of events; the present rows plus the ledger's count of pruned rows; and SQLite's own count
-/// of all rows ever inserted.
+/// Three counts must agree: the ledger's count of events; the present rows plus the ledger's count of pruned rows; and the database's own
+/// count of all rows ever inserted, if it has one.
 package struct Audit: Sendable, Equatable {
     /// A comparison of two counts that must be equal.
     package struct Line: Sendable, Equatable {
@@ -38,9 +38,12 @@ package struct Audit: Sendable, Equatable {
         add(
             "accepted = merged + coalesced + sent + expired + dead + refused + discarded + withdrawn + open", ledger(.accepted),
             ledger(.merged, .coalesced, .sent, .expired, .dead, .refused, .discarded, .withdrawn) + facts.openCount)
-        add("messages ever recorded = received - duplicate", ledger(.received) - ledger(.duplicate), facts.messageRowsEver)
-        add(
-            "pushes ever queued = accepted - merged - coalesced", ledger(.accepted) - ledger(.merged, .coalesced), facts.pushRowsEver)
+        if let messageRowsEver = facts.messageRowsEver {
+            add("messages ever recorded = received - duplicate", ledger(.received) - ledger(.duplicate), messageRowsEver)
+        }
+        if let pushRowsEver = facts.pushRowsEver {
+            add("pushes ever queued = accepted - merged - coalesced", ledger(.accepted) - ledger(.merged, .coalesced), pushRowsEver)
+        }
     }
 
     /// The sum of the differences of all lines; 0 if they balance.
@@ -60,8 +63,10 @@ package struct AuditFacts: Sendable, Equatable {
     package var rowCounts: [Milestone: Int64] = [:]
     package var undecidedCount: Int64 = 0
     package var openCount: Int64 = 0
-    package var messageRowsEver: Int64 = 0
-    package var pushRowsEver: Int64 = 0
+    /// The database's own count of all messages ever inserted; nil if it has none.
+    package var messageRowsEver: Int64?
+    /// The database's own count of all pushes ever inserted; nil if it has none.
+    package var pushRowsEver: Int64?
     package var damagedRowCount: Int64 = 0
     package var leakyRowCount: Int64 = 0
 

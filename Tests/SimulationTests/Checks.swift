@@ -14,7 +14,7 @@ enum Checks {
         init() {}
 
         init(_ store: SQLiteStore) async throws {
-            lastPush = try await store.auditFacts().pushRowsEver
+            lastPush = try await store.auditFacts().pushRowsEver ?? 0
         }
     }
 

@@ -14,7 +14,8 @@ extension PostgreSQLStore {
                         AND (device_token <> '' OR chat_id <> '' OR ciphertext <> '' OR notification IS NOT NULL)
                     """),
             ])
-            for (name, count, pruned) in try results[0].map({ (try $0.next(String.self), try $0.next(Int64.self), try $0.next(Int64.self)) }) {
+            for (name, count, pruned) in try results[0].map({ (try $0.next(String.self), try $0.next(Int64.self), try $0.next(Int64.self)) }
+            ) {
                 guard let milestone = Milestone(rawValue: name) else {
                     facts.damagedRowCount += 1
                     continue
@@ -40,7 +41,9 @@ extension PostgreSQLStore {
                     facts.damagedRowCount += row.count
                 }
             }
-            let pushes = try results[2].map { (state: try $0.next(Int64.self), isOpen: try $0.next(Bool.self), count: try $0.next(Int64.self)) }
+            let pushes = try results[2].map {
+                (state: try $0.next(Int64.self), isOpen: try $0.next(Bool.self), count: try $0.next(Int64.self))
+            }
             for row in pushes {
                 if row.isOpen, OpenPushState(rawValue: row.state) != nil {
                     facts.openCount += row.count
@@ -52,10 +55,6 @@ extension PostgreSQLStore {
             }
             facts.leakyRowCount = try results[3].map { try $0.next(Int64.self) }.first ?? 0
             // PostgreSQL does not count the rows that were ever inserted: its sequences skip numbers.
-            let prunedMessages = [Milestone.invalid, .ignored, .processed].reduce(0) { $0 + facts.prunedCounts[$1, default: 0] }
-            facts.messageRowsEver = messages.reduce(prunedMessages) { $0 + $1.count }
-            let prunedPushes = PushOutcome.allCases.reduce(0) { $0 + facts.prunedCounts[$1.milestone, default: 0] }
-            facts.pushRowsEver = pushes.reduce(prunedPushes) { $0 + $1.count }
             return facts
         }
     }

@@ -29,7 +29,10 @@ struct LedgerTests {
     @Test(arguments: StoreUnderTest.all)
     func `the figures for metrics are those of the audit`(kind: StoreUnderTest) async throws {
         try await kind.withStore { store in
-            #expect(try await store.figures() == StoreFigures())
+            var empty = try await store.figures()
+            #expect((empty.ledger.messageRowsEver ?? 0) == 0 && (empty.ledger.pushRowsEver ?? 0) == 0)
+            (empty.ledger.messageRowsEver, empty.ledger.pushRowsEver) = (nil, nil)
+            #expect(empty == StoreFigures())
             try await store.fillLedger()
             _ = try await store.register(registration())
             var update = OutboxUpdate()

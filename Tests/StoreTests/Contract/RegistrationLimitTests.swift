@@ -74,24 +74,25 @@ struct RegistrationLimitTests {
 
     @Test(arguments: StoreUnderTest.all)
     func `the storage is full above its limit, which is checked for registrations only`(kind: StoreUnderTest) async throws {
-        try await kind.withStore { store in
-            func isFull(_ maximum: Int?, asking: Bool = true) async throws -> Bool {
-                try await store.facts { lookups in
-                    if asking { lookups.registrations = [installation()] }
-                    lookups.maximumStoredByteCount = maximum
-                }.isStorageFull
-            }
-            #expect(try await isFull(1_000))
-            #expect(try await !isFull(1_000, asking: false))
-            #expect(try await !isFull(10_000_000))
-            #expect(try await !isFull(nil))
+        func isFull(_ store: any PushStore, _ maximum: Int?, asking: Bool = true) async throws -> Bool {
+            try await store.facts { lookups in
+                if asking { lookups.registrations = [installation()] }
+                lookups.maximumStoredByteCount = maximum
+            }.isStorageFull
+        }
+        // A store may look at its size at times only, but does so when it is opened.
+        try await kind.withCrash { store async throws in
+            #expect(try await isFull(store, 1_000))
+            #expect(try await !isFull(store, 1_000, asking: false))
+            #expect(try await !isFull(store, 10_000_000))
+            #expect(try await !isFull(store, nil))
             var large = registration()
-            large.content.allowedKeyList = [[UInt8](repeating: 1, count: 10_000_000)]
+            // A database may compress what repeats.
+            var random = SplitMix64(seed: 1)
+            large.content.allowedKeyList = (0..<10_000).map { _ in (random.fixedBytes() as FixedBytes<1_000>).bytes }
             try await store.register(large)
-            #expect(try await isFull(10_000_000))
-            // What was freed counts no more.
-            try await store.unregister(version: 2)
-            #expect(try await !isFull(10_000_000))
+        } after: { store async throws in
+            #expect(try await isFull(store, 10_000_000))
         }
     }
 }
