@@ -1,7 +1,3 @@
-import Foundation
-import Logging
-@testable import PostgreSQLStore
-import PushProtocol
 import Store
 import TestSupport
 import Testing
@@ -60,27 +56,5 @@ struct StoreUnderTest: Sendable, CustomTestStringConvertible {
         try await after(store)
         await store.close()
         await crashed.close()
-    }
-}
-
-extension TemporaryFolder {
-    /// Opens the database that is named like the folder, on the server whose socket is in the folder `PUSHSERVER_TEST_POSTGRESQL`.
-    func openPostgreSQL(
-        serverName: String = "one", clock: any Clock<Duration> = ContinuousClock(),
-        maximumQueueCount: Int = ProtocolLimits.maximumQueuedPushCount, maximumStoredByteCount: Int? = nil,
-        namedBundleIDs: Set<String> = []
-    ) throws -> PostgreSQLStore {
-        let socket = try #require(ProcessInfo.processInfo.environment["PUSHSERVER_TEST_POSTGRESQL"])
-        let name = "test-" + path("").split(separator: "/").joined(separator: "-")
-        let server = try Connection(["host": socket, "user": "postgres", "dbname": "postgres"])
-        do {
-            _ = try server.run([Command("CREATE DATABASE \"\(name)\"")])
-        } catch {
-            guard error == .failed(state: "42P04") else { throw error }  // It exists.
-        }
-        return try PostgreSQLStore(
-            ["host": socket, "user": "postgres", "dbname": name], identity: identity, serverName: serverName, random: SplitMix64(seed: 1),
-            maximumQueueCount: maximumQueueCount, maximumStoredByteCount: maximumStoredByteCount, namedBundleIDs: namedBundleIDs,
-            clock: clock, logger: Logger(label: "test"))
     }
 }

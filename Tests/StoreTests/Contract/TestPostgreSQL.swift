@@ -1,0 +1,62 @@
+import Foundation
+import Logging
+import PushProtocol
+import StatusCrypto
+import TestSupport
+
+@testable import PostgreSQLStore
+
+/// The PostgreSQL server for tests.
+struct TestPostgreSQL {
+    /// The folder of the server's Unix socket.
+    private let folder: String
+
+    init() throws(NoPostgreSQL) {
+        guard let folder = ProcessInfo.processInfo.environment["PUSHSERVER_TEST_POSTGRESQL"] else { throw NoPostgreSQL() }
+        self.folder = folder
+    }
+
+    /// The parameters of a connection to a database.
+    func parameters(_ database: String) -> [String: String] {
+        ["host": folder, "user": "postgres", "dbname": database]
+    }
+
+    /// Runs a statement outside a transaction.
+    func run(_ sql: String) throws(PostgreSQLError) {
+        _ = try Connection(parameters("postgres")).run([Command(sql)])
+    }
+}
+
+struct NoPostgreSQL: Error, CustomStringConvertible {
+    let description = """
+        This test needs PostgreSQL, and PUSHSERVER_TEST_POSTGRESQL is not set. Scripts/test starts a server of its own. By hand: \
+        export $(Scripts/postgresql start /tmp/postgresql)
+        """
+}
+
+extension TemporaryFolder {
+    /// The name of the database that belongs to the folder.
+    var databaseName: String { url.lastPathComponent }
+
+    /// Opens the database that belongs to the folder. The first call creates it; it is removed with the folder.
+    ///
+    /// - Parameter clock: The clock of the server's lease.
+    func openPostgreSQL(
+        serverName: String = "one", clock: any Clock<Duration> = ContinuousClock(),
+        maximumQueueCount: Int = ProtocolLimits.maximumQueuedPushCount, maximumStoredByteCount: Int? = nil,
+        namedBundleIDs: Set<String> = []
+    ) throws -> PostgreSQLStore {
+        let server = try TestPostgreSQL()
+        let name = databaseName
+        do {
+            try server.run("CREATE DATABASE \"\(name)\"")
+            atEnd { try? server.run("DROP DATABASE \"\(name)\" WITH (FORCE)") }
+        } catch {
+            guard error == .failed(state: "42P04") else { throw error }  // It exists.
+        }
+        return try PostgreSQLStore(
+            server.parameters(name), identity: identity, serverName: serverName, random: SplitMix64(seed: 1),
+            maximumQueueCount: maximumQueueCount, maximumStoredByteCount: maximumStoredByteCount, namedBundleIDs: namedBundleIDs,
+            clock: clock, logger: Logger(label: "test"))
+    }
+}
