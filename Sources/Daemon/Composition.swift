@@ -94,7 +94,7 @@ struct Composition {
             engine: engine, waku: transport as? WakuTransport, openFileLimit: openFileLimit, registry: metrics,
             healthIssues: { issues().map(\.text) })
         let storeGauges = StoreGauges(store: files.store, storage: settings.storage, registry: metrics)
-        BuildMetrics.set(in: metrics, publicKey: basis.identity.publicKey)
+        BuildMetrics.set(in: metrics, publicKey: basis.identity.publicKey, serverName: settings.serverName)
         let metricsText: @Sendable () async -> String = {
             await gauges.refresh()
             process.refresh()

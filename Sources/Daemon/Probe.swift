@@ -1,5 +1,8 @@
 import Delivery
 import HTTPClient
+import Settings
+import StatusCrypto
+import Store
 import Transport
 import WakuREST
 
@@ -11,6 +14,7 @@ package struct Probe: Sendable {
     private var failureCount = 0
 
     package init(_ settings: Settings) async {
+        if case .postgresql = settings.storage { askDatabase(settings) }
         if settings.transportKind == .waku {
             let client = HTTPClient(configuration: .init(certificateAuthorityFile: settings.wakuCertificateAuthorityFile))
             defer { client.shutdown() }
@@ -22,6 +26,18 @@ package struct Probe: Sendable {
     /// - Throws: ``ProbeError`` if a dependency cannot be used.
     package func check() throws(ProbeError) {
         if failureCount > 0 { throw ProbeError() }
+    }
+
+    private mutating func askDatabase(_ settings: Settings) {
+        let name = "database \(settings.storage.name)"
+        do {
+            let owner = try settings.storage.owner()
+            let key = try KeyFile(path: settings.identityKeyFile).load()
+            if let owner, let key, owner != key.publicKey.compressed { throw StoreError.otherIdentity }
+            report(name, nil)
+        } catch {
+            report(name, "\(error)")
+        }
     }
 
     private mutating func ask(_ node: WakuNode, _ settings: Settings) async {

@@ -13,13 +13,13 @@ struct RestartTests {
         case killed
     }
 
-    @Test(arguments: End.allCases)
-    func `after a restart an old version is still refused, and a waiting push is delivered`(end: End) async throws {
+    @Test(arguments: End.allCases, TestDatabase.allCases)
+    func `after a restart an old version is still refused, and a waiting push is delivered`(end: End, database: TestDatabase) async throws {
         try await withStubGorush { gorush in
             let folder = try TemporaryFolder()
             // gorush is closed for business until the server has ended.
             gorush.breakDown(.answer(status: 503))
-            let settings = ["gorush.url": await gorush.url]
+            let settings = try await database.settings().merging(["gorush.url": await gorush.url]) { $1 }
 
             let first = try await ServerProcess.start(in: folder, settings: settings)
             let key = try serverKey(of: first)

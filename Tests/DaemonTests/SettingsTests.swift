@@ -84,6 +84,22 @@ struct SettingsTests {
             yaml: "gateways: { nextcloudOrigin: { serverURL: 'https://a', backendToken: hush } }\n",
             problem: "gateways.nextcloudOrigin.authentication.url: expected where the backend is asked"),
         Case(
+            yaml: "storage: { kind: postgresql }\n", problem: "storage.url: expected a URL like postgresql://user@host/database"),
+        Case(
+            yaml: "storage: { kind: postgresql, url: 'postgresql://a:b@c/d' }\n",
+            problem: "storage.url: the URL contains a password, which would be printed"),
+        Case(
+            yaml: "storage: { kind: postgresql, url: 'postgresql://a@c/d?sslmode=require' }\n",
+            problem: "storage.url: a database on another host needs sslmode=verify-full, the default"),
+        Case(
+            yaml: "storage: { kind: postgresql, url: 'postgresql://a@/d', backup: { folder: /nowhere } }\n",
+            problem: "storage.backup.folder: PostgreSQL has backups of its own; docs/SCALE.md describes them"),
+        Case(
+            yaml: "storage: { url: 'postgresql://a@/d' }\n", problem: "storage.url: has no effect without storage.kind: postgresql"),
+        Case(
+            yaml: "server: { name: 'a b' }\n",
+            problem: "server.name: expected 1 to 64 letters, digits, dots, hyphens and underscores, found a b (FILE, line 1)"),
+        Case(
             yaml: "admin: { allowedHosts: ['*'] }\n",
             problem: "admin.allowedHosts: expected a list of host names, found [*] (FILE, line 1)"),
     ])

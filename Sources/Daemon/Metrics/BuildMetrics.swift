@@ -9,10 +9,11 @@ enum BuildMetrics {
         .gauge, "pushserver_build_info", configuredLabels: ["version", "commit", "swift"],
         help: "Version, commit and Swift of the program.")
     private static let identity = Metric(
-        .gauge, "pushserver_identity_info", configuredLabels: ["public_key"], help: "Public key of the server.")
+        .gauge, "pushserver_identity_info", configuredLabels: ["public_key", "server"],
+        help: "Public key of the server, and its name among the servers of one database.")
 
-    static func set(in registry: PrometheusRegistry, publicKey: String) {
+    static func set(in registry: PrometheusRegistry, publicKey: String, serverName: String) {
         registry.value(of: build, BuildInfo.version, BuildInfo.commit, BuildInfo.swift).set(1.0)
-        registry.value(of: identity, publicKey).set(1.0)
+        registry.value(of: identity, publicKey, serverName).set(1.0)
     }
 }

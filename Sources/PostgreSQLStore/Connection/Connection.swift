@@ -31,6 +31,13 @@ import Store
 
     deinit { unsafe PQfinish(connection) }
 
+    /// Returns whether the server has kept the connection open meanwhile. It does not wait for the network.
+    func isAlive() -> Bool {
+        // The first read gets the server's last words, the second one the end.
+        for _ in 1...2 where isUsable { unsafe PQconsumeInput(connection) }
+        return isUsable
+    }
+
     /// Whether the connection still works.
     var isUsable: Bool { unsafe PQstatus(connection) == CONNECTION_OK }
 

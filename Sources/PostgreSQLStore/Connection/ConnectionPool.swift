@@ -92,6 +92,11 @@ final class ConnectionSlot {
     /// 10 times that a transaction runs at most: each conflict lets another transaction through, so it ends after few.
     private static let maximumAttemptCount = 10
 
+    /// A commit is on disk when it returns, whatever the database's default. A stricter setting stays.
+    private static let durability = """
+        SELECT CASE WHEN current_setting('synchronous_commit') = 'off' THEN set_config('synchronous_commit', 'on', false) END
+        """
+
     private let parameters: [String: String]
     private var connection: Connection?
 
@@ -144,9 +149,10 @@ final class ConnectionSlot {
     }
 
     private func usable() throws(PostgreSQLError) -> Connection {
-        if let connection, connection.isUsable { return connection }
+        if let connection, connection.isAlive() { return connection }
         connection = nil
         let connection = try Connection(parameters)
+        _ = try connection.run([Command(Self.durability)])
         self.connection = connection
         return connection
     }

@@ -49,9 +49,9 @@ package struct PostgreSQLLocation: Sendable, Equatable {
         all["target_session_attrs"] = "read-write"
         all["connect_timeout"] = all["connect_timeout"] ?? "\(Self.connectTimeoutSeconds)"
         all["tcp_user_timeout"] = all["tcp_user_timeout"] ?? "\(Self.userTimeoutMilliseconds)"
-        // A commit must be on disk when it returns. The transaction of a frozen server must not keep locks.
+        // The transaction of a frozen server must not keep locks.
         all["options"] = (all["options"].map { $0 + " " } ?? "")
-            + "-c synchronous_commit=on -c idle_in_transaction_session_timeout=10000"
+            + "-c idle_in_transaction_session_timeout=10000"
         return all
     }
 

@@ -76,6 +76,8 @@ final class Transaction {
     /// Runs the statements that wait, and makes the transaction durable.
     func commit() throws(PostgreSQLError) {
         guard hasBegun || !waiting.isEmpty else { return }
+        // The number is known before the commit is sent, so that its outcome can be looked up.
+        if !hasBegun { _ = try fetch([]) }
         _ = try fetch([Command("COMMIT")])
     }
 

@@ -44,6 +44,7 @@ package final class ServerProcess: Sendable {
             "storage.path": folder.path("push.sqlite"),
             "transport.embedded.listen": "127.0.0.1:0,127.0.0.1:0",
             "admin.listen": "127.0.0.1:0",
+            "server.name": "tested",
             // An echo would be one reply more, some seconds later; it has tests of its own.
             "transport.replyEcho": "false",
         ]
@@ -104,7 +105,7 @@ package final class Launched<ReadyFile: Decodable & Sendable>: Sendable {
         process = try ChildProcess(
             shell == nil ? program : "/bin/sh",
             shell.map { ["-c", "\($0); exec \"$0\" \"$@\"", ChildProcess.path(of: program)] + all } ?? all,
-            environment: ProcessInfo.processInfo.environment.merging(environment) { $1 })
+            environment: ChildProcess.environment.merging(environment) { $1 })
         self.folder = folder
     }
 
@@ -116,6 +117,11 @@ package final class Launched<ReadyFile: Decodable & Sendable>: Sendable {
     }
 
     package func signal(_ number: Int32) { process.signal(number) }
+
+    /// Waits for the end; a negative number is the signal that caused it.
+    package var exitCode: Int32 {
+        get async { await process.exitCode }
+    }
 
     package func terminate() async -> Int32 {
         process.signal(SIGTERM)

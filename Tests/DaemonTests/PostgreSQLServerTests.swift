@@ -1,0 +1,78 @@
+import Foundation
+import TestSupport
+import Testing
+import Wire
+
+/// A server whose database is in PostgreSQL, where it differs from one with a file.
+@Suite(.fewAtATime)
+struct PostgreSQLServerTests {
+    @Test func `a database that goes away makes the server not ready, and it recovers by itself`() async throws {
+        let settings = try await TestDatabase.postgresql.settings()
+        let url = try #require(settings["storage.url"])
+        let server = try await ServerProcess.start(in: TemporaryFolder(), settings: settings)
+        let network = Network(server)
+        let alice = ProtocolClient(server: try serverKey(of: server))
+
+        try await TestDatabase.set(url, isReachable: false)
+        await #expect(throws: (any Error).self) { try await network.publish(alice.envelope(alice.registration(version: 1))) }
+        #expect(await server.log.wait { $0.contains(" error [Engine] the store cannot be written error=") })
+        #expect(
+            await server.log.wait { $0.contains(" warning [Daemon] not ready reasons=") && $0.contains("the store could not be written") })
+        #expect(try await network.admin.get("/health/ready").status == 503)
+
+        try await TestDatabase.set(url, isReachable: true)
+        #expect(await server.log.wait { $0.hasSuffix(" warning [Daemon] ready again") })
+        try await network.publish(alice.envelope(alice.registration(version: 2)))
+        #expect(try await registrationResponse(to: alice, from: network).success)
+        #expect(await server.terminate() == 0)
+    }
+
+    @Test func `a database that is away at the start ends it with a code that asks for another start`() async throws {
+        let settings = ["storage.kind": "postgresql", "storage.url": "postgresql://push@/rings?host=/nowhere"]
+        let launched = try ServerProcess.launch(in: TemporaryFolder(), settings: settings)
+        #expect(await launched.exitCode == 69)
+        #expect(launched.log.all.contains { $0.contains("the database cannot be reached: ") }, "\(launched.log.all)")
+    }
+
+    @Test func `a database of another identity ends the start with a configuration error`() async throws {
+        let settings = try await TestDatabase.postgresql.settings()
+        let url = try #require(settings["storage.url"])
+        let first = try await ServerProcess.start(in: TemporaryFolder(), settings: settings)
+        #expect(await first.terminate() == 0)
+        // Without a key, the second server would have a new address; with another key, the database is not its own.
+        let folder = try TemporaryFolder()
+        let missing = try ServerProcess.launch(in: folder, settings: settings)
+        #expect(await missing.exitCode == 78)
+        #expect(missing.log.all.contains { $0.contains("the file does not exist, but the database \(url) belongs to the identity") })
+        try folder.write(String(repeating: "1", count: 64) + "\n", to: "identity.key")
+        let other = try ServerProcess.launch(in: folder, settings: settings)
+        #expect(await other.exitCode == 78)
+        #expect(other.log.all.contains { $0.contains("database \(url): it belongs to another identity") }, "\(other.log.all)")
+    }
+
+    @Test(arguments: [["audit"], ["registrations"], ["dead-tokens", "list"]])
+    func `an operator's command opens the database that a URL names`(command: [String]) async throws {
+        let settings = try await TestDatabase.postgresql.settings()
+        let url = try #require(settings["storage.url"])
+        let server = try await ServerProcess.start(in: TemporaryFolder(), settings: settings)
+        let ended = try await ChildProcess.run("pushctl", command + ["--database", url])
+        #expect(ended.exitCode == 0, "\(ended.error)")
+        #expect(await server.terminate() == 0)
+    }
+
+    @Test func `a database is changed only while no server uses it, and copied only by PostgreSQL's own tools`() async throws {
+        let settings = try await TestDatabase.postgresql.settings()
+        let url = try #require(settings["storage.url"])
+        let folder = try TemporaryFolder()
+        let server = try await ServerProcess.start(in: folder, settings: settings)
+        let key = server.addresses.publicKey
+        let running = try await ChildProcess.run("pushctl", ["forget", key, "--database", url])
+        #expect(running.exitCode == 78)
+        #expect(running.error.contains("a server uses the database \(url): tested"), "\(running.error)")
+        #expect(await server.terminate() == 0)
+        let stopped = try await ChildProcess.run("pushctl", ["forget", key, "--database", url])
+        #expect(stopped.exitCode == 1 && stopped.error.contains("The server does not know that key."), "\(stopped.error)")
+        let backup = try await ChildProcess.run("pushctl", ["backup", folder.path("copy"), "--database", url])
+        #expect(backup.exitCode == 64 && backup.error.contains("PostgreSQL has backups of its own"), "\(backup.error)")
+    }
+}
