@@ -69,7 +69,7 @@ package final class SQLiteStore: PushStore {
             }
             checkpointer = try readOnly ? nil : WALCheckpointer(path: path, busyMode: configuration.busyMode, logger: logger)
             // The read uses the writer: only the writer deletes the WAL, and only if it is closed last.
-            let secrets = try pool.writeWithoutTransaction { try DatabaseSecrets($0, identity: identity, keys: sealingKeys) }
+            let secrets = try pool.writeWithoutTransaction { try $0.secrets(identity: identity, keys: sealingKeys) }
             sealing = secrets.sealing
             outbox = OutboxMemory(maximumQueueCount: maximumQueueCount, namedBundleIDs: namedBundleIDs)
             queue = WriteQueue(pool: pool, secrets: secrets, outbox: outbox, checkpointer: checkpointer)

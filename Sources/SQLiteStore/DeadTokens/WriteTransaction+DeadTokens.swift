@@ -135,14 +135,14 @@ extension RowCursor {
     /// Reads a registration as its client sent it, from the next columns.
     private mutating func nextRegistration(of keyHash: Digest64, _ sealing: RowSealing) throws -> PushNotificationRegistration {
         let installation = Installation(keyHash: keyHash, installationID: try next())
-        let (access, device, version) = try nextTokens(of: installation, sealing)
-        var content: PushNotificationRegistration = try nextMessage(sealing, in: .chatLists(of: installation, version: version))
-        let allowed: PushNotificationRegistration = try nextMessage(sealing, in: .allowedKeys(of: installation, version: version))
+        let tokens = try nextTokens(of: installation, sealing)
+        var content: PushNotificationRegistration = try nextMessage(sealing, in: .chatLists(of: installation, version: tokens.version))
+        let allowed: PushNotificationRegistration = try nextMessage(sealing, in: .allowedKeys(of: installation, version: tokens.version))
         content.allowedKeyList = allowed.allowedKeyList
         content.installationID = installation.installationID
-        content.version = version
-        content.accessToken = access
-        content.deviceToken = device
+        content.version = tokens.version
+        content.accessToken = tokens.access
+        content.deviceToken = tokens.device
         content.tokenType = try next()
         content.enabled = try next()
         content.allowFromContactsOnly = try next()

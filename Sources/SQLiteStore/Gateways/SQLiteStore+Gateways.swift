@@ -68,12 +68,3 @@ extension WriteTransaction {
         VALUES (0, ?, ?, ?, ?, ?, 0, ?, ?, ?, '', ?, 0, ?, ?, x'', x'', ?, ?, ?) RETURNING id
         """
 }
-
-extension PushSecrets {
-    /// Decodes the notification of a gateway; nil for a push of a chat message.
-    func gatewayNotification() throws -> GatewayNotification? {
-        guard let notification else { return nil }
-        guard let decoded = try? JSONDecoder().decode(GatewayNotification.self, from: Data(notification)) else { throw StoreError.damaged }
-        return decoded
-    }
-}

@@ -178,21 +178,10 @@ extension OriginPush {
     }
 }
 
-/// The sealed part of a push of the Nextcloud origin.
-struct OriginPushContent {
-    var subject: String
-    var signature: String
-
-    /// The fields of the sealed value.
-    var fields: [[UInt8]?] { [Array(subject.utf8), Array(signature.utf8)] }
-}
-
 extension RowCursor {
     /// Reads the columns `subject`, `signature`, `secrets`.
     mutating func nextOriginPushContent(_ sealing: RowSealing, in place: @autoclosure () -> SealedPlace) throws -> OriginPushContent {
         let clear = OriginPushContent(subject: try next(), signature: try next())
-        guard let fields = try sealing.open(try next(), count: 2, in: place()) else { return clear }
-        return OriginPushContent(
-            subject: String(decoding: fields[0] ?? [], as: UTF8.self), signature: String(decoding: fields[1] ?? [], as: UTF8.self))
+        return try sealing.open(try next(), orClear: clear, in: place())
     }
 }

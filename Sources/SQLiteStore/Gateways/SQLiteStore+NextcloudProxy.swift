@@ -183,30 +183,11 @@ extension Database {
     }
 }
 
-/// The secrets of a device of the Nextcloud push proxy.
-struct ProxyDeviceSecrets {
-    /// The key of the user, as SubjectPublicKeyInfo.
-    var userKey: [UInt8]
-    var token: DeviceToken
-    /// The token for calls, which has a sealed value of its own, because it can be removed alone.
-    var voipToken: DeviceToken?
-
-    /// The fields of the sealed value.
-    var fields: [[UInt8]?] { [userKey, token.field] }
-}
-
 extension RowCursor {
     /// Reads the columns `user_key`, `token`, `secrets`, `voip_token`, `voip_secrets`.
     mutating func nextProxyDeviceSecrets(of identifier: Digest64, _ sealing: RowSealing) throws -> ProxyDeviceSecrets {
-        var secrets = ProxyDeviceSecrets(userKey: try next(), token: try next())
-        if let fields = try sealing.open(try next(), count: 2, in: .proxyDevice(identifier)) {
-            secrets.userKey = fields[0] ?? []
-            secrets.token = DeviceToken(field: fields[1])
-        }
-        secrets.voipToken = try next()
-        if let fields = try sealing.open(try next(), count: 1, in: .proxyDeviceCalls(identifier)) {
-            secrets.voipToken = DeviceToken(field: fields[0])
-        }
-        return secrets
+        let (userKey, token, secrets): ([UInt8], DeviceToken, [UInt8]?) = (try next(), try next(), try next())
+        let clear = ProxyDeviceSecrets(userKey: userKey, token: token, voipToken: try next())
+        return try sealing.open(secrets, calls: try next(), orClear: clear, of: identifier)
     }
 }

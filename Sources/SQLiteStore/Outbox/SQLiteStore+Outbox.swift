@@ -295,3 +295,16 @@ extension RowCursor {
         Installation(keyHash: try next(), installationID: try next())
     }
 }
+
+extension PushSecrets {
+    /// The columns that ``RowCursor/nextPushSecrets(_:in:)`` reads.
+    static let columns = "push.device_token, push.chat_id, push.ciphertext, push.notification, push.secrets"
+}
+
+extension RowCursor {
+    /// Reads the secrets of an open push from the next five columns.
+    mutating func nextPushSecrets(_ sealing: RowSealing, in place: @autoclosure () -> SealedPlace) throws -> PushSecrets {
+        let clear = PushSecrets(deviceToken: try next(), chatID: try next(), message: try next(), notification: try next())
+        return try sealing.open(try next(), orClear: clear, in: place())
+    }
+}

@@ -238,8 +238,7 @@ extension WriteTransaction {
 
     /// Stores the secrets of an open push.
     func store(_ secrets: PushSecrets, ofPush push: Int64, in place: SealedPlace) throws {
-        let sealed = try sealing.seal(secrets.fields, in: place)
-        let clear = sealed == nil ? secrets : PushSecrets()
+        let (clear, sealed) = try sealing.columns(secrets, in: place)
         try database.run(
             "UPDATE push SET device_token = ?, chat_id = ?, ciphertext = ?, notification = ?, secrets = ? WHERE id = ?",
             clear.deviceToken, clear.chatID, clear.message, clear.notification, sealed, push)

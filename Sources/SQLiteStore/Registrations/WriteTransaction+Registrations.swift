@@ -14,9 +14,7 @@ extension WriteTransaction {
         _ registration: Registration, replacing stored: StoredInstallation?, topics: QueryTopics, at now: Timestamp
     ) throws -> Int64 {
         let content = registration.content
-        let secrets = try sealing.seal(
-            [content.accessToken.field, content.deviceToken.field],
-            in: .registration(registration.installation, version: content.version))
+        let secrets = try RegistrationColumns(registration, sealing)
         try database.run(
             """
             INSERT OR REPLACE INTO registration (
@@ -29,25 +27,22 @@ extension WriteTransaction {
             stored?.row, registration.keyHash.prefix, content.version, now,
             registration.keyHash, registration.installation.prefix, content.installationID, registration.plaintextDigest,
             content.tokenType, content.enabled, content.allowFromContactsOnly, content.blockMentions,
-            secrets == nil ? content.accessToken : nil, secrets == nil ? content.deviceToken : nil, content.apnTopic, content.grant,
+            secrets.accessToken, secrets.deviceToken, content.apnTopic, content.grant,
             fingerprints.column(for: content.blockedChatList), fingerprints.column(for: content.mutedChatList),
             fingerprints.column(for: content.allowedMentionsChatList), try stored.flatMap { try delivery(of: content, registeredAs: $0) },
-            secrets, sealing.code(of: content.deviceToken))
+            secrets.secrets, secrets.tokenCode)
         let id = database.lastInsertedRowID
         try database.run(
             "INSERT OR REPLACE INTO query_topic (registration, plain, prefixed) VALUES (?, ?, ?)", id, topics.plain, topics.prefixed)
-        let (allowedKeys, chatLists) = (ListColumn.allowedKeys(of: content), ListColumn.chatLists(of: content))
-        if allowedKeys != nil || chatLists != nil {
-            let (installation, version) = (registration.installation, content.version)
-            let sealedKeys = try allowedKeys.flatMap { try sealing.seal([$0], in: .allowedKeys(of: installation, version: version)) }
-            let sealedChats = try chatLists.flatMap { try sealing.seal([$0], in: .chatLists(of: installation, version: version)) }
+        let lists = [secrets.allowedKeys, secrets.chatLists, secrets.sealedAllowedKeys, secrets.sealedChatLists]
+        if lists.contains(where: { $0 != nil }) {
             try database.run(
                 """
                 INSERT OR REPLACE INTO registration_lists (
                     registration, allowed_keys, chat_lists, sealed_allowed_keys, sealed_chat_lists)
                 VALUES (?, ?, ?, ?, ?)
                 """,
-                id, sealedKeys == nil ? allowedKeys : nil, sealedChats == nil ? chatLists : nil, sealedKeys, sealedChats)
+                id, lists[0], lists[1], lists[2], lists[3])
         } else if stored != nil {
             try database.run("DELETE FROM registration_lists WHERE registration = ?", id)
         }
@@ -144,15 +139,9 @@ extension RowCursor {
     static let tokenColumns = "access_token, device_token, registration.version, registration.secrets"
 
     /// Reads the tokens of a registration, and its version, from the next four columns.
-    mutating func nextTokens(
-        of installation: Installation, _ sealing: RowSealing
-    ) throws -> (access: AccessToken, device: DeviceToken, version: UInt64) {
-        let (access, device): (AccessToken, DeviceToken) = (try next(), try next())
-        let (version, secrets): (UInt64, [UInt8]?) = (try next(), try next())
-        guard let fields = try sealing.open(secrets, count: 2, in: .registration(installation, version: version)) else {
-            return (access, device, version)
-        }
-        return (AccessToken(field: fields[0]), DeviceToken(field: fields[1]), version)
+    mutating func nextTokens(of installation: Installation, _ sealing: RowSealing) throws -> RegistrationTokens {
+        let clear = RegistrationTokens(access: try next(), device: try next(), version: try next())
+        return try sealing.open(try next(), orClear: clear, of: installation)
     }
 }
 

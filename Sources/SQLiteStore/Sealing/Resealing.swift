@@ -53,11 +53,10 @@ struct Resealing {
         return try change(sql, position) { row in
             let installation = try row.nextInstallation()
             let tokens = try row.nextTokens(of: installation, sealing)
-            return (tokens.access.field.count + tokens.device.field.count, (installation, tokens))
+            return (tokens.byteCount, (installation, tokens))
         } by: { id, registration in
             let (installation, tokens) = registration
-            let secrets = sealer.seal(
-                [tokens.access.field, tokens.device.field], in: .registration(installation, version: tokens.version))
+            let secrets = sealer.seal(tokens.fields, in: .registration(installation, version: tokens.version))
             try database.run(
                 "UPDATE registration SET access_token = NULL, device_token = NULL, secrets = ?, token_code = ? WHERE id = ?",
                 secrets, sealer.code(of: tokens.device), id)
@@ -116,7 +115,7 @@ struct Resealing {
         return try change(sql, position) { row in
             let place = SealedPlace.push(to: try row.nextInstallation(), deduplicationKey: try row.next())
             let secrets = try row.nextPushSecrets(sealing, in: place)
-            return (secrets.message.count + secrets.chatID.count + (secrets.notification?.count ?? 0), (place, secrets))
+            return (secrets.byteCount, (place, secrets))
         } by: { id, row in
             try transaction.store(row.1, ofPush: id, in: row.0)
         }

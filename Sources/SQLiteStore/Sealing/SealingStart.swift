@@ -11,23 +11,26 @@ struct SealingStart {
 
     /// Turns sealing on, or begins the rotation to a new key.
     func prepare(_ database: Database, random: inout some RandomNumberGenerator, logger: Logger) throws {
-        let stored = try StoredSecret.all(database)
-        guard !stored.isEmpty else { return try turnOn(database, random: &random, logger: logger) }
-        let secret = try StoredSecret.open(stored, identity: identity, keys: keys)
-        if !stored.contains(where: { $0.keyID == keys.newest }) {
-            try StoredSecret.insert(secret, identity: identity, keys: keys, into: database)
-        }
-        let changedCount = try database.run(
-            "UPDATE sealing SET key_id = ?1, step = \(ResealingStep.first.rawValue), position = 0 WHERE key_id <> ?1", Int64(keys.newest))
-        if changedCount > 0 {
-            logger.notice("rotating the sealing key; re-sealing the database", metadata: ["newKey": "\(keys.newest)"])
+        let newSecret: FixedBytes<32> = random.fixedBytes()
+        let change = try SealingChange(
+            stored: database.storedSecrets(), identity: identity, keys: keys,
+            turningOnWith: isNewDatabase ? newSecret : database.secretInClear())
+        switch change {
+        case .turnOn(let secret):
+            try turnOn(secret, database, logger: logger)
+        case .rotate(let secret):
+            if let secret { try database.insert(secret) }
+            let changedCount = try database.run(
+                "UPDATE sealing SET key_id = ?1, step = \(ResealingStep.first.rawValue), position = 0 WHERE key_id <> ?1",
+                Int64(keys.newest))
+            if changedCount > 0 {
+                logger.notice("rotating the sealing key; re-sealing the database", metadata: ["newKey": "\(keys.newest)"])
+            }
         }
     }
 
-    private func turnOn(_ database: Database, random: inout some RandomNumberGenerator, logger: Logger) throws {
-        // The fingerprints of an older database depend on its secret. A new database gets one that was never stored in clear.
-        let secret = isNewDatabase ? random.fixedBytes() : try StoredSecret.inClear(database)
-        try StoredSecret.insert(secret, identity: identity, keys: keys, into: database)
+    private func turnOn(_ secret: StoredSecret, _ database: Database, logger: Logger) throws {
+        try database.insert(secret)
         try database.run("UPDATE identity SET list_key = x''")
         let step = isNewDatabase ? ResealingStep.done : .first
         try database.run(
@@ -48,5 +51,12 @@ enum ClearIndexes {
         for name in ["registration_by_token", "nextcloud_device_by_token", "nextcloud_device_by_voip_token"] {
             try database.execute(sql: "DROP INDEX \(name)")
         }
+    }
+}
+
+extension Database {
+    /// Returns whether rows in clear may remain, so that the indexes on device tokens in clear exist.
+    func hasClearRows() throws -> Bool {
+        try first("SELECT has_clear_rows FROM sealing") { try $0.next() } ?? true
     }
 }
