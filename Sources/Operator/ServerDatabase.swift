@@ -117,7 +117,9 @@ package struct ServerDatabase: Sendable {
         } catch {
             throw Failure.usage("\(error)")
         }
-        return try PostgreSQLStore(existing: location.connection(password: try password(), name: "pushctl"), logger: Self.silentLogger)
+        return try PostgreSQLStore(
+            existing: location.connection(password: try password(), name: "pushctl"), sealingKeys: try sealingKeys(),
+            logger: Self.silentLogger)
     }
 
     /// Reads the only line of the password's file.

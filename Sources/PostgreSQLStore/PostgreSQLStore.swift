@@ -11,7 +11,7 @@ import Synchronization
 package final class PostgreSQLStore: PushStore {
     let pool: ConnectionPool
     let outbox: OutboxMemory
-    let fingerprints: ListFingerprints
+    let secrets: DatabaseSecrets
     let userKeys = UserKeys()
     let size: DatabaseSize
     let member: Member
@@ -32,6 +32,9 @@ package final class PostgreSQLStore: PushStore {
     /// - Parameters:
     ///   - parameters: Keywords of libpq and their values (https://www.postgresql.org/docs/15/libpq-connect.html#LIBPQ-PARAMKEYWORDS).
     ///   - identity: The server's compressed public key. The store refuses the database of another key.
+    ///   - sealingKeys: The keys that seal secrets; nil keeps them in clear. A new database is sealed from its first row on. The rows of
+    ///     an older one are sealed by ``resealNext()``. All servers of a database need the same keys: a server that was started without
+    ///     the newest one goes on writing in clear, or with an older key.
     ///   - serverName: The name of this server among those that share the database. A server that starts fences an earlier one of its name.
     ///   - version: The version of the program, for operators.
     ///   - random: The source of the secrets of a new database.
@@ -39,24 +42,30 @@ package final class PostgreSQLStore: PushStore {
     ///   - maximumStoredByteCount: The size in bytes above which the store rejects new devices of gateways; nil means no limit.
     ///   - namedBundleIDs: The bundle ids that a setting names. They count as known before their first delivery.
     ///   - clock: The clock of this server's lease.
-    /// - Throws: `StoreError` if the database is unreachable, or belongs to another key or version.
+    /// - Throws: `StoreError` if the database is unreachable, or belongs to another key or version, or if the sealing keys are not those
+    ///   that sealed it.
     package init(
-        _ parameters: [String: String], identity: FixedBytes<33>, serverName: String, version: String = "",
-        random: any RandomNumberGenerator = SecureRandom(),
+        _ parameters: [String: String], identity: FixedBytes<33>, sealingKeys: SealingKeys? = nil, serverName: String,
+        version: String = "", random: any RandomNumberGenerator = SecureRandom(),
         maximumQueueCount: Int = ProtocolLimits.maximumQueuedPushCount, maximumStoredByteCount: Int? = nil,
         namedBundleIDs: Set<String> = [], clock: any Clock<Duration> = ContinuousClock(), logger: Logger
     ) throws(StoreError) {
         var random = random
-        let newListKey: FixedBytes<32> = random.fixedBytes()
+        let newSecret: FixedBytes<32> = random.fixedBytes()
         let slot = ConnectionSlot(parameters)
         let member = Member(name: serverName, version: version)
         let time = SteadyTime(clock: clock, start: Timestamp(nanoseconds: 0))
         let start = time.elapsed()
         do {
-            let (listKey, number) = try slot.perform(.writing) {
-                (try Schema.prepare($0, identity: identity, newListKey: newListKey), try member.join($0))
+            let (secrets, number) = try slot.perform(.writing) { database in
+                let isNew = try Schema.prepare(database, identity: identity, newListKey: sealingKeys == nil ? newSecret : nil)
+                if let sealingKeys {
+                    let seals = SealingStart(identity: identity, keys: sealingKeys, isNewDatabase: isNew)
+                    try seals.prepare(database, newSecret: newSecret, logger: logger)
+                }
+                return (try database.secrets(identity: identity, keys: sealingKeys, isReadOnly: false), try member.join(database))
             }
-            fingerprints = ListFingerprints(key: listKey)
+            self.secrets = secrets
             membership = Mutex(Membership(number: number, at: start))
         } catch {
             throw StoreError(error)
@@ -71,12 +80,15 @@ package final class PostgreSQLStore: PushStore {
 
     /// Opens an existing database for a tool, which is no member of the cluster and owns nothing.
     ///
+    /// - Parameter sealingKeys: The keys that seal secrets; nil leaves the secrets of a sealed database locked.
     /// - Throws: `StoreError` if the database is unreachable, or no server has created its tables.
-    package init(existing parameters: [String: String], logger: Logger) throws(StoreError) {
+    package init(existing parameters: [String: String], sealingKeys: SealingKeys?, logger: Logger) throws(StoreError) {
         let slot = ConnectionSlot(parameters)
         do {
-            let (_, listKey) = try slot.perform(.reading) { try Schema.find($0) }
-            fingerprints = ListFingerprints(key: listKey)
+            secrets = try slot.perform(.reading) { database in
+                let identity = try Schema.identity(database)
+                return try database.secrets(identity: identity, keys: sealingKeys, isReadOnly: sealingKeys == nil)
+            }
         } catch {
             throw StoreError(error)
         }
@@ -94,7 +106,7 @@ package final class PostgreSQLStore: PushStore {
     /// - Throws: `StoreError` if the database is unreachable.
     package static func identity(of parameters: [String: String]) throws(StoreError) -> FixedBytes<33>? {
         do {
-            return try ConnectionSlot(parameters).perform(.reading) { try Schema.find($0).identity }
+            return try ConnectionSlot(parameters).perform(.reading) { try Schema.identity($0) }
         } catch {
             let error = StoreError(error)
             if error == .notSetUp { return nil }
@@ -104,6 +116,8 @@ package final class PostgreSQLStore: PushStore {
 
     /// This server's number among those that share the database. It changes when the server joins again.
     var number: Int64 { membership.withLock(\.number) }
+
+    var sealing: RowSealing { secrets.sealing }
 
     package func probe() async throws {
         try await pool.perform(.writing) {
@@ -128,9 +142,8 @@ package final class PostgreSQLStore: PushStore {
     /// Writes in one transaction, with its changes of the ledger and of the outbox's memory.
     func write<Result: Sendable>(_ body: @escaping @Sendable (WriteTransaction) throws -> Result) async throws -> Result {
         let number = number
-        return try await pool.perform(.writing) { [outbox, fingerprints, member] database in
-            let transaction = WriteTransaction(
-                database: database, server: number, fingerprints: fingerprints, outbox: OutboxChanges(outbox))
+        return try await pool.perform(.writing) { [outbox, secrets, member] database in
+            let transaction = WriteTransaction(database: database, server: number, secrets: secrets, outbox: OutboxChanges(outbox))
             let result = try body(transaction)
             transaction.ledger.write(to: database, of: member.name)
             database.afterCommit { transaction.outbox.keep() }
@@ -139,21 +152,17 @@ package final class PostgreSQLStore: PushStore {
     }
 }
 
-extension PostgreSQLStore {
-    // Not sealed yet.
-
-    package func resealNext() async throws -> SealingProgress { .off }
-    package func sealingProgress() async throws -> SealingProgress { .off }
-}
-
 /// A transaction that writes.
 struct WriteTransaction {
     let database: Transaction
     /// The number of this server, which owns what the transaction adds and changes only what it owns.
     let server: Int64
-    let fingerprints: ListFingerprints
+    let secrets: DatabaseSecrets
     let outbox: OutboxChanges
     let ledger = LedgerChanges()
+
+    var fingerprints: ListFingerprints { secrets.fingerprints }
+    var sealing: RowSealing { secrets.sealing }
 
     /// Counts events in the ledger, in the same transaction.
     func count(_ milestone: Milestone, by amount: Int = 1) {

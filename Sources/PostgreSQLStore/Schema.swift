@@ -10,32 +10,33 @@ enum Schema {
 
     /// Creates the tables if there are none.
     ///
-    /// - Parameter newListKey: The secret of ``ListFingerprints`` for a new database.
-    /// - Returns: The secret of the database.
+    /// - Parameter newListKey: The secret of ``ListFingerprints`` for a new database; nil for one that is sealed from the beginning.
+    /// - Returns: Whether the database is new.
     /// - Throws: `StoreError` if the database belongs to another identity or version.
-    static func prepare(_ transaction: Transaction, identity: FixedBytes<33>, newListKey: FixedBytes<32>) throws -> FixedBytes<32> {
+    static func prepare(_ transaction: Transaction, identity: FixedBytes<33>, newListKey: FixedBytes<32>?) throws -> Bool {
         // Only one of two servers that start at the same time creates the tables. The number is arbitrary.
         transaction.add("SELECT pg_advisory_xact_lock(\(lock))")
-        if try !hasTables(transaction) {
+        let isNew = try !hasTables(transaction)
+        if isNew {
             for statement in tables.split(separator: ";\n") { transaction.add(String(statement)) }
             transaction.add(
-                "INSERT INTO identity (id, public_key, list_key, schema_version) VALUES (1, $1, $2, $3)", identity, newListKey, version)
+                "INSERT INTO identity (id, public_key, list_key, schema_version) VALUES (1, $1, $2, $3)", identity,
+                newListKey?.bytes ?? [], version)
         }
-        let found = try find(transaction)
-        guard found.identity == identity else { throw StoreError.otherIdentity }
-        return found.listKey
+        guard try self.identity(transaction) == identity else { throw StoreError.otherIdentity }
+        return isNew
     }
 
-    /// Reads the identity that the database belongs to, and the secret of its ``ListFingerprints``.
+    /// Reads the identity that the database belongs to.
     ///
     /// - Throws: `StoreError` if there are no tables, or those of another version.
-    static func find(_ transaction: Transaction) throws -> (identity: FixedBytes<33>, listKey: FixedBytes<32>) {
+    static func identity(_ transaction: Transaction) throws -> FixedBytes<33> {
         guard try hasTables(transaction) else { throw StoreError.notSetUp }
-        let row = try transaction.first("SELECT public_key, list_key, schema_version FROM identity") { row in
-            (identity: try row.next(FixedBytes<33>.self), listKey: try row.next(FixedBytes<32>.self), version: try row.next(Int64.self))
+        let row = try transaction.first("SELECT public_key, schema_version FROM identity") { row in
+            (owner: try row.next(FixedBytes<33>.self), version: try row.next(Int64.self))
         }
         guard let row, row.version == version else { throw StoreError.unknownSchema }
-        return (row.identity, row.listKey)
+        return row.owner
     }
 
     private static func hasTables(_ transaction: Transaction) throws -> Bool {
@@ -49,8 +50,20 @@ enum Schema {
         CREATE TABLE identity (
             id int8 PRIMARY KEY CHECK (id = 1),
             public_key bytea NOT NULL,
-            list_key bytea NOT NULL,                -- secret
+            list_key bytea NOT NULL,                -- secret; empty in a sealed database
             schema_version int8 NOT NULL
+        );
+        -- The sealing keys whose values the database has: each with the secret of the database, sealed with the key.
+        CREATE TABLE sealing_key (
+            key_id int8 PRIMARY KEY,
+            secret bytea NOT NULL
+        );
+        -- The progress of re-sealing (`ResealingState`); no row: the database is not sealed.
+        CREATE TABLE sealing (
+            id int8 PRIMARY KEY CHECK (id = 1),
+            key_id int8 NOT NULL,                   -- the key that seals new values
+            step int8 NOT NULL,                     -- `ResealingStep`
+            position bytea NOT NULL                 -- the key of the last row of the step's table that was examined; empty to begin
         );
         CREATE TABLE probe (
             id int8 PRIMARY KEY CHECK (id = 1),
@@ -97,6 +110,10 @@ enum Schema {
             grant_signature bytea,
             allowed_keys bytea,                     -- protobuf: the list alone; NULL when it is empty
             chat_lists bytea,                       -- protobuf: the three chat lists; NULL when all are empty
+            secrets bytea,                          -- access token and device token, sealed; those in clear are NULL then
+            token_code bytea,                       -- an HMAC of the device token
+            sealed_allowed_keys bytea,
+            sealed_chat_lists bytea,
             blocked_chats bytea,                    -- this and the two below: sorted fingerprints of the entries; NULL when it is empty
             muted_chats bytea,
             allowed_mentions_chats bytea,
@@ -105,7 +122,8 @@ enum Schema {
             delivered_at int8,                      -- the last delivery to the token and bundle id, to the day
             UNIQUE (key_hash, installation_id)
         );
-        CREATE INDEX registration_by_token ON registration (substr(device_token, 1, 16)) WHERE is_live;
+        CREATE INDEX registration_by_token ON registration (substr(device_token, 1, 16)) WHERE device_token IS NOT NULL;
+        CREATE INDEX registration_by_token_code ON registration (token_code) WHERE token_code IS NOT NULL;
         CREATE INDEX registration_by_plain_topic ON registration (plain_topic) WHERE is_live;
         CREATE INDEX registration_by_prefixed_topic ON registration (prefixed_topic) WHERE is_live;
         CREATE TABLE topic_key (
@@ -132,6 +150,7 @@ enum Schema {
             installation_id bytea,                  -- of the response to a registration, if it names one
             pubsub_topic bytea,                     -- of the envelope; after the decision, of the reply
             reply bytea,
+            sealed_reply bytea,
             envelope bytea                          -- protobuf; NULL after the decision
         );
         CREATE INDEX message_unfinished ON message (server, is_taken) WHERE is_unfinished;
@@ -167,6 +186,7 @@ enum Schema {
             chat_id bytea NOT NULL,
             ciphertext bytea NOT NULL,
             notification bytea,                     -- a gateway's notification in JSON
+            secrets bytea,                          -- those four, sealed
             registration int8
         );
         CREATE INDEX push_by_deduplication_key ON push (deduplication_key);
@@ -188,12 +208,14 @@ enum Schema {
         CREATE TABLE suspect_token (
             token_digest bytea PRIMARY KEY,
             suspected_at int8 NOT NULL,
-            tried_at int8 NOT NULL
+            tried_at int8 NOT NULL,
+            is_coded bool NOT NULL                  -- whether the digest is an HMAC of the digest
         );
         CREATE INDEX suspect_token_by_time ON suspect_token (suspected_at);
         CREATE TABLE proven_token (
             token_digest bytea PRIMARY KEY,
-            delivered_at int8 NOT NULL
+            delivered_at int8 NOT NULL,
+            is_coded bool NOT NULL
         );
         CREATE INDEX proven_token_by_time ON proven_token (delivered_at);
         CREATE TABLE dead_registration (
@@ -205,7 +227,8 @@ enum Schema {
             prefixed_topic int8 NOT NULL,
             key_hash bytea NOT NULL,
             plaintext_digest bytea NOT NULL,
-            content bytea NOT NULL                  -- protobuf: the registration
+            content bytea NOT NULL,                 -- protobuf: the registration
+            secrets bytea                           -- the content, sealed
         );
         CREATE INDEX dead_registration_by_time ON dead_registration (died_at);
         -- Each server counts in rows of its own, so that servers do not wait for each other's commits.
@@ -223,8 +246,12 @@ enum Schema {
             push_token_hash bytea NOT NULL,
             platform bytea NOT NULL,
             token bytea NOT NULL,                   -- this and the one for calls: empty and NULL once removed
+            secrets bytea,                          -- user key and token, sealed
+            token_code bytea,
             topic bytea,
             voip_token bytea,
+            voip_secrets bytea,
+            voip_token_code bytea,
             voip_topic bytea,
             created_at int8 NOT NULL,
             updated_at int8 NOT NULL,
@@ -232,13 +259,16 @@ enum Schema {
             removed_at int8,                        -- NULL while it is registered
             is_dead bool NOT NULL                   -- whether it was removed because its token was dead
         );
-        CREATE INDEX nextcloud_device_by_token ON nextcloud_device (substr(token, 1, 16)) WHERE removed_at IS NULL;
+        CREATE INDEX nextcloud_device_by_token ON nextcloud_device (substr(token, 1, 16)) WHERE removed_at IS NULL AND token <> '';
+        CREATE INDEX nextcloud_device_by_token_code ON nextcloud_device (token_code) WHERE token_code IS NOT NULL;
+        CREATE INDEX nextcloud_device_by_voip_token_code ON nextcloud_device (voip_token_code) WHERE voip_token_code IS NOT NULL;
         CREATE INDEX nextcloud_device_by_voip_token ON nextcloud_device (substr(voip_token, 1, 16)) WHERE voip_token IS NOT NULL;
         CREATE INDEX nextcloud_device_removed ON nextcloud_device (removed_at) WHERE removed_at IS NOT NULL;
         CREATE INDEX nextcloud_device_by_use ON nextcloud_device (used_at) WHERE removed_at IS NULL;
         CREATE TABLE nextcloud_origin_key (
             user_name bytea PRIMARY KEY,
-            sealed bytea NOT NULL
+            sealed bytea NOT NULL,                  -- PKCS#1, under a key that follows from the server's
+            secrets bytea                           -- this, sealed
         );
         CREATE TABLE nextcloud_origin_device (
             id int8 GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -260,6 +290,7 @@ enum Schema {
             proxy bytea NOT NULL,
             subject bytea NOT NULL,
             signature bytea NOT NULL,
+            secrets bytea,                          -- subject and signature, sealed
             priority bytea NOT NULL,
             kind bytea NOT NULL,
             expires_at int8 NOT NULL

@@ -41,8 +41,8 @@ extension Settings {
                 maximumStoredByteCount: registrationPolicy.maximumStoredByteCount, namedBundleIDs: namedBundleIDs, logger: logger)
         case .postgresql(let location, let password):
             return try PostgreSQLStore(
-                location.connection(password: password, name: "pushserver \(serverName)"), identity: identity, serverName: serverName,
-                version: BuildInfo.version, maximumQueueCount: maximumQueueCount,
+                location.connection(password: password, name: "pushserver \(serverName)"), identity: identity, sealingKeys: sealingKeys,
+                serverName: serverName, version: BuildInfo.version, maximumQueueCount: maximumQueueCount,
                 maximumStoredByteCount: registrationPolicy.maximumStoredByteCount, namedBundleIDs: namedBundleIDs, logger: logger)
         }
     }

@@ -59,7 +59,11 @@ struct RowCursor {
 
     /// Reads the next column as a protobuf message; NULL gives an empty message.
     mutating func nextMessage<Message: WireMessage>(_ type: Message.Type = Message.self) throws -> Message {
-        guard let bytes = try next([UInt8]?.self) else { return Message() }
+        try Self.message(try next())
+    }
+
+    static func message<Message: WireMessage>(_ bytes: [UInt8]?) throws -> Message {
+        guard let bytes else { return Message() }
         do throws(WireError) { return try Message.decode(bytes) } catch { throw StoreError.damaged }
     }
 }

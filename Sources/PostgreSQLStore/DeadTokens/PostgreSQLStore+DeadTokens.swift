@@ -7,22 +7,30 @@ import Wire
 extension PostgreSQLStore {
     package func suspicions(against tokens: [Digest32]) async throws -> [Digest32: Timestamp] {
         guard !tokens.isEmpty else { return [:] }
-        return try await read { database in
+        return try await read { [sealing] database in
             let rows = try database.all(
-                "SELECT token_digest, suspected_at FROM suspect_token WHERE token_digest = ANY($1)", SQLArray(tokens)
+                "SELECT token_digest, suspected_at FROM suspect_token WHERE token_digest = ANY($1)",
+                SQLArray(tokens.flatMap { sealing.stored($0) })
             ) { (try $0.next(Digest32.self), try $0.next(Timestamp.self)) }
-            return Dictionary(rows) { first, _ in first }
+            let times = Dictionary(rows) { first, _ in first }
+            let suspicions = tokens.map { token in (token, sealing.stored(token).compactMap { times[$0] }.first) }
+            return Dictionary(suspicions) { first, _ in first }.compactMapValues(\.self)
         }
     }
 
     package func deadRegistrations(limit: Int) async throws -> [DeadRegistration] {
-        try await read { database in
+        try await read { [sealing] database in
             try database.all(
-                "SELECT id, died_at, reason, route, key_hash, content FROM dead_registration ORDER BY id DESC LIMIT $1", limit
+                """
+                SELECT id, died_at, reason, route, key_hash, plaintext_digest, content, secrets FROM dead_registration
+                ORDER BY id DESC LIMIT $1
+                """,
+                limit
             ) { row in
                 let (id, diedAt, reason): (Int64, Timestamp, String) = (try row.next(), try row.next(), try row.next())
-                let (route, keyHash): (String, Digest64) = (try row.next(), try row.next())
-                let content = try row.nextMessage(PushNotificationRegistration.self)
+                let (route, keyHash, digest): (String, Digest64, Digest32) = (try row.next(), try row.next(), try row.next())
+                let content: PushNotificationRegistration = try row.nextMessage(
+                    sealing, in: .deadRegistration(of: keyHash, digest: digest))
                 return DeadRegistration(
                     id: id, diedAt: diedAt, reason: reason, route: route,
                     installation: Installation(keyHash: keyHash, installationID: content.installationID), version: content.version)
@@ -38,13 +46,15 @@ extension PostgreSQLStore {
                 let dead = try database.first(
                     """
                     DELETE FROM dead_registration WHERE id = $1
-                    RETURNING key_hash, content, plaintext_digest, plain_topic, prefixed_topic
+                    RETURNING key_hash, plaintext_digest, content, secrets, plain_topic, prefixed_topic
                     """,
                     id
                 ) { row in
-                    (
-                        registration: Registration(
-                            keyHash: try row.next(), content: try row.nextMessage(), plaintextDigest: try row.next()),
+                    let (keyHash, digest): (Digest64, Digest32) = (try row.next(), try row.next())
+                    let content: PushNotificationRegistration = try row.nextMessage(
+                        transaction.sealing, in: .deadRegistration(of: keyHash, digest: digest))
+                    return (
+                        registration: Registration(keyHash: keyHash, content: content, plaintextDigest: digest),
                         topics: try row.nextTopics()
                     )
                 }
@@ -72,16 +82,17 @@ extension WriteTransaction {
         case .suspect(let token):
             database.add(
                 """
-                INSERT INTO suspect_token (token_digest, suspected_at, tried_at) VALUES ($1, $2, $2)
+                INSERT INTO suspect_token (token_digest, suspected_at, tried_at, is_coded) VALUES ($1, $2, $2, $3)
                 ON CONFLICT (token_digest) DO UPDATE SET tried_at = excluded.tried_at
                 """,
-                token, now)
+                storedDigest(of: token, in: "suspect_token"), now, sealing.isOn)
             return []
         case .tried(let token):
-            database.add("UPDATE suspect_token SET tried_at = $1 WHERE token_digest = $2", now, token)
+            database.add(
+                "UPDATE suspect_token SET tried_at = $1 WHERE token_digest = $2", now, storedDigest(of: token, in: "suspect_token"))
             return []
         case .clearSuspicion(let token):
-            database.add("DELETE FROM suspect_token WHERE token_digest = $1", token)
+            database.add("DELETE FROM suspect_token WHERE token_digest = ANY($1)", SQLArray(sealing.stored(token)))
             return []
         case .delivered(let target):
             try addDelivery(to: target, at: now)
@@ -89,10 +100,10 @@ extension WriteTransaction {
         case .deliveredToken(let token):
             database.add(
                 """
-                INSERT INTO proven_token (token_digest, delivered_at) VALUES ($1, $2)
+                INSERT INTO proven_token (token_digest, delivered_at, is_coded) VALUES ($1, $2, $3)
                 ON CONFLICT (token_digest) DO UPDATE SET delivered_at = excluded.delivered_at
                 """,
-                token, now)
+                storedDigest(of: token, in: "proven_token"), now, sealing.isOn)
             return []
         case .unregister(let token):
             try removeNextcloudDevices(token, at: now)
@@ -100,17 +111,28 @@ extension WriteTransaction {
         }
     }
 
+    /// Returns the value that stands for the digest of a device token in a table. A row of the digest itself, from before the database was
+    /// sealed, gets the value.
+    private func storedDigest(of token: Digest32, in table: String) -> Digest32 {
+        let code = sealing.code(of: token)
+        if code != token { database.replaceDigest(token, by: code, in: table) }
+        return code
+    }
+
     private func unregister(_ token: DeadToken, at now: Timestamp) throws -> [ChangedRegistration] {
+        // The row is sealed, or still in clear.
         let dead = try database.all(
             """
             \(Self.selectRegistration)
-            WHERE substr(device_token, 1, 16) = substr($1::bytea, 1, 16) AND is_live
-                AND device_token = $1 AND token_type = $2 AND (apn_topic = $3 OR token_type <> \(TokenType.apn.rawValue))
+            WHERE is_live AND (token_code = $7
+                    OR device_token IS NOT NULL AND substr(device_token, 1, 16) = substr($1::bytea, 1, 16) AND device_token = $1)
+                AND token_type = $2 AND (apn_topic = $3 OR token_type <> \(TokenType.apn.rawValue))
                 AND CASE WHEN id = $4 THEN version = $5 ELSE updated_at < $6 END
             FOR UPDATE
             """,
-            token.token, token.type, token.apnTopic, token.tried?.row, token.tried?.version, token.attemptedAt
-        ) { try $0.nextLiveRegistration() }
+            token.token, token.type, token.apnTopic, token.tried?.row, token.tried?.version, token.attemptedAt,
+            sealing.code(of: token.token)
+        ) { try $0.nextLiveRegistration(sealing) }
         for registration in dead { try unregister(registration, reason: token.reason, route: token.route, at: now) }
         return dead.map(\.changed)
     }
@@ -125,7 +147,7 @@ extension WriteTransaction {
             WHERE id BETWEEN $1 AND $2 AND is_live AND updated_at < $3 AND coalesce(delivered_at, 0) < $3 ORDER BY id FOR UPDATE
             """,
             rows.lowerBound, rows.upperBound, oldest
-        ) { try $0.nextLiveRegistration() }
+        ) { try $0.nextLiveRegistration(sealing) }
         for registration in unused { try unregister(registration, reason: "unused", route: "", at: now) }
         return unused.map(\.changed)
     }
@@ -133,13 +155,15 @@ extension WriteTransaction {
     /// Unregisters an installation and stores a copy of its registration, from which the operator can restore it.
     private func unregister(_ live: LiveRegistration, reason: String, route: String, at now: Timestamp) throws {
         let registration = live.registration
+        let (clear, sealed) = try sealing.columns(
+            registration.content.encoded(), in: .deadRegistration(of: registration.keyHash, digest: registration.plaintextDigest))
         database.add(
             """
-            INSERT INTO dead_registration (died_at, reason, route, plain_topic, prefixed_topic, key_hash, plaintext_digest, content)
-            VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+            INSERT INTO dead_registration (died_at, reason, route, plain_topic, prefixed_topic, key_hash, plaintext_digest, content, secrets)
+            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
             """,
             now, reason, route, live.changed.topics.plain, live.changed.topics.prefixed, registration.keyHash,
-            registration.plaintextDigest, registration.content.encoded())
+            registration.plaintextDigest, clear ?? [], sealed)
         let version = StoredVersion(
             version: registration.content.version, plaintextDigest: registration.plaintextDigest, isRegistered: true)
         try unregister(
@@ -148,8 +172,9 @@ extension WriteTransaction {
     }
 
     private static let selectRegistration = """
-        SELECT id, plain_topic, prefixed_topic, key_hash, plaintext_digest, chat_lists, allowed_keys, installation_id, version, token_type,
-            enabled, allow_from_contacts_only, block_mentions, access_token, device_token, apn_topic, grant_signature
+        SELECT id, plain_topic, prefixed_topic, key_hash, plaintext_digest, installation_id, \(RowCursor.tokenColumns), chat_lists,
+            sealed_chat_lists, allowed_keys, sealed_allowed_keys, token_type, enabled, allow_from_contacts_only, block_mentions, apn_topic,
+            grant_signature
         FROM registration
         """
 }
@@ -159,21 +184,37 @@ private typealias LiveRegistration = (changed: ChangedRegistration, registration
 
 extension RowCursor {
     /// Reads a registration from the columns of `selectRegistration`.
-    fileprivate mutating func nextLiveRegistration() throws -> LiveRegistration {
+    fileprivate mutating func nextLiveRegistration(_ sealing: RowSealing) throws -> LiveRegistration {
         let changed = ChangedRegistration(registration: try next(), topics: try nextTopics())
         let (keyHash, digest): (Digest64, Digest32) = (try next(), try next())
-        var content = try nextMessage(PushNotificationRegistration.self)
-        content.allowedKeyList = try nextMessage(PushNotificationRegistration.self).allowedKeyList
-        content.installationID = try next()
-        content.version = try next()
+        let installation = Installation(keyHash: keyHash, installationID: try next())
+        let tokens = try nextTokens(of: installation, sealing)
+        var content: PushNotificationRegistration = try nextMessage(sealing, in: .chatLists(of: installation, version: tokens.version))
+        let allowed: PushNotificationRegistration = try nextMessage(sealing, in: .allowedKeys(of: installation, version: tokens.version))
+        content.allowedKeyList = allowed.allowedKeyList
+        content.installationID = installation.installationID
+        content.version = tokens.version
+        content.accessToken = tokens.access
+        content.deviceToken = tokens.device
         content.tokenType = try next()
         content.enabled = try next()
         content.allowFromContactsOnly = try next()
         content.blockMentions = try next()
-        content.accessToken = try next()
-        content.deviceToken = try next()
         content.apnTopic = try next()
         content.grant = try next()
         return (changed, Registration(keyHash: keyHash, content: content, plaintextDigest: digest))
+    }
+}
+
+extension Transaction {
+    /// Replaces the digest of a device token by its code, unless the table has the code already.
+    func replaceDigest(_ digest: Digest32, by code: Digest32, in table: String) {
+        add(
+            """
+            UPDATE \(table) SET token_digest = $1, is_coded = true
+            WHERE token_digest = $2 AND NOT EXISTS (SELECT 1 FROM \(table) WHERE token_digest = $1)
+            """,
+            code, digest)
+        add("DELETE FROM \(table) WHERE token_digest = $1", digest)
     }
 }

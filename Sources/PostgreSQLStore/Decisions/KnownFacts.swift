@@ -32,25 +32,25 @@ struct KnownFacts {
                 Command(
                     """
                     SELECT push.* FROM unnest($1::bytea[], $2::bytea[]) AS wanted (key_hash, installation_id), LATERAL (
-                        SELECT key_hash, installation_id, id, type, chat_id, ciphertext FROM (
+                        SELECT key_hash, installation_id, deduplication_key, id, type, \(RowCursor.pushSecretColumns) FROM (
                             SELECT * FROM push
                             WHERE push.key_hash = wanted.key_hash AND push.installation_id = wanted.installation_id
                                 AND finished_at IS NULL
                             ORDER BY id DESC LIMIT 8
-                        ) AS newest
+                        ) AS push
                         WHERE attempts = 0 AND state = \(OpenPushState.queued.rawValue) AND next_attempt_at > $3
                     ) AS push
                     """,
                     limited.keyHashes, limited.installationIDs, lookups.allowances.now.advanced(by: DeferredPush.closingTime)),
                 Command(
                     """
-                    SELECT DISTINCT ON (status_message_id) status_message_id, reply FROM message
+                    SELECT DISTINCT ON (status_message_id) status_message_id, recipient, id, reply, sealed_reply FROM message
                     WHERE status_message_id = ANY($1) AND reply_type = $2 ORDER BY status_message_id, id DESC
                     """,
                     SQLArray(lookups.requests), MessageType.pushNotificationResponse),
                 Command(
                     """
-                    SELECT key_hash, id, coalesce(octet_length(allowed_keys), 0)::int8 FROM registration
+                    SELECT key_hash, id, \(ListColumn.byteCount("allowed_keys")) FROM registration
                     WHERE key_hash = ANY($1) AND is_live ORDER BY id
                     """,
                     SQLArray(queried)),
@@ -63,20 +63,23 @@ struct KnownFacts {
         }
         for keyHash in registering where facts.installations[keyHash] == nil { facts.installations[keyHash] = [:] }
         let found = try rows.next()?.map { row in
-            try row.nextTarget(loading: { lookups.targets[$0] ?? [] }, transaction.fingerprints)
+            try row.nextTarget(loading: { lookups.targets[$0] ?? [] }, transaction.secrets)
         }
         for (installation, row, target) in found ?? [] {
             targets[installation] = row
             facts.targets[installation] = target
         }
         facts.recentDeduplicationKeys = Set(try rows.next()?.map { try $0.next(Digest32.self) } ?? [])
-        for (slot, deferred) in try rows.next()?.map({ try $0.nextDeferredPush() }) ?? [] {
+        for (slot, deferred) in try rows.next()?.map({ try $0.nextDeferredPush(transaction.sealing) }) ?? [] {
             // The newest push of a type comes first.
             facts.deferredPushes[slot] = facts.deferredPushes[slot] ?? deferred
         }
-        for (request, reply) in try rows.next()?.map({ (try $0.next(Digest32.self), try $0.next([UInt8]?.self)) }) ?? [] {
-            facts.responses[request] = reply
+        let responses = try rows.next()?.map { row in
+            let (request, recipient) = (try row.next(Digest32.self), try row.next(FixedBytes<33>.self))
+            let place = SealedPlace.reply(to: recipient, message: try row.next())
+            return (request: request, reply: try row.nextValue(transaction.sealing, in: place))
         }
+        for (request, reply) in responses ?? [] { facts.responses[request] = reply }
         let sizes = try rows.next()?.map { row in
             (keyHash: try row.next(Digest64.self), row: try row.next(Int64.self), byteCount: try row.next(Int.self))
         }
@@ -106,20 +109,24 @@ struct KnownFacts {
         guard !chosen.isEmpty else { return }
         let rows = try transaction.database.all(
             """
-            SELECT key_hash, installation_id, access_token, grant_signature, version, allow_from_contacts_only, allowed_keys
+            SELECT key_hash, installation_id, \(RowCursor.tokenColumns), grant_signature, allow_from_contacts_only, allowed_keys,
+                sealed_allowed_keys
             FROM registration WHERE id = ANY($1) ORDER BY id
             """,
             SQLArray(chosen.values.joined())
         ) { row in
-            let keyHash = try row.next(Digest64.self)
+            let installation = try row.nextInstallation()
+            let tokens = try row.nextTokens(of: installation, transaction.sealing)
             var registration = QueryableRegistration()
-            registration.installationID = try row.next()
-            registration.accessToken = try row.next()
+            registration.installationID = installation.installationID
+            registration.accessToken = tokens.access
+            registration.version = tokens.version
             registration.grant = try row.next()
-            registration.version = try row.next()
             registration.allowFromContactsOnly = try row.next()
-            registration.allowedKeyList = try row.nextMessage(PushNotificationRegistration.self).allowedKeyList
-            return (keyHash, registration)
+            let lists: PushNotificationRegistration = try row.nextMessage(
+                transaction.sealing, in: .allowedKeys(of: installation, version: tokens.version))
+            registration.allowedKeyList = lists.allowedKeyList
+            return (installation.keyHash, registration)
         }
         facts.queryable = chosen.mapValues { _ in [] }
         for (keyHash, registration) in rows { facts.queryable[keyHash, default: []].append(registration) }
@@ -127,9 +134,12 @@ struct KnownFacts {
 }
 
 extension RowCursor {
-    fileprivate mutating func nextDeferredPush() throws -> (PushSlot, DeferredPush) {
-        let (target, id, type) = (try nextInstallation(), try next(Int64.self), try next(PushNotificationType.self))
-        let content = PushContent(chatID: try next(), message: try next())
+    fileprivate mutating func nextDeferredPush(_ sealing: RowSealing) throws -> (PushSlot, DeferredPush) {
+        let target = try nextInstallation()
+        let place = SealedPlace.push(to: target, deduplicationKey: try next())
+        let (id, type) = (try next(Int64.self), try next(PushNotificationType.self))
+        let secrets = try nextPushSecrets(sealing, in: place)
+        let content = PushContent(chatID: secrets.chatID, message: secrets.message)
         return (PushSlot(target: target, type: type), DeferredPush(row: id, content: content))
     }
 }

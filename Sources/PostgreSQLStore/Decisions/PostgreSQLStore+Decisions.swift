@@ -80,7 +80,7 @@ extension WriteTransaction {
             }
         }
         try enqueue(batch.pushes, loaded: known.targets, at: now)
-        for deferred in batch.coalesced.values { rewrite(deferred) }
+        for deferred in batch.coalesced.values { try rewrite(deferred) }
         count(.accepted, by: batch.coalescedCount)
         count(.coalesced, by: batch.coalescedCount)
         count(.accepted, by: batch.mergedCount)

@@ -1,5 +1,4 @@
 package import Envelope
-import Foundation
 import PushProtocol
 import StatusCrypto
 package import Store
@@ -51,27 +50,22 @@ extension WriteTransaction {
         guard try content == nil || reserveSlot(in: route, trust: trust, at: now) else { throw StoreError.queueFull }
         let target = Installation(keyHash: owner, installationID: notification.token.text)
         let round = content == nil ? 0 : outbox.round(for: target, trust: trust, in: route)
+        let place = SealedPlace.push(to: Installation(keyHash: owner, installationID: ""), deduplicationKey: accepted.digest)
+        let (clear, sealed) =
+            try content.map { try sealing.columns(PushSecrets(deviceToken: notification.token, notification: $0), in: place) }
+            ?? (PushSecrets(), nil)
         let id = try database.first(
             """
             INSERT INTO push (
                 message, state, route, accepted_at, next_attempt_at, finished_at, attempts, deduplication_key, key_hash, installation_id,
-                token_type, type, apn_topic, device_token, chat_id, ciphertext, notification, trust, server)
-            VALUES (0, $1, $2, $3, $4, $5, 0, $6, $7, '', $8, 0, $9, $10, '', '', $11, $12, $13) RETURNING id
+                token_type, type, apn_topic, device_token, chat_id, ciphertext, notification, secrets, trust, server)
+            VALUES (0, $1, $2, $3, $4, $5, 0, $6, $7, '', $8, 0, $9, $10, '', '', $11, $12, $13, $14) RETURNING id
             """,
             content == nil ? PushOutcome.discarded.rawValue : OpenPushState.queued.rawValue, route, now, round,
-            content == nil ? now : nil, accepted.digest, owner, tokenType, topic, content == nil ? "" : notification.token, content, trust,
-            server
+            content == nil ? now : nil, accepted.digest, owner, tokenType, topic, clear.deviceToken, clear.notification, sealed,
+            trust, server
         ) { try $0.next(Int64.self) }
         if content == nil { count(.discarded) }
         return id
-    }
-}
-
-extension RowCursor {
-    /// Reads the next column as a notification in JSON; nil for NULL.
-    mutating func nextNotification() throws -> GatewayNotification? {
-        guard let content = try next([UInt8]?.self) else { return nil }
-        guard let notification = try? JSONDecoder().decode(GatewayNotification.self, from: Data(content)) else { throw StoreError.damaged }
-        return notification
     }
 }

@@ -6,14 +6,16 @@ extension PostgreSQLStore: OriginStore {
     // MARK: Users and devices
 
     package func originUserKey(of user: String) async throws -> [UInt8]? {
-        try await read { try $0.userKey(of: user) }
+        try await read { [sealing] in try $0.userKey(of: user, sealing) }
     }
 
     package func addOriginUserKey(_ sealed: [UInt8], of user: String) async throws -> [UInt8] {
         try await write { transaction in
-            try transaction.database.run(
-                "INSERT INTO nextcloud_origin_key (user_name, sealed) VALUES ($1, $2) ON CONFLICT DO NOTHING", user, sealed)
-            return try transaction.database.userKey(of: user) ?? sealed
+            let (clear, secrets) = try transaction.sealing.columns(sealed, in: .originKey(of: user))
+            transaction.database.add(
+                "INSERT INTO nextcloud_origin_key (user_name, sealed, secrets) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING", user,
+                clear ?? [], secrets)
+            return try transaction.database.userKey(of: user, transaction.sealing) ?? sealed
         }
     }
 
@@ -43,13 +45,15 @@ extension PostgreSQLStore: OriginStore {
             let waiting = try database.count("SELECT count(*) FROM nextcloud_origin_push")
             guard waiting < OriginPush.maximumWaitingCount else { throw StoreError.queueFull }
             for push in pushes {
+                let content = OriginPushContent(subject: push.subject, signature: push.signature)
+                let secrets = try transaction.sealing.seal(content.fields, in: .originPush(to: user, tokenID: push.tokenID))
                 try database.run(
                     """
-                    INSERT INTO nextcloud_origin_push (device, proxy, subject, signature, priority, kind, expires_at, server)
-                    SELECT id, proxy, $1, $2, $3, $4, $5, $8 FROM nextcloud_origin_device WHERE user_name = $6 AND token_id = $7
+                    INSERT INTO nextcloud_origin_push (device, proxy, subject, signature, secrets, priority, kind, expires_at, server)
+                    SELECT id, proxy, $1, $2, $3, $4, $5, $6, $9 FROM nextcloud_origin_device WHERE user_name = $7 AND token_id = $8
                     """,
-                    push.subject, push.signature, push.priority.rawValue, push.kind.rawValue, push.expiresAt, user, push.tokenID,
-                    transaction.server)
+                    secrets == nil ? push.subject : "", secrets == nil ? push.signature : "", secrets, push.priority.rawValue,
+                    push.kind.rawValue, push.expiresAt, user, push.tokenID, transaction.server)
             }
         }
     }
@@ -73,19 +77,21 @@ extension PostgreSQLStore: OriginStore {
 
     package func waitingOriginPushes(to proxy: String, limit: Int) async throws -> [WaitingOriginPush] {
         let server = number
-        return try await read { database in
+        return try await read { [sealing] database in
             // Each of the two queries reads its rows in order from an index.
             func waiting(_ condition: String, limit: Int) throws -> [WaitingOriginPush] {
                 try database.all(
                     """
-                    SELECT push.id, device.id, identifier, push_token_hash, token_id, subject, signature, priority, kind, expires_at
+                    SELECT push.id, device.id, identifier, push_token_hash, user_name, token_id, subject, signature, secrets, priority, kind,
+                        expires_at
                     FROM nextcloud_origin_push AS push JOIN nextcloud_origin_device AS device ON device.id = push.device
                     WHERE push.proxy = $1 AND push.server = $3 AND \(condition) ORDER BY push.id LIMIT $2
                     """,
                     proxy, limit, server
                 ) { row in
                     try WaitingOriginPush(
-                        id: row.next(), device: row.next(), deviceIdentifier: row.next(), pushTokenHash: row.next(), push: OriginPush(&row))
+                        id: row.next(), device: row.next(), deviceIdentifier: row.next(), pushTokenHash: row.next(),
+                        push: OriginPush(&row, sealing))
                 }
             }
             let calls = try waiting("kind = 'voip'", limit: limit)
@@ -130,12 +136,16 @@ extension WriteTransaction {
 }
 
 extension Transaction {
-    fileprivate func userKey(of user: String) throws -> [UInt8]? {
-        try first("SELECT sealed FROM nextcloud_origin_key WHERE user_name = $1", user) { try $0.next([UInt8].self) }
+    fileprivate func userKey(of user: String, _ sealing: RowSealing) throws -> [UInt8]? {
+        try first("SELECT sealed, secrets FROM nextcloud_origin_key WHERE user_name = $1", user) { row in
+            try row.nextValue(sealing, in: .originKey(of: user)) ?? []
+        }
     }
 
     fileprivate func originDevice(of user: String, _ tokenID: Int64) throws -> Int64? {
-        try first("SELECT id FROM nextcloud_origin_device WHERE user_name = $1 AND token_id = $2", user, tokenID) { try $0.next(Int64.self) }
+        try first("SELECT id FROM nextcloud_origin_device WHERE user_name = $1 AND token_id = $2", user, tokenID) {
+            try $0.next(Int64.self)
+        }
     }
 
     fileprivate func originDevices(of user: String) throws -> [OriginDevice] {
@@ -158,13 +168,15 @@ extension Transaction {
 }
 
 extension OriginPush {
-    /// Reads the columns from `token_id` on.
-    fileprivate init(_ row: inout RowCursor) throws {
-        let (tokenID, subject, signature): (Int64, String, String) = (try row.next(), try row.next(), try row.next())
+    /// Reads the columns from `user_name` on.
+    fileprivate init(_ row: inout RowCursor, _ sealing: RowSealing) throws {
+        let (user, tokenID): (String, Int64) = (try row.next(), try row.next())
+        let content = try row.nextOriginPushContent(sealing, in: .originPush(to: user, tokenID: tokenID))
         guard let priority = GatewayNotification.Priority(rawValue: try row.next()),
             let kind = GatewayNotification.Kind(rawValue: try row.next())
         else { throw StoreError.damaged }
         self.init(
-            tokenID: tokenID, subject: subject, signature: signature, priority: priority, kind: kind, expiresAt: try row.next())
+            tokenID: tokenID, subject: content.subject, signature: content.signature, priority: priority, kind: kind,
+            expiresAt: try row.next())
     }
 }

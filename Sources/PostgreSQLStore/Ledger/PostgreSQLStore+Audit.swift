@@ -11,7 +11,7 @@ extension PostgreSQLStore {
                 Command(
                     """
                     SELECT count(*) FROM push WHERE finished_at IS NOT NULL
-                        AND (device_token <> '' OR chat_id <> '' OR ciphertext <> '' OR notification IS NOT NULL)
+                        AND (device_token <> '' OR chat_id <> '' OR ciphertext <> '' OR notification IS NOT NULL OR secrets IS NOT NULL)
                     """),
             ])
             for (name, count, pruned) in try results[0].map({ (try $0.next(String.self), try $0.next(Int64.self), try $0.next(Int64.self)) }

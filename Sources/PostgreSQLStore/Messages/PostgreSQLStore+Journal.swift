@@ -69,20 +69,20 @@ extension PostgreSQLStore {
     }
 
     package func unreplied(_ rows: [Int64]) async throws -> [(id: Int64, receivedAt: Timestamp, reply: Reply)] {
-        try await read { database in
+        try await read { [sealing] database in
             try database.all(
                 """
-                SELECT id, received_at, reply_type, reply, recipient, pubsub_topic, status_message_id FROM message
+                SELECT id, received_at, reply_type, recipient, reply, sealed_reply, pubsub_topic, status_message_id FROM message
                 WHERE id = ANY($1) AND is_unfinished AND state <> \(MessageState.recorded.rawValue) ORDER BY id
                 """,
                 SQLArray(rows)
             ) { row in
-                (
-                    id: try row.next(), receivedAt: try row.next(),
-                    reply: Reply(
-                        type: try row.next(), payload: try row.next(), recipient: try row.next(), pubsubTopic: try row.next(),
-                        statusMessageID: try row.next())
-                )
+                let (id, receivedAt): (Int64, Timestamp) = (try row.next(), try row.next())
+                let (type, recipient): (MessageType, FixedBytes<33>) = (try row.next(), try row.next())
+                guard let payload = try row.nextValue(sealing, in: .reply(to: recipient, message: id)) else { throw StoreError.damaged }
+                let reply = Reply(
+                    type: type, payload: payload, recipient: recipient, pubsubTopic: try row.next(), statusMessageID: try row.next())
+                return (id: id, receivedAt: receivedAt, reply: reply)
             }
         }
     }

@@ -38,7 +38,7 @@ extension PostgreSQLStore {
 
     package func duePushes(route: String, at now: Timestamp, limit: Int) async throws -> [QueuedPush] {
         let server = number
-        return try await read { [outbox] database in
+        return try await read { [outbox, sealing] database in
             let results = try database.fetch(PushTrust.allCases.flatMap { DuePushes.commands(of: server, route, $0, at: now, limit: limit) })
             var due: [PushTrust: DuePushes] = [:]
             for (index, trust) in PushTrust.allCases.enumerated() {
@@ -55,15 +55,15 @@ extension PostgreSQLStore {
                 }
             }
             guard !chosen.isEmpty else { return [] }
-            let pushes = try database.all(Self.selectQueuedPushes, SQLArray(chosen)) { try $0.nextQueuedPush() }
-            return try database.withHistory(pushes)
+            let pushes = try database.all(Self.selectQueuedPushes, SQLArray(chosen)) { try $0.nextQueuedPush(sealing) }
+            return try database.withHistory(pushes, sealing)
         }
     }
 
     private static let selectQueuedPushes = """
         SELECT push.id, push.message, push.key_hash, push.installation_id, push.deduplication_key, push.token_type,
-            coalesce(target.device_token, push.device_token), push.apn_topic, push.type, push.chat_id, push.ciphertext,
-            push.accepted_at, push.state, push.attempts, push.notification, push.registration, target.version, target.delivered_at
+            push.apn_topic, push.type, push.accepted_at, push.state, push.attempts, push.registration, \(RowCursor.pushSecretColumns),
+            target.device_token, target.version, target.secrets, target.delivered_at
         FROM unnest($1::int8[]) WITH ORDINALITY AS chosen (id, number) JOIN push ON push.id = chosen.id AND push.finished_at IS NULL
         LEFT JOIN registration AS target ON target.id = push.registration AND target.is_live AND target.token_type = push.token_type
             AND (target.apn_topic = push.apn_topic OR push.token_type <> \(TokenType.apn.rawValue))
@@ -104,7 +104,7 @@ extension PostgreSQLStore {
             let count = try transaction.database.run(
                 """
                 UPDATE push SET
-                    state = $1, finished_at = $2, reason = 'lifetime', device_token = '', chat_id = '', ciphertext = '', notification = NULL
+                    state = $1, finished_at = $2, reason = 'lifetime', \(WriteTransaction.eraseSecrets)
                 WHERE id IN (
                     SELECT id FROM push
                     WHERE finished_at IS NULL AND route = $3 AND accepted_at < $4 AND state <> \(OpenPushState.leased.rawValue)
@@ -223,9 +223,10 @@ private struct DuePushes {
 
 extension Transaction {
     /// Adds the suspicions against the device tokens of pushes and, for pushes without registration, the last delivery to their token.
-    fileprivate func withHistory(_ pushes: [QueuedPush]) throws -> [QueuedPush] {
-        let digests = SQLArray(pushes.map(\.targetDigest))
-        let unregistered = SQLArray(pushes.filter { $0.registration == nil }.map(\.targetDigest))
+    fileprivate func withHistory(_ pushes: [QueuedPush], _ sealing: RowSealing) throws -> [QueuedPush] {
+        // Each digest and its code: a row from before the database was sealed has the digest.
+        let digests = SQLArray(pushes.flatMap { sealing.stored($0.targetDigest) })
+        let unregistered = SQLArray(pushes.filter { $0.registration == nil }.flatMap { sealing.stored($0.targetDigest) })
         let results = try fetch([
             Command("SELECT token_digest, suspected_at, tried_at FROM suspect_token WHERE token_digest = ANY($1)", digests),
             Command("SELECT token_digest, delivered_at FROM proven_token WHERE token_digest = ANY($1)", unregistered),
@@ -237,27 +238,50 @@ extension Transaction {
         guard !suspicions.isEmpty || !deliveries.isEmpty else { return pushes }
         return pushes.map { push in
             var push = push
-            let digest = push.targetDigest
-            push.suspicion = suspicions[digest]
-            if push.registration == nil { push.tokenDeliveredAt = deliveries[digest] }
+            let stored = sealing.stored(push.targetDigest)
+            push.suspicion = stored.compactMap { suspicions[$0] }.first
+            if push.registration == nil { push.tokenDeliveredAt = stored.compactMap { deliveries[$0] }.first }
             return push
         }
     }
 }
 
 extension RowCursor {
-    fileprivate mutating func nextQueuedPush() throws -> QueuedPush {
+    fileprivate mutating func nextQueuedPush(_ sealing: RowSealing) throws -> QueuedPush {
+        let (id, message): (Int64, Int64) = (try next(), try next())
+        let (target, key): (Installation, Digest32) = (try nextInstallation(), try next())
+        let (tokenType, apnTopic): (TokenType, String) = (try next(), try next())
+        let type: PushNotificationType = try next()
+        let (acceptedAt, state, attempts): (Timestamp, OpenPushState, Int) = (try next(), try next(), try next())
+        let row: Int64? = try next()
+        let secrets = try nextPushSecrets(sealing, in: .push(to: target, deduplicationKey: key))
+        let registered = try nextTarget(of: target, sealing)
         var queued = QueuedPush(
-            id: try next(), message: try next(),
+            id: id, message: message,
             push: AcceptedPush(
-                target: try nextInstallation(), deduplicationKey: try next(), tokenType: try next(), deviceToken: try next(),
-                apnTopic: try next(), type: try next(), chatID: try next(), message: try next()),
-            acceptedAt: try next(), state: try next(), attempts: try next(), notification: try nextNotification())
-        let (row, version, deliveredAt): (Int64?, UInt64?, Timestamp?) = (try next(), try next(), try next())
-        if let row, let version {
-            queued.registration = TargetRegistration(row: row, version: version, deliveredAt: deliveredAt)
+                target: target, deduplicationKey: key, tokenType: tokenType, deviceToken: registered?.token ?? secrets.deviceToken,
+                apnTopic: apnTopic, type: type, chatID: secrets.chatID, message: secrets.message),
+            acceptedAt: acceptedAt, state: state, attempts: attempts, notification: try secrets.gatewayNotification())
+        if let row, let registered {
+            queued.registration = TargetRegistration(row: row, version: registered.version, deliveredAt: registered.deliveredAt)
         }
-        queued.isOrphan = row != nil && version == nil
+        queued.isOrphan = row != nil && registered == nil
         return queued
     }
+
+    /// Reads the live registration of a push from the next four columns; nil if there is none.
+    private mutating func nextTarget(
+        of installation: Installation, _ sealing: RowSealing
+    ) throws -> (token: DeviceToken, version: UInt64, deliveredAt: Timestamp?)? {
+        let (clear, version): (DeviceToken?, UInt64?) = (try next(), try next())
+        let (secrets, deliveredAt): ([UInt8]?, Timestamp?) = (try next(), try next())
+        guard let version else { return nil }
+        let fields = try sealing.open(secrets, count: 2, in: .registration(installation, version: version))
+        return (fields.map { DeviceToken(field: $0[1]) } ?? clear ?? "", version, deliveredAt)
+    }
+}
+
+extension RowSealing {
+    /// Returns the values that may stand for the digest of a device token in a table.
+    func stored(_ digest: Digest32) -> [Digest32] { isOn ? [code(of: digest), digest] : [digest] }
 }

@@ -15,11 +15,12 @@ extension PostgreSQLStore {
     }
 
     package func traceRequests(_ id: [UInt8]) async throws -> [TracedRequest] {
-        try await read { database in
+        try await read { [sealing] database in
             try database.all(Self.selectResponses, MessageType.pushNotificationResponse) { row -> TracedRequest? in
                 let (message, hash, statusMessageID): (Int64, Digest32, Digest32?) = (try row.next(), try row.next(), try row.next())
                 let (receivedAt, decidedAt, isWaiting): (Timestamp, Timestamp?, Bool) = (try row.next(), try row.next(), try row.next())
-                let response = try row.nextMessage(PushNotificationResponse.self)
+                let recipient: FixedBytes<33> = try row.next()
+                let response: PushNotificationResponse = try row.nextMessage(sealing, in: .reply(to: recipient, message: message))
                 guard [response.messageID, hash.bytes, statusMessageID?.bytes].contains(id) else { return nil }
                 let reports = try response.reports.map { report in
                     let target = Digest64(report.publicKey).map { Installation(keyHash: $0, installationID: report.installationID) }
@@ -39,7 +40,7 @@ extension PostgreSQLStore {
         """
     private static let selectResponses = """
         SELECT id, hash, status_message_id, received_at, decided_at,
-            is_unfinished, reply
+            is_unfinished, recipient, reply, sealed_reply
         FROM message WHERE reply_type = $1 AND status_message_id IS NOT NULL ORDER BY id
         """
 }

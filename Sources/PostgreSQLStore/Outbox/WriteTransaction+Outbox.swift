@@ -32,7 +32,7 @@ extension WriteTransaction {
             count(.accepted)
             if let end { count(end.outcome.milestone) }
         }
-        database.add(rows.insertion(of: server, at: now))
+        database.add(try rows.insertion(of: server, at: now, sealing))
     }
 
     /// Returns the targets to which a push was delivered before. Reads those that were not loaded.
@@ -77,7 +77,7 @@ extension WriteTransaction {
     /// Applies a change of a push. Finished pushes do not change.
     func apply(_ push: OutboxUpdate.Push, at now: Timestamp) throws {
         if push.dropsCiphertext {
-            database.add("UPDATE push SET ciphertext = '' WHERE id = $1 AND finished_at IS NULL", push.id)
+            try rewrite(push.id) { $0.message = [] }
         }
         let leased = OpenPushState.leased.rawValue
         switch push.change {
@@ -124,7 +124,7 @@ extension WriteTransaction {
     func finish(_ push: Int64, as outcome: PushOutcome, reason: String?, at now: Timestamp) throws -> Bool {
         let changedCount = try database.run(
             """
-            UPDATE push SET state = $1, finished_at = $2, reason = $3, device_token = '', chat_id = '', ciphertext = '', notification = NULL
+            UPDATE push SET state = $1, finished_at = $2, reason = $3, \(Self.eraseSecrets)
             WHERE id = $4 AND server = $5 AND finished_at IS NULL
             """,
             outcome, now, reason, push, server)
@@ -136,7 +136,7 @@ extension WriteTransaction {
     func withdrawPushes(to target: Installation, at now: Timestamp) throws {
         let changedCount = try database.run(
             """
-            UPDATE push SET state = $3, finished_at = $4, reason = $5, device_token = '', chat_id = '', ciphertext = '', notification = NULL
+            UPDATE push SET state = $3, finished_at = $4, reason = $5, \(Self.eraseSecrets)
             WHERE key_hash = $1 AND installation_id = $2 AND finished_at IS NULL AND state <> \(OpenPushState.leased.rawValue)
             """,
             target.keyHash, target.installationID, PushOutcome.withdrawn, now, "unregistered")
@@ -144,15 +144,45 @@ extension WriteTransaction {
     }
 
     /// Writes the content of a deferred push with which others were coalesced. Finished pushes do not change.
-    func rewrite(_ deferred: DeferredPush) {
-        database.add(
-            "UPDATE push SET chat_id = $1, ciphertext = $2 WHERE id = $3 AND finished_at IS NULL",
-            PushRows.sendable(deferred.content.chatID), PushRows.sendable(deferred.content.message), deferred.row)
+    func rewrite(_ deferred: DeferredPush) throws {
+        try rewrite(deferred.row) { secrets in
+            secrets.chatID = PushRows.sendable(deferred.content.chatID)
+            secrets.message = PushRows.sendable(deferred.content.message)
+        }
     }
+
+    /// Changes the secrets of an open push. Finished pushes do not change.
+    private func rewrite(_ push: Int64, _ change: (inout PushSecrets) -> Void) throws {
+        let row = try database.first(
+            """
+            SELECT key_hash, installation_id, deduplication_key, \(RowCursor.pushSecretColumns) FROM push
+            WHERE id = $1 AND finished_at IS NULL FOR UPDATE
+            """,
+            push
+        ) { row in
+            let place = SealedPlace.push(to: try row.nextInstallation(), deduplicationKey: try row.next())
+            return (place: place, secrets: try row.nextPushSecrets(sealing, in: place))
+        }
+        guard var row else { return }
+        change(&row.secrets)
+        try store(row.secrets, ofPush: push, in: row.place)
+    }
+
+    /// Stores the secrets of an open push.
+    func store(_ secrets: PushSecrets, ofPush push: Int64, in place: SealedPlace) throws {
+        let (clear, sealed) = try sealing.columns(secrets, in: place)
+        database.add(
+            "UPDATE push SET device_token = $1, chat_id = $2, ciphertext = $3, notification = $4, secrets = $5 WHERE id = $6",
+            clear.deviceToken, clear.chatID, clear.message, clear.notification, sealed, push)
+    }
+
+    /// The SQL assignments that erase the secrets of a push.
+    static let eraseSecrets = "device_token = '', chat_id = '', ciphertext = '', notification = NULL, secrets = NULL"
 
     /// Records a delivery to a bundle id. After the first one, the open pushes to the bundle id leave the slots for unknown bundle ids.
     func addDeliveredBundleID(_ apnTopic: String, in route: String) throws {
-        let isNew = try database.run("INSERT INTO delivered_topic (route, apn_topic) VALUES ($1, $2) ON CONFLICT DO NOTHING", route, apnTopic) == 1
+        let isNew =
+            try database.run("INSERT INTO delivered_topic (route, apn_topic) VALUES ($1, $2) ON CONFLICT DO NOTHING", route, apnTopic) == 1
         guard isNew else { return }
         database.add(
             """
@@ -202,35 +232,41 @@ private struct PushRows {
     }
 
     /// The statement that inserts the rows.
-    func insertion(of server: Int64, at now: Timestamp) -> Command {
-        let open = pushes.map { $0.end == nil }
+    func insertion(of server: Int64, at now: Timestamp, _ sealing: RowSealing) throws -> Command {
         let contents = pushes.map(\.accepted.push)
+        let secrets = try pushes.map { push in
+            let content = push.accepted.push
+            guard push.end == nil else { return (clear: PushSecrets(), sealed: [UInt8]?.none) }
+            let secrets = PushSecrets(
+                deviceToken: content.deviceToken, chatID: Self.sendable(content.chatID), message: Self.sendable(content.message))
+            return try sealing.columns(secrets, in: .push(to: content.target, deduplicationKey: content.deduplicationKey))
+        }
         return Command(
             """
             INSERT INTO push (
                 accepted_at, attempts, message, state, route, trust, next_attempt_at, finished_at, reason, deduplication_key, key_hash,
-                installation_id, token_type, type, apn_topic, device_token, chat_id, ciphertext, registration, server)
+                installation_id, token_type, type, apn_topic, device_token, chat_id, ciphertext, secrets, registration, server)
             SELECT $1, 0, new.message, new.state, new.route, new.trust, new.next_attempt_at, new.finished_at, new.reason,
                 new.deduplication_key, new.key_hash, new.installation_id, new.token_type, new.type, new.apn_topic, new.device_token,
-                new.chat_id, new.ciphertext, registration.id, $18
+                new.chat_id, new.ciphertext, new.secrets, registration.id, $19
             FROM unnest(
                 $2::int8[], $3::int8[], $4::bytea[], $5::int8[], $6::int8[], $7::int8[], $8::bytea[], $9::bytea[], $10::bytea[],
-                $11::bytea[], $12::int8[], $13::int8[], $14::bytea[], $15::bytea[], $16::bytea[], $17::bytea[]
+                $11::bytea[], $12::int8[], $13::int8[], $14::bytea[], $15::bytea[], $16::bytea[], $17::bytea[],
+                $18::bytea[]
             ) WITH ORDINALITY AS new (
                 message, state, route, trust, next_attempt_at, finished_at, reason, deduplication_key, key_hash, installation_id,
-                token_type, type, apn_topic, device_token, chat_id, ciphertext, number)
+                token_type, type, apn_topic, device_token, chat_id, ciphertext, secrets, number)
             LEFT JOIN registration ON registration.key_hash = new.key_hash AND registration.installation_id = new.installation_id
                 AND registration.is_live
             ORDER BY new.number
             """,
             now, SQLArray(pushes.map(\.accepted.message)),
             SQLArray(pushes.map { $0.end?.0.rawValue ?? OpenPushState.queued.rawValue }), SQLArray(pushes.map(\.route)),
-            SQLArray(pushes.map(\.trust)), SQLArray(pushes.map(\.next)), SQLArray(open.map { $0 ? nil : now }),
+            SQLArray(pushes.map(\.trust)), SQLArray(pushes.map(\.next)), SQLArray(pushes.map { $0.end == nil ? nil : now }),
             SQLArray(pushes.map { $0.end?.1 }), SQLArray(contents.map(\.deduplicationKey)), SQLArray(contents.map(\.target.keyHash)),
             SQLArray(contents.map(\.target.installationID)), SQLArray(contents.map(\.tokenType)), SQLArray(contents.map(\.type)),
-            SQLArray(contents.map(\.apnTopic)), SQLArray(zip(contents, open).map { $1 ? $0.deviceToken : "" }),
-            SQLArray(zip(contents, open).map { $1 ? Self.sendable($0.chatID) : [] }),
-            SQLArray(zip(contents, open).map { $1 ? Self.sendable($0.message) : [] }), server)
+            SQLArray(contents.map(\.apnTopic)), SQLArray(secrets.map(\.clear.deviceToken)), SQLArray(secrets.map(\.clear.chatID)),
+            SQLArray(secrets.map(\.clear.message)), SQLArray(secrets.map(\.sealed)), server)
     }
 
     static func sendable(_ bytes: [UInt8]) -> [UInt8] {

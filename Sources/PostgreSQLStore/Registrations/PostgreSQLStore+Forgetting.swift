@@ -38,8 +38,8 @@ extension WriteTransaction {
         forgotten.replyCount = try database.run(
             """
             UPDATE message SET
-                pubsub_topic = NULL, reply_type = NULL, reply = NULL, recipient = NULL, status_message_id = NULL, installation_id = NULL,
-                is_unfinished = false
+                pubsub_topic = NULL, reply_type = NULL, reply = NULL, sealed_reply = NULL, recipient = NULL, status_message_id = NULL,
+                installation_id = NULL, is_unfinished = false
             WHERE recipient = $1
             """,
             key.compressed)

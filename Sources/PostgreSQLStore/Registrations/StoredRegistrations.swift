@@ -35,19 +35,19 @@ extension Command {
         Command(
             """
             SELECT key_hash, installation_id, id, version, plaintext_digest, is_live, was_registered,
-                coalesce(octet_length(allowed_keys), 0)::int8 + coalesce(octet_length(chat_lists), 0)::int8, delivered_at IS NOT NULL
+                \(ListColumn.byteCount("allowed_keys")) + \(ListColumn.byteCount("chat_lists")), delivered_at IS NOT NULL
             FROM registration WHERE key_hash = ANY($1)
             """,
             SQLArray(keyHashes))
     }
 
-    /// Selects the live registrations that pushes are for, for ``RowCursor/nextTarget(loading:fingerprints:)``.
+    /// Selects the live registrations that pushes are for, for ``RowCursor/nextTarget(loading:_:)``.
     static func targets(_ installations: some Collection<Installation>) -> Command {
         let columns = InstallationColumns(Array(installations))
         return Command(
             """
-            SELECT key_hash, installation_id, id, delivered_at IS NOT NULL, access_token, enabled, token_type, device_token, apn_topic,
-                block_mentions, blocked_chats, muted_chats, allowed_mentions_chats
+            SELECT key_hash, installation_id, id, delivered_at IS NOT NULL, \(RowCursor.tokenColumns), enabled, token_type, apn_topic, block_mentions,
+                blocked_chats, muted_chats, allowed_mentions_chats
             FROM unnest($1::bytea[], $2::bytea[]) AS wanted (key_hash, installation_id)
             JOIN registration USING (key_hash, installation_id) WHERE is_live
             """,
@@ -79,16 +79,16 @@ extension RowCursor {
     ///
     /// - Parameter entries: Returns the chats and authors to look for in the lists of an installation.
     mutating func nextTarget(
-        loading entries: (Installation) -> Set<[UInt8]>, _ fingerprints: ListFingerprints
+        loading entries: (Installation) -> Set<[UInt8]>, _ secrets: DatabaseSecrets
     ) throws -> (Installation, PushTargetRow, PushTarget) {
         let installation = try nextInstallation()
         let row = PushTargetRow(row: try next(), hasWorked: try next())
         let entries = entries(installation)
+        let (tokens, fingerprints) = (try nextTokens(of: installation, secrets.sealing), secrets.fingerprints)
         var target = PushTarget()
-        target.accessToken = try next()
+        (target.accessToken, target.deviceToken) = (tokens.access, tokens.device)
         target.enabled = try next()
         target.tokenType = try next()
-        target.deviceToken = try next()
         target.apnTopic = try next()
         target.blockMentions = try next()
         target.blockedChatList = fingerprints.entries(entries, in: try next())

@@ -27,6 +27,11 @@ struct StoreUnderTest: Sendable, CustomTestStringConvertible {
         } openSmall: {
             try $0.openPostgreSQL(maximumQueueCount: 400, namedBundleIDs: ["org.named"])
         },
+        StoreUnderTest(testDescription: "PostgreSQL, sealed") {
+            try $0.openPostgreSQL(sealingKeys: sealingKeys(1))
+        } openSmall: {
+            try $0.openPostgreSQL(sealingKeys: sealingKeys(1), maximumQueueCount: 400, namedBundleIDs: ["org.named"])
+        },
     ]
 
     func withSmallQueue(_ body: (any PushStore) async throws -> Void) async throws {

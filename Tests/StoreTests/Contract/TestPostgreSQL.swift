@@ -22,8 +22,9 @@ struct TestPostgreSQL {
     }
 
     /// Runs a statement outside a transaction.
-    func run(_ sql: String) throws(PostgreSQLError) {
-        _ = try Connection(parameters("postgres")).run([Command(sql)])
+    @discardableResult
+    func run(_ sql: String, in database: String = "postgres") throws(PostgreSQLError) -> Rows {
+        try Connection(parameters(database)).run([Command(sql)])[0]
     }
 }
 
@@ -42,7 +43,7 @@ extension TemporaryFolder {
     ///
     /// - Parameter clock: The clock of the server's lease.
     func openPostgreSQL(
-        serverName: String = "one", clock: any Clock<Duration> = ContinuousClock(),
+        sealingKeys: SealingKeys? = nil, serverName: String = "one", clock: any Clock<Duration> = ContinuousClock(),
         maximumQueueCount: Int = ProtocolLimits.maximumQueuedPushCount, maximumStoredByteCount: Int? = nil,
         namedBundleIDs: Set<String> = []
     ) throws -> PostgreSQLStore {
@@ -50,12 +51,12 @@ extension TemporaryFolder {
         let name = databaseName
         do {
             try server.run("CREATE DATABASE \"\(name)\"")
-            atEnd { try? server.run("DROP DATABASE \"\(name)\" WITH (FORCE)") }
+            atEnd { _ = try? server.run("DROP DATABASE \"\(name)\" WITH (FORCE)") }
         } catch {
             guard error == .failed(state: "42P04") else { throw error }  // It exists.
         }
         return try PostgreSQLStore(
-            server.parameters(name), identity: identity, serverName: serverName, random: SplitMix64(seed: 1),
+            server.parameters(name), identity: identity, sealingKeys: sealingKeys, serverName: serverName, random: SplitMix64(seed: 1),
             maximumQueueCount: maximumQueueCount, maximumStoredByteCount: maximumStoredByteCount, namedBundleIDs: namedBundleIDs,
             clock: clock, logger: Logger(label: "test"))
     }

@@ -1,14 +1,13 @@
 import Envelope
 import Foundation
 import PushProtocol
-import SQLiteStore
 import StatusCrypto
 import Store
 import TestSupport
 import Testing
 import Wire
 
-/// Secrets of each kind in a database, and the search for them in its files.
+/// Secrets of each kind in a database, and the expectation that a store returns them.
 struct PlantedSecrets {
     private static let count = 300
     /// A hundred of the devices register again, with other tokens.
@@ -55,7 +54,7 @@ struct PlantedSecrets {
     }
 
     /// Stores the secrets, part of them replaced or erased later.
-    func plant(in store: SQLiteStore) async throws {
+    func plant(in store: any PushStore & ProxyStore & OriginStore) async throws {
         try await store.apply(at: start) { batch in
             for number in 1...Self.count { batch.register(registration(number), topics: topics) }
         }
@@ -94,7 +93,8 @@ struct PlantedSecrets {
     }
 
     /// Expects that the store returns everything that was planted.
-    func expectComplete(in store: SQLiteStore, sourceLocation: SourceLocation = #_sourceLocation) async throws {
+    func expectComplete(in store: any PushStore & ProxyStore & OriginStore, sourceLocation: SourceLocation = #_sourceLocation) async throws
+    {
         for number in 1...Self.count - 2 {
             let registered = registration(number, version: number <= Self.renewedCount ? 2 : 1)
             let target = try await store.target(registered.installation, loading: Set(registered.content.blockedChatList))
@@ -129,15 +129,8 @@ struct PlantedSecrets {
         #expect(audit.balances, sourceLocation: sourceLocation)
     }
 
-    /// The secrets that are in clear in a file of the folder, with the file.
-    ///
-    /// The beginning suffices: an index on tokens in clear has the first 16 characters.
-    static func found(in folder: TemporaryFolder) throws -> [String] {
-        try FileManager.default.contentsOfDirectory(atPath: folder.url.path()).flatMap { name in
-            let content = try Data(contentsOf: folder.url.appending(path: name))
-            return ["secret-", "-secret"].compactMap { content.firstRange(of: Data($0.utf8)) == nil ? nil : "\(name): \($0)" }
-        }
-    }
+    /// The beginnings or endings of all secrets.
+    static let traces = ["secret-", "-secret"]
 }
 
 extension Installation {

@@ -14,25 +14,25 @@ import Wire
 struct SealingTests {
     private let secrets = PlantedSecrets()
 
-    @Test func `no file of a new database ever contains a secret`() async throws {
+    @Test(arguments: SealableStore.all)
+    func `a new database never contains a secret`(kind: SealableStore) async throws {
         let folder = try TemporaryFolder()
-        let store = try folder.open(sealingKeys: sealingKeys(1))
+        let store = try kind.open(folder, sealingKeys(1))
         #expect(try await store.sealingProgress() == .sealed)
         try await secrets.plant(in: store)
         try await secrets.expectComplete(in: store)
-        #expect(try PlantedSecrets.found(in: folder).isEmpty)
-        try await DatabaseCopier(path: folder.database).copy(to: folder.path("backup.sqlite"))
-        #expect(try PlantedSecrets.found(in: folder).isEmpty)
+        #expect(try kind.find(PlantedSecrets.traces, folder).isEmpty)
         await store.close()
-        #expect(try PlantedSecrets.found(in: folder).isEmpty)
-        let again = try folder.open(sealingKeys: sealingKeys(1))
+        #expect(try kind.find(PlantedSecrets.traces, folder).isEmpty)
+        let again = try kind.open(folder, sealingKeys(1))
         try await secrets.expectComplete(in: again)
         await again.close()
     }
 
-    @Test func `an older database works while it is re-sealed, and contains no secret afterwards`() async throws {
-        let folder = try await older()
-        let store = try folder.open(sealingKeys: sealingKeys(1))
+    @Test(arguments: SealableStore.all)
+    func `an older database works while it is re-sealed, and contains no secret afterwards`(kind: SealableStore) async throws {
+        let folder = try await older(kind)
+        let store = try kind.open(folder, sealingKeys(1))
         #expect(try await store.sealingProgress() == .resealing(0))
         var fractions: [Double] = []
         while case .resealing(let fraction) = try await store.resealNext() {
@@ -41,30 +41,32 @@ struct SealingTests {
         }
         #expect(fractions == fractions.sorted() && fractions.count > 10)
         try await secrets.expectComplete(in: store)
-        #expect(try PlantedSecrets.found(in: folder).isEmpty)
+        #expect(try kind.find(PlantedSecrets.traces, folder).isEmpty)
         #expect(try await store.resealNext() == .sealed)
         await store.close()
-        try await expectSealed(folder, sealingKeys(1))
+        try await expectSealed(kind, folder, sealingKeys(1))
     }
 
-    @Test func `re-sealing continues after a crash at any step`() async throws {
-        let folder = try await older()
-        var stores: [SQLiteStore] = []
+    @Test(arguments: SealableStore.all)
+    func `re-sealing continues after a crash at any step`(kind: SealableStore) async throws {
+        let folder = try await older(kind)
+        var stores: [any PushStore] = []
         var progress = SealingProgress.resealing(0)
         while progress != .sealed {
             // The earlier ones are not closed: as a killed process leaves them.
-            let store = try folder.open(sealingKeys: sealingKeys(1))
+            let store = try kind.open(folder, sealingKeys(1))
             progress = try await store.resealNext()
             stores.append(store)
         }
         #expect(stores.count > 10)
         for store in stores { await store.close() }
-        try await expectSealed(folder, sealingKeys(1))
+        try await expectSealed(kind, folder, sealingKeys(1))
     }
 
-    @Test func `rows that change while an older database is re-sealed are sealed`() async throws {
-        let folder = try await older()
-        let store = try folder.open(sealingKeys: sealingKeys(1))
+    @Test(arguments: SealableStore.all)
+    func `rows that change while an older database is re-sealed are sealed`(kind: SealableStore) async throws {
+        let folder = try await older(kind)
+        let store = try kind.open(folder, sealingKeys(1))
         while case .resealing(let fraction) = try await store.resealNext(), fraction < 0.5 {}
         try await store.unregister(installation(1, key: 1), version: 3)
         var renewed = registration(installation(2, key: 2), version: 9)
@@ -74,16 +76,17 @@ struct SealingTests {
             token: "secret-renewed", attemptedAt: start.advanced(by: .seconds(1)), at: start.advanced(by: .seconds(1)))
         #expect(gone.count == 1)
         while try await store.resealNext() != .sealed {}
-        #expect(try PlantedSecrets.found(in: folder).isEmpty)
+        #expect(try kind.find(PlantedSecrets.traces, folder).isEmpty)
         #expect(try await store.deadRegistrations(limit: 9).count == 3)
         #expect(try await store.restoreDeadRegistrations(nil, at: start).count == 3)
         await store.close()
     }
 
     /// A dead token is found in rows in clear and in sealed ones.
-    @Test func `dead tokens are compared before, while and after an older database is re-sealed`() async throws {
+    @Test(arguments: SealableStore.all)
+    func `dead tokens are compared before, while and after an older database is re-sealed`(kind: SealableStore) async throws {
         let folder = try TemporaryFolder()
-        let old = try folder.open()
+        let old = try kind.open(folder, nil)
         let token: DeviceToken = "0123456789abcdef-dead"
         func registered(_ number: Int) -> Registration {
             var registration = registration(installation(number, key: number))
@@ -92,7 +95,7 @@ struct SealingTests {
         }
         for number in 1...2 { try await old.register(registered(number)) }
         await old.close()
-        let store = try folder.open(sealingKeys: sealingKeys(1))
+        let store = try kind.open(folder, sealingKeys(1))
         try await store.register(registered(3))
         let later = start.advanced(by: .seconds(1))
         #expect(try await store.unregister(token: token, attemptedAt: later, at: later).count == 3)
@@ -103,38 +106,40 @@ struct SealingTests {
         await store.close()
     }
 
-    @Test func `a rotation re-seals everything with the new key, and the old key is not needed any more`() async throws {
+    @Test(arguments: SealableStore.all)
+    func `a rotation re-seals everything with the new key, and the old key is not needed any more`(kind: SealableStore) async throws {
         let folder = try TemporaryFolder()
-        let first = try folder.open(sealingKeys: sealingKeys(1))
+        let first = try kind.open(folder, sealingKeys(1))
         try await secrets.plant(in: first)
         await first.close()
 
-        let store = try folder.open(sealingKeys: sealingKeys(2, 1))
+        let store = try kind.open(folder, sealingKeys(2, 1))
         while case .resealing(let fraction) = try await store.resealNext(), fraction < 0.3 {}
         try await secrets.expectComplete(in: store)
         await store.close()
-        #expect(throws: StoreError.sealingKeyUnknown(id: 1)) { try folder.open(sealingKeys: sealingKeys(2)) }
-        #expect(throws: StoreError.sealingKeyUnknown(id: 2)) { try folder.open(sealingKeys: sealingKeys(1)) }
+        #expect(throws: StoreError.sealingKeyUnknown(id: 1)) { try kind.open(folder, sealingKeys(2)) }
+        #expect(throws: StoreError.sealingKeyUnknown(id: 2)) { try kind.open(folder, sealingKeys(1)) }
 
         // A third key amid the rotation begins it anew.
-        let third = try folder.open(sealingKeys: sealingKeys(3, 2, 1))
+        let third = try kind.open(folder, sealingKeys(3, 2, 1))
         #expect(try await third.sealingProgress() == .resealing(0))
         while try await third.resealNext() != .sealed {}
         await third.close()
-        try await expectSealed(folder, sealingKeys(3))
+        try await expectSealed(kind, folder, sealingKeys(3))
     }
 
-    @Test func `a start with a wrong key, an unknown one or none fails clearly`() async throws {
+    @Test(arguments: SealableStore.all)
+    func `a start with a wrong key, an unknown one or none fails clearly`(kind: SealableStore) async throws {
         let folder = try TemporaryFolder()
-        try await folder.open(sealingKeys: sealingKeys(1)).close()
+        try await kind.open(folder, sealingKeys(1)).close()
         for (keys, error) in [
             (nil, StoreError.sealingKeyMissing), (sealingKeys(2), .sealingKeyUnknown(id: 1)),
             (sealingKeys(1, seed: 7), .sealingKeyWrong(id: 1)), (sealingKeys(2, 1, seed: 7), .sealingKeyWrong(id: 1)),
         ] {
-            #expect(throws: error) { try folder.open(sealingKeys: keys) }
+            #expect(throws: error) { try kind.open(folder, keys) }
             #expect(error.isConfigurationFault)
         }
-        try await folder.open(sealingKeys: sealingKeys(1)).close()
+        try await kind.open(folder, sealingKeys(1)).close()
     }
 
     @Test func `a tool without the keys reads what is not sealed`() async throws {
@@ -147,47 +152,50 @@ struct SealingTests {
         #expect(Audit(try await tool.auditFacts()).balances)
         await #expect(throws: StoreError.sealingKeyMissing) { try await tool.deadRegistrations(limit: 1) }
         try await DatabaseCopier(path: folder.database).copy(to: folder.path("backup.sqlite"))
+        #expect(try SealableStore.all[0].find(PlantedSecrets.traces, folder).isEmpty)
         await tool.close()
         let withKeys = try folder.open(sealingKeys: sealingKeys(1), readOnly: true)
         #expect(try await withKeys.deadRegistrations(limit: 9).count == 2)
         await withKeys.close()
     }
 
-    @Test(arguments: [
-        "UPDATE registration SET secrets = (SELECT secrets FROM registration WHERE id = 2) WHERE id = 1",
-        "UPDATE registration SET version = 3 WHERE id = 1", "UPDATE registration SET secrets = substr(secrets, 2) WHERE id = 1",
-    ])
-    func `a sealed value that was put into another row is damaged`(sql: String) async throws {
+    @Test(
+        arguments: SealableStore.all,
+        [
+            "UPDATE registration SET secrets = (SELECT secrets FROM registration WHERE id = 2) WHERE id = 1",
+            "UPDATE registration SET version = 3 WHERE id = 1", "UPDATE registration SET secrets = substr(secrets, 2) WHERE id = 1",
+        ])
+    func `a sealed value that was put into another row is damaged`(kind: SealableStore, sql: String) async throws {
         let folder = try TemporaryFolder()
-        let store = try folder.open(sealingKeys: sealingKeys(1))
+        let store = try kind.open(folder, sealingKeys(1))
         for number in 1...2 { try await store.register(registration(installation(number, key: number), version: 2)) }
         #expect(try await store.target(installation(1, key: 1)) != nil)
-        try await DatabaseQueue(path: folder.database).write { try $0.execute(sql: sql) }
+        try kind.execute(sql, folder)
         await #expect(throws: StoreError.damaged) { try await store.target(installation(1, key: 1)) }
         #expect(try await store.target(installation(2, key: 2)) != nil)
         await store.close()
     }
 
     /// An older database with secrets in clear.
-    private func older() async throws -> TemporaryFolder {
+    private func older(_ kind: SealableStore) async throws -> TemporaryFolder {
         let folder = try TemporaryFolder()
-        let store = try folder.open()
+        let store = try kind.open(folder, nil)
         #expect(try await store.resealNext() == .off)
         try await secrets.plant(in: store)
         await store.close()
         // The search finds secrets if there are any.
-        #expect(try !PlantedSecrets.found(in: folder).isEmpty)
+        #expect(try !kind.find(PlantedSecrets.traces, folder).isEmpty)
         return folder
     }
 
-    /// The start after re-sealing compacts the file. From then on it contains no secret.
-    private func expectSealed(_ folder: TemporaryFolder, _ keys: SealingKeys?) async throws {
-        let store = try folder.open(sealingKeys: keys)
+    /// The start after re-sealing compacts SQLite's file. From then on the database contains no secret.
+    private func expectSealed(_ kind: SealableStore, _ folder: TemporaryFolder, _ keys: SealingKeys?) async throws {
+        let store = try kind.open(folder, keys)
         #expect(try await store.sealingProgress() == .sealed)
         try await secrets.expectComplete(in: store)
-        #expect(try PlantedSecrets.found(in: folder).isEmpty)
+        #expect(try kind.find(PlantedSecrets.traces, folder).isEmpty)
         await store.close()
-        #expect(try PlantedSecrets.found(in: folder).isEmpty)
+        #expect(try kind.find(PlantedSecrets.traces, folder).isEmpty)
     }
 }
 

@@ -1,0 +1,52 @@
+/// The steps of re-sealing, in their order. The raw value is stored.
+enum ResealingStep: Int64, CaseIterable, SQLInteger {
+    case registrations = 1
+    case deadRegistrations = 2
+    case pushes = 3
+    case replies = 4
+    case proxyDevices = 5
+    case originKeys = 6
+    case originPushes = 7
+    case suspectTokens = 8
+    case provenTokens = 9
+    case done = 10
+
+    static let first = registrations
+
+    /// The table whose ids are the positions of the step; nil if its positions are keys of bytes.
+    var tableWithID: String? {
+        switch self {
+        case .registrations: "registration"
+        case .deadRegistrations: "dead_registration"
+        case .pushes: "push"
+        case .replies: "message"
+        case .originPushes: "nextcloud_origin_push"
+        case .proxyDevices, .originKeys, .suspectTokens, .provenTokens, .done: nil
+        }
+    }
+
+    var next: ResealingStep { ResealingStep(rawValue: rawValue + 1) ?? .done }
+}
+
+/// The key of a row as the stored position of a step.
+protocol ResealingPosition: SQLValue, Sendable {
+    /// Creates the key from the stored bytes; no bytes stand for the beginning.
+    init(position: [UInt8])
+}
+
+extension Int64: ResealingPosition {
+    init(position: [UInt8]) { self = position.reduce(0) { $0 << 8 | Int64($1) } }
+}
+
+extension [UInt8]: ResealingPosition {
+    init(position: [UInt8]) { self = position }
+}
+
+extension ResealingPosition {
+    /// The bytes to store.
+    var position: [UInt8] {
+        var bytes: [UInt8] = []
+        append(to: &bytes)
+        return bytes
+    }
+}
