@@ -11,6 +11,8 @@ extension PostgreSQLStore {
         try await write { transaction in
             // Other servers of the database wait for this row, so that they do not work on the same step.
             guard let state = try ResealingState(transaction.database, isLocked: true) else { throw StoreError.damaged }
+            // A server that was started before a rotation has an older newest key. It leaves the work to the others.
+            guard state.keyID == sealer.keys.newest else { return }
             try Resealing(transaction: transaction, sealer: sealer).next(state)
         }
         return try await sealingProgress()
@@ -29,6 +31,8 @@ extension PostgreSQLStore {
 
 /// The stored progress of re-sealing.
 struct ResealingState {
+    /// The key that seals new values.
+    let keyID: UInt8
     let step: ResealingStep
     /// The key of the last row of the step's table that was examined; empty to begin.
     let position: [UInt8]
@@ -37,11 +41,12 @@ struct ResealingState {
     ///
     /// - Parameter isLocked: Whether the state is locked until the transaction ends.
     init?(_ database: Transaction, isLocked: Bool = false) throws {
-        let state = try database.first("SELECT step, position FROM sealing \(isLocked ? "FOR UPDATE" : "")") { row in
-            (step: try row.next(ResealingStep.self), position: try row.next([UInt8].self))
+        let state = try database.first("SELECT key_id, step, position FROM sealing \(isLocked ? "FOR UPDATE" : "")") { row in
+            (keyID: try row.next(Int64.self), step: try row.next(ResealingStep.self), position: try row.next([UInt8].self))
         }
         guard let state else { return nil }
-        (step, position) = state
+        guard let keyID = UInt8(exactly: state.keyID) else { throw StoreError.damaged }
+        (self.keyID, step, position) = (keyID, state.step, state.position)
     }
 
     /// Returns the fraction of the step's table that is done.

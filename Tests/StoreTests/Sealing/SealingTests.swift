@@ -1,6 +1,7 @@
 import Envelope
 import Foundation
 import GRDB
+import PostgreSQLStore
 import PushProtocol
 import SQLiteStore
 import StatusCrypto
@@ -126,6 +127,21 @@ struct SealingTests {
         while try await third.resealNext() != .sealed {}
         await third.close()
         try await expectSealed(kind, folder, sealingKeys(3))
+    }
+
+    /// Two servers may share a PostgreSQL database.
+    @Test func `a server with an older newest key leaves re-sealing to the others`() async throws {
+        let folder = try TemporaryFolder()
+        let older = try folder.openPostgreSQL(sealingKeys: sealingKeys(1, 2))
+        try await secrets.plant(in: older)
+        let newer = try folder.openPostgreSQL(sealingKeys: sealingKeys(2, 1))
+        #expect(try await older.resealNext() == .resealing(0))
+        while try await newer.resealNext() != .sealed { _ = try await older.resealNext() }
+        await older.close()
+        await newer.close()
+        let store = try folder.openPostgreSQL(sealingKeys: sealingKeys(2))
+        try await secrets.expectComplete(in: store)
+        await store.close()
     }
 
     @Test(arguments: SealableStore.all)
