@@ -12,7 +12,7 @@ struct TestPostgreSQL {
     private let folder: String
 
     init() throws(NoPostgreSQL) {
-        guard let folder = ProcessInfo.processInfo.environment["PUSHSERVER_TEST_POSTGRESQL"] else { throw NoPostgreSQL() }
+        guard let folder = ProcessInfo.processInfo.environment["TEST_POSTGRESQL"] else { throw NoPostgreSQL() }
         self.folder = folder
     }
 
@@ -30,7 +30,7 @@ struct TestPostgreSQL {
 
 struct NoPostgreSQL: Error, CustomStringConvertible {
     let description = """
-        This test needs PostgreSQL, and PUSHSERVER_TEST_POSTGRESQL is not set. Scripts/test starts a server of its own. By hand: \
+        This test needs PostgreSQL, and TEST_POSTGRESQL is not set. Scripts/test starts a server of its own. By hand: \
         export $(Scripts/postgresql start /tmp/postgresql)
         """
 }

@@ -35,11 +35,6 @@ package final class ChildProcess: Sendable {
         let state = Mutex(Life.running(waiting: []))
     }
 
-    /// The environment of the tests, without the variable that the server would take for a setting.
-    package static var environment: [String: String] {
-        ProcessInfo.processInfo.environment.filter { $0.key != TestDatabase.socketVariable }
-    }
-
     /// Finds a program that was built beside these tests; an absolute path stays as it is.
     package static func path(of program: String) -> String {
         guard !program.hasPrefix("/") else { return program }
@@ -52,7 +47,7 @@ package final class ChildProcess: Sendable {
     ///   - program: the name of one that was built beside these tests, or a path.
     ///   - environment: all of it; by default that of the tests.
     package init(
-        _ program: String, _ arguments: [String], environment: [String: String] = ChildProcess.environment
+        _ program: String, _ arguments: [String], environment: [String: String] = ProcessInfo.processInfo.environment
     ) throws(SpawnFailure) {
         let output = try Self.pipe(for: program)
         let error = try Self.pipe(for: program)
@@ -106,7 +101,7 @@ package final class ChildProcess: Sendable {
 
     /// Runs a program to its end.
     package static func run(
-        _ program: String, _ arguments: [String], environment: [String: String] = ChildProcess.environment
+        _ program: String, _ arguments: [String], environment: [String: String] = ProcessInfo.processInfo.environment
     ) async throws -> Ended {
         let process = try ChildProcess(program, arguments, environment: environment)
         let exitCode = await process.exitCode

@@ -6,7 +6,7 @@ package enum TestDatabase: String, CaseIterable, Sendable {
     case postgresql
 
     /// Names the folder of the socket of a running PostgreSQL.
-    static let socketVariable = "PUSHSERVER_TEST_POSTGRESQL"
+    static let socketVariable = "TEST_POSTGRESQL"
 
     package struct Unavailable: Error, CustomStringConvertible {
         package let description: String
