@@ -89,10 +89,17 @@ final class Transaction {
     /// Runs the actions that wait for the commit.
     func complete() {
         for action in completions { action() }
+        forgetActions()
+    }
+
+    /// Drops the actions, which may refer to this transaction: together they would keep its connection permanently.
+    private func forgetActions() {
+        completions = []
     }
 
     /// Undoes the transaction. A broken connection has done so already.
     func rollBack() {
+        forgetActions()
         if hasBegun, connection.isUsable { _ = try? connection.run([Command("ROLLBACK")]) }
     }
 
