@@ -193,6 +193,7 @@ enum Schema {
         CREATE INDEX push_due ON push (server, route, trust, next_attempt_at, id) WHERE finished_at IS NULL;
         CREATE INDEX push_open ON push (id) WHERE finished_at IS NULL;
         CREATE INDEX push_open_by_target ON push (key_hash, installation_id, id) WHERE finished_at IS NULL;
+        CREATE INDEX push_open_by_registration ON push (registration) WHERE finished_at IS NULL;
         CREATE INDEX push_finished ON push (finished_at) WHERE finished_at IS NOT NULL;
         CREATE TABLE route (
             token_type int8 NOT NULL,
