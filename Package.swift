@@ -180,8 +180,10 @@ let package = Package(
         library(
             "Bench", in: "Benchmarks",
             [
-                "Engine", "Delivery", "Transport", "SQLiteStore", "Store", "HTTPClient", "PushProtocol", "Envelope", "StatusCrypto", "Wire",
-                "NextcloudProxy", "NextcloudOrigin", "GatewayHTTP", "WakuREST", "Relay", "TestSupport", "CSecp256k1", "CLibCrypto", logging,
+                "Engine", "Delivery", "Transport", "SQLiteStore", "PostgreSQLStore", "Store", "HTTPClient", "PushProtocol", "Envelope",
+                "StatusCrypto", "Wire", "NextcloudProxy", "NextcloudOrigin", "GatewayHTTP", "WakuREST", "Relay", "TestSupport",
+                "CSecp256k1",
+                "CLibCrypto", logging,
             ]),
 
         // Clock, stub gorush, vectors, keys: shared by all tests and the demo.

@@ -3,7 +3,6 @@ import Envelope
 import Foundation
 import HTTPClient
 import PushProtocol
-import SQLiteStore
 import StatusCrypto
 import Store
 import Wire
@@ -14,34 +13,44 @@ package enum DeliveryBenchmark {
     private static let ownerCount = 20_000
     private static let topic = "im.status.ethereum"
 
-    private struct Result {
+    struct Result {
         var rate: Double
         /// Microseconds a push, of this process.
         var processorTime: Double
+        /// Microseconds a push, of the database's own processes.
+        var databaseProcessorTime = 0.0
     }
 
-    /// - Parameter url: of a real gorush, to be measured beside the stub.
-    package static func measure(_ options: Options, gorushURL url: String?) async throws -> Report {
+    /// - Parameters:
+    ///   - url: of a real gorush, to be measured beside the stub.
+    ///   - store: With PostgreSQL each run is measured with SQLite too, in turn.
+    package static func measure(_ options: Options, gorushURL url: String?, store: StoreKind = .sqlite) async throws -> Report {
         var report = Report("delivery")
         options.progress.say("delivery: seeding \(ownerCount) registrations")
         let seed = try await SeededStore(ownerCount: ownerCount, directory: options.directory, progress: options.progress)
         defer { seed.remove() }
         let gorush = try await GorushProcess(directory: options.directory, arguments: ["--quiet"])
-        try await measure("sync", at: gorush.url, seed, options, &report)
-        if let url { try await measure("real gorush", at: url, seed, options, &report) }
+        let otherSeed =
+            store == .postgresql
+            ? try await SeededPostgreSQL(ownerCount: ownerCount, directory: options.directory, progress: options.progress) : nil
+        try await measure("sync", at: gorush.url, seed, otherSeed, options, &report)
+        if let url { try await measure("real gorush", at: url, seed, otherSeed, options, &report) }
         return report
     }
 
     private static func measure(
-        _ name: String, at url: String, _ seed: SeededStore, _ options: Options, _ report: inout Report
+        _ name: String, at url: String, _ seed: SeededStore, _ otherSeed: SeededPostgreSQL?, _ options: Options, _ report: inout Report
     ) async throws {
-        var (bare, delivered): ([Result], [Result]) = ([], [])
+        var (bare, delivered, others): ([Result], [Result], [Result]) = ([], [], [])
         for run in 0..<options.runCount {
             bare.append(try await post(options.messageCount, to: url))
-            delivered.append(try await deliver(options.messageCount, to: url, from: seed.copy()))
+            delivered.append(try await deliver(options.messageCount, to: url, from: .sqlite(path: seed.copy())))
             options.progress.say(
                 "delivery: \(name), run \(run + 1) of \(options.runCount): bare posts \(Report.text(bare[run].rate))/s, "
                     + "delivery \(Report.text(delivered[run].rate))/s")
+            guard let otherSeed else { continue }
+            others.append(try await deliver(options.messageCount, to: url, from: otherSeed.copy()))
+            options.progress.say("delivery: \(name) with PostgreSQL \(Report.text(others[run].rate))/s")
         }
         let isSync = name == "sync"
         report.add("\(name), bare posts", bare.map(\.rate), unit: "/s")
@@ -51,10 +60,17 @@ package enum DeliveryBenchmark {
             mark: isSync ? .atLeast(0.45) : nil)
         report.add("\(name), bare posts, processor time", bare.map(\.processorTime), unit: "µs")
         report.add("\(name), delivery, processor time", delivered.map(\.processorTime), unit: "µs", mark: isSync ? .atMost(320) : nil)
+        guard otherSeed != nil else { return }
+        report.add("\(name), PostgreSQL, delivery", others.map(\.rate), unit: "/s")
+        report.add("\(name), PostgreSQL, delivery, processor time", others.map(\.processorTime), unit: "µs")
+        report.add(
+            "\(name), PostgreSQL, delivery ÷ SQLite, processor time", zip(others, delivered).map { $0.processorTime / $1.processorTime },
+            unit: "×")
+        report.add("\(name), PostgreSQL, its processes, processor time", others.map(\.databaseProcessorTime), unit: "µs")
     }
 
     /// Posts one notification a request, as many at a time as a route has under way at first.
-    private static func post(_ count: Int, to url: String) async throws -> Result {
+    static func post(_ count: Int, to url: String) async throws -> Result {
         let client = HTTPClient(configuration: .init(maximumConnectionsPerHost: 32))
         defer { client.shutdown() }
         return try await time(count) {
@@ -85,8 +101,9 @@ package enum DeliveryBenchmark {
 
     private static func filler(_ count: Int) -> String { String(repeating: "0", count: count) }
 
-    private static func deliver(_ count: Int, to url: String, from path: String) async throws -> Result {
-        let store = try SeededStore.open(path)
+    /// Delivers pushes that are all in the queue of a database already.
+    static func deliver(_ count: Int, to url: String, from database: RunDatabase) async throws -> Result {
+        let store = try database.open()
         var configuration = DeliveryConfiguration(endpoint: .init(url: url))
         configuration.knownBundleIDs = [topic]
         let wallClock = WallClock.system
@@ -101,10 +118,12 @@ package enum DeliveryBenchmark {
                 for number in start..<min(count, start + 1_000) { batch.enqueue(push(number), message: Int64(number + 1)) }
             }
         }
-        let result = try await time(count) {
+        let databaseSecondsBefore = database.processorSeconds
+        var result = try await time(count) {
             loop.wake()
             while try await store.oldestQueuedPush() != nil { try await Task.sleep(for: .milliseconds(5)) }
         }
+        result.databaseProcessorTime = (database.processorSeconds - databaseSecondsBefore) / Double(count) * 1e6
         delivering.cancel()
         _ = try? await delivering.value
         await store.close()

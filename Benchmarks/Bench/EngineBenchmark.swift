@@ -4,11 +4,16 @@ package enum EngineBenchmark {
     private static let ownerCount = 20_000
 
     /// The engine in turn with the floor, so that what else the machine does hits both.
-    package static func measure(_ options: Options, kinds: [MessageKind]) async throws -> Report {
+    ///
+    /// - Parameter store: With PostgreSQL each run is measured with SQLite too, in turn.
+    package static func measure(_ options: Options, kinds: [MessageKind], store: StoreKind = .sqlite) async throws -> Report {
         var report = Report("engine")
         options.progress.say("engine: seeding \(ownerCount) registrations")
         let seed = try await SeededStore(ownerCount: ownerCount, directory: options.directory, progress: options.progress)
         defer { seed.remove() }
+        let otherSeed =
+            store == .postgresql
+            ? try await SeededPostgreSQL(ownerCount: ownerCount, directory: options.directory, progress: options.progress) : nil
         for kind in kinds {
             options.progress.say("engine: preparing \(options.messageCount) times \(kind.rawValue)")
             let floor = Floor(kind)
@@ -16,12 +21,16 @@ package enum EngineBenchmark {
                 kind, count: options.messageCount, owners: seed.askedOwnerCount, threadCount: options.threadCount)
             var floors: [(rate: Double, processorTime: Double)] = []
             var results: [EngineRun.Result] = []
+            var others: [EngineRun.Result] = []
             for run in 0..<options.runCount {
                 floors.append(floor.measure(messageCount: options.messageCount, threadCount: options.threadCount))
                 results.append(try await EngineRun(path: seed.copy(), workerCount: options.threadCount).measure(workload))
                 options.progress.say(
                     "engine: \(kind.rawValue), run \(run + 1) of \(options.runCount): "
                         + "floor \(Report.text(floors[run].rate))/s, engine \(Report.text(results[run].rate))/s")
+                guard let otherSeed else { continue }
+                others.append(try await EngineRun(otherSeed.copy(), workerCount: options.threadCount).measure(workload))
+                options.progress.say("engine: \(kind.rawValue) with PostgreSQL \(Report.text(others[run].rate))/s")
             }
             report.add("\(kind.rawValue), floor", floors.map(\.rate), unit: "/s")
             report.add("\(kind.rawValue), engine", results.map(\.rate), unit: "/s")
@@ -30,8 +39,24 @@ package enum EngineBenchmark {
             report.add("\(kind.rawValue), engine, processor time", results.map(\.processorTime), unit: "µs")
             report.add(
                 "\(kind.rawValue), messages a commit", results.map { Double(options.messageCount) / Double($0.commitCount) }, unit: "")
+            if otherSeed != nil { add(others, besides: results, kind, options, to: &report) }
         }
         return report
+    }
+
+    /// Adds the runs with PostgreSQL, with the server's own processor time held against that of the same runs with SQLite.
+    private static func add(
+        _ results: [EngineRun.Result], besides others: [EngineRun.Result], _ kind: MessageKind, _ options: Options, to report: inout Report
+    ) {
+        let name = "\(kind.rawValue), PostgreSQL"
+        report.add("\(name), engine", results.map(\.rate), unit: "/s")
+        report.add("\(name), engine ÷ SQLite", zip(results, others).map { $0.rate / $1.rate }, unit: "×")
+        report.add("\(name), engine, processor time", results.map(\.processorTime), unit: "µs")
+        report.add(
+            "\(name), engine ÷ SQLite, processor time", zip(results, others).map { $0.processorTime / $1.processorTime }, unit: "×",
+            mark: .atMost(1.3))
+        report.add("\(name), its processes, processor time", results.map(\.databaseProcessorTime), unit: "µs")
+        report.add("\(name), messages an fsync", results.map { Double(options.messageCount) / Double($0.commitCount) }, unit: "")
     }
 }
 

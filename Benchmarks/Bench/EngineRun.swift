@@ -3,8 +3,8 @@ import Engine
 import Envelope
 import Foundation
 import PushProtocol
-import SQLiteStore
 import StatusCrypto
+import Store
 import Transport
 
 /// One life of an engine on a real database: starts, does a workload, drains.
@@ -14,17 +14,31 @@ struct EngineRun {
         var rate: Double
         /// Microseconds a message, for the same.
         var processorTime: Double
+        /// Microseconds a message of the database's own processes, for the same; 0 for SQLite.
+        var databaseProcessorTime: Double
         /// The most the log beside the database grew to, in bytes.
         var logByteCount: Int
+        /// Times that a commit waited for the disk.
         var commitCount: Int
     }
 
-    let path: String
+    let database: RunDatabase
     let workerCount: Int
     /// nil: delivery is paused.
     var gorushURL: String?
     /// Whether the run ends only when all pushes are delivered.
     var drainsQueue = true
+
+    init(_ database: RunDatabase, workerCount: Int) {
+        self.database = database
+        self.workerCount = workerCount
+    }
+
+    /// - Parameter path: That of an SQLite database.
+    init(path: String, workerCount: Int, gorushURL: String? = nil) {
+        self.init(.sqlite(path: path), workerCount: workerCount)
+        self.gorushURL = gorushURL
+    }
 
     /// - Throws: `WrongReply` when a reply is not what it should be.
     func measure(_ workload: Workload) async throws -> Result {
@@ -40,7 +54,8 @@ struct EngineRun {
     func run(
         _ transport: some MessageTransport, messageCount: Int, elapsed: () -> (seconds: Double, processorSeconds: Double)
     ) async throws -> Result {
-        let store = try SeededStore.open(path)
+        let commitsBefore = try await database.syncCount()
+        let store = try database.open()
         let wallClock = WallClock.system
         let directory = try await TopicDirectory(serverKey: BenchmarkOwners.server.publicKey, store: store)
         let delivery = gorushURL.map {
@@ -55,17 +70,18 @@ struct EngineRun {
             store: store, directory: directory, transport: transport, clock: ContinuousClock(), wallClock: wallClock,
             logger: .silent, onAcceptedPushes: { delivery?.wake() })
         let delivering = Task { try await delivery?.run() }
-        let commitsBefore = store.commitCount
+        let databaseSecondsBefore = database.processorSeconds
         try await engine.run()
         let (seconds, processorSeconds) = elapsed()
-        let commitCount = store.commitCount - commitsBefore
+        let databaseSeconds = database.processorSeconds - databaseSecondsBefore
         while delivery != nil, drainsQueue, try await store.queuedPushCount() > 0 { try await Task.sleep(for: .milliseconds(2)) }
         delivering.cancel()
-        let logByteCount = SeededStore.byteCount(path + "-wal")
+        let logByteCount = database.logByteCount
         _ = try? await delivering.value
         await store.close()
         return Result(
             rate: Double(messageCount) / seconds, processorTime: processorSeconds / Double(messageCount) * 1e6,
-            logByteCount: logByteCount, commitCount: commitCount)
+            databaseProcessorTime: databaseSeconds / Double(messageCount) * 1e6, logByteCount: logByteCount,
+            commitCount: try await database.syncCount(store) - commitsBefore)
     }
 }

@@ -53,13 +53,8 @@ package struct Report: Sendable {
                     figure.mark.map { Self.text($0, on: sample.median) } ?? "",
                 ]
             }
-        let widths = (0..<5).map { column in rows.map { $0[column].count }.max() ?? 0 }
-        var lines = rows.map { row in
-            "| " + zip(row, widths).map { $0 + String(repeating: " ", count: $1 - $0.count) }.joined(separator: " | ") + " |"
-        }
-        lines.insert("|" + widths.map { String(repeating: "-", count: $0 + 2) }.joined(separator: "|") + "|", at: 1)
         let runCount = figures.map(\.sample.values.count).max() ?? 0
-        return (["\(benchmark) · \(machine.summary) · \(runCount) runs", ""] + lines).joined(separator: "\n")
+        return ["\(benchmark) · \(machine.summary) · \(runCount) runs", "", MarkdownTable.text(rows)].joined(separator: "\n")
     }
 
     private static func text(_ mark: Mark, on value: Double) -> String {

@@ -25,15 +25,21 @@ struct SeededStore {
         copyPath = directory + "/run.sqlite"
         Self.remove(path)
         let store = try Self.open(path)
-        for start in stride(from: 0, to: ownerCount, by: Self.batchCount) {
+        try await Self.fill(store, ownerCount: ownerCount, progress: progress)
+        await store.close()
+    }
+
+    /// Registers owners in an empty store.
+    static func fill(_ store: any PushStore, ownerCount: Int, progress: Progress) async throws {
+        for start in stride(from: 0, to: ownerCount, by: batchCount) {
             if start > 0, start.isMultiple(of: 100_000) { progress.say("seeded \(start) of \(ownerCount) registrations") }
-            let owners = (start..<min(ownerCount, start + Self.batchCount)).map { Owner(number: $0) }
+            let owners = (start..<min(ownerCount, start + batchCount)).map { Owner(number: $0) }
             try await store.apply(at: Timestamp(nanoseconds: 1_700_000_000_000_000_000)) { batch in
                 for owner in owners { batch.register(owner.registration, topics: .init(keyHash: owner.keyHash)) }
             }
         }
         try await withThrowingTaskGroup(of: Void.self) { group in
-            for number in 0..<min(ownerCount, Self.topicKeyCount) {
+            for number in 0..<askedOwnerCount(of: ownerCount) {
                 group.addTask {
                     let owner = Owner(number: number)
                     try await store.saveTopicKey(owner.topicKey, keyHash: owner.keyHash, prefixed: false)
@@ -41,11 +47,12 @@ struct SeededStore {
             }
             try await group.waitForAll()
         }
-        await store.close()
     }
 
     /// Owners whom messages may be about.
-    var askedOwnerCount: Int { min(ownerCount, Self.topicKeyCount) }
+    var askedOwnerCount: Int { Self.askedOwnerCount(of: ownerCount) }
+
+    static func askedOwnerCount(of ownerCount: Int) -> Int { min(ownerCount, topicKeyCount) }
 
     var byteCount: Int { Self.byteCount(path) }
 

@@ -11,9 +11,12 @@ struct EngineCommand: AsyncParsableCommand {
     @Option(help: "Only this kind; may be given several times.")
     var kind: [MessageKind] = []
 
+    @Option(help: "The store; PostgreSQL is measured beside SQLite, with a server of its own below --directory.")
+    var store = StoreKind.sqlite
+
     func run() async throws {
         try await shared.measure {
-            try await EngineBenchmark.measure($0, kinds: kind.isEmpty ? MessageKind.allCases : kind)
+            try await EngineBenchmark.measure($0, kinds: kind.isEmpty ? MessageKind.allCases : kind, store: store)
         }
     }
 }
@@ -55,9 +58,12 @@ struct DeliveryCommand: AsyncParsableCommand {
 
     @OptionGroup var shared: SharedOptions
 
+    @Option(help: "The store; PostgreSQL is measured beside SQLite, with a server of its own below --directory.")
+    var store = StoreKind.sqlite
+
     func run() async throws {
         try await shared.measure {
-            try await DeliveryBenchmark.measure($0, gorushURL: ProcessInfo.processInfo.environment["GORUSH_URL"])
+            try await DeliveryBenchmark.measure($0, gorushURL: ProcessInfo.processInfo.environment["GORUSH_URL"], store: store)
         }
     }
 }

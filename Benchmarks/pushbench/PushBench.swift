@@ -40,15 +40,19 @@ struct SharedOptions: ParsableArguments {
 
     /// Runs a benchmark in a folder of its own, which is removed afterwards, and prints what it found.
     func measure(_ benchmark: (Options) async throws -> Report) async throws {
-        let folder = URL(filePath: directory).appending(path: "pushbench-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: folder) }
-        let report = try await benchmark(
+        print(try await run(benchmark).table)
+    }
+
+    /// Runs a benchmark in a folder of its own, which is removed afterwards.
+    func run<Result>(_ benchmark: (Options) async throws -> Result) async throws -> Result {
+        let folder = try BenchmarkFolder(in: directory)
+        defer { folder.remove() }
+        return try await benchmark(
             Options(
                 runCount: runs, messageCount: count, threadCount: threads, duration: .milliseconds(Int(seconds * 1_000)),
-                directory: folder.path()))
-        print(report.table)
+                directory: folder.path))
     }
 }
 
 extension MessageKind: ExpressibleByArgument {}
+extension StoreKind: ExpressibleByArgument {}

@@ -1,0 +1,63 @@
+import Foundation
+import PostgreSQLStore
+import StatusCrypto
+import Store
+
+/// A PostgreSQL database with registered owners, made once. Each run gets a copy of it.
+struct SeededPostgreSQL {
+    private static let name = "seed"
+    private static let copyName = "run"
+
+    let server: PostgreSQLServer
+    /// The size of the database, in bytes.
+    let byteCount: Int
+    /// Its size before the first row, in bytes.
+    let emptyByteCount: Int
+    /// Owners whom messages may be about.
+    let askedOwnerCount: Int
+
+    /// - Parameter directory: The benchmark's folder, in which a server is started.
+    init(ownerCount: Int, directory: String, progress: Progress) async throws {
+        server = try await PostgreSQLServer(below: directory)
+        askedOwnerCount = SeededStore.askedOwnerCount(of: ownerCount)
+        try await server.query("CREATE DATABASE \(Self.name)")
+        let store = try Self.open(server, Self.name)
+        emptyByteCount = try await Self.byteCount(of: Self.name, server)
+        try await SeededStore.fill(store, ownerCount: ownerCount, progress: progress)
+        await store.close()
+        try await Self.waitForClients(of: Self.name, server)
+        // The planner knows the tables, as in a database that is in use.
+        try await server.query("VACUUM FULL ANALYZE", in: Self.name)
+        byteCount = try await Self.byteCount(of: Self.name, server)
+    }
+
+    /// Returns the database in the state of the beginning, on the disk.
+    func copy() async throws -> RunDatabase {
+        try await server.query(
+            "DROP DATABASE IF EXISTS \(Self.copyName) WITH (FORCE)", "CREATE DATABASE \(Self.copyName) TEMPLATE \(Self.name)", "CHECKPOINT")
+        return .postgreSQL(server, name: Self.copyName)
+    }
+
+    static func open(_ server: PostgreSQLServer, _ name: String) throws -> PostgreSQLStore {
+        try PostgreSQLStore(
+            server.parameters(name), identity: BenchmarkOwners.server.publicKey.compressed, namedBundleIDs: ["im.status.ethereum"],
+            logger: .silent)
+    }
+
+    static func byteCount(of name: String, _ server: PostgreSQLServer) async throws -> Int {
+        Int(try await server.query("SELECT pg_database_size('\(name)')")) ?? 0
+    }
+
+    /// Waits until closed connections have ended at the server too: a template may have none, and only then are their counters complete.
+    static func waitForClients(of name: String, _ server: PostgreSQLServer) async throws {
+        try await server.query(
+            """
+            DO $$ BEGIN
+                WHILE EXISTS (SELECT FROM pg_stat_activity WHERE datname = '\(name)' AND backend_type = 'client backend') LOOP
+                    PERFORM pg_sleep(0.01);
+                    PERFORM pg_stat_clear_snapshot();
+                END LOOP;
+            END $$
+            """)
+    }
+}
