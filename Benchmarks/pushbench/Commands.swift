@@ -94,3 +94,24 @@ struct StackCommand: AsyncParsableCommand {
 
     func run() async throws { try await shared.measure { try await StackBenchmark.measure($0) } }
 }
+
+struct ModelCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "model", abstract: "What millions of devices need and what breaks first, from costs measured in the same run.")
+
+    @OptionGroup var shared: SharedOptions
+
+    @Option(help: "Registered devices, such as 1e6; may be given several times.")
+    var devices: [Double] = [1e6, 1e7, 1e8, 1e9]
+
+    @Option(help: "The store.")
+    var store = StoreKind.sqlite
+
+    func validate() throws {
+        guard devices.allSatisfy({ $0 >= 1 && $0 <= 1e12 }) else { throw ValidationError("devices must be from 1 to 1e12") }
+    }
+
+    func run() async throws {
+        print(try await shared.run { try await ModelBenchmark.measure($0, store: store, deviceCounts: devices) }.text)
+    }
+}

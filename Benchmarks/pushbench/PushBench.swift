@@ -11,7 +11,7 @@ struct PushBench: AsyncParsableCommand {
         version: BuildInfo.description,
         subcommands: [
             EngineCommand.self, ScaleCommand.self, LatencyCommand.self, TopicFilterCommand.self, DeliveryCommand.self, AbuseCommand.self,
-            NextcloudCommand.self, StackCommand.self,
+            NextcloudCommand.self, StackCommand.self, ModelCommand.self,
         ])
 }
 
