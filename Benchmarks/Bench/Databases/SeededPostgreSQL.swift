@@ -9,10 +9,8 @@ struct SeededPostgreSQL {
     private static let copyName = "run"
 
     let server: PostgreSQLServer
-    /// The size of the database, in bytes.
+    /// The size of the tables and their indexes, in bytes.
     let byteCount: Int
-    /// Its size before the first row, in bytes.
-    let emptyByteCount: Int
     /// Owners whom messages may be about.
     let askedOwnerCount: Int
 
@@ -22,7 +20,6 @@ struct SeededPostgreSQL {
         askedOwnerCount = SeededStore.askedOwnerCount(of: ownerCount)
         try await server.query("CREATE DATABASE \(Self.name)")
         let store = try Self.open(server, Self.name)
-        emptyByteCount = try await Self.byteCount(of: Self.name, server)
         try await SeededStore.fill(store, ownerCount: ownerCount, progress: progress)
         await store.close()
         try await Self.waitForClients(of: Self.name, server)
@@ -44,8 +41,9 @@ struct SeededPostgreSQL {
             logger: .silent)
     }
 
+    /// Returns the bytes of the tables and their indexes, without PostgreSQL's catalogue, whose size varies by megabytes.
     static func byteCount(of name: String, _ server: PostgreSQLServer) async throws -> Int {
-        Int(try await server.query("SELECT pg_database_size('\(name)')")) ?? 0
+        Int(try await server.query("SELECT sum(pg_total_relation_size(relid)) FROM pg_stat_user_tables", in: name)) ?? 0
     }
 
     /// Waits until closed connections have ended at the server too: a template may have none, and only then are their counters complete.

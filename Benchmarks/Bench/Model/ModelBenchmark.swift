@@ -30,7 +30,7 @@ package enum ModelBenchmark {
             deliveries.append(try await DeliveryBenchmark.deliver(options.messageCount, to: gorush.url, from: seed.copy()))
             options.progress.say("model: delivery, run \(run + 1) of \(options.runCount): \(Report.text(deliveries[run].rate))/s")
         }
-        let registrationByteCount = Double(seed.byteCount - seed.emptyByteCount) / Double(ownerCount)
+        let registrationByteCount = Double(seed.byteCount) / Double(ownerCount)
         var constants = ModelConstants(
             registration: registration, query: query, push: push, deliveryTime: Sample(deliveries.map(\.processorTime)).median,
             databaseDeliveryTime: Sample(deliveries.map(\.databaseProcessorTime)).median,
@@ -108,14 +108,6 @@ package enum ModelBenchmark {
             switch self {
             case .sqlite(let seed): seed.byteCount
             case .postgreSQL(let seed): seed.byteCount
-            }
-        }
-
-        /// The size without any row, in bytes: large for PostgreSQL, which has its catalogue in every database.
-        var emptyByteCount: Int {
-            switch self {
-            case .sqlite: 0
-            case .postgreSQL(let seed): seed.emptyByteCount
             }
         }
     }
