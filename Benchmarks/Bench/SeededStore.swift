@@ -71,12 +71,13 @@ struct SeededStore {
         Self.remove(copyPath)
     }
 
+    /// A new server seals its database.
+    static var sealingKeys: SealingKeys? { SealingKeys([(id: 1, secret: SecretBytes(FixedBytes(repeating: 1)))]) }
+
     static func open(_ path: String) throws -> SQLiteStore {
-        // A new server seals its database.
-        let keys = SealingKeys([(id: 1, secret: SecretBytes(FixedBytes(repeating: 1)))])
-        return try SQLiteStore(
-            path: path, identity: BenchmarkOwners.server.publicKey.compressed, sealingKeys: keys, namedBundleIDs: ["im.status.ethereum"],
-            logger: .silent)
+        try SQLiteStore(
+            path: path, identity: BenchmarkOwners.server.publicKey.compressed, sealingKeys: sealingKeys,
+            namedBundleIDs: ["im.status.ethereum"], logger: .silent)
     }
 
     static func byteCount(_ path: String) -> Int {

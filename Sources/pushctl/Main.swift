@@ -57,7 +57,8 @@ struct Pushctl: ParsableCommand {
             CommandGroup(
                 name: "Operating a server:",
                 subcommands: [
-                    TopCommand.self, AuditCommand.self, TraceCommand.self, RegistrationsCommand.self, DeadTokensCommand.self,
+                    TopCommand.self, ClusterCommand.self, AuditCommand.self, TraceCommand.self, RegistrationsCommand.self,
+                    DeadTokensCommand.self,
                     BackupCommand.self, RestoreCommand.self, ImportCommand.self, ForgetCommand.self,
                 ]),
         ])

@@ -37,8 +37,8 @@ struct SeededPostgreSQL {
 
     static func open(_ server: PostgreSQLServer, _ name: String) throws -> PostgreSQLStore {
         try PostgreSQLStore(
-            server.parameters(name), identity: BenchmarkOwners.server.publicKey.compressed, namedBundleIDs: ["im.status.ethereum"],
-            logger: .silent)
+            server.parameters(name), identity: BenchmarkOwners.server.publicKey.compressed, sealingKeys: SeededStore.sealingKeys,
+            serverName: "bench", namedBundleIDs: ["im.status.ethereum"], logger: .silent)
     }
 
     /// Returns the bytes of the tables and their indexes, without PostgreSQL's catalogue, whose size varies by megabytes.

@@ -103,6 +103,8 @@ struct PlantedSecrets {
             let queryable = try await store.queryable(number)
             #expect(queryable == [QueryableRegistration(registered.content)], sourceLocation: sourceLocation)
         }
+        // A store that was opened again takes over the pushes of the one before.
+        _ = try await store.takeOverOutbox(routes: [], latest: start.advanced(by: .seconds(1_000_000)))
         let due = try await store.duePushes(route: "", at: start, limit: 999)
         for push in due where push.notification == nil {
             let number = push.push.target.number

@@ -1,0 +1,20 @@
+import ArgumentParser
+import Envelope
+import Operator
+
+struct ClusterCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "cluster",
+        abstract: "List the servers that share a PostgreSQL database: leases, work and jobs.",
+        discussion: "A fenced server has ended. The others take over its work; its number is kept for a week.")
+
+    @OptionGroup var database: DatabaseOptions
+    @OptionGroup var output: OutputOptions
+
+    func run() async throws {
+        let report = try await database.serverDatabase().readCluster {
+            try await ClusterReport(reading: $0, at: WallClock.system.now())
+        }
+        try output.print(report)
+    }
+}
