@@ -1,0 +1,68 @@
+import Envelope
+import StatusCrypto
+import TestSupport
+import Transport
+import Wire
+
+/// The clients of a network: owners of phones, and senders, each of which registers and then requests a push.
+struct Clients: Sendable {
+    let senders: [ProtocolClient]
+    private let owners: [ProtocolClient]
+    private let network: BusMembership
+    private let mailboxes: Mailboxes
+
+    init(of server: ServerProcess, on bus: Bus) throws {
+        let key = try serverKey(of: server)
+        owners = (0..<4).map { _ in ProtocolClient(server: key, clock: .system) }
+        senders = (0..<32).map { _ in ProtocolClient(server: key, clock: .system) }
+        mailboxes = Mailboxes(of: owners + senders)
+        network = bus.attach(listener: mailboxes)
+    }
+
+    func registerOwners() async throws {
+        for owner in owners { try await network.publish(owner.envelope(owner.registration())) }
+        await mailboxes.wait { [owners] counts in owners.allSatisfy { counts[$0.key.publicKey] == 1 } }
+    }
+
+    func write(_ range: Range<Int>) async throws {
+        for index in range {
+            let (sender, owner) = (senders[index], owners[index % owners.count])
+            try await network.publish(sender.envelope(sender.registration()))
+            let messageID = Array("message \(index)".utf8)
+            try await network.publish(sender.envelope(sender.request([sender.notification(to: owner)], messageID: messageID)))
+        }
+    }
+
+    /// Returns when so many senders, the first ones, have an answer to both of their messages.
+    func waitForAnswers(to count: Int) async {
+        await mailboxes.wait { [senders] counts in senders.prefix(count).allSatisfy { counts[$0.key.publicKey, default: 0] >= 2 } }
+    }
+
+    /// How many answers each sender has.
+    var answerCounts: [Int] { senders.map { mailboxes.counts[$0.key.publicKey] ?? 0 } }
+}
+
+/// Counts what is said to each client. The network carries the same envelope twice at times.
+private final class Mailboxes: BusListener {
+    private struct State {
+        var known: Set<Digest32> = []
+        var counts: [PublicKey: Int] = [:]
+    }
+
+    private let clients: [String: [ProtocolClient]]
+    private let state = Condition(State())
+
+    init(of clients: [ProtocolClient]) {
+        self.clients = Dictionary(grouping: clients) { TopicName.partitioned($0.key.publicKey).topic.contentTopic }
+    }
+
+    var counts: [PublicKey: Int] { state.read(\.counts) }
+
+    func hear(_ envelope: WakuEnvelope) {
+        guard let client = clients[envelope.message.contentTopic]?.first(where: { $0.open(envelope) != nil }) else { return }
+        let hash = envelope.hash
+        state.change { if $0.known.insert(hash).inserted { $0.counts[client.key.publicKey, default: 0] += 1 } }
+    }
+
+    func wait(until isSo: @escaping @Sendable ([PublicKey: Int]) -> Bool) async { await state.wait { isSo($0.counts) } }
+}
