@@ -65,9 +65,10 @@ final class Transaction {
     /// - Returns: The results of `commands`.
     func fetch(_ commands: [Command]) throws(PostgreSQLError) -> [Rows] {
         let beginning = hasBegun ? [] : self.beginning
-        let results = try connection.run(beginning + waiting + commands)
-        if !hasBegun, kind == .writing { number = try? results[1].map { try $0.next(Int64.self) }.first }
+        // If a later statement of this round trip fails, the transaction has begun all the same, and must be rolled back.
         hasBegun = true
+        let results = try connection.run(beginning + waiting + commands)
+        if !beginning.isEmpty, kind == .writing { number = try? results[1].map { try $0.next(Int64.self) }.first }
         let skipped = beginning.count + waiting.count
         waiting = []
         return Array(results[skipped...])

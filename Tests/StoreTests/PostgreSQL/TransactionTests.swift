@@ -1,0 +1,19 @@
+import Store
+import TestSupport
+import Testing
+
+@testable import PostgreSQLStore
+
+/// Transactions of PostgreSQL that fail.
+@Suite(.safetyNet) struct TransactionTests {
+    @Test func `a connection works again after a transaction whose first round trip failed`() async throws {
+        let folder = try TemporaryFolder()
+        let store = try folder.openPostgreSQL()
+        // More often than the store has connections.
+        for _ in 0..<20 {
+            await #expect(throws: StoreError.self) { try await store.pool.perform(.writing) { $0.add("SELECT 1 / 0") } }
+        }
+        for _ in 0..<20 { try await store.probe() }
+        await store.close()
+    }
+}
