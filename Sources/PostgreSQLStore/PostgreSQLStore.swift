@@ -16,6 +16,8 @@ package final class PostgreSQLStore: PushStore {
     let size: DatabaseSize
     let member: Member
     let membership: Mutex<Membership>
+    /// The work that this server has taken over and that no caller knows of yet.
+    let taken = Mutex(TakenWork())
     /// The clock of this server's lease.
     let time: SteadyTime
     /// The size in bytes above which the store rejects new devices of gateways; nil means no limit.

@@ -10,11 +10,19 @@ extension PostgreSQLStore: ClusterStore {
     package var cluster: (any ClusterStore)? { self }
 
     package func takePart() async throws -> TakenWork {
-        let haveMembersChanged = try await renew()
-        var work = try await takeMessages()
-        work.haveMembersChanged = haveMembersChanged
-        work.pushCount = try await takePushes().count
-        return work
+        // If a later transaction fails, the next call returns the work of the earlier ones: the database hands it out only once.
+        if try await renew() { taken.withLock { $0.haveMembersChanged = true } }
+        let messages = try await takeMessages()
+        taken.withLock { work in
+            work.undecided += messages.undecided
+            work.unreplied += messages.unreplied
+        }
+        let pushCount = try await takePushes().count
+        return taken.withLock { work in
+            defer { work = TakenWork() }
+            work.pushCount += pushCount
+            return work
+        }
     }
 
     package func holdsLease(for duration: Duration) -> Bool {

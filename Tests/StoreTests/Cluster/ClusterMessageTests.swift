@@ -71,6 +71,19 @@ import Testing
         }
     }
 
+    @Test func `a server gets the messages that it has taken even if the call failed afterwards`() async throws {
+        try await Cluster.with { cluster in
+            let rows = try await cluster.one.record(cluster.hashes(of: cluster.one, count: 1).map { ($0, envelope()) }, at: start)
+            try await cluster.run("ALTER TABLE push RENAME TO hidden")
+            await #expect(throws: StoreError.self) { try await cluster.fenceOne() }
+            try await cluster.run("ALTER TABLE hidden RENAME TO push")
+            let taken = try await cluster.two.takePart()
+            #expect(taken.undecided == rows.compactMap(\.self))
+            #expect(taken.haveMembersChanged)
+            #expect(try await cluster.two.takePart() == TakenWork())
+        }
+    }
+
     @Test func `after an outage that ended every lease, no server fences another before that could renew its own`() async throws {
         try await Cluster.with { cluster in
             try await cluster.endLeases(of: cluster.one, cluster.two)
