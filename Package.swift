@@ -283,8 +283,8 @@ let package = Package(
         tests(
             "Simulation",
             [
-                "Delivery", "Engine", "Transport", "WakuREST", "JSON", "Concurrency", "SQLiteStore", "Store", "PushProtocol", "Envelope",
-                "StatusCrypto", "Wire", logging,
+                "Delivery", "Engine", "Transport", "WakuREST", "JSON", "Concurrency", "SQLiteStore", "PostgreSQLStore", "Store",
+                "PushProtocol", "Envelope", "StatusCrypto", "Wire", logging,
             ]),
         tests("Bench", ["Bench"]),
         tests("Operator", ["Operator", "StatusReport"]),

@@ -37,7 +37,7 @@ struct SimulationTests {
                 """
                 seed \(seed): \(error)
                 Again, with all that happened: SIMULATION_SEED=\(seed) SIMULATION_STEPS=\(Self.stepCount) swift test \
-                --filter SimulationTests
+                --filter SimulationTests.SimulationTests
                 \(simulation.trace.suffix(isPrinted ? .max : 12).joined(separator: "\n"))
                 """)
         }

@@ -1,0 +1,270 @@
+import Envelope
+import PushProtocol
+import StatusCrypto
+import Store
+import TestSupport
+import Wire
+
+@testable import Engine
+@testable import PostgreSQLStore
+
+/// The work of the servers: each step does what a stage of the engine or a route does at a time.
+extension ClusterSimulation {
+    private enum Step: CaseIterable {
+        case poll, record, read, decide, reply, mark, look, lease, post, settle
+    }
+
+    /// Does one of the things that wait in a server.
+    mutating func work(_ index: Int) async throws {
+        guard isRunning(index), let process = members[index].process else { return }
+        let steps = Step.allCases.filter { isWaiting($0, in: process, node: members[index].node) }
+        guard !steps.isEmpty else { return }
+        try await perform(steps[pick(0..<steps.count)], index)
+    }
+
+    /// Does everything that waits in a server.
+    mutating func workOff(_ index: Int) async throws {
+        // Reading and attempting pushes in turn ends when none is due.
+        for _ in 0..<20 {
+            for step in Step.allCases {
+                guard let process = members[index].process else { return }
+                if isWaiting(step, in: process, node: members[index].node) { try await perform(step, index) }
+            }
+            if members[index].process?.isIdle ?? true { return }
+        }
+    }
+
+    private func isWaiting(_ step: Step, in process: ClusterProcess, node: [WakuEnvelope]) -> Bool {
+        switch step {
+        case .poll: process.batch.isEmpty && !node.isEmpty
+        case .record: !process.batch.isEmpty
+        case .read: !process.unread.isEmpty || !process.unreadReplies.isEmpty
+        case .decide: !process.undecided.isEmpty
+        case .reply: !process.replies.isEmpty
+        case .mark: !process.unmarked.isEmpty
+        case .look: process.due.isEmpty && rows.pushes.values.contains { $0.isOpen && $0.server == process.store.number }
+        case .lease: !process.due.isEmpty
+        case .post: !process.leased.isEmpty
+        case .settle: !process.outcomes.isEmpty
+        }
+    }
+
+    private mutating func perform(_ step: Step, _ index: Int) async throws {
+        note("\(members[index].name) \(step):")
+        switch step {
+        case .poll:
+            let batch = members[index].node
+            members[index].node = []
+            members[index].process?.batch = batch
+        case .record: try await record(index)
+        case .read: try await read(index)
+        case .decide: try await decide(index)
+        case .reply: try reply(index)
+        case .mark: try await mark(index)
+        case .look:
+            guard let process = members[index].process else { return }
+            let limit = pick(1..<6)
+            let due = try await process.store.duePushes(route: "", at: process.steadyNow, limit: limit)
+            members[index].process?.due = due
+        case .lease: try await lease(index)
+        case .post: try post(index)
+        case .settle: try await settle(index)
+        }
+    }
+
+    // MARK: Messages
+
+    mutating func takePart(_ index: Int) async throws {
+        let earlier = members[index].process?.store.number
+        let work = try await call(.takePart, of: index) { try await $0.takePart() }
+        guard let process = members[index].process else { return }
+        members[index].process?.lastPart = process.elapsed
+        if process.store.number != earlier { note("\(process.name) joins again as \(process.store.number)") }
+        guard let work, !work.undecided.isEmpty || !work.unreplied.isEmpty || work.pushCount > 0 else { return }
+        note("\(process.name) takes messages \(work.undecided), replies \(work.unreplied), \(work.pushCount) pushes")
+        for row in work.undecided + work.unreplied {
+            try expect(rows.messages[row]?.server == process.store.number, "a server gets its own messages: row \(row)")
+        }
+        members[index].process?.unread += work.undecided
+        members[index].process?.unreadReplies += work.unreplied
+    }
+
+    mutating func record(_ index: Int) async throws {
+        guard let process = members[index].process, !process.batch.isEmpty else { return }
+        var wanted: [WakuEnvelope] = []
+        for envelope in process.batch {
+            if try await wants(envelope, process) { wanted.append(envelope) } else { losable.insert(Network.testMessage(envelope)) }
+        }
+        let envelopes = wanted.map { (hash: $0.hash, envelope: $0) }
+        guard let recorded = try await call(.record, of: index, { [now] in try await $0.record(envelopes, at: now) }) else { return }
+        members[index].process?.batch = []
+        for (row, envelope) in zip(recorded, wanted) {
+            guard let row else { continue }
+            let message = rows.messages[row]
+            try expect(
+                message?.server == process.store.number && message?.isTaken == true && message?.state == .recorded,
+                "a server gets its own messages: row \(row)")
+            members[index].process?.undecided.append(.init(row: row, testMessage: Network.testMessage(envelope)))
+            note("row \(row)")
+        }
+    }
+
+    /// Whether a server wants an envelope: a query only if another server may have registered its topic.
+    private func wants(_ envelope: WakuEnvelope, _ process: ClusterProcess) async throws -> Bool {
+        guard case .query(let keys) = workload.testMessages[Network.testMessage(envelope)].body,
+            let owner = Person.owners.first(where: { $0.keyHash == keys.first })
+        else { return true }
+        let isRegistered = try await !process.store.registrations(on: [owner.topics.plain]).isEmpty
+        try expect(
+            isRegistered == (0..<2).contains { model.isLive(owner.installation($0)) }, "each server finds the query topics of all others")
+        return isRegistered
+    }
+
+    private mutating func read(_ index: Int) async throws {
+        guard let process = members[index].process else { return }
+        for row in try await process.store.undecided(process.unread) {
+            members[index].process?.undecided.append(.init(row: row.id, testMessage: Network.testMessage(row.envelope)))
+        }
+        for (id, receivedAt, reply) in try await process.store.unreplied(process.unreadReplies) {
+            guard let reply = PendingReply(id: id, receivedAt: receivedAt, stored: reply) else { continue }
+            members[index].process?.replies.append(reply)
+        }
+        members[index].process?.unread = []
+        members[index].process?.unreadReplies = []
+    }
+
+    private mutating func decide(_ index: Int) async throws {
+        guard let process = members[index].process else { return }
+        let messages = Array(process.undecided.prefix(pick(1..<6)))
+        let work = messages.map { message in
+            let testMessage = workload.testMessages[message.testMessage]
+            return OpenedEnvelope(id: message.row, content: .message(testMessage.body, from: testMessage.origin))
+        }
+        var allowances = process.allowances
+        allowances.set(process.steadyNow, serverCount: process.store.memberCount)
+        let committed = try await call(.decide, of: index) { [allowances, now] store in
+            await store.commit(work, at: now) { messages in
+                var lookups = Server.decider.lookups(about: messages)
+                lookups.allowances = allowances
+                return lookups
+            } deciding: {
+                Server.decider.decide($0, at: now, in: &$1)
+            }
+        }
+        guard let committed else { return }
+        members[index].process?.undecided.removeFirst(messages.count)
+        model.beginCommit()
+        for (message, outcome) in zip(messages, committed.outcomes) {
+            switch outcome {
+            case .success(let outcome):
+                note("decided \(message.testMessage)")
+                try model.decided(message.testMessage, workload.testMessages[message.testMessage], row: message.row)
+                if let reply = outcome.reply { members[index].process?.replies.append(reply) }
+                for spending in outcome.spendings { allowances.spend(spending) }
+            case .failure(StoreError.alreadyDecided):
+                note("not its own \(message.testMessage)")
+            case .failure:
+                note("failed \(message.testMessage)")
+                members[index].process?.undecided.append(message)
+            }
+        }
+        members[index].process?.allowances = allowances
+        let superseded = Set(committed.supersededReplies)
+        members[index].process?.replies.removeAll { superseded.contains($0.id) }
+    }
+
+    private mutating func reply(_ index: Int) throws {
+        guard let reply = members[index].process?.replies.removeFirst() else { return }
+        members[index].process?.unmarked.append(reply)
+        guard let hash = rows.messages[reply.id]?.hash, let number = testMessages[hash] else { return }
+        note("published \(number)")
+        replyCounts[number, default: 0] += 1
+        guard case .push = workload.testMessages[number].body else { return }
+        let response = try PushNotificationResponse.decode(reply.payload)
+        try expect(response.reports.map(\.success) == model.reports[number], "a reply is the one that was decided: message \(number)")
+    }
+
+    private mutating func mark(_ index: Int) async throws {
+        guard let process = members[index].process else { return }
+        let marks = process.unmarked.map { ($0.id, $0.completion) }
+        let committed = try await call(.mark, of: index) { [now] store in
+            await store.commit(marks, at: now) { _ in
+                Lookups()
+            } deciding: { mark, batch in
+                switch mark.1 {
+                case .reply: batch.markPublished([mark.0])
+                case .erasedReply: batch.eraseReplies([mark.0])
+                case .decision: batch.decide(mark.0, as: .silent)
+                }
+            }
+        }
+        guard let committed else { return }
+        members[index].process?.unmarked = zip(process.unmarked, committed.outcomes).compactMap { reply, outcome in
+            guard case .failure(let error) = outcome, !error.isTaken else { return nil }
+            return reply
+        }
+    }
+
+    // MARK: Pushes
+
+    /// Records the outcomes of attempts, and leases the pushes that were read.
+    private mutating func lease(_ index: Int) async throws {
+        guard let process = members[index].process else { return }
+        var update = OutboxUpdate()
+        update.pushes =
+            process.outcomes + process.due.map { .init(id: $0.id, .lease(FixedBytes(repeating: UInt8(truncatingIfNeeded: $0.id)))) }
+        members[index].process?.due = []
+        guard try await call(.lease, of: index, { [now, update] in try await $0.update(update, at: now) }) != nil else { return }
+        note("leased \(process.due.map(\.id))")
+        members[index].process?.outcomes = []
+        members[index].process?.leased += process.due
+    }
+
+    private mutating func settle(_ index: Int) async throws {
+        guard let process = members[index].process else { return }
+        var update = OutboxUpdate()
+        update.pushes = process.outcomes
+        guard try await call(.settle, of: index, { [now, update] in try await $0.update(update, at: now) }) != nil else { return }
+        note("settled \(process.outcomes.map(\.id))")
+        members[index].process?.outcomes = []
+    }
+
+    /// Posts a push, unless the lease of the server has ended.
+    private mutating func post(_ index: Int) throws {
+        guard let process = members[index].process, let push = process.leased.first else { return }
+        members[index].process?.leased.removeFirst()
+        guard process.store.holdsLease(for: ClusterLimits.postingTime) else {
+            note("lease ended before \(push.id)")
+            members[index].process?.outcomes.append(.init(id: push.id, .release(push.state)))
+            return
+        }
+        let row = rows.pushes[push.id]
+        try expect(row?.is(.leased) == true && row?.server == process.store.number, "only the owner of a push posts it: push \(push.id)")
+        if gorushIsBusy, chance(2) {
+            note("not posted \(push.id)")
+            members[index].process?.outcomes.append(
+                .init(id: push.id, .retry(at: process.steadyNow.advanced(by: .seconds(2)), isUnknown: false)))
+            return
+        }
+        note("posted \(push.id)")
+        let earlierCount = postCounts[push.id, default: 0]
+        try expect(
+            earlierCount <= uncertainCounts[push.id, default: 0], "a push is posted again only after an uncertain attempt: push \(push.id)")
+        postCounts[push.id] = earlierCount + 1
+        let isLost = gorushLosesAnswers && chance(2)
+        let change: OutboxUpdate.PushChange =
+            isLost ? .retry(at: process.steadyNow.advanced(by: .seconds(2)), isUnknown: true) : .finish(.sent)
+        members[index].process?.outcomes.append(.init(id: push.id, change))
+    }
+
+    // MARK: Pruning
+
+    /// Deletes old rows. Now and then more than two days are taken to have passed, if no unpublished reply would expire.
+    mutating func prune(_ index: Int) async throws {
+        guard isRunning(index) else { return }
+        let isLate = chance(2) && !rows.messages.values.contains { $0.state != .recorded && $0.isUnfinished }
+        note("\(members[index].name) prunes\(isLate ? " later" : "")")
+        let time = isLate ? now.advanced(by: .seconds(3 * 86_400)) : now
+        try await call(.prune, of: index) { _ = try await $0.prune(at: time) }
+    }
+}

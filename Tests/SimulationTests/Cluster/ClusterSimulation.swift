@@ -1,0 +1,390 @@
+import Envelope
+import PushProtocol
+import StatusCrypto
+import Store
+import TestSupport
+import Wire
+
+@testable import Engine
+@testable import PostgreSQLStore
+
+/// A world of two or three servers on one database, each with its own node, memory and clock. The seed determines every event.
+struct ClusterSimulation {
+    /// A server: a name, which its processes share, and the node that it polls.
+    struct Member {
+        let name: String
+        /// The envelopes that the node keeps until the next GET.
+        var node: [WakuEnvelope] = []
+        /// nil while the server is down.
+        var process: ClusterProcess?
+        /// The time at which a killed or closed server starts again.
+        var downUntil = Duration.zero
+        /// The time at which a stopped process continues; nil unless it is stopped.
+        var pausedUntil: Duration?
+        /// The time at which the database accepts its writes again; nil unless it rejects them.
+        var partitionedUntil: Duration?
+    }
+
+    private let events: [ClusterEvent]
+    var random: SplitMix64
+    let database: ClusterDatabase
+    var members: [Member]
+    /// The true time since the start.
+    private var elapsed = Duration.zero
+    /// The time since which the members have been able to renew their leases.
+    private var renewableSince = Duration.zero
+    var workload = Workload()
+    var model = ReferenceModel()
+    /// The shared rows after the last call.
+    var rows = ClusterRows()
+    /// Whether a server has called its store since the last check.
+    private var isUnchecked = true
+    var gorushIsBusy = false
+    var gorushLosesAnswers = false
+
+    /// Envelopes on their way to nodes, which may lose or delay them.
+    private var underWay: [(member: Int, envelope: WakuEnvelope)] = []
+    /// The messages by the hash of their envelope.
+    var testMessages: [Digest32: Int] = [:]
+    /// Messages that the nodes or the processes may have lost.
+    var losable: Set<Int> = []
+    /// The number of publications of each message's reply.
+    var replyCounts: [Int: Int] = [:]
+    /// The number of posts of each push that reached gorush.
+    var postCounts: [Int64: Int] = [:]
+    /// The number of attempts of each push that became uncertain.
+    var uncertainCounts: [Int64: Int] = [:]
+    private(set) var trace: [String] = []
+
+    private static let start = Timestamp(nanoseconds: 1_800_000_000_000_000_000)
+    /// 2 s, the longest time between two renewals of a lease in a server that works.
+    private static let slice = Duration.seconds(2)
+
+    init(seed: UInt64) async throws {
+        random = SplitMix64(seed: seed)
+        events = ClusterEvent.table(using: &random)
+        members = (1...(seed % 2 == 0 ? 2 : 3)).map { Member(name: "server-\($0)") }
+        database = try await ClusterDatabase()
+    }
+
+    var now: Timestamp { Self.start.advanced(by: elapsed) }
+    /// The time of the database, in milliseconds.
+    private var databaseNow: Int64 { now.nanoseconds / 1_000_000 }
+
+    mutating func chance(_ count: Int) -> Bool { Int.random(in: 0..<count, using: &random) == 0 }
+    mutating func pick(_ range: Range<Int>) -> Int { Int.random(in: range, using: &random) }
+
+    mutating func note(_ text: String) {
+        if !trace.isEmpty { trace[trace.count - 1] += text + " " }
+    }
+
+    /// Runs so many events, ends all faults, and runs until no work is left.
+    mutating func run(steps: Int) async throws {
+        do {
+            trace.append("start: ")
+            try await advance(by: .zero)
+            for number in 0..<steps {
+                trace.append("\(number) at \(elapsed): ")
+                try await step()
+                try await check()
+            }
+            try await recover()
+        } catch {
+            await end()
+            throw error
+        }
+        await end()
+    }
+
+    private func end() async {
+        for member in members { await member.process?.store.pool.close() }
+        try? await database.remove()
+    }
+
+    // MARK: Events
+
+    private mutating func step() async throws {
+        let index = pick(0..<members.count)
+        switch events[pick(0..<events.count)] {
+        case .message: publish()
+        case .arrival: arrive()
+        case .work: try await work(index)
+        case .time: try await advance(by: .milliseconds([50, 300, 700, 1_500, 4_000, 16_000][pick(0..<6)]))
+        case .kill: await kill(index)
+        case .pause:
+            guard members[index].process != nil, members[index].pausedUntil == nil else { return }
+            note("\(members[index].name) is stopped")
+            members[index].pausedUntil = elapsed + duration()
+        case .partition:
+            try await partition(index, after: pick(0..<4), until: elapsed + duration())
+        case .outage:
+            let end = elapsed + duration()
+            for index in members.indices { try await partition(index, after: 0, until: end) }
+        case .shutdown: try await shutDown(index)
+        case .gorushFault:
+            gorushIsBusy = chance(3)
+            gorushLosesAnswers = chance(3)
+            note("gorush is busy: \(gorushIsBusy), loses answers: \(gorushLosesAnswers)")
+        case .pruning: try await prune(index)
+        }
+    }
+
+    /// The duration of a fault, half of which outlast a lease.
+    private mutating func duration() -> Duration { .milliseconds(pick(100..<40_000)) }
+
+    private mutating func publish() {
+        let owner = Person.owners[pick(0..<2)]
+        let number =
+            switch pick(0..<10) {
+            case 0..<3: workload.register(owner, pick(0..<2), leaves: chance(5), muting: chance(3))
+            case 3..<8: workload.push(to: owner, chat: Workload.chats[pick(0..<2)])
+            case 8: workload.ask(about: owner)
+            default: workload.push(to: owner, chat: Workload.chats[0], guesses: true)
+            }
+        var message = WakuMessage()
+        message.payload = (0..<8).map { UInt8(truncatingIfNeeded: number >> (8 * $0)) }
+        message.contentTopic = workload.topic(of: number).contentTopic
+        message.version = 1
+        message.timestamp = now.nanoseconds
+        let envelope = WakuEnvelope(pubsubTopic: Network.pubsubTopic, message: message)
+        testMessages[envelope.hash] = number
+        note("message \(number), a \(workload.testMessages[number].body.kind)")
+        let first = pick(0..<members.count)
+        for member in members.indices where member == first || chance(2) { underWay.append((member, envelope)) }
+    }
+
+    private mutating func arrive(all: Bool = false) {
+        underWay.shuffle(using: &random)
+        for _ in 0..<(all ? underWay.count : pick(0..<underWay.count + 1)) {
+            let (member, envelope) = underWay.removeLast()
+            members[member].node.append(envelope)
+            note("\(Network.testMessage(envelope)) at \(members[member].name)")
+        }
+    }
+
+    private mutating func kill(_ index: Int) async {
+        guard let process = members[index].process else { return }
+        note("\(process.name) is killed")
+        // The lease stays, as with a killed process. Only its connections close.
+        await process.store.pool.close()
+        forget(index)
+    }
+
+    private mutating func shutDown(_ index: Int) async throws {
+        guard isRunning(index) else { return }
+        note("\(members[index].name) exits")
+        try await call(.leave, of: index) { try await $0.stopReceiving() }
+        try await record(index)
+        try await call(.close, of: index) { await $0.close() }
+        forget(index)
+    }
+
+    private mutating func forget(_ index: Int) {
+        losable.formUnion(members[index].process?.batch.map { Network.testMessage($0) } ?? [])
+        members[index].process = nil
+        members[index].pausedUntil = nil
+        members[index].downUntil = elapsed + duration()
+    }
+
+    private mutating func partition(_ index: Int, after count: Int, until end: Duration) async throws {
+        guard members[index].partitionedUntil == nil else { return }
+        note("\(members[index].name) is partitioned after \(count) transactions")
+        try await database.partition(members[index].name, after: count)
+        members[index].partitionedUntil = end
+    }
+
+    // MARK: Time
+
+    /// Lets time pass. Servers that run take part meanwhile, and faults end.
+    private mutating func advance(by duration: Duration) async throws {
+        var rest = duration
+        repeat {
+            let step = min(rest, Self.slice)
+            rest -= step
+            elapsed += step
+            for member in members { member.process?.clock.advance(by: step * (member.process?.speed ?? 0) / 100) }
+            try await database.setClock(to: databaseNow)
+            try await endFaults()
+            for index in members.indices {
+                guard isRunning(index), let process = members[index].process, process.elapsed >= process.lastPart + ClusterLimits.interval
+                else {
+                    continue
+                }
+                try await takePart(index)
+            }
+        } while rest > .zero
+    }
+
+    /// Ends the faults whose time has come, and starts servers again.
+    private mutating func endFaults() async throws {
+        for index in members.indices {
+            if let end = members[index].pausedUntil, end <= elapsed {
+                note("\(members[index].name) continues")
+                members[index].pausedUntil = nil
+            }
+            if let end = members[index].partitionedUntil, end <= elapsed {
+                note("\(members[index].name) reaches the database")
+                try await database.heal(members[index].name)
+                members[index].partitionedUntil = nil
+                // A member whose clock is slow renews a lease that has just ended as if it had not.
+                let isOutage = rows.servers.values.allSatisfy { $0.isFenced || $0.leaseEnd + 2_000 <= databaseNow }
+                if isOutage { renewableSince = elapsed }
+            }
+            if members[index].process == nil, members[index].downUntil <= elapsed, members[index].partitionedUntil == nil {
+                try await start(index)
+            }
+        }
+    }
+
+    private mutating func start(_ index: Int) async throws {
+        let name = members[index].name
+        note("\(name) starts")
+        let process = try ClusterProcess(name: name, in: database, speed: [92, 100, 108][pick(0..<3)], at: now)
+        members[index].process = process
+        try await observe(.open, by: name, earlierNumber: nil, number: process.store.number)
+        let unfinished = try await call(.takePart, of: index) { try await $0.unfinishedRows() }
+        members[index].process?.unread = unfinished?.undecided ?? []
+        members[index].process?.unreadReplies = unfinished?.unreplied ?? []
+        let latest = now.advanced(by: .seconds(3_600))
+        try await call(.open, of: index) { _ = try await $0.takeOverOutbox(routes: [], latest: latest) }
+    }
+
+    func isRunning(_ index: Int) -> Bool { members[index].process != nil && members[index].pausedUntil == nil }
+
+    // MARK: Calls and checks
+
+    /// Calls the store of a server, and checks what the call has changed.
+    ///
+    /// - Returns: The result; nil if the store threw an error.
+    @discardableResult
+    mutating func call<Result: Sendable>(
+        _ call: ClusterTransition.Call, of index: Int, _ body: @Sendable (PostgreSQLStore) async throws -> Result
+    ) async throws -> Result? {
+        guard let process = members[index].process else { return nil }
+        let earlierNumber = process.store.number
+        var result: Result?
+        do {
+            result = try await body(process.store)
+        } catch let error as StoreError {
+            note("(\(error))")
+        }
+        try await observe(call, by: process.name, earlierNumber: earlierNumber, number: process.store.number)
+        return result
+    }
+
+    private mutating func observe(_ call: ClusterTransition.Call, by name: String, earlierNumber: Int64?, number: Int64) async throws {
+        isUnchecked = true
+        let before = rows
+        rows = try await database.rows()
+        let uncertain = try ClusterTransition(
+            call: call, name: name, earlierNumber: earlierNumber, number: number, before: before, after: rows, now: databaseNow,
+            renewableSince: Self.start.advanced(by: renewableSince).nanoseconds / 1_000_000
+        ).check()
+        for push in uncertain { uncertainCounts[push, default: 0] += 1 }
+    }
+
+    /// Checks what must hold after each event.
+    private mutating func check() async throws {
+        guard isUnchecked else { return }
+        isUnchecked = false
+        for process in members.compactMap(\.process) {
+            let number = process.store.number
+            for (id, message) in rows.messages where message.server == number && message.isTaken && message.isUnfinished {
+                try expect(
+                    process.knows(message: id, isDecided: message.state != .recorded),
+                    "nothing recorded is lost: \(process.name) owns row \(id) and does not know it")
+            }
+            for (id, push) in rows.pushes where push.server == number && push.is(.leased) {
+                try expect(process.attempts(push: id), "each push ends: \(process.name) has leased push \(id) and does not know it")
+            }
+        }
+        try expect(model.agrees(with: rows.phones), "only their owners change registrations, and only forward")
+        guard let store = members.lazy.compactMap(\.process?.store).first else { return }
+        let facts = try await store.auditFacts()
+        let audit = Audit(facts)
+        try expect(audit.balances, "the ledger balances: \(audit.lines.filter { !$0.balances })")
+        try expect(facts.counts[.accepted, default: 0] == model.acceptedCount, "each accepted push is stored once")
+        let uncertainCount = uncertainCounts.values.reduce(0, +)
+        try expect(facts.counts[.uncertain, default: 0] >= uncertainCount, "each uncertain attempt is counted")
+        try check(try await store.members())
+    }
+
+    /// Checks what operators see of the members.
+    private func check(_ found: [ClusterMember]) throws {
+        try expect(found.map(\.number) == rows.servers.keys.sorted(), "each member is listed")
+        for member in found {
+            guard let server = rows.servers[member.number] else { continue }
+            let messages = rows.messages.values.filter { $0.server == member.number && $0.isUnfinished }
+            let state: ClusterMember.State =
+                server.isFenced ? .fenced : server.leaseEnd <= databaseNow ? .expired : server.isLeaving ? .leaving : .alive
+            try expect(member.name == server.name && member.state == state, "the state of a member is right: number \(member.number)")
+            try expect(
+                member.undecidedCount == messages.count { $0.state == .recorded }
+                    && member.unrepliedCount == messages.count { $0.state != .recorded }
+                    && member.openPushCount == rows.pushes.values.count { $0.server == member.number && $0.isOpen },
+                "the work of a member is counted: number \(member.number)")
+            let jobs = rows.jobs.filter { $0.value.server == member.number && $0.value.leaseEnd > databaseNow }
+            try expect(member.jobs == jobs.keys.sorted(), "the jobs of a member are listed: number \(member.number)")
+        }
+    }
+
+    // MARK: The end
+
+    /// Ends all faults, and lets the servers work until no work is left.
+    private mutating func recover() async throws {
+        trace.append("recovery at \(elapsed): ")
+        (gorushIsBusy, gorushLosesAnswers) = (false, false)
+        for index in members.indices {
+            members[index].downUntil = elapsed
+            members[index].pausedUntil = members[index].pausedUntil.map { _ in elapsed }
+            members[index].partitionedUntil = members[index].partitionedUntil.map { _ in elapsed }
+        }
+        arrive(all: true)
+        var quietCount = 0
+        for round in 0..<200 where quietCount < 3 {
+            trace.append("recovery \(round) at \(elapsed): ")
+            // Deferred pushes wait for credits of their target. A server that renews its lease so rarely fences none.
+            try await advance(by: round < 60 ? Self.slice : .seconds(20))
+            for index in members.indices { try await workOff(index) }
+            try await check()
+            let isQuiet = members.allSatisfy { $0.process?.isIdle ?? false && $0.node.isEmpty } && !hasOpenWork
+            quietCount = isQuiet ? quietCount + 1 : 0
+        }
+        try expect(quietCount > 0, "all work ends: \(unfinishedWork)")
+        for (id, push) in rows.pushes where push.is(.sent) {
+            try expect(postCounts[id, default: 0] > 0, "a push that counts as sent was posted: push \(id)")
+        }
+        let recorded = Set(rows.messages.values.compactMap { testMessages[$0.hash] })
+        for number in workload.testMessages.indices where !losable.contains(number) {
+            try expect(recorded.contains(number), "each message that a node kept is recorded: message \(number)")
+        }
+        for number in recorded {
+            let testMessage = workload.testMessages[number]
+            // A query about a key without registrations has no reply.
+            if case .query = testMessage.body { continue }
+            try expect(
+                replyCounts[number, default: 0] > 0 || model.mayBeSuperseded(number, testMessage),
+                "each reply is published: message \(number)")
+        }
+    }
+
+    private var hasOpenWork: Bool { rows.messages.values.contains(where: \.isUnfinished) || rows.pushes.values.contains(where: \.isOpen) }
+
+    private var unfinishedWork: String {
+        let messages = rows.messages.filter(\.value.isUnfinished).keys.sorted()
+        let pushes = rows.pushes.filter(\.value.isOpen).keys.sorted()
+        let busy = members.filter { !($0.process?.isIdle ?? false) }.map(\.name)
+        return "messages \(messages), pushes \(pushes), servers with work \(busy)"
+    }
+}
+
+extension OpenedEnvelope.Body {
+    /// The kind of message, for traces.
+    fileprivate var kind: String {
+        switch self {
+        case .registration: "registration"
+        case .query: "query"
+        case .push: "push request"
+        }
+    }
+}
