@@ -16,9 +16,9 @@ struct ClusterDatabase: Sendable {
     private let name: String
     private let pool: ConnectionPool
 
-    /// Creates a database on the server whose socket is in the folder `PUSHSERVER_TEST_POSTGRESQL`.
+    /// Creates a database on the server whose socket is in the folder `TEST_POSTGRESQL`.
     init() async throws {
-        socket = try #require(ProcessInfo.processInfo.environment["PUSHSERVER_TEST_POSTGRESQL"])
+        socket = try #require(ProcessInfo.processInfo.environment["TEST_POSTGRESQL"])
         name = "simulation-\(UUID().uuidString)"
         try Self.run("CREATE DATABASE \"\(name)\"", at: socket)
         pool = ConnectionPool(Self.parameters(socket, name, of: "simulation"), connectionCount: 1)
