@@ -146,8 +146,10 @@ let package = Package(
             "Daemon",
             [
                 "Engine", "Delivery", "GatewayHTTP", "NextcloudProxy", "NextcloudOrigin", "SoftphonePNM", "Store", "StatusCrypto", "JSON",
-                "StatusReport", "Relay", "Transport", "WakuREST", "SQLiteStore", "PostgreSQLStore", "HTTPClient", "PushProtocol", "PushClient",
-                "Envelope", "Settings", "Wire", "MetricDeclarations", "Age", "Backup", hummingbird, logging, metrics, mustache, serviceLifecycle,
+                "StatusReport", "Relay", "Transport", "WakuREST", "SQLiteStore", "PostgreSQLStore", "HTTPClient", "PushProtocol",
+                "PushClient",
+                "Envelope", "Settings", "Wire", "MetricDeclarations", "Age", "Backup", hummingbird, logging, metrics, mustache,
+                serviceLifecycle,
                 unixSignals, yams,
             ]),
 
@@ -163,7 +165,8 @@ let package = Package(
         library(
             "Operator",
             [
-                "StatusReport", "PushClient", "PushClientREST", "Conformance", "Settings", "SQLiteStore", "PostgreSQLStore", "Store", "HTTPClient",
+                "StatusReport", "PushClient", "PushClientREST", "Conformance", "Settings", "SQLiteStore", "PostgreSQLStore", "Store",
+                "HTTPClient",
                 "WakuREST", "Envelope", "PushProtocol", "StatusCrypto", "Wire", "Age", "Backup", grdb, logging,
             ]),
 

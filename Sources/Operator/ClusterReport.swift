@@ -32,13 +32,13 @@ package struct ClusterReport: Report {
 
     package var lines: [String] {
         guard !servers.isEmpty else { return ["no server has joined"] }
-        return servers.map { server in
-            var line = "\(server.name) (\(server.number)): \(server.state)"
-            if server.state != ClusterMember.State.fenced.rawValue { line += ", lease \(Int(server.leaseSeconds.rounded())) s" }
-            line += ", \(server.undecidedMessages) undecided messages, \(server.unpublishedReplies) unpublished replies"
-            line += ", \(server.openPushes) open pushes"
-            if let age = server.oldestUndecidedSeconds { line += ", the oldest message \(Int(age.rounded())) s old" }
-            return server.jobs.isEmpty ? line : line + ", jobs: " + server.jobs.joined(separator: ", ")
+        return servers.map { member in
+            var line = "\(member.name) (\(member.number)): \(member.state)"
+            if member.state != ClusterMember.State.fenced.rawValue { line += ", lease \(Int(member.leaseSeconds.rounded())) s" }
+            line += ", \(member.undecidedMessages) undecided messages, \(member.unpublishedReplies) unpublished replies"
+            line += ", \(member.openPushes) open pushes"
+            if let age = member.oldestUndecidedSeconds { line += ", the oldest message \(Int(age.rounded())) s old" }
+            return member.jobs.isEmpty ? line : line + ", jobs: " + member.jobs.joined(separator: ", ")
         }
     }
 }

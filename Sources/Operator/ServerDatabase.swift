@@ -41,7 +41,8 @@ package struct ServerDatabase: Sendable {
     /// - Throws: ``Failure`` for an SQLite database, and if the database cannot be used.
     package func readCluster<Result>(_ body: (any ClusterStore) async throws -> Result) async throws -> Result {
         guard let url else {
-            throw Failure.configuration("\(path) is the database of one server. Name a database that servers share with --config or --database.")
+            throw Failure.configuration(
+                "\(path) is the database of one server. Name a database that servers share with --config or --database.")
         }
         return try await withStore(open: { try openPostgreSQL(url) }, body)
     }

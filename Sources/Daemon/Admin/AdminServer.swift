@@ -119,7 +119,9 @@ struct AdminServer: Service {
             Self.respond(.gone, "gorush has to run with core.sync: true; delete its core.feedback_hook_url", type: "text/plain")
         }
         router.post("drain") { [content] request, _ in
-            guard content.token.isShown(by: request.headers[.authorization]) else { return Self.respond(.unauthorized, "", type: "text/plain") }
+            guard content.token.isShown(by: request.headers[.authorization]) else {
+                return Self.respond(.unauthorized, "", type: "text/plain")
+            }
             content.drain()
             let body = try JSONEncoder().encode(DrainBody(process: ProcessInfo.processInfo.processIdentifier))
             return Self.respond(.accepted, String(decoding: body, as: UTF8.self), type: "application/json")

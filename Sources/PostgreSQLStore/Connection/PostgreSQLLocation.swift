@@ -19,7 +19,8 @@ package struct PostgreSQLLocation: Sendable, Equatable {
         }
         guard var parameters = Self.parse(url) else { throw PostgreSQLLocationError("PostgreSQL's library cannot parse the URL") }
         guard parameters["password"] == nil else {
-            throw PostgreSQLLocationError("the URL contains a password, which would be printed; put it into the file of storage.passwordFile")
+            throw PostgreSQLLocationError(
+                "the URL contains a password, which would be printed; put it into the file of storage.passwordFile")
         }
         guard parameters["dbname"] != nil else { throw PostgreSQLLocationError("the URL names no database") }
         let hosts = [parameters["host"], parameters["hostaddr"]].compactMap(\.self).flatMap { $0.split(separator: ",") }
@@ -50,7 +51,8 @@ package struct PostgreSQLLocation: Sendable, Equatable {
         all["connect_timeout"] = all["connect_timeout"] ?? "\(Self.connectTimeoutSeconds)"
         all["tcp_user_timeout"] = all["tcp_user_timeout"] ?? "\(Self.userTimeoutMilliseconds)"
         // The transaction of a frozen server must not keep locks.
-        all["options"] = (all["options"].map { $0 + " " } ?? "")
+        all["options"] =
+            (all["options"].map { $0 + " " } ?? "")
             + "-c idle_in_transaction_session_timeout=10000"
         return all
     }

@@ -23,7 +23,8 @@ extension PostgreSQLStore {
                 Command("SELECT pg_database_size(current_database())"),
             ])
             var figures = StoreFigures()
-            for (name, count, pruned) in try results[0].map({ (try $0.next(String.self), try $0.next(Int64.self), try $0.next(Int64.self)) }) {
+            for (name, count, pruned) in try results[0].map({ (try $0.next(String.self), try $0.next(Int64.self), try $0.next(Int64.self)) }
+            ) {
                 guard let milestone = Milestone(rawValue: name) else {
                     figures.ledger.damagedRowCount += 1
                     continue
@@ -34,7 +35,9 @@ extension PostgreSQLStore {
             for (undecided, unpublished) in try results[1].map({ (try $0.next(Int64.self), try $0.next(Int.self)) }) {
                 (figures.ledger.undecidedCount, figures.unpublishedCount) = (undecided, unpublished)
             }
-            for row in try results[2].map({ (try $0.next(Int.self), try $0.next(Int.self), try $0.next(Int.self), try $0.next(Timestamp?.self)) }) {
+            for row in try results[2].map({
+                (try $0.next(Int.self), try $0.next(Int.self), try $0.next(Int.self), try $0.next(Timestamp?.self))
+            }) {
                 let (all, timed, inFlight, oldest) = row
                 figures.openPushes = [.firstAttempt: all - timed, .retryOrDeferred: timed - inFlight, .inFlight: inFlight]
                 figures.ledger.openCount = Int64(all)

@@ -33,7 +33,9 @@ extension PostgreSQLStore {
                     """,
                     transaction.server, SQLArray(messages.map(\.hash))),
             ])
-            let new = try results[0].map { (hash: try $0.next(Digest32.self), id: try $0.next(Int64.self), isTaken: try $0.next(Bool.self)) }
+            let new = try results[0].map {
+                (hash: try $0.next(Digest32.self), id: try $0.next(Int64.self), isTaken: try $0.next(Bool.self))
+            }
             let recordedByOthers = try results[1].map { (try $0.next(Digest32.self), try $0.next(Int64.self)) }
             transaction.count(.received, by: envelopes.count)
             transaction.count(.duplicate, by: envelopes.count - new.count)

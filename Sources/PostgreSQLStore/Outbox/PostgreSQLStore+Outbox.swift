@@ -39,7 +39,8 @@ extension PostgreSQLStore {
     package func duePushes(route: String, at now: Timestamp, limit: Int) async throws -> [QueuedPush] {
         let server = number
         return try await read { [outbox, sealing] database in
-            let results = try database.fetch(PushTrust.allCases.flatMap { DuePushes.commands(of: server, route, $0, at: now, limit: limit) })
+            let results = try database.fetch(
+                PushTrust.allCases.flatMap { DuePushes.commands(of: server, route, $0, at: now, limit: limit) })
             var due: [PushTrust: DuePushes] = [:]
             for (index, trust) in PushTrust.allCases.enumerated() {
                 due[trust] = DuePushes(

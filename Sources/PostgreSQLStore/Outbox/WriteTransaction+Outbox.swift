@@ -90,7 +90,8 @@ extension WriteTransaction {
                 """,
                 now, notification, push.id, server)
             guard changedCount == 1 else {
-                let isEnded = try database.first("SELECT finished_at IS NOT NULL OR server <> $2 FROM push WHERE id = $1", push.id, server) {
+                let isEnded = try database.first("SELECT finished_at IS NOT NULL OR server <> $2 FROM push WHERE id = $1", push.id, server)
+                {
                     try $0.next(Bool.self)
                 }
                 throw isEnded ?? false ? StoreError.alreadyEnded : .damaged
@@ -104,7 +105,8 @@ extension WriteTransaction {
         case .retry(let next, let isUnknown):
             let state: OpenPushState = isUnknown ? .unknown : .queued
             let changedCount = try database.run(
-                "UPDATE push SET state = $1, next_attempt_at = $2, reason = $3 WHERE id = $4 AND server = $5 AND finished_at IS NULL", state,
+                "UPDATE push SET state = $1, next_attempt_at = $2, reason = $3 WHERE id = $4 AND server = $5 AND finished_at IS NULL",
+                state,
                 next, push.reason, push.id, server)
             if isUnknown { count(.uncertain, by: changedCount) }
         case .release(let state):

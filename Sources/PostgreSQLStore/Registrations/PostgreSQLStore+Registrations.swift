@@ -16,7 +16,8 @@ extension PostgreSQLStore {
             for row in rows {
                 if row.isLive { counts.live[row.type ?? .unknown] = row.count } else { counts.tombstones += row.count }
             }
-            counts.nextcloud = try database.count("SELECT count(*) FROM nextcloud_device WHERE removed_at IS NULL AND updated_at >= $1", start)
+            counts.nextcloud = try database.count(
+                "SELECT count(*) FROM nextcloud_device WHERE removed_at IS NULL AND updated_at >= $1", start)
             counts.nextcloudOrigin = try database.count("SELECT count(*) FROM nextcloud_origin_device WHERE created_at >= $1", start)
             return counts
         }

@@ -1,8 +1,9 @@
-@testable import PostgreSQLStore
 import StatusCrypto
 import Store
 import TestSupport
 import Testing
+
+@testable import PostgreSQLStore
 
 /// Two servers on one database, whose leases end when a test says so.
 struct Cluster {

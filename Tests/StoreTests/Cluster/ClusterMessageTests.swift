@@ -1,9 +1,10 @@
 import Envelope
-@testable import PostgreSQLStore
 import StatusCrypto
 import Store
 import TestSupport
 import Testing
+
+@testable import PostgreSQLStore
 
 /// Messages of several servers on one database.
 @Suite(.safetyNet) struct ClusterMessageTests {

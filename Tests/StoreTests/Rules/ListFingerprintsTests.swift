@@ -1,5 +1,5 @@
-import Store
 import StatusCrypto
+import Store
 import TestSupport
 import Testing
 
