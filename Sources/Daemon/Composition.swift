@@ -188,7 +188,8 @@ struct Composition {
         let store = basis.files.store
         return DeliveryLoop(
             store: store, configuration: configuration, clock: ContinuousClock(), wallClock: basis.time.clock, logger: basis.logger,
-            mayPost: { store.cluster?.holdsLease(for: ClusterLimits.postingTime) ?? true },
+            memberNumber: { store.cluster?.number ?? 0 },
+            mayPost: { store.cluster?.holdsLease(as: $0, for: ClusterLimits.postingTime) ?? true },
             onUnregistered: { await directory.remove($0, unlessLiveIn: store) })
     }
 

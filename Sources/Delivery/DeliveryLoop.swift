@@ -23,11 +23,13 @@ package final class DeliveryLoop: Service {
 
     /// - Parameters:
     ///   - clock: The clock of delays; `wallClock` decides about expiry.
-    ///   - mayPost: Whether this server still owns its pushes; asked right before each post.
+    ///   - memberNumber: This server's number among the servers of the database; asked before each lease.
+    ///   - mayPost: Whether this server still owns the pushes that it leased under a number; asked right before each post.
     ///   - onUnregistered: Receives the registrations that the delivery has unregistered, because their devices are dead.
     package init(
         store: any PushOutbox, configuration: DeliveryConfiguration, clock: any Clock<Duration>, wallClock: WallClock,
-        random: any RandomNumberGenerator & Sendable = SecureRandom(), logger: Logger, mayPost: @escaping @Sendable () -> Bool = { true },
+        random: any RandomNumberGenerator & Sendable = SecureRandom(), logger: Logger,
+        memberNumber: @escaping @Sendable () -> Int64 = { 0 }, mayPost: @escaping @Sendable (_ memberNumber: Int64) -> Bool = { _ in true },
         onUnregistered: @escaping @Sendable ([ChangedRegistration]) async -> Void
     ) {
         outbox = Outbox(store: store)
@@ -37,7 +39,7 @@ package final class DeliveryLoop: Service {
         self.logger = logger
         let dependencies = Route.Dependencies(
             outbox: outbox, configuration: configuration, wallClock: wallClock, time: SteadyTime(clock: clock, start: wallClock.now()),
-            random: random, logger: logger, firstAttempts: firstAttempts, mayPost: mayPost,
+            random: random, logger: logger, firstAttempts: firstAttempts, memberNumber: memberNumber, mayPost: mayPost,
             onUnregistered: onUnregistered)
         let all = configuration.allRoutes
         let endpoints = all.map(configuration.endpoint)

@@ -117,7 +117,7 @@ package final class PostgreSQLStore: PushStore {
     }
 
     /// This server's number among those that share the database. It changes when the server joins again.
-    var number: Int64 { membership.withLock(\.number) }
+    package var number: Int64 { membership.withLock(\.number) }
 
     var sealing: RowSealing { secrets.sealing }
 

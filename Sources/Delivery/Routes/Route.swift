@@ -19,8 +19,10 @@ final class Route: Sendable {
         var random: any RandomNumberGenerator & Sendable
         var logger: Logger
         var firstAttempts: FirstAttemptWaiters
-        /// Whether this server still owns its pushes.
-        var mayPost: @Sendable () -> Bool
+        /// This server's number among the servers of the database.
+        var memberNumber: @Sendable () -> Int64
+        /// Whether this server still owns the pushes that it leased under a number.
+        var mayPost: @Sendable (_ memberNumber: Int64) -> Bool
         var onUnregistered: @Sendable ([ChangedRegistration]) async -> Void
     }
 
@@ -162,6 +164,7 @@ final class Route: Sendable {
         let plan = planner.plan(due, batch: batch, limit: limit, at: now, using: &random) { pushes in
             state.withLock { $0.admitted(pushes, at: elapsed) }
         }
+        let member = dependencies.memberNumber()
         guard try await recordOutcomes(leasing: plan, at: now) else {
             return handle(.notLeased(plan.batches.joined().flatMap(\.pushes)))
         }
@@ -170,14 +173,16 @@ final class Route: Sendable {
             plan.expired.map { ($0, .expired) } + plan.unsendable.map { ($0.push, .refused) } + plan.withdrawn.map { ($0, .withdrawn) })
         handle(.posting(plan.batches.map(\.count)))
         for batch in plan.batches {
-            group.addTask { await self.post(batch, at: now, ending: batch.count) }
+            group.addTask { await self.post(batch, at: now, leasedAs: member, ending: batch.count) }
         }
     }
 
-    /// - Parameter requestCount: The number of notifications of the request that ends with this part; nil if further parts follow.
-    private func post(_ batch: [DeliveryItem], at now: Timestamp, ending requestCount: Int?) async {
+    /// - Parameters:
+    ///   - member: This server's number before the lease of the pushes.
+    ///   - requestCount: The number of notifications of the request that ends with this part; nil if further parts follow.
+    private func post(_ batch: [DeliveryItem], at now: Timestamp, leasedAs member: Int64, ending requestCount: Int?) async {
         let pushes = batch.flatMap(\.pushes)
-        guard dependencies.mayPost() else {
+        guard dependencies.mayPost(member) else {
             // Another server may have taken the pushes over: no request leaves this one.
             let attempts = pushes.map { Outbox.Attempt(push: $0, outcome: .notSent(reason: "lease ended"), at: now) }
             return completeRequest(requestCount, with: .notPosted(attempts))
@@ -198,9 +203,9 @@ final class Route: Sendable {
             completeRequest(requestCount, with: .answered(health, attempts, jitter: jitter()))
         case .divide:
             let parts = planner.divide(batch, at: now) ?? []
-            for part in parts.dropLast() { await post(part, at: now, ending: nil) }
+            for part in parts.dropLast() { await post(part, at: now, leasedAs: member, ending: nil) }
             guard let last = parts.last else { return completeRequest(requestCount) }
-            await post(last, at: now, ending: requestCount)
+            await post(last, at: now, leasedAs: member, ending: requestCount)
         case .limit(let limit):
             logger.notice("gorush takes fewer notifications at a time", metadata: ["limit": "\(limit)"])
             let attempts = pushes.map { Outbox.Attempt(push: $0, outcome: .notSent(reason: "over limit"), at: now) }

@@ -25,8 +25,8 @@ extension PostgreSQLStore: ClusterStore {
         }
     }
 
-    package func holdsLease(for duration: Duration) -> Bool {
-        membership.withLock { $0.holdsLease(for: duration, at: time.elapsed()) }
+    package func holdsLease(as number: Int64, for duration: Duration) -> Bool {
+        membership.withLock { $0.holdsLease(as: number, for: duration, at: time.elapsed()) }
     }
 
     package var memberCount: Int { membership.withLock(\.memberCount) }

@@ -15,8 +15,12 @@ package protocol ClusterStore: Sendable {
     /// - Throws: `StoreError` if the database is unreachable.
     func takePart() async throws -> TakenWork
 
-    /// Whether this server's lease lasts for another duration, by its own clock. Without it, another server may own its pushes.
-    func holdsLease(for duration: Duration) -> Bool
+    /// This server's number among the members. It changes when the server joins again after it was fenced.
+    var number: Int64 { get }
+
+    /// Whether this server's lease under a number lasts for another duration, by its own clock. Without it, another server may own the
+    /// pushes that this one leased under the number.
+    func holdsLease(as number: Int64, for duration: Duration) -> Bool
 
     /// The number of living members, this server included.
     var memberCount: Int { get }

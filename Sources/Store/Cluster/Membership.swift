@@ -49,7 +49,9 @@ package struct Membership: Sendable, Equatable {
         now <= leaseEnd && now - heldSince >= ClusterLimits.lease
     }
 
-    package func holdsLease(for duration: Duration, at now: Duration) -> Bool { now + duration < leaseEnd }
+    package func holdsLease(as number: Int64, for duration: Duration, at now: Duration) -> Bool {
+        number == self.number && now + duration < leaseEnd
+    }
 
     /// Returns the owner of a message by rendezvous hashing: each member computes the same one, and when members come or go, only their own
     /// messages get another owner.

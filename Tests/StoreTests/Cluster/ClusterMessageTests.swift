@@ -93,7 +93,7 @@ import Testing
             _ = try await cluster.two.takePart()
             _ = try await cluster.one.takePart()
             #expect([cluster.one.number, cluster.two.number] == numbers)
-            #expect(cluster.one.holdsLease(for: .seconds(5)))
+            #expect(cluster.one.holdsLease(as: cluster.one.number, for: .seconds(5)))
         }
     }
 

@@ -52,11 +52,21 @@ import Testing
 
     @Test func `a server holds its lease until some time after the last renewal`() async throws {
         try await Cluster.with { cluster in
-            #expect(cluster.one.holdsLease(for: ClusterLimits.postingTime))
+            #expect(cluster.one.holdsLease(as: cluster.one.number, for: ClusterLimits.postingTime))
             cluster.clocks[0].advance(by: ClusterLimits.lease - ClusterLimits.postingTime)
-            #expect(!cluster.one.holdsLease(for: ClusterLimits.postingTime))
+            #expect(!cluster.one.holdsLease(as: cluster.one.number, for: ClusterLimits.postingTime))
             _ = try await cluster.one.takePart()
-            #expect(cluster.one.holdsLease(for: ClusterLimits.postingTime))
+            #expect(cluster.one.holdsLease(as: cluster.one.number, for: ClusterLimits.postingTime))
+        }
+    }
+
+    @Test func `a server that has joined again does not hold the lease of its earlier number`() async throws {
+        try await Cluster.with { cluster in
+            let number = cluster.one.number
+            _ = try await cluster.fenceOne()
+            _ = try await cluster.one.takePart()
+            #expect(cluster.one.holdsLease(as: cluster.one.number, for: ClusterLimits.postingTime))
+            #expect(!cluster.one.holdsLease(as: number, for: ClusterLimits.postingTime))
         }
     }
 }
