@@ -63,7 +63,8 @@ final class MarkWriter: Sendable {
             case .decision: for row in mark.rows { batch.decide(row, as: .silent) }
             }
         }
-        let failed = zip(marks, committed.outcomes).compactMap { mark, outcome in outcome.error == nil ? nil : mark }
+        // Another server that has taken the message marks it.
+        let failed = zip(marks, committed.outcomes).compactMap { mark, outcome in outcome.error?.isTaken ?? true ? nil : mark }
         if failed.isEmpty { context.storeHealth.succeeded() }
         unwrittenCount.update { $0 -= marks.count - failed.count }
         return failed
