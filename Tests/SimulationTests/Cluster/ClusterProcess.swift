@@ -31,8 +31,8 @@ struct ClusterProcess {
     var allowances = Allowances()
     /// Pushes that it has read and not leased.
     var due: [QueuedPush] = []
-    /// Pushes that it has leased and not posted.
-    var leased: [QueuedPush] = []
+    /// Pushes that it has leased and not posted, and its number before the lease.
+    var leased: [(push: QueuedPush, member: Int64)] = []
     /// Changes of attempted pushes that are not recorded.
     var outcomes: [OutboxUpdate.Push] = []
     /// The time of its own clock when it last took part.
@@ -68,5 +68,5 @@ struct ClusterProcess {
     }
 
     /// Whether it has an attempt of a push in memory.
-    func attempts(push: Int64) -> Bool { leased.contains { $0.id == push } || outcomes.contains { $0.id == push } }
+    func attempts(push: Int64) -> Bool { leased.contains { $0.push.id == push } || outcomes.contains { $0.id == push } }
 }

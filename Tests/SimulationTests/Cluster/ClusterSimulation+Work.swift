@@ -217,7 +217,7 @@ extension ClusterSimulation {
         guard try await call(.lease, of: index, { [now, update] in try await $0.update(update, at: now) }) != nil else { return }
         note("leased \(process.due.map(\.id))")
         members[index].process?.outcomes = []
-        members[index].process?.leased += process.due
+        members[index].process?.leased += process.due.map { ($0, process.store.number) }
     }
 
     private mutating func settle(_ index: Int) async throws {
@@ -231,9 +231,9 @@ extension ClusterSimulation {
 
     /// Posts a push, unless the lease of the server has ended.
     private mutating func post(_ index: Int) throws {
-        guard let process = members[index].process, let push = process.leased.first else { return }
+        guard let process = members[index].process, let (push, member) = process.leased.first else { return }
         members[index].process?.leased.removeFirst()
-        guard process.store.holdsLease(for: ClusterLimits.postingTime) else {
+        guard process.store.holdsLease(as: member, for: ClusterLimits.postingTime) else {
             note("lease ended before \(push.id)")
             members[index].process?.outcomes.append(.init(id: push.id, .release(push.state)))
             return
@@ -259,12 +259,15 @@ extension ClusterSimulation {
 
     // MARK: Pruning
 
-    /// Deletes old rows. Now and then more than two days are taken to have passed, if no unpublished reply would expire.
+    /// Deletes old rows. Now and then more than two days are taken to have passed, if no unpublished reply would expire. Nodes do not keep
+    /// messages that long.
     mutating func prune(_ index: Int) async throws {
         guard isRunning(index) else { return }
         let isLate = chance(2) && !rows.messages.values.contains { $0.state != .recorded && $0.isUnfinished }
         note("\(members[index].name) prunes\(isLate ? " later" : "")")
         let time = isLate ? now.advanced(by: .seconds(3 * 86_400)) : now
+        let earlier = Set(rows.messages.values.map(\.hash))
         try await call(.prune, of: index) { _ = try await $0.prune(at: time) }
+        deleteCopies(of: earlier.subtracting(rows.messages.values.map(\.hash)))
     }
 }

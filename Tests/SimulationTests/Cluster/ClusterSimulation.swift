@@ -46,6 +46,8 @@ struct ClusterSimulation {
     private var underWay: [(member: Int, envelope: WakuEnvelope)] = []
     /// The messages by the hash of their envelope.
     var testMessages: [Digest32: Int] = [:]
+    /// Messages that were recorded at some time.
+    private var recorded: Set<Int> = []
     /// Messages that the nodes or the processes may have lost.
     var losable: Set<Int> = []
     /// The number of publications of each message's reply.
@@ -56,6 +58,7 @@ struct ClusterSimulation {
     var uncertainCounts: [Int64: Int] = [:]
     private(set) var trace: [String] = []
 
+    private static let owners = Person.owners.prefix(2)
     private static let start = Timestamp(nanoseconds: 1_800_000_000_000_000_000)
     /// 2 s, the longest time between two renewals of a lease in a server that works.
     private static let slice = Duration.seconds(2)
@@ -83,6 +86,7 @@ struct ClusterSimulation {
         do {
             trace.append("start: ")
             try await advance(by: .zero)
+            try await registerAll()
             for number in 0..<steps {
                 trace.append("\(number) at \(elapsed): ")
                 try await step()
@@ -106,12 +110,15 @@ struct ClusterSimulation {
     private mutating func step() async throws {
         let index = pick(0..<members.count)
         switch events[pick(0..<events.count)] {
-        case .message: publish()
+        case .message: publish(testMessage())
         case .arrival: arrive()
-        case .work: try await work(index)
-        case .time: try await advance(by: .milliseconds([50, 300, 700, 1_500, 4_000, 16_000][pick(0..<6)]))
-        case .kill: await kill(index)
+        case .work:
+            let running = members.indices.filter(isRunning)
+            if !running.isEmpty { try await work(running[pick(0..<running.count)]) }
+        case .time: try await advance(by: .milliseconds([50, 500, 1_500, 4_000, 16_000, 16_000][pick(0..<6)]))
+        case .kill: await kill(chance(3) ? index : busiest)
         case .pause:
+            let index = chance(3) ? index : busiest
             guard members[index].process != nil, members[index].pausedUntil == nil else { return }
             note("\(members[index].name) is stopped")
             members[index].pausedUntil = elapsed + duration()
@@ -129,18 +136,38 @@ struct ClusterSimulation {
         }
     }
 
-    /// The duration of a fault, half of which outlast a lease.
-    private mutating func duration() -> Duration { .milliseconds(pick(100..<40_000)) }
+    /// The duration of a fault. Half of them end soon after the lease, while others take over the work.
+    private mutating func duration() -> Duration { .milliseconds(chance(2) ? pick(15_000..<25_000) : pick(100..<40_000)) }
 
-    private mutating func publish() {
-        let owner = Person.owners[pick(0..<2)]
-        let number =
-            switch pick(0..<10) {
-            case 0..<3: workload.register(owner, pick(0..<2), leaves: chance(5), muting: chance(3))
-            case 3..<8: workload.push(to: owner, chat: Workload.chats[pick(0..<2)])
-            case 8: workload.ask(about: owner)
-            default: workload.push(to: owner, chat: Workload.chats[0], guesses: true)
-            }
+    /// The server that has most to lose: above all attempts in flight.
+    private var busiest: Int {
+        func load(_ process: ClusterProcess) -> Int {
+            process.undecided.count + process.replies.count + 4 * (process.leased.count + process.outcomes.count)
+        }
+        let loads = members.map { $0.pausedUntil == nil ? $0.process.map(load) ?? -1 : -1 }
+        return loads.indices.max { loads[$0] < loads[$1] } ?? 0
+    }
+
+    /// Registers all phones, so that the first push requests have targets.
+    private mutating func registerAll() async throws {
+        for owner in Self.owners {
+            for phone in 0..<2 { publish(workload.register(owner, phone, leaves: false, muting: false)) }
+        }
+        arrive(all: true)
+        for index in members.indices { try await workOff(index) }
+    }
+
+    private mutating func testMessage() -> Int {
+        let owner = Self.owners[pick(0..<Self.owners.count)]
+        switch pick(0..<10) {
+        case 0..<2: return workload.register(owner, pick(0..<2), leaves: chance(5), muting: chance(3))
+        case 2..<8: return workload.push(to: owner, chat: Workload.chats[pick(0..<2)])
+        case 8: return workload.ask(about: owner)
+        default: return workload.push(to: owner, chat: Workload.chats[0], guesses: true)
+        }
+    }
+
+    private mutating func publish(_ number: Int) {
         var message = WakuMessage()
         message.payload = (0..<8).map { UInt8(truncatingIfNeeded: number >> (8 * $0)) }
         message.contentTopic = workload.topic(of: number).contentTopic
@@ -191,6 +218,15 @@ struct ClusterSimulation {
         note("\(members[index].name) is partitioned after \(count) transactions")
         try await database.partition(members[index].name, after: count)
         members[index].partitionedUntil = end
+    }
+
+    /// Deletes the copies of a message that are left in the network, in nodes and in processes.
+    mutating func deleteCopies(of hashes: Set<Digest32>) {
+        underWay.removeAll { hashes.contains($0.envelope.hash) }
+        for index in members.indices {
+            members[index].node.removeAll { hashes.contains($0.hash) }
+            members[index].process?.batch.removeAll { hashes.contains($0.hash) }
+        }
     }
 
     // MARK: Time
@@ -276,6 +312,7 @@ struct ClusterSimulation {
         isUnchecked = true
         let before = rows
         rows = try await database.rows()
+        recorded.formUnion(rows.messages.values.compactMap { testMessages[$0.hash] })
         let uncertain = try ClusterTransition(
             call: call, name: name, earlierNumber: earlierNumber, number: number, before: before, after: rows, now: databaseNow,
             renewableSince: Self.start.advanced(by: renewableSince).nanoseconds / 1_000_000
@@ -354,7 +391,6 @@ struct ClusterSimulation {
         for (id, push) in rows.pushes where push.is(.sent) {
             try expect(postCounts[id, default: 0] > 0, "a push that counts as sent was posted: push \(id)")
         }
-        let recorded = Set(rows.messages.values.compactMap { testMessages[$0.hash] })
         for number in workload.testMessages.indices where !losable.contains(number) {
             try expect(recorded.contains(number), "each message that a node kept is recorded: message \(number)")
         }
