@@ -75,7 +75,7 @@ import Testing
                 "pushserver_ledger_imbalance 0",
                 #"pushserver_outbox_rows{state="first_attempt"} 0"#,
                 "pushserver_outbox_oldest_age_seconds 0",
-                #"pushserver_identity_info{public_key="\#(server.addresses.publicKey)"} 1"#,
+                #"pushserver_identity_info{public_key="\#(server.addresses.publicKey)",server="tested"} 1"#,
             ] {
                 #expect(lines.contains(line), "\(line) in \(lines.sorted().joined(separator: "\n"))")
             }

@@ -43,7 +43,7 @@ import Testing
         try await withStubGorush { stub in
             let world = try World()
             let lease = Mutex((asked: 0, isRenewed: false))
-            let mayPost: @Sendable () -> Bool = {
+            let mayPost: @Sendable (Int64) -> Bool = { _ in
                 lease.withLock { lease in
                     lease.asked += 1
                     return lease.isRenewed || lease.asked <= askedCount

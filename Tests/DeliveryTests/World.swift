@@ -67,7 +67,7 @@ final class World: Sendable {
     /// Runs a delivery, then shuts it down as SIGTERM would.
     func withDelivery(
         to url: String, logger: Logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
-        mayPost: @escaping @Sendable () -> Bool = { true },
+        mayPost: @escaping @Sendable (_ memberNumber: Int64) -> Bool = { _ in true },
         _ configure: (inout DeliveryConfiguration) -> Void = { _ in },
         _ body: @escaping @Sendable (Running) async throws -> Void
     ) async throws {

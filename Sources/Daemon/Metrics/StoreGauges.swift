@@ -17,6 +17,7 @@ struct StoreGauges: Sendable {
     private let databaseSize: PrometheusValue
     private let walSize: PrometheusValue
     private let freeSpace: PrometheusValue
+    private let clusterMembers: PrometheusValue
 
     init(store: any PushStore, storage: StorageSettings, registry: PrometheusRegistry) {
         self.store = store
@@ -32,6 +33,7 @@ struct StoreGauges: Sendable {
         databaseSize = registry.value(of: Self.databaseSize)
         walSize = registry.value(of: Self.walSize)
         freeSpace = registry.value(of: Self.freeSpace)
+        clusterMembers = registry.value(of: Self.clusterMembers)
     }
 
     /// Reads the values and sets the metrics. A metric keeps its value if the store or a file cannot be read.
@@ -44,6 +46,7 @@ struct StoreGauges: Sendable {
         if let size = files.databaseBytes { databaseSize.set(Double(size)) }
         if let size = files.walBytes { walSize.set(Double(size)) }
         if let free = files.freeBytes { freeSpace.set(Double(free)) }
+        clusterMembers.set(Double(store.cluster?.memberCount ?? 1))
     }
 
     private func set(_ figures: StoreFigures, at now: Timestamp) {
@@ -88,6 +91,7 @@ extension Milestone: MetricLabels {
 extension StoreGauges {
     static let declarations = [
         registrations, journal, outbox, oldestPushAge, suspectedTokens, ledger, imbalance, databaseSize, walSize, freeSpace,
+        clusterMembers,
     ]
 
     private static let registrations = Metric(.gauge, "pushserver_registrations", help: "Live registrations.")
@@ -110,4 +114,6 @@ extension StoreGauges {
     private static let walSize = Metric(.gauge, "pushserver_database_wal_bytes", help: "Size of the write-ahead log of the database.")
     private static let freeSpace = Metric(
         .gauge, "pushserver_storage_free_bytes", help: "Free space of the disk that has the database.")
+    private static let clusterMembers = Metric(
+        .gauge, "pushserver_cluster_members", help: "Living servers that share the database, this one included.")
 }

@@ -147,7 +147,7 @@ final class Route: Sendable {
     private static let minimumReadCount = 32
 
     private func postDuePushes(for requestCount: Int, batch: Int?, in group: inout DiscardingTaskGroup) async throws {
-        guard dependencies.mayPost() else { return handle(.storeFailed("the lease of this server has ended")) }
+        guard dependencies.mayPost(dependencies.memberNumber()) else { return handle(.storeFailed("the lease of this server has ended")) }
         let (outbox, time) = (dependencies.outbox, dependencies.time)
         let limit = requestCount * (batch ?? 1)
         let due = try await outbox.due(route: name, at: time.now, limit: max(limit, Self.minimumReadCount))

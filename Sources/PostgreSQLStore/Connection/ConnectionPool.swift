@@ -1,6 +1,7 @@
 import Concurrency
 import DequeModule
 import Dispatch
+import Glibc
 import Store
 import Synchronization
 
@@ -97,6 +98,12 @@ final class ConnectionSlot {
         SELECT CASE WHEN current_setting('synchronous_commit') = 'off' THEN set_config('synchronous_commit', 'on', false) END
         """
 
+    /// 60 s for which the outcome of a commit is looked up: longer than a restart or a failover takes. Afterwards the row waits for the next
+    /// start, or for another server.
+    private static let longestOutage = Duration.seconds(60)
+    /// 100 ms between two look-ups.
+    private static let lookUpIntervalMicroseconds: UInt32 = 100_000
+
     private let parameters: [String: String]
     private var connection: Connection?
 
@@ -140,11 +147,20 @@ final class ConnectionSlot {
         }
     }
 
+    /// Looks the outcome of a commit up, as soon as the database can be reached again. A living server that took a commit for a failure would
+    /// lose sight of what it has recorded.
     private func hasCommitted(_ number: Int64) throws(PostgreSQLError) -> Bool {
+        let start = ContinuousClock.now
         while true {
-            let rows = try usable().run([Command("SELECT convert_to(coalesce(pg_xact_status($1::text::xid8), ''), 'UTF8')", "\(number)")])
-            let status = (try? rows[0].map { try $0.next(String.self) })?.first
-            if status != "in progress" { return status == "committed" }
+            do throws(PostgreSQLError) {
+                let query = Command("SELECT convert_to(coalesce(pg_xact_status($1::text::xid8), ''), 'UTF8')", "\(number)")
+                let rows = try usable().run([query])
+                let status = (try? rows[0].map { try $0.next(String.self) })?.first
+                if status != "in progress" { return status == "committed" }
+            } catch {
+                guard case .disconnected = error, ContinuousClock.now - start < Self.longestOutage else { throw error }
+            }
+            usleep(Self.lookUpIntervalMicroseconds)
         }
     }
 

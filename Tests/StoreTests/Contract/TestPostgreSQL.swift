@@ -21,6 +21,9 @@ struct TestPostgreSQL {
         ["host": folder, "user": "postgres", "dbname": database]
     }
 
+    /// A function that stands in place of PostgreSQL's own, because the search path names its schema first.
+    static let stillClock = "CREATE FUNCTION now() RETURNS timestamptz LANGUAGE sql STABLE AS $$ SELECT timestamptz '2026-01-01' $$"
+
     /// Runs a statement outside a transaction.
     @discardableResult
     func run(_ sql: String, in database: String = "postgres") throws(PostgreSQLError) -> Rows {
@@ -41,9 +44,10 @@ extension TemporaryFolder {
 
     /// Opens the database that belongs to the folder. The first call creates it; it is removed with the folder.
     ///
-    /// - Parameter clock: The clock of the server's lease.
+    /// - Parameter clock: The clock of the server's lease. With one, the clock of the database stands still, so that leases end only when a
+    ///   test says so.
     func openPostgreSQL(
-        sealingKeys: SealingKeys? = nil, serverName: String = "one", clock: any Clock<Duration> = ContinuousClock(),
+        sealingKeys: SealingKeys? = nil, serverName: String = "one", clock: ManualClock? = nil,
         maximumQueueCount: Int = ProtocolLimits.maximumQueuedPushCount, maximumStoredByteCount: Int? = nil,
         namedBundleIDs: Set<String> = []
     ) throws -> PostgreSQLStore {
@@ -52,12 +56,15 @@ extension TemporaryFolder {
         do {
             try server.run("CREATE DATABASE \"\(name)\"")
             atEnd { _ = try? server.run("DROP DATABASE \"\(name)\" WITH (FORCE)") }
+            if clock != nil { try server.run(TestPostgreSQL.stillClock, in: name) }
         } catch {
             guard error == .failed(state: "42P04") else { throw error }  // It exists.
         }
+        var parameters = server.parameters(name)
+        if clock != nil { parameters["options"] = "-c search_path=public,pg_catalog" }
         return try PostgreSQLStore(
-            server.parameters(name), identity: identity, sealingKeys: sealingKeys, serverName: serverName, random: SplitMix64(seed: 1),
+            parameters, identity: identity, sealingKeys: sealingKeys, serverName: serverName, random: SplitMix64(seed: 1),
             maximumQueueCount: maximumQueueCount, maximumStoredByteCount: maximumStoredByteCount, namedBundleIDs: namedBundleIDs,
-            clock: clock, logger: Logger(label: "test"))
+            clock: clock ?? ContinuousClock(), logger: Logger(label: "test"))
     }
 }
