@@ -104,12 +104,14 @@ let package = Package(
         library(
             "Transport",
             ["WakuREST", "Concurrency", "MetricDeclarations", "Envelope", "StatusCrypto", "Wire", logging, metrics, serviceLifecycle]),
-        library("Relay", ["WakuREST", "JSON", "Transport", "Envelope", "StatusCrypto", "Wire", hummingbird, logging, serviceLifecycle]),
+        // Listening over HTTP: what all servers of this package have in common.
+        library("HTTPServing", [hummingbird, logging]),
+        library("Relay", ["HTTPServing", "WakuREST", "JSON", "Transport", "Envelope", "StatusCrypto", "Wire", hummingbird, logging, serviceLifecycle]),
 
         // The gateways: other push systems, over HTTP. Each knows its own protocol, and nothing of how a push is delivered.
         library(
             "GatewayHTTP", in: "Sources/Gateways",
-            ["JSON", "HTTPClient", "StatusCrypto", "Concurrency", hummingbird, logging, serviceLifecycle]),
+            ["HTTPServing", "JSON", "HTTPClient", "StatusCrypto", "Concurrency", hummingbird, logging, serviceLifecycle]),
         library(
             "NextcloudProxy", in: "Sources/Gateways",
             ["GatewayHTTP", "Store", "StatusCrypto", "JSON", "HTTPClient", "Concurrency", "Envelope", logging]),
@@ -148,7 +150,7 @@ let package = Package(
                 "Engine", "Delivery", "GatewayHTTP", "NextcloudProxy", "NextcloudOrigin", "SoftphonePNM", "Store", "StatusCrypto", "JSON",
                 "StatusReport", "Relay", "Transport", "WakuREST", "SQLiteStore", "PostgreSQLStore", "HTTPClient", "PushProtocol",
                 "PushClient",
-                "Envelope", "Settings", "Wire", "MetricDeclarations", "Age", "Backup", hummingbird, logging, metrics, mustache,
+                "Envelope", "Settings", "Wire", "MetricDeclarations", "Age", "Backup", "HTTPServing", hummingbird, logging, metrics, mustache,
                 serviceLifecycle,
                 unixSignals, yams,
             ]),
@@ -159,7 +161,7 @@ let package = Package(
         library("PushClientFileState", ["PushClient", grdb]),
 
         // The rules of 71 as scenarios against any server, from outside.
-        library("Conformance", ["WakuREST", "HTTPClient", "Concurrency", "Envelope", "StatusCrypto", "Wire", hummingbird, logging]),
+        library("Conformance", ["HTTPServing", "WakuREST", "HTTPClient", "Concurrency", "Envelope", "StatusCrypto", "Wire", hummingbird, logging]),
 
         // What an operator's commands do. `pushctl` parses their arguments and prints their results.
         library(
@@ -194,7 +196,7 @@ let package = Package(
             "TestSupport", in: "Tests/Support",
             [
                 "CFaultyVFS", "GatewayHTTP", "StatusCrypto", "JSON", "Relay", "Transport", "WakuREST", "HTTPClient", "Concurrency",
-                "Envelope", "Wire", hummingbird, logging, serviceLifecycle,
+                "Envelope", "Wire", "HTTPServing", hummingbird, logging, serviceLifecycle,
             ]),
         executable(
             "misbehavingrelay", in: "Tests/Support",

@@ -9,11 +9,11 @@ package struct ClusterReport: Report {
         var version: String
         var state: String
         /// The time until its lease ends; negative after it.
-        var leaseSeconds: Double
+        var leaseSeconds: Int
         var undecidedMessages: Int
         var unpublishedReplies: Int
         var openPushes: Int
-        var oldestUndecidedSeconds: Double?
+        var oldestUndecidedSeconds: Int?
         var jobs: [String]
     }
 
@@ -24,9 +24,9 @@ package struct ClusterReport: Report {
         servers = try await cluster.members().map { member in
             Server(
                 number: member.number, name: member.name, version: member.version, state: member.state.rawValue,
-                leaseSeconds: member.lease / .seconds(1), undecidedMessages: member.undecidedCount,
+                leaseSeconds: Int((member.lease / .seconds(1)).rounded()), undecidedMessages: member.undecidedCount,
                 unpublishedReplies: member.unrepliedCount, openPushes: member.openPushCount,
-                oldestUndecidedSeconds: member.oldestUndecided.map { max(.zero, $0.duration(to: now)) / .seconds(1) }, jobs: member.jobs)
+                oldestUndecidedSeconds: member.oldestUndecided.map { Int(max(.zero, $0.duration(to: now)) / .seconds(1)) }, jobs: member.jobs)
         }
     }
 
@@ -34,10 +34,10 @@ package struct ClusterReport: Report {
         guard !servers.isEmpty else { return ["no server has joined"] }
         return servers.map { member in
             var line = "\(member.name) (\(member.number)): \(member.state)"
-            if member.state != ClusterMember.State.fenced.rawValue { line += ", lease \(Int(member.leaseSeconds.rounded())) s" }
+            if member.state != ClusterMember.State.fenced.rawValue { line += ", lease \(member.leaseSeconds) s" }
             line += ", \(member.undecidedMessages) undecided messages, \(member.unpublishedReplies) unpublished replies"
             line += ", \(member.openPushes) open pushes"
-            if let age = member.oldestUndecidedSeconds { line += ", the oldest message \(Int(age.rounded())) s old" }
+            if let age = member.oldestUndecidedSeconds { line += ", the oldest message \(age) s old" }
             return member.jobs.isEmpty ? line : line + ", jobs: " + member.jobs.joined(separator: ", ")
         }
     }

@@ -1,4 +1,5 @@
 package import Envelope
+import HTTPServing
 import HTTPTypes
 package import Hummingbird
 import HummingbirdCore
@@ -98,7 +99,7 @@ package struct RelayServer: Service {
                     return context.response(for: .error(error is NIOTooManyBytesError ? 413 : 400))
                 }
             },
-            server: .http1(configuration: .init(idleTimeout: idleTimeout)),
+            server: .closing(.init(idleTimeout: idleTimeout)),
             configuration: ApplicationConfiguration(
                 address: .hostname(configuration.host, port: configuration.port),
                 availableConnectionsDelegate: MaximumAvailableConnections(configuration.maximumConnectionCount)),

@@ -79,7 +79,7 @@ struct StartTests {
             advice = "belongs to another identity than the one in \(folder.path("identity.key"))"
         case .otherProgram:
             try await DatabaseQueue(path: path).write { try $0.execute(sql: "CREATE TABLE theirs (id)") }
-            advice = "name another path with storage.path"
+            advice = "name another one with storage.path or storage.url"
         case .otherVersion:
             #expect(await (try ServerProcess.start(in: folder)).terminate() == 0)
             try ServerDatabase(path: path).execute("INSERT INTO grdb_migrations VALUES ('of-the-future')")

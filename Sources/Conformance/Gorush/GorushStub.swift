@@ -1,5 +1,6 @@
 import Concurrency
 import Foundation
+import HTTPServing
 import HTTPTypes
 import Hummingbird
 import Logging
@@ -92,7 +93,7 @@ package final class GorushStub: Sendable {
         let logger = Logger(label: "gorush-stub") { _ in SwiftLogNoOpLogHandler() }
         let application = Application(
             responder: CallbackResponder<BasicRequestContext> { request, _ in try await self.respond(to: request) },
-            configuration: ApplicationConfiguration(address: .hostname(host, port: port)),
+            server: .closing(), configuration: ApplicationConfiguration(address: .hostname(host, port: port)),
             onServerRunning: { channel in
                 if let port = channel.localAddress?.port { onListening("\(host):\(port)") }
             },

@@ -1,4 +1,5 @@
 import Foundation
+import HTTPServing
 import HTTPTypes
 import Hummingbird
 import HummingbirdCore
@@ -64,7 +65,7 @@ struct AdminServer: Service {
         let host = address.host
         let application = Application(
             router: try router(),
-            server: .http1(configuration: .init(idleTimeout: Self.idleTimeout)),
+            server: .closing(.init(idleTimeout: Self.idleTimeout)),
             configuration: ApplicationConfiguration(
                 address: .hostname(host, port: address.port),
                 availableConnectionsDelegate: MaximumAvailableConnections(maximumConnectionCount)),

@@ -1,4 +1,5 @@
 import HTTPClient
+import HTTPServing
 import HTTPTypes
 import Hummingbird
 import HummingbirdCore
@@ -66,7 +67,7 @@ package struct GatewayServer: Service {
             responder: CallbackResponder<GatewayContext> { request, context in
                 await front.respond(to: request, on: context.channel)
             },
-            server: .http1(configuration: .init(additionalChannelHandlers: [ConnectionEnd()], idleTimeout: Self.idleTimeout)),
+            server: .closing(.init(additionalChannelHandlers: [ConnectionEnd()], idleTimeout: Self.idleTimeout)),
             configuration: ApplicationConfiguration(
                 address: .hostname(configuration.host, port: configuration.port),
                 availableConnectionsDelegate: MaximumAvailableConnections(configuration.maximumConnectionCount)),

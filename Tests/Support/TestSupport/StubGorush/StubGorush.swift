@@ -1,4 +1,5 @@
 import Foundation
+import HTTPServing
 import Hummingbird
 import Logging
 import NIOCore
@@ -147,6 +148,7 @@ package final class StubGorush: Service, Sendable {
             responder: CallbackResponder<StubGorushContext> { request, context in
                 try await self.respond(to: request, channel: context.channel)
             },
+            server: .closing(),
             configuration: ApplicationConfiguration(address: .hostname("127.0.0.1", port: configuration.port)),
             onServerRunning: { channel in
                 if let port = channel.localAddress?.port { self.addresses.append("http://127.0.0.1:\(port)") }

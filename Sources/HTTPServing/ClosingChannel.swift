@@ -1,0 +1,44 @@
+package import HummingbirdCore
+import Logging
+import NIOCore
+import Synchronization
+
+extension HTTPServerBuilder {
+    /// An HTTP/1 server that may stop while a client connects.
+    package static func closing(_ configuration: HTTP1Channel.Configuration = .init()) -> HTTPServerBuilder {
+        HTTPServerBuilder { ClosingChannel(base: HTTP1Channel(responder: $0, configuration: configuration)) }
+    }
+}
+
+/// An HTTP/1 channel that closes connections which nobody handles.
+///
+/// A server that stops while a client connects drops the connection before it handles it, and NIO ends the process when it finds the writer
+/// of a dropped connection unfinished (`NIOAsyncWriter`).
+private struct ClosingChannel: ServerChildChannel {
+    let base: HTTP1Channel
+
+    final class Connection: ServerChildChannelValue {
+        let value: HTTP1Channel.Value
+        private let isHandled = Atomic(false)
+
+        init(_ value: HTTP1Channel.Value) { self.value = value }
+
+        deinit {
+            guard !isHandled.load(ordering: .relaxed) else { return }
+            Task { [value] in try? await value.executeThenClose { _, _ in } }
+        }
+
+        var channel: any Channel { value.channel }
+
+        func handled() { isHandled.store(true, ordering: .relaxed) }
+    }
+
+    func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Connection> {
+        base.setup(channel: channel, logger: logger).map { Connection($0) }
+    }
+
+    func handle(value: Connection, logger: Logger) async {
+        value.handled()
+        await base.handle(value: value.value, logger: logger)
+    }
+}
