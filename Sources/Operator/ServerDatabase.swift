@@ -26,7 +26,7 @@ package struct ServerDatabase: Sendable {
     }
 
     /// The path or the URL.
-    private var name: String { url ?? path }
+    var name: String { url ?? path }
 
     /// Opens the database for reading, calls `body` and closes the database.
     ///
@@ -53,27 +53,66 @@ package struct ServerDatabase: Sendable {
     package func change<Result>(_ body: (any OperatorViews) async throws -> Result) async throws -> Result {
         if let url {
             return try await withStore(open: { try openPostgreSQL(url) }) { store in
-                let running = try await store.members().filter { $0.state == .alive || $0.state == .leaving }.map(\.name)
-                guard running.isEmpty else {
-                    throw Failure.configuration("a server uses the database \(url): \(running.joined(separator: ", ")). Stop it first.")
-                }
+                try await Self.checkThatNoServerRuns(on: store, url)
                 return try await body(store)
             }
         }
-        guard FileManager.default.fileExists(atPath: path) else { throw Failure(.notSetUp, database: path) }
         // Root may read a key file that the owner of the database's folder may not.
         let keys = try sealingKeys()
+        let lock = try lockFile()
+        defer { withExtendedLifetime(lock) {} }
+        return try await withStore(open: { try SQLiteStore(changingAt: path, sealingKeys: keys, logger: Self.silentLogger) }, body)
+    }
+
+    /// What a copy of all rows into another database needs, read before the process gives up root's rights.
+    enum CopyDestination: Sendable {
+        case file(String)
+        case postgresql(url: String, [String: String])
+    }
+
+    var copyDestination: CopyDestination {
+        get throws {
+            guard let url else { return .file(path) }
+            return .postgresql(url: url, try postgreSQL(url))
+        }
+    }
+
+    /// Opens the database for a copy of all its rows, calls `body` and closes the database. Fails if a server uses the database.
+    ///
+    /// - Throws: ``Failure`` when the database cannot be used.
+    func copy<Result>(_ body: (any CopyableStore) async throws -> Result) async throws -> Result {
+        if let url {
+            return try await withStore(open: { try openPostgreSQL(url) }) { store in
+                try await Self.checkThatNoServerRuns(on: store, url)
+                let result = try await body(store)
+                try await Self.checkThatNoServerRuns(on: store, url)
+                return result
+            }
+        }
+        let keys = try sealingKeys()
+        let lock = try lockFile()
+        defer { withExtendedLifetime(lock) {} }
+        return try await withStore(open: { try SQLiteStore(readingAt: path, sealingKeys: keys, logger: Self.silentLogger) }, body)
+    }
+
+    private static func checkThatNoServerRuns(on store: PostgreSQLStore, _ url: String) async throws {
+        let running = try await store.members().filter { $0.state == .alive || $0.state == .leaving }.map(\.name)
+        guard running.isEmpty else {
+            throw Failure.configuration("a server uses the database \(url): \(running.joined(separator: ", ")). Stop it first.")
+        }
+    }
+
+    /// Locks the file, with the rights of the owner of its folder.
+    private func lockFile() throws -> InstanceLock {
+        guard FileManager.default.fileExists(atPath: path) else { throw Failure(.notSetUp, database: path) }
         try FolderOwner.become(for: path)
-        let lock: InstanceLock
         do {
-            lock = try InstanceLock(database: path)
+            return try InstanceLock(database: path)
         } catch let error as InstanceLockError {
             throw Failure.configuration("\(error.description). Stop it first.")
         } catch let error as StoreError {
             throw Failure(error, database: path)
         }
-        defer { withExtendedLifetime(lock) {} }
-        return try await withStore(open: { try SQLiteStore(changingAt: path, sealingKeys: keys, logger: Self.silentLogger) }, body)
     }
 
     /// Copies the database to a new file of mode 0600.
@@ -112,15 +151,18 @@ package struct ServerDatabase: Sendable {
     }
 
     private func openPostgreSQL(_ url: String) throws -> PostgreSQLStore {
+        try PostgreSQLStore(existing: postgreSQL(url), sealingKeys: try sealingKeys(), logger: Self.silentLogger)
+    }
+
+    /// Returns the parameters of a connection.
+    private func postgreSQL(_ url: String) throws -> [String: String] {
         let location: PostgreSQLLocation
         do {
             location = try PostgreSQLLocation(url: url)
         } catch {
             throw Failure.usage("\(error)")
         }
-        return try PostgreSQLStore(
-            existing: location.connection(password: try password(), name: "pushctl"), sealingKeys: try sealingKeys(),
-            logger: Self.silentLogger)
+        return location.connection(password: try password(), name: "pushctl")
     }
 
     /// Reads the only line of the password's file.
@@ -169,6 +211,7 @@ extension Failure {
             case .notSetUp where !FileManager.default.fileExists(atPath: path): "there is no database \(path). \(naming)"
             case .notSetUp: "database \(path): the server has not set it up, or not brought it up to date: start it once. \(naming)"
             case .notADatabase: "\(path) is not a database of this program. \(naming)"
+            case .incompleteCopy: "database \(path): \(error)."
             case .unknownSchema:
                 "database \(path): another version of this program has written it: use the pushctl of that version. \(naming)"
             case .inaccessible(let errno):

@@ -102,6 +102,28 @@ package final class PostgreSQLStore: PushStore {
         pool = ConnectionPool(parameters, connectionCount: 1)
     }
 
+    /// Opens a database for the rows of another store. It has no identity until ``complete(_:)``, so that no server uses it.
+    ///
+    /// - Throws: `StoreError` if the database is unreachable, or belongs to an identity.
+    package init(copyingTo parameters: [String: String], logger: Logger) throws(StoreError) {
+        let member = Member(name: "migrate-store", version: "")
+        do {
+            let number = try ConnectionSlot(parameters).perform(.writing) { database in
+                try Schema.prepareCopy(database)
+                return try member.joinFenced(database)
+            }
+            membership = Mutex(Membership(number: number, at: .zero))
+            secrets = try DatabaseSecrets(stored: [], clear: FixedBytes(), identity: FixedBytes(), keys: nil, isReadOnly: false)
+        } catch {
+            throw StoreError(error)
+        }
+        outbox = OutboxMemory(maximumQueueCount: ProtocolLimits.maximumQueuedPushCount, namedBundleIDs: [])
+        size = DatabaseSize()
+        (self.member, time) = (member, SteadyTime(clock: ContinuousClock(), start: Timestamp(nanoseconds: 0)))
+        maximumStoredByteCount = nil
+        pool = ConnectionPool(parameters, connectionCount: 1)
+    }
+
     /// Reads the identity that a database belongs to, without creating or changing it.
     ///
     /// - Returns: The compressed public key; nil if the database has no tables yet.

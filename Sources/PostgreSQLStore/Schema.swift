@@ -6,7 +6,7 @@ import Store
 /// Texts are `bytea`, because a peer's text may contain U+0000. Times are nanoseconds since 1970, as peers and the server's clock give them.
 enum Schema {
     /// The version of the tables, which the database stores. A program refuses a database of a newer version.
-    private static let version: Int64 = 1
+    private static let version: Int64 = 2
 
     /// Creates the tables if there are none.
     ///
@@ -18,24 +18,44 @@ enum Schema {
         transaction.add("SELECT pg_advisory_xact_lock(\(lock))")
         let isNew = try !hasTables(transaction)
         if isNew {
-            for statement in tables.split(separator: ";\n") { transaction.add(String(statement)) }
-            transaction.add(
-                "INSERT INTO identity (id, public_key, list_key, schema_version) VALUES (1, $1, $2, $3)", identity,
-                newListKey?.bytes ?? [], version)
+            createTables(transaction)
+            insertIdentity(transaction, identity: identity, listKey: newListKey?.bytes ?? [])
         }
         guard try self.identity(transaction) == identity else { throw StoreError.otherIdentity }
         return isNew
     }
 
+    /// Creates the tables for the rows of another store, or empties those of a copy that was interrupted. They get no identity, so that no
+    /// server uses them.
+    ///
+    /// - Throws: `StoreError.otherIdentity` if the database belongs to an identity.
+    static func prepareCopy(_ transaction: Transaction) throws {
+        transaction.add("SELECT pg_advisory_xact_lock(\(lock))")
+        guard try hasTables(transaction) else { return createTables(transaction) }
+        guard try transaction.count("SELECT count(*) FROM identity") == 0 else { throw StoreError.otherIdentity }
+        let tables = CopiedTable.all.map(\.name) + ["owner", "server", "sealing"]
+        transaction.add("TRUNCATE \(tables.joined(separator: ", "))")
+    }
+
+    private static func createTables(_ transaction: Transaction) {
+        for statement in tables.split(separator: ";\n") { transaction.add(String(statement)) }
+    }
+
+    static func insertIdentity(_ transaction: Transaction, identity: FixedBytes<33>, listKey: [UInt8]) {
+        transaction.add(
+            "INSERT INTO identity (id, public_key, list_key, schema_version) VALUES (1, $1, $2, $3)", identity, listKey, version)
+    }
+
     /// Reads the identity that the database belongs to.
     ///
-    /// - Throws: `StoreError` if there are no tables, or those of another version.
+    /// - Throws: `StoreError` if there are no tables, those of another version, or those of an incomplete copy.
     static func identity(_ transaction: Transaction) throws -> FixedBytes<33> {
         guard try hasTables(transaction) else { throw StoreError.notSetUp }
         let row = try transaction.first("SELECT public_key, schema_version FROM identity") { row in
             (owner: try row.next(FixedBytes<33>.self), version: try row.next(Int64.self))
         }
-        guard let row, row.version == version else { throw StoreError.unknownSchema }
+        guard let row else { throw StoreError.incompleteCopy }
+        guard row.version == version else { throw StoreError.unknownSchema }
         return row.owner
     }
 
@@ -141,8 +161,9 @@ enum Schema {
             state int8 NOT NULL,
             is_unfinished bool NOT NULL,            -- undecided, or its reply is not marked as published
             received_at int8 NOT NULL,
+            sent_at int8 NOT NULL,                  -- as its sender says; 0 when it does not
             decided_at int8,
-            hash bytea NOT NULL UNIQUE,
+            hash bytea NOT NULL UNIQUE,             -- covers the time of sending, by which SQLite's index finds a message
             ignore_reason int8,
             reply_type int8,
             status_message_id bytea,

@@ -39,11 +39,17 @@ package struct Audit: Sendable, Equatable {
             "accepted = merged + coalesced + sent + expired + dead + refused + discarded + withdrawn + open", ledger(.accepted),
             ledger(.merged, .coalesced, .sent, .expired, .dead, .refused, .discarded, .withdrawn) + facts.openCount)
         if let messageRowsEver = facts.messageRowsEver {
-            add("messages ever recorded = received - duplicate", ledger(.received) - ledger(.duplicate), messageRowsEver)
+            add("messages ever recorded = received - duplicate", Self.rowsEver(facts).messages, messageRowsEver)
         }
         if let pushRowsEver = facts.pushRowsEver {
-            add("pushes ever queued = accepted - merged - coalesced", ledger(.accepted) - ledger(.merged, .coalesced), pushRowsEver)
+            add("pushes ever queued = accepted - merged - coalesced", Self.rowsEver(facts).pushes, pushRowsEver)
         }
+    }
+
+    /// The number of rows that were ever inserted by the ledger.
+    package static func rowsEver(_ facts: AuditFacts) -> (messages: Int64, pushes: Int64) {
+        func count(_ milestone: Milestone) -> Int64 { facts.counts[milestone, default: 0] }
+        return (count(.received) - count(.duplicate), count(.accepted) - count(.merged) - count(.coalesced))
     }
 
     /// The sum of the differences of all lines; 0 if they balance.

@@ -6,6 +6,8 @@ package enum StoreError: Error, Hashable, Sendable {
     case otherIdentity
     /// The database was written by a newer version of the program, or before its first release.
     case unknownSchema
+    /// The rows of another database were copied into this one only in part.
+    case incompleteCopy
     /// The database was opened for reading only, and the server has not created it, or not migrated it from an older version.
     case notSetUp
     /// The file or its folder cannot be created or read: `errno`.
@@ -36,8 +38,8 @@ package enum StoreError: Error, Hashable, Sendable {
     /// Whether only an operator can correct the cause: the program exits with code 78 (`EX_CONFIG`).
     package var isConfigurationFault: Bool {
         switch self {
-        case .notADatabase, .otherIdentity, .unknownSchema, .notSetUp, .inaccessible, .sealingKeyMissing, .sealingKeyUnknown,
-            .sealingKeyWrong:
+        case .notADatabase, .otherIdentity, .unknownSchema, .incompleteCopy, .notSetUp, .inaccessible, .sealingKeyMissing,
+            .sealingKeyUnknown, .sealingKeyWrong:
             true
         case .failed, .unreachable, .damaged, .alreadyDecided, .alreadyEnded, .queueFull, .storageFull, .closed: false
         }
@@ -50,6 +52,7 @@ extension StoreError: CustomStringConvertible {
         case .notADatabase: "the file is not a database of this program"
         case .otherIdentity: "the database belongs to another identity key; a database never changes its identity"
         case .unknownSchema: "the database was written by another version of this program, which this one does not know"
+        case .incompleteCopy: "pushctl migrate-store has not completed the database: run it again"
         case .notSetUp: "the database has not been set up or brought up to date: start the server once"
         case .inaccessible(let errno): "the database file or its folder is not accessible (errno \(errno))"
         case .failed(let code, let text): "the database failed: \(text) (\(code))"

@@ -59,7 +59,7 @@ struct Pushctl: ParsableCommand {
                 subcommands: [
                     TopCommand.self, ClusterCommand.self, AuditCommand.self, TraceCommand.self, RegistrationsCommand.self,
                     DeadTokensCommand.self,
-                    BackupCommand.self, RestoreCommand.self, ImportCommand.self, ForgetCommand.self,
+                    BackupCommand.self, RestoreCommand.self, MigrateStoreCommand.self, ImportCommand.self, ForgetCommand.self,
                 ]),
         ])
 }

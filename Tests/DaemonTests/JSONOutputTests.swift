@@ -58,6 +58,8 @@ struct JSONOutputTests {
         try FileManager.default.removeItem(atPath: folder.path("push.sqlite"))
         try folder.write("identity: { keyFile: identity.key }\nstorage: { path: push.sqlite }\n", to: "server.yaml")
         try await check("restore", ["restore", folder.path("backup"), "--config", folder.path("server.yaml"), "--json"])
+        let url = try #require(try await TestDatabase.postgresql.settings()["storage.url"])
+        try await check("migrate-store", ["migrate-store", "--to", url] + database)
         let imported = try ImportWorld()
         let fixture = try imported.fixture()
         let client = ProtocolClient(server: imported.server)

@@ -17,6 +17,16 @@ struct Member: Sendable {
         return number
     }
 
+    /// Adds a fenced member, whose work the next server takes over. It is remembered for a year, in which a server has to start.
+    func joinFenced(_ database: Transaction) throws -> Int64 {
+        let number = try database.first(
+            "INSERT INTO server (name, version, lease_ends, is_fenced) VALUES ($1, $2, now() + interval '1 year', true) RETURNING number",
+            name, version
+        ) { try $0.next(Int64.self) }
+        guard let number else { throw StoreError.damaged }
+        return number
+    }
+
     // The limits as SQL.
 
     static let lease = interval(ClusterLimits.lease)

@@ -12,6 +12,12 @@ struct Command {
         for value in repeat each values { append(value) }
     }
 
+    /// Creates a statement whose number of values is known at run time only.
+    init(_ sql: String, values: [any SQLValue]) {
+        self.sql = sql
+        for value in values { append(value) }
+    }
+
     private mutating func append<Value: SQLValue>(_ value: Value) {
         types.append(Value.sqlType.rawValue)
         let start = bytes.count

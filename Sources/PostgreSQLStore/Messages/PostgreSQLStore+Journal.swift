@@ -17,15 +17,15 @@ extension PostgreSQLStore {
             let results = try transaction.database.fetch([
                 Command(
                     """
-                    INSERT INTO message (state, is_unfinished, server, is_taken, received_at, hash, pubsub_topic, envelope)
-                    SELECT \(MessageState.recorded.rawValue), true, owner, owner = $1, $2, hash, topic, envelope
-                    FROM unnest($3::int8[], $4::bytea[], $5::bytea[], $6::bytea[]) WITH ORDINALITY
-                        AS new (owner, hash, topic, envelope, number)
+                    INSERT INTO message (state, is_unfinished, server, is_taken, received_at, sent_at, hash, pubsub_topic, envelope)
+                    SELECT \(MessageState.recorded.rawValue), true, owner, owner = $1, $2, sent_at, hash, topic, envelope
+                    FROM unnest($3::int8[], $4::int8[], $5::bytea[], $6::bytea[], $7::bytea[]) WITH ORDINALITY
+                        AS new (owner, sent_at, hash, topic, envelope, number)
                     ORDER BY number
                     ON CONFLICT (hash) DO NOTHING RETURNING hash, id, is_taken
                     """,
-                    transaction.server, now, SQLArray(owners), SQLArray(messages.map(\.hash)), SQLArray(messages.map(\.pubsubTopic)),
-                    SQLArray(messages.map(\.envelope))),
+                    transaction.server, now, SQLArray(owners), SQLArray(messages.map(\.sentAt)), SQLArray(messages.map(\.hash)),
+                    SQLArray(messages.map(\.pubsubTopic)), SQLArray(messages.map(\.envelope))),
                 Command(
                     """
                     UPDATE message SET is_taken = true

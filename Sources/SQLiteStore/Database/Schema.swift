@@ -43,6 +43,7 @@ struct Schema {
             try $0.execute(sql: "CREATE INDEX nextcloud_origin_push_calls ON nextcloud_origin_push (proxy) WHERE kind = 'voip'")
         }
         migrator.registerMigration("sealing") { try $0.execute(sql: Self.sealing) }
+        migrator.registerMigration("unused-numbers") { try $0.execute(sql: Self.unusedNumbers) }
         return migrator
     }
 
@@ -127,6 +128,14 @@ struct Schema {
         -- Whether the digest is an HMAC of the digest.
         ALTER TABLE suspect_token ADD COLUMN is_coded INTEGER NOT NULL DEFAULT 0;
         ALTER TABLE proven_token ADD COLUMN is_coded INTEGER NOT NULL DEFAULT 0;
+        """
+
+    private static let unusedNumbers = """
+        -- How many of the row numbers up to the newest row no row ever had, in a database that was copied from PostgreSQL.
+        CREATE TABLE unused_number (
+            table_name TEXT PRIMARY KEY,
+            count INTEGER NOT NULL
+        ) STRICT, WITHOUT ROWID;
         """
 
     /// Moves the lists to a table of their own and adds fingerprints, so that a push request reads no list.

@@ -62,6 +62,22 @@ extension Database {
         while try statement.step(), try statement.row(read) {}
     }
 
+    /// Steps through the rows of a query whose parameters have names.
+    ///
+    /// - Parameter value: Returns the value of a parameter by its name, such as `:id`.
+    func step(_ sql: String, named value: (String) -> CopiedValue, read: (inout RowCursor) throws -> Void) throws {
+        let statement = BoundStatement(try cachedStatement(sql: sql))
+        defer { statement.reset() }
+        for (index, name) in statement.parameterNames.enumerated() { try value(name).bind(to: statement, at: Int32(index) + 1) }
+        while try statement.step() { try statement.row(read) }
+    }
+
+    /// Runs a statement whose parameters have names, inside a transaction.
+    func run(_ sql: String, named value: (String) -> CopiedValue) throws {
+        guard unsafe sqlite3_get_autocommit(sqliteConnection) == 0 else { throw StoreError(code: SQLITE_ABORT) }
+        try step(sql, named: value) { _ in }
+    }
+
     private func prepare<each Value: SQLValue>(_ sql: String, _ values: repeat each Value) throws -> BoundStatement {
         let statement = BoundStatement(try cachedStatement(sql: sql))
         var index: Int32 = 0
@@ -127,6 +143,9 @@ struct RowCursor {
     }
 
     fileprivate var parameterCount: Int32 { unsafe sqlite3_bind_parameter_count(pointer) }
+    fileprivate var parameterNames: [String] {
+        (0..<parameterCount).map { unsafe String(cString: sqlite3_bind_parameter_name(pointer, $0 + 1)) }
+    }
     fileprivate var columnCount: Int32 { unsafe sqlite3_column_count(pointer) }
 
     func bind(_ value: Int64, at index: Int32) throws(StoreError) {
@@ -161,6 +180,10 @@ struct RowCursor {
 
     func isNull(_ column: Int32) -> Bool {
         unsafe sqlite3_column_type(pointer, column) == SQLITE_NULL
+    }
+
+    func isInteger(_ column: Int32) -> Bool {
+        unsafe sqlite3_column_type(pointer, column) == SQLITE_INTEGER
     }
 
     func integer(_ column: Int32) -> Int64 {

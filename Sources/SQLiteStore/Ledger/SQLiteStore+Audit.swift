@@ -104,9 +104,14 @@ extension Database {
     }
 
     /// Each row's number is that of the newest one before it and one (https://www.sqlite.org/autoinc.html, section 2), and the newest is
-    /// never deleted: its number says how many there ever were.
+    /// never deleted: its number says how many there ever were, with the numbers that a copy from PostgreSQL left unused.
     func readRowsEver(into facts: inout AuditFacts) throws {
-        facts.messageRowsEver = Int64(try count("SELECT coalesce(max(id), 0) FROM message"))
-        facts.pushRowsEver = Int64(try count("SELECT coalesce(max(id), 0) FROM push"))
+        facts.messageRowsEver = try rowsEver("message")
+        facts.pushRowsEver = try rowsEver("push")
+    }
+
+    private func rowsEver(_ table: String) throws -> Int64 {
+        let unused = "coalesce((SELECT count FROM unused_number WHERE table_name = '\(table)'), 0)"
+        return Int64(try count("SELECT coalesce(max(id), 0) - \(unused) FROM \(table)"))
     }
 }

@@ -51,20 +51,27 @@ extension TemporaryFolder {
         maximumQueueCount: Int = ProtocolLimits.maximumQueuedPushCount, maximumStoredByteCount: Int? = nil,
         namedBundleIDs: Set<String> = []
     ) throws -> PostgreSQLStore {
+        try PostgreSQLStore(
+            newPostgreSQL(hasStillClock: clock != nil), identity: identity, sealingKeys: sealingKeys, serverName: serverName, random: SplitMix64(seed: 1),
+            maximumQueueCount: maximumQueueCount, maximumStoredByteCount: maximumStoredByteCount, namedBundleIDs: namedBundleIDs,
+            clock: clock ?? ContinuousClock(), logger: Logger(label: "test"))
+    }
+
+    /// Creates the database that belongs to the folder, unless it exists. It is removed with the folder.
+    ///
+    /// - Returns: The parameters of a connection.
+    func newPostgreSQL(hasStillClock: Bool = false) throws -> [String: String] {
         let server = try TestPostgreSQL()
         let name = databaseName
         do {
             try server.run("CREATE DATABASE \"\(name)\"")
             atEnd { _ = try? server.run("DROP DATABASE \"\(name)\" WITH (FORCE)") }
-            if clock != nil { try server.run(TestPostgreSQL.stillClock, in: name) }
+            if hasStillClock { try server.run(TestPostgreSQL.stillClock, in: name) }
         } catch {
             guard error == .failed(state: "42P04") else { throw error }  // It exists.
         }
         var parameters = server.parameters(name)
-        if clock != nil { parameters["options"] = "-c search_path=public,pg_catalog" }
-        return try PostgreSQLStore(
-            parameters, identity: identity, sealingKeys: sealingKeys, serverName: serverName, random: SplitMix64(seed: 1),
-            maximumQueueCount: maximumQueueCount, maximumStoredByteCount: maximumStoredByteCount, namedBundleIDs: namedBundleIDs,
-            clock: clock ?? ContinuousClock(), logger: Logger(label: "test"))
+        if hasStillClock { parameters["options"] = "-c search_path=public,pg_catalog" }
+        return parameters
     }
 }

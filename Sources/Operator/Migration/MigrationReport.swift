@@ -1,0 +1,107 @@
+import Foundation
+import PostgreSQLStore
+import SQLiteStore
+import Store
+
+/// The result of copying all rows of a server's database into a database of another kind.
+package struct MigrationReport: Report {
+    private struct Table: Encodable {
+        var name: String
+        var rows: Int
+    }
+
+    private let from: String
+    private let to: String
+    private let tables: [Table]
+
+    package var lines: [String] {
+        ["copied \(from) to \(to)"]
+            + tables.map { "\($0.name): \($0.rows) rows" }
+            + ["The numbers of rows and the audits of both databases are equal. Name the new database in the server's configuration."]
+    }
+
+    /// Copies all rows. No server may run on either database, and the destination must be new. A copy that was interrupted begins again.
+    ///
+    /// - Throws: ``Failure``. The destination then is no database that a server starts on.
+    package init(from source: ServerDatabase, to destination: ServerDatabase, report: @escaping Progress.Report) async throws {
+        (from, to) = (source.name, destination.name)
+        let sourceKind = try source.copyDestination
+        let target = try destination.copyDestination
+        let rows: [String: Int] =
+            switch (sourceKind, target) {
+            case (.file, .postgresql(let url, let parameters)):
+                try await source.copy { store in
+                    try await Self.explaining(url) { try await Self.fill(parameters, url, from: store, report) }
+                }
+            case (.postgresql, .file(let path)):
+                try await source.copy { store in
+                    try await Self.explaining(path) { try await Self.fill(fileAt: path, from: store, report) }
+                }
+            case (.file, .file):
+                throw Failure.usage("Both databases are files. Copy the file with pushctl backup.")
+            case (.postgresql, .postgresql):
+                throw Failure.usage("Both databases are in PostgreSQL. Copy the database with PostgreSQL's own tools, such as pg_dump.")
+            }
+        tables = CopiedTable.all.map { Table(name: $0.name, rows: rows[$0.name, default: 0]) }
+    }
+
+    private static func fill(
+        _ parameters: [String: String], _ url: String, from source: any CopyableStore, _ report: @escaping Progress.Report
+    ) async throws -> [String: Int] {
+        let destination: PostgreSQLStore
+        do {
+            destination = try PostgreSQLStore(copyingTo: parameters, logger: ServerDatabase.silentLogger)
+        } catch .otherIdentity {
+            throw Failure.configuration("\(url) is the database of a server already. Name a new database with --to.")
+        }
+        return try await copy(source, to: destination, report)
+    }
+
+    private static func fill(
+        fileAt path: String, from source: any CopyableStore, _ report: @escaping Progress.Report
+    ) async throws -> [String: Int] {
+        let identity = try await source.copiedDatabase().identity
+        try FolderOwner.become(for: path)
+        let file = PreparedFile(beside: path, suffix: ".migrating")
+        try file.checkThatPlaceIsFree()
+        // The lock prevents a server from starting on the database meanwhile.
+        let lock = try InstanceLock(database: path)
+        defer { withExtendedLifetime(lock) {} }
+        file.remove()
+        defer { file.remove() }
+        let destination = try SQLiteStore(path: file.path, identity: identity, logger: ServerDatabase.silentLogger)
+        let rows = try await copy(source, to: destination, report)
+        try FolderOwner.give(file.path)
+        try file.moveIntoPlace()
+        return rows
+    }
+
+    /// - Returns: The number of rows of each table.
+    private static func copy(
+        _ source: any CopyableStore, to destination: any CopyableStore & PushStore, _ report: Progress.Report
+    ) async throws -> [String: Int] {
+        do {
+            let rows = try await StoreCopy.run(from: source, to: destination) { table, done, total in
+                report(Progress(step: "copying \(table)", done: done, total: total, unit: .rows))
+            }
+            await destination.close()
+            return rows
+        } catch {
+            await destination.close()
+            throw error
+        }
+    }
+
+    /// Names the destination in its errors. Those of the source have its name.
+    private static func explaining<Result>(_ name: String, _ body: () async throws -> Result) async throws -> Result {
+        do {
+            return try await body()
+        } catch let error as InstanceLockError {
+            throw Failure.configuration("\(error.description). Stop it first.")
+        } catch let error as CopyDifference {
+            throw Failure.failed("The copy is incomplete: \(error.description). No server starts on \(name). Try again.")
+        } catch let error as StoreError where error != .sealingKeyMissing {
+            throw Failure(error, database: name)
+        }
+    }
+}

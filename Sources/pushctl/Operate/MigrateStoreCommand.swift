@@ -1,0 +1,33 @@
+import ArgumentParser
+import Operator
+import Settings
+
+struct MigrateStoreCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "migrate-store",
+        abstract: "Copy a server's database into PostgreSQL, or from PostgreSQL into a file.",
+        discussion: """
+            The servers must be stopped, and the destination must be a new database. Sealed values stay sealed, and the key files stay the \
+            server's. The source is not changed. At the end the command compares both databases. A killed copy begins again, and no server \
+            starts on an incomplete one.
+            """)
+
+    @Option(
+        help: ArgumentHelp("The new database: a URL like postgresql://…, or the path of a file.", valueName: "database"),
+        completion: .file())
+    var to: String
+
+    @OptionGroup var database: DatabaseOptions
+    @OptionGroup var output: OutputOptions
+
+    func run() async throws {
+        let paths = try database.paths()
+        var target = paths
+        target.use(database: to)
+        let (source, destination) = (ServerDatabase(paths), ServerDatabase(target))
+        let report = try await ProgressBar.whileRunning(json: output.json) {
+            try await MigrationReport(from: source, to: destination, report: $0)
+        }
+        try output.print(report)
+    }
+}

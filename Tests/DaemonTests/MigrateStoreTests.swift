@@ -1,0 +1,86 @@
+import Envelope
+import StatusCrypto
+import TestSupport
+import Testing
+import Wire
+
+/// `pushctl migrate-store` as an operator uses it.
+@Suite(.fewAtATime)
+struct MigrateStoreTests {
+    @Test func `a server that moves to PostgreSQL and back keeps its versions and its waiting push`() async throws {
+        try await withStubGorush { gorush in
+            let folder = try TemporaryFolder()
+            let (path, newPath) = (folder.path("push.sqlite"), folder.path("back.sqlite"))
+            gorush.breakDown(.answer(status: 503))
+            let settings = ["gorush.url": await gorush.url]
+            let shared = try await TestDatabase.postgresql.settings().merging(settings) { $1 }
+            let url = try #require(shared["storage.url"])
+            func migrate(_ source: String, to destination: String) async throws -> ChildProcess.Ended {
+                try await ChildProcess.run(
+                    "pushctl", ["migrate-store", "--to", destination, "--database", source],
+                    environment: ["PUSHSERVER_STORAGE_SEALING_KEY_FILE": folder.path("sealing.key")])
+            }
+
+            let first = try await ServerProcess.start(in: folder, settings: settings)
+            let key = try serverKey(of: first)
+            let (alice, bob, network) = (ProtocolClient(server: key), ProtocolClient(server: key), Network(first))
+            try await network.publish(alice.envelope(alice.registration(version: 5)))
+            #expect(try await registrationResponse(to: alice, from: network).success)
+            try await network.publish(bob.envelope(bob.request([bob.notification(to: alice)])))
+            let response = try PushNotificationResponse.decode(try await network.firstReply { bob.open($0)?.payload })
+            #expect(response.reports.map(\.success) == [true])
+            let whileRunning = try await migrate(path, to: url)
+            #expect(whileRunning.exitCode == 78 && whileRunning.error.contains("another server runs on"), "\(whileRunning.error)")
+            #expect(await first.terminate() == 0)
+
+            let there = try await migrate(path, to: url)
+            #expect(there.exitCode == 0 && there.output.contains("registration: 1 rows\n"), "\(there.output)\(there.error)")
+            let twice = try await migrate(path, to: url)
+            #expect(twice.exitCode == 78 && twice.error.contains("is the database of a server already"), "\(twice.error)")
+            gorush.breakDown(nil)
+            let second = try await ServerProcess.start(in: folder, settings: shared)
+            let later = Network(second)
+            #expect(await gorush.waitForNotifications(count: 1).map(\.tokens) == [[alice.registration().deviceToken.text]])
+            #expect(try await register(alice, version: 5, token: "c5", at: later) == .versionMismatch)
+            #expect(try await register(alice, version: 6, token: "c6", at: later) == nil)
+            let whileShared = try await migrate(url, to: newPath)
+            #expect(whileShared.exitCode == 78 && whileShared.error.contains("a server uses the database"), "\(whileShared.error)")
+            #expect(await second.terminate() == 0)
+
+            let occupied = try await migrate(url, to: path)
+            #expect(occupied.exitCode == 78 && occupied.error.contains("\(path) is there"), "\(occupied.error)")
+            let back = try await migrate(url, to: newPath)
+            #expect(back.exitCode == 0, "\(back.error)")
+            let audit = try await ChildProcess.run("pushctl", ["audit", "--database", newPath])
+            #expect(audit.exitCode == 0, "\(audit.output)\(audit.error)")
+            let third = try await ServerProcess.start(in: folder, settings: settings.merging(["storage.path": newPath]) { $1 })
+            let last = Network(third)
+            #expect(try await register(alice, version: 6, token: "c7", at: last) == .versionMismatch)
+            #expect(try await register(alice, version: 7, token: "c7", at: last) == nil)
+            #expect(await third.terminate() == 0)
+            #expect(gorush.notifications.all.count == 1)
+        }
+    }
+
+    @Test func `a copy between two databases of one kind is a wrong usage`() async throws {
+        let folder = try TemporaryFolder()
+        let files = try await ChildProcess.run("pushctl", ["migrate-store", "--to", folder.path("b"), "--database", folder.path("a")])
+        #expect(files.exitCode == 64 && files.error.contains("pushctl backup"), "\(files.error)")
+        let urls = ["migrate-store", "--to", "postgresql:///b", "--database", "postgresql:///a"]
+        let databases = try await ChildProcess.run("pushctl", urls)
+        #expect(databases.exitCode == 64 && databases.error.contains("pg_dump"), "\(databases.error)")
+    }
+
+    /// Registers a client with a device token.
+    ///
+    /// - Parameter token: The byte that the token repeats, in hex.
+    /// - Returns: The reason if the server refused the registration.
+    private func register(
+        _ client: ProtocolClient, version: UInt64, token: String, at network: Network
+    ) async throws -> RegistrationError? {
+        let registration = client.registration(version: version, deviceToken: String(repeating: token, count: 32))
+        try await network.publish(client.envelope(registration))
+        let response = try await registrationResponse(to: client, from: network)
+        return response.success ? nil : response.error
+    }
+}

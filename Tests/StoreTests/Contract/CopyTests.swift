@@ -1,0 +1,132 @@
+import Envelope
+import Logging
+import PushProtocol
+import StatusCrypto
+import Store
+import TestSupport
+import Testing
+
+@testable import PostgreSQLStore
+@testable import SQLiteStore
+
+/// The copy of all rows from a file to PostgreSQL and back.
+@Suite(.safetyNet) struct CopyTests {
+    private struct Interruption: Error {}
+
+    @Test(arguments: [nil, sealingKeys(1)])
+    func `a database that went to PostgreSQL and back has everything that was stored`(keys: SealingKeys?) async throws {
+        let (first, last) = (try TemporaryFolder(), try TemporaryFolder())
+        let secrets = PlantedSecrets()
+        let original = try first.open(sealingKeys: keys)
+        try await secrets.plant(in: original)
+        let undecided = try await original.record(1_000)
+        try await original.saveCheckpoint(start, of: "/waku/2/rs/16/1")
+        let rows = try await Self.rows(of: original)
+
+        try await first.copyToPostgreSQL(from: original)
+        await original.close()
+        let copy = try PostgreSQLStore(
+            existing: TestPostgreSQL().parameters(first.databaseName), sealingKeys: keys, logger: Logger(label: "test"))
+        #expect(try await Self.rows(of: copy) == rows)
+        await copy.close()
+        let middle = try first.openPostgreSQL(sealingKeys: keys)
+        #expect(try await middle.unfinishedRows().undecided == [undecided])
+        try await secrets.expectComplete(in: middle)
+        // A rejected duplicate takes a number of PostgreSQL's sequence.
+        #expect(try await middle.record([(hash(1), envelope(1)), (hash(1_000), envelope(1_000))], at: start) == [nil, nil])
+        #expect(try await middle.record(1_001) > undecided)
+        try await middle.enqueue([push(400)])
+
+        let returned = try SQLiteStore(path: last.database, identity: identity, logger: Logger(label: "test"))
+        _ = try await StoreCopy.run(from: middle, to: returned) { _, _, _ in }
+        await middle.close()
+        await returned.close()
+        let store = try last.open(sealingKeys: keys)
+        #expect(try await store.unfinishedRows().undecided.count == 2)
+        #expect(try await store.record([(hash(1), envelope(1)), (hash(1_001), envelope(1_001))], at: start) == [nil, nil])
+        #expect(try await store.checkpoint(of: "/waku/2/rs/16/1") == start)
+        let facts = try await store.auditFacts()
+        #expect(Audit(facts).balances && facts.openCount == 82, "\(Audit(facts).lines.filter { !$0.balances })")
+        _ = try await store.record(1_002)
+        #expect(Audit(try await store.auditFacts()).balances)
+        try await store.change([Int64(facts.pushRowsEver ?? 0)], to: .finish(.sent))
+        try await secrets.expectComplete(in: store)
+        await store.close()
+    }
+
+    @Test func `a copy that is interrupted after any table begins again, and no server starts on it meanwhile`() async throws {
+        let folder = try TemporaryFolder()
+        let original = try folder.open()
+        try await PlantedSecrets().plant(in: original)
+        let rows = try await Self.rows(of: original)
+        for table in CopiedTable.all.map(\.name) {
+            await #expect(throws: Interruption.self) {
+                try await folder.copyToPostgreSQL(from: original) { if $0 == table { throw Interruption() } }
+            }
+            #expect(throws: StoreError.incompleteCopy) { try folder.openPostgreSQL() }
+        }
+        try await folder.copyToPostgreSQL(from: original)
+        await original.close()
+        let copy = try folder.openPostgreSQL()
+        #expect(try await Self.rows(of: copy) == rows)
+        await copy.close()
+        #expect(throws: StoreError.otherIdentity) {
+            try PostgreSQLStore(copyingTo: TestPostgreSQL().parameters(folder.databaseName), logger: Logger(label: "test"))
+        }
+    }
+
+    @Test func `a row that the copy loses keeps the destination incomplete`() async throws {
+        let folder = try TemporaryFolder()
+        let original = try folder.open()
+        _ = try await original.record(1)
+        await #expect(throws: CopyDifference.self) {
+            try await folder.copyToPostgreSQL(from: original) {
+                if $0 == "ledger" { try TestPostgreSQL().run("DELETE FROM message", in: folder.databaseName) }
+            }
+        }
+        #expect(throws: StoreError.incompleteCopy) { try folder.openPostgreSQL() }
+        await original.close()
+    }
+
+    @Test func `a sealed database is not copied without its keys`() async throws {
+        let folder = try TemporaryFolder()
+        await (try folder.open(sealingKeys: sealingKeys(1))).close()
+        let locked = try folder.open(readOnly: true)
+        await #expect(throws: StoreError.sealingKeyMissing) { try await folder.copyToPostgreSQL(from: locked) }
+        await locked.close()
+    }
+
+    /// All rows of all tables, which the kinds of stores return in different orders, without what differs between them.
+    private static func rows(of store: any CopyableStore) async throws -> [String: Set<[CopiedValue]>] {
+        var all: [String: Set<[CopiedValue]>] = [:]
+        for table in CopiedTable.all {
+            var position: [CopiedValue]?
+            repeat {
+                let page = try await store.rows(of: table, after: position, limit: 7)
+                let round = table.name == "push" ? table.columns.firstIndex { $0.name == "next_attempt_at" } : nil
+                for var row in page.rows {
+                    if let round { row[round] = .null }
+                    all[table.name, default: []].insert(row)
+                }
+                position = page.position
+            } while position != nil
+        }
+        return all
+    }
+}
+
+extension TemporaryFolder {
+    /// Copies a store into the PostgreSQL database that belongs to the folder.
+    ///
+    /// - Parameter report: Receives the name of each table that is copied.
+    fileprivate func copyToPostgreSQL(from store: any CopyableStore, report: (String) throws -> Void = { _ in }) async throws {
+        let copy = try PostgreSQLStore(copyingTo: newPostgreSQL(), logger: Logger(label: "test"))
+        do {
+            _ = try await StoreCopy.run(from: store, to: copy) { table, _, _ in try report(table) }
+        } catch {
+            await copy.close()
+            throw error
+        }
+        await copy.close()
+    }
+}
