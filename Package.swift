@@ -106,7 +106,9 @@ let package = Package(
             ["WakuREST", "Concurrency", "MetricDeclarations", "Envelope", "StatusCrypto", "Wire", logging, metrics, serviceLifecycle]),
         // Listening over HTTP: what all servers of this package have in common.
         library("HTTPServing", [hummingbird, logging]),
-        library("Relay", ["HTTPServing", "WakuREST", "JSON", "Transport", "Envelope", "StatusCrypto", "Wire", hummingbird, logging, serviceLifecycle]),
+        library(
+            "Relay",
+            ["HTTPServing", "WakuREST", "JSON", "Transport", "Envelope", "StatusCrypto", "Wire", hummingbird, logging, serviceLifecycle]),
 
         // The gateways: other push systems, over HTTP. Each knows its own protocol, and nothing of how a push is delivered.
         library(
@@ -150,7 +152,8 @@ let package = Package(
                 "Engine", "Delivery", "GatewayHTTP", "NextcloudProxy", "NextcloudOrigin", "SoftphonePNM", "Store", "StatusCrypto", "JSON",
                 "StatusReport", "Relay", "Transport", "WakuREST", "SQLiteStore", "PostgreSQLStore", "HTTPClient", "PushProtocol",
                 "PushClient",
-                "Envelope", "Settings", "Wire", "MetricDeclarations", "Age", "Backup", "HTTPServing", hummingbird, logging, metrics, mustache,
+                "Envelope", "Settings", "Wire", "MetricDeclarations", "Age", "Backup", "HTTPServing", hummingbird, logging, metrics,
+                mustache,
                 serviceLifecycle,
                 unixSignals, yams,
             ]),
@@ -161,7 +164,9 @@ let package = Package(
         library("PushClientFileState", ["PushClient", grdb]),
 
         // The rules of 71 as scenarios against any server, from outside.
-        library("Conformance", ["HTTPServing", "WakuREST", "HTTPClient", "Concurrency", "Envelope", "StatusCrypto", "Wire", hummingbird, logging]),
+        library(
+            "Conformance",
+            ["HTTPServing", "WakuREST", "HTTPClient", "Concurrency", "Envelope", "StatusCrypto", "Wire", hummingbird, logging]),
 
         // What an operator's commands do. `pushctl` parses their arguments and prints their results.
         library(

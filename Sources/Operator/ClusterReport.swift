@@ -26,7 +26,8 @@ package struct ClusterReport: Report {
                 number: member.number, name: member.name, version: member.version, state: member.state.rawValue,
                 leaseSeconds: Int((member.lease / .seconds(1)).rounded()), undecidedMessages: member.undecidedCount,
                 unpublishedReplies: member.unrepliedCount, openPushes: member.openPushCount,
-                oldestUndecidedSeconds: member.oldestUndecided.map { Int(max(.zero, $0.duration(to: now)) / .seconds(1)) }, jobs: member.jobs)
+                oldestUndecidedSeconds: member.oldestUndecided.map { Int(max(.zero, $0.duration(to: now)) / .seconds(1)) },
+                jobs: member.jobs)
         }
     }
 

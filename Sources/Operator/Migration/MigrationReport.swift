@@ -22,7 +22,7 @@ package struct MigrationReport: Report {
 
     /// Copies all rows. No server may run on either database, and the destination must be new. A copy that was interrupted begins again.
     ///
-    /// - Throws: ``Failure``. The destination then is no database that a server starts on.
+    /// - Throws: ``Failure``. The destination then has no identity, or stays an empty file.
     package init(from source: ServerDatabase, to destination: ServerDatabase, report: @escaping Progress.Report) async throws {
         (from, to) = (source.name, destination.name)
         let sourceKind = try source.copyDestination
@@ -99,7 +99,7 @@ package struct MigrationReport: Report {
         } catch let error as InstanceLockError {
             throw Failure.configuration("\(error.description). Stop it first.")
         } catch let error as CopyDifference {
-            throw Failure.failed("The copy is incomplete: \(error.description). No server starts on \(name). Try again.")
+            throw Failure.failed("The copy is incomplete: \(error.description). Try again.")
         } catch let error as StoreError where error != .sealingKeyMissing {
             throw Failure(error, database: name)
         }

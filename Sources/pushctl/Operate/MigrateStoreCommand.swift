@@ -8,8 +8,8 @@ struct MigrateStoreCommand: AsyncParsableCommand {
         abstract: "Copy a server's database into PostgreSQL, or from PostgreSQL into a file.",
         discussion: """
             The servers must be stopped, and the destination must be a new database. Sealed values stay sealed, and the key files stay the \
-            server's. The source is not changed. At the end the command compares both databases. A killed copy begins again, and no server \
-            starts on an incomplete one.
+            server's. The source is not changed. The command compares both databases, and the new one is complete or cannot be used. A \
+            killed copy begins again.
             """)
 
     @Option(

@@ -88,6 +88,22 @@ import Testing
         await original.close()
     }
 
+    @Test func `a server takes over unfinished work although the tool was killed at the end of the copy`() async throws {
+        let folder = try TemporaryFolder()
+        let original = try folder.open()
+        let message = try await original.record(1)
+        try await original.enqueue([push()])
+        try await original.lease([1])
+        let copy = try PostgreSQLStore(copyingTo: folder.newPostgreSQL(), logger: Logger(label: "test"))
+        _ = try await StoreCopy.run(from: original, to: copy) { _, _, _ in }
+        let server = try folder.openPostgreSQL()
+        #expect(try await server.unfinishedRows().undecided == [message])
+        #expect(try await server.takeOverOutbox(routes: [], latest: start) == 1)
+        await copy.close()
+        await server.close()
+        await original.close()
+    }
+
     @Test func `a sealed database is not copied without its keys`() async throws {
         let folder = try TemporaryFolder()
         await (try folder.open(sealingKeys: sealingKeys(1))).close()

@@ -52,7 +52,8 @@ extension TemporaryFolder {
         namedBundleIDs: Set<String> = []
     ) throws -> PostgreSQLStore {
         try PostgreSQLStore(
-            newPostgreSQL(hasStillClock: clock != nil), identity: identity, sealingKeys: sealingKeys, serverName: serverName, random: SplitMix64(seed: 1),
+            newPostgreSQL(hasStillClock: clock != nil), identity: identity, sealingKeys: sealingKeys, serverName: serverName,
+            random: SplitMix64(seed: 1),
             maximumQueueCount: maximumQueueCount, maximumStoredByteCount: maximumStoredByteCount, namedBundleIDs: namedBundleIDs,
             clock: clock ?? ContinuousClock(), logger: Logger(label: "test"))
     }
