@@ -122,7 +122,8 @@ struct Composition {
             nodes: { (transport as? WakuTransport)?.nodeReports ?? [] }, routes: { delivery?.reports ?? [] },
             files: { .init(settings.storage) }, backupAge: { backup?.newestAge },
             sealing: { [store = files.store] in (try? await store.sealingProgress()) ?? .off })
-        let status = StatusSampler(sources, publicKey: basis.identity.publicKey, time: sinceStart, wallClock: time.clock)
+        let status = StatusSampler(
+            sources, serverName: settings.serverName, publicKey: basis.identity.publicKey, time: sinceStart, wallClock: time.clock)
         admin = Self.admin(
             basis, directory, readiness, status, issues: issues, warnings: warnings, metrics: metricsText)
         self.status = status

@@ -70,7 +70,14 @@ package struct StatusScreen {
                         + "write-ahead log \(StatusText.size(files.walBytes))"
                 ] + (snapshot.newestBackupSeconds.map { ["newest backup \(StatusText.age($0)) ago"] } ?? [])
             ))
-        rows.append(("server", ["pushserver \(snapshot.version), up \(StatusText.age(snapshot.uptimeSeconds))", snapshot.publicKey]))
+        rows.append(
+            (
+                "server",
+                [
+                    "\(snapshot.serverName): pushserver \(snapshot.version), up \(StatusText.age(snapshot.uptimeSeconds))",
+                    snapshot.publicKey,
+                ]
+            ))
         return rows
     }
 

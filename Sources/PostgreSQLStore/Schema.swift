@@ -6,7 +6,7 @@ import Store
 /// Texts are `bytea`, because a peer's text may contain U+0000. Times are nanoseconds since 1970, as peers and the server's clock give them.
 enum Schema {
     /// The version of the tables, which the database stores. A program refuses a database of a newer version.
-    private static let version: Int64 = 2
+    private static let version: Int64 = 1
 
     /// Creates the tables if there are none.
     ///

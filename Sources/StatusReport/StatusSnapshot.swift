@@ -28,6 +28,8 @@ package struct StatusSnapshot: Codable, Equatable, Sendable {
     /// The percentage of re-sealing that is done; nil if the database has no sealing key.
     package var sealedPercent: Int?
     package var histories: Histories
+    /// The name of this server among those that share its database.
+    package var serverName: String
     package var version: String
     package var uptimeSeconds: Int
     package var publicKey: String
@@ -255,7 +257,8 @@ package struct StatusSnapshot: Codable, Equatable, Sendable {
     package init(
         isReady: Bool, stateSeconds: Int, issues: [Finding], warnings: [Finding], canary: Canary?, store: Store?, flow: Flow,
         replies: Replies, messagesInFlight: Int, waitingReplies: Int, queryTopics: Int, nodes: [Node], routes: [Route], files: Files,
-        newestBackupSeconds: Int?, sealedPercent: Int?, histories: Histories, version: String, uptimeSeconds: Int, publicKey: String
+        newestBackupSeconds: Int?, sealedPercent: Int?, histories: Histories, serverName: String, version: String, uptimeSeconds: Int,
+        publicKey: String
     ) {
         self.isReady = isReady
         self.stateSeconds = stateSeconds
@@ -274,6 +277,7 @@ package struct StatusSnapshot: Codable, Equatable, Sendable {
         self.newestBackupSeconds = newestBackupSeconds
         self.sealedPercent = sealedPercent
         self.histories = histories
+        self.serverName = serverName
         self.version = version
         self.uptimeSeconds = uptimeSeconds
         self.publicKey = publicKey

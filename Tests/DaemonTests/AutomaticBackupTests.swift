@@ -148,13 +148,17 @@ struct AutomaticBackupTests {
 
         // A quick disk may complete the backup before the kill: then it is tried once more.
         let copies = isEncrypted ? folder.path("") : backups
-        while Self.unfinished(in: copies).isEmpty {
-            for name in try FileManager.default.contentsOfDirectory(atPath: backups) where name != earlier {
+        func removeCompleted() throws {
+            let unfinished = Self.unfinished(in: backups)
+            for name in try FileManager.default.contentsOfDirectory(atPath: backups) where name != earlier && !unfinished.contains(name) {
                 try FileManager.default.removeItem(atPath: "\(backups)/\(name)")
             }
+        }
+        while Self.unfinished(in: copies).isEmpty {
             let launched = try ServerProcess.launch(in: folder, settings: settings)
             try await FolderWatch(copies).wait { !Self.unfinished(in: copies).isEmpty }
             await launched.kill()
+            try removeCompleted()
         }
         if isEncrypted { #expect(Self.unfinished(in: backups).count == 1) }
 

@@ -125,6 +125,6 @@ private struct World: Sendable {
             replyTimes: { ReplyTimes(bounds: [1], counts: [parts.minute.withLock { $0 }, 0]) }, nodes: { [] }, routes: { [] },
             files: { .init(databaseBytes: 1, walBytes: nil, freeBytes: nil) }, backupAge: { nil }, sealing: { .sealed })
         sampler = StatusSampler(
-            sources, publicKey: "0x04", time: time, wallClock: WallClock { time.now })
+            sources, serverName: "one", publicKey: "0x04", time: time, wallClock: WallClock { time.now })
     }
 }

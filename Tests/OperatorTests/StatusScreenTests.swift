@@ -27,7 +27,7 @@ struct StatusScreenTests {
             var histories = StatusSnapshot.Histories()
             histories.received = .init(hour: [0, 1, nil, 2, 7, 70], day: [])
             return histories
-        }(), version: "0.1.0", uptimeSeconds: 86_400, publicKey: "0x04ab")
+        }(), serverName: "one", version: "0.1.0", uptimeSeconds: 86_400, publicKey: "0x04ab")
 
     private static var troubled: StatusSnapshot {
         var troubled = well
@@ -82,7 +82,7 @@ struct StatusScreenTests {
                               success 2 s ago
                 registrations 18 250
                 storage       212 GB free, database 1.9 GB, write-ahead log 4.2 MB
-                server        pushserver 0.1.0, up 24 h
+                server        one: pushserver 0.1.0, up 24 h
                               0x04ab
                 """)
     }
@@ -116,7 +116,8 @@ struct StatusScreenTests {
                 registrations unknown
                 storage       212 GB free, database 1.9
                               GB, write-ahead log 4.2 MB
-                server        pushserver 0.1.0, up 24 h
+                server        one: pushserver 0.1.0, up
+                              24 h
                               0x04ab
                 """)
     }

@@ -175,7 +175,7 @@ struct StatusPageContent {
     private static func server(_ snapshot: StatusSnapshot) -> Card {
         Card(
             name: "pushserver", value: snapshot.version,
-            notes: ["up for \(StatusText.age(snapshot.uptimeSeconds))", "public key \(snapshot.publicKey)"])
+            notes: ["name \(snapshot.serverName)", "up for \(StatusText.age(snapshot.uptimeSeconds))", "public key \(snapshot.publicKey)"])
     }
 }
 

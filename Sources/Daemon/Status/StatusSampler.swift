@@ -57,6 +57,7 @@ final class StatusSampler: Service {
     }
 
     private let sources: StatusSources
+    private let serverName: String
     private let publicKey: String
     private let time: SteadyTime
     private let wallClock: WallClock
@@ -65,8 +66,9 @@ final class StatusSampler: Service {
     /// - Parameters:
     ///   - time: The time that starts with the server.
     ///   - wallClock: The clock of the store's times.
-    init(_ sources: StatusSources, publicKey: String, time: SteadyTime, wallClock: WallClock) {
+    init(_ sources: StatusSources, serverName: String, publicKey: String, time: SteadyTime, wallClock: WallClock) {
         self.sources = sources
+        self.serverName = serverName
         self.publicKey = publicKey
         self.time = time
         self.wallClock = wallClock
@@ -95,6 +97,8 @@ final class StatusSampler: Service {
         let sealing = await sources.sealing()
         let uptime = time.elapsed()
         let now = wallClock.now()
+        var files = sources.files()
+        files.databaseBytes = files.databaseBytes ?? figures?.databaseByteCount
         return StatusSnapshot(
             isReady: readiness.isReady, stateSeconds: (uptime - readiness.since).wholeSeconds,
             issues: readiness.issues.map { .init($0) }, warnings: readiness.warnings.map { .init($0) }, canary: sources.canary(),
@@ -103,9 +107,9 @@ final class StatusSampler: Service {
             replies: times.since(histories.replyTimes.first ?? .init()).summary, messagesInFlight: engine.messagesInFlight,
             waitingReplies: engine.waitingReplies, queryTopics: engine.queryTopics,
             nodes: sources.nodes().map { .init($0, at: now) }, routes: sources.routes().map { .init($0, at: now) },
-            files: sources.files(), newestBackupSeconds: sources.backupAge().map(\.wholeSeconds),
+            files: files, newestBackupSeconds: sources.backupAge().map(\.wholeSeconds),
             sealedPercent: sealing == .off ? nil : Int(100 * sealing.fraction), histories: histories.all,
-            version: BuildInfo.version, uptimeSeconds: uptime.wholeSeconds, publicKey: publicKey)
+            serverName: serverName, version: BuildInfo.version, uptimeSeconds: uptime.wholeSeconds, publicKey: publicKey)
     }
 }
 
