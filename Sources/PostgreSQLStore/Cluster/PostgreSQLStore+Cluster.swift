@@ -11,7 +11,13 @@ extension PostgreSQLStore: ClusterStore {
 
     package func takePart() async throws -> TakenWork {
         // If a later transaction fails, the next call returns the work of the earlier ones: the database hands it out only once.
-        if try await renew() { taken.withLock { $0.haveMembersChanged = true } }
+        let number = number
+        let haveMembersChanged = try await renew()
+        taken.withLock { work in
+            // Another server may own what this one took under an earlier number. The rest is taken again below.
+            if self.number != number { work = TakenWork() }
+            if haveMembersChanged { work.haveMembersChanged = true }
+        }
         let messages = try await takeMessages()
         taken.withLock { work in
             work.undecided += messages.undecided
