@@ -19,7 +19,7 @@ package protocol PushStore: MessageJournal, DecisionStore, TopicStore, PushOutbo
     /// - Parameter row: ``UnusedRegistrations/lastRow`` of the previous call; 0 to begin.
     func unregisterUnused(since oldest: Timestamp, after row: Int64, at now: Timestamp) async throws -> UnusedRegistrations
 
-    /// What several servers share; nil for the database of one server.
+    /// The membership of several servers that share the database; nil for the database of one server.
     var cluster: (any ClusterStore)? { get }
 
     /// Writes a value without meaning, to test whether the store accepts writes.

@@ -9,7 +9,7 @@ import Transport
 @Suite(.fewAtATime) struct ClusterTests {
     /// The end of one of the servers.
     enum Interruption: CaseIterable {
-        /// As an update stops it.
+        /// An update stops the server.
         case drained
         case killed
         /// SIGSTOP, for so long that the other server takes over its work, and then SIGCONT.

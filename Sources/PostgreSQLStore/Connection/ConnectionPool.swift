@@ -98,8 +98,8 @@ final class ConnectionSlot {
         SELECT CASE WHEN current_setting('synchronous_commit') = 'off' THEN set_config('synchronous_commit', 'on', false) END
         """
 
-    /// 60 s for which the outcome of a commit is looked up: longer than a restart or a failover takes. Afterwards the row waits for the next
-    /// start, or for another server.
+    /// 60 s for which the outcome of a commit is looked up: longer than a restart or a failover takes. Afterwards the row waits for the
+    /// next start, or for another server.
     private static let longestOutage = Duration.seconds(60)
     /// 100 ms between two look-ups.
     private static let lookUpIntervalMicroseconds: UInt32 = 100_000
@@ -147,8 +147,8 @@ final class ConnectionSlot {
         }
     }
 
-    /// Looks the outcome of a commit up, as soon as the database can be reached again. A living server that took a commit for a failure would
-    /// lose sight of what it has recorded.
+    /// Looks up the outcome of a commit as soon as the database can be reached again. A living server that considered a commit failed
+    /// would lose sight of the rows that it has recorded.
     private func hasCommitted(_ number: Int64) throws(PostgreSQLError) -> Bool {
         let start = ContinuousClock.now
         while true {

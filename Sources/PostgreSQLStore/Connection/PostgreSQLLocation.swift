@@ -46,7 +46,7 @@ package struct PostgreSQLLocation: Sendable, Equatable {
         var all = parameters
         all["password"] = password
         all["application_name"] = name
-        // Of several hosts, only the primary takes writes.
+        // Only the primary takes writes, if the URL names several hosts.
         all["target_session_attrs"] = "read-write"
         all["connect_timeout"] = all["connect_timeout"] ?? "\(Self.connectTimeoutSeconds)"
         all["tcp_user_timeout"] = all["tcp_user_timeout"] ?? "\(Self.userTimeoutMilliseconds)"

@@ -1,6 +1,6 @@
 package import StatusCrypto
 
-/// What a member knows about the cluster: its number, its lease, and the living members. Times are monotonic, from any fixed moment.
+/// A member's knowledge of the cluster: its number, its lease, and the living members. Times are monotonic, from any fixed moment.
 package struct Membership: Sendable, Equatable {
     /// This server's number. A lease has one number: a member that was fenced gets another.
     package private(set) var number: Int64

@@ -34,7 +34,7 @@ package struct CopiedRows: Sendable {
     }
 }
 
-/// What a database has once.
+/// The values that a database has once.
 package struct CopiedDatabase: Sendable {
     /// The compressed public key.
     package var identity: FixedBytes<33>

@@ -1,6 +1,6 @@
 import TestSupport
 
-/// What can happen in a cluster. A world leaves some kinds out, by its seed.
+/// An event in a cluster. A world leaves some kinds out, by its seed.
 enum ClusterEvent: CaseIterable {
     /// A client publishes a message.
     case message

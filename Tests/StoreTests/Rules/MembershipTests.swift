@@ -48,7 +48,7 @@ import Testing
         #expect(!membership.mayFence(at: lease - .seconds(1)))
         membership.renew(as: 1, at: lease - .seconds(1))
         #expect(membership.mayFence(at: lease))
-        // A renewal after the end begins anew, and so does another number.
+        // A renewal after the end restarts the time, and so does another number.
         membership.renew(as: 1, at: lease * 3)
         #expect(!membership.mayFence(at: lease * 3 + .seconds(1)))
         #expect(membership.mayFence(at: lease * 4))
