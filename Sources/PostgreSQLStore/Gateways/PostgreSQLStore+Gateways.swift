@@ -18,7 +18,7 @@ extension PostgreSQLStore {
 
     package func withdraw(_ pushes: [Int64], at now: Timestamp) async throws {
         try await write { transaction in
-            for push in pushes { try transaction.finish(push, as: .withdrawn, reason: "withdrawn", at: now) }
+            try transaction.finish(pushes.map { ($0, .withdrawn, "withdrawn") }, at: now)
         }
     }
 }

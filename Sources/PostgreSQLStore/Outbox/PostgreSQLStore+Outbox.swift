@@ -120,7 +120,7 @@ extension PostgreSQLStore {
 
     package func update(_ update: OutboxUpdate, at now: Timestamp) async throws -> [ChangedRegistration] {
         try await write { transaction in
-            for push in update.pushes { try transaction.apply(push, at: now) }
+            try transaction.apply(update.pushes, at: now)
             for (route, topic) in update.deliveredBundleIDs { try transaction.addDeliveredBundleID(topic, in: route) }
             return try update.tokens.flatMap { try transaction.apply($0, at: now) }
         }

@@ -74,66 +74,6 @@ extension WriteTransaction {
         }
     }
 
-    /// Applies a change of a push. Finished pushes do not change.
-    func apply(_ push: OutboxUpdate.Push, at now: Timestamp) throws {
-        if push.dropsCiphertext {
-            try rewrite(push.id) { $0.message = [] }
-        }
-        let leased = OpenPushState.leased.rawValue
-        switch push.change {
-        case .lease(let notification):
-            let changedCount = try database.run(
-                """
-                UPDATE push SET
-                    state = \(leased), next_attempt_at = \(Int64.max), attempts = attempts + 1, attempted_at = $1, notification_id = $2
-                WHERE id = $3 AND server = $4 AND finished_at IS NULL AND state <> \(leased)
-                """,
-                now, notification, push.id, server)
-            guard changedCount == 1 else {
-                let isEnded = try database.first("SELECT finished_at IS NOT NULL OR server <> $2 FROM push WHERE id = $1", push.id, server)
-                {
-                    try $0.next(Bool.self)
-                }
-                throw isEnded ?? false ? StoreError.alreadyEnded : .damaged
-            }
-        case .postpone(let time):
-            database.add(
-                "UPDATE push SET next_attempt_at = $1, reason = $2 WHERE id = $3 AND server = $4 AND finished_at IS NULL AND state <> \(leased)",
-                time, push.reason, push.id, server)
-        case .finish(let outcome):
-            try finish(push.id, as: outcome, reason: push.reason, at: now)
-        case .retry(let next, let isUnknown):
-            let state: OpenPushState = isUnknown ? .unknown : .queued
-            let changedCount = try database.run(
-                "UPDATE push SET state = $1, next_attempt_at = $2, reason = $3 WHERE id = $4 AND server = $5 AND finished_at IS NULL",
-                state,
-                next, push.reason, push.id, server)
-            if isUnknown { count(.uncertain, by: changedCount) }
-        case .release(let state):
-            database.add(
-                """
-                UPDATE push SET state = $1, next_attempt_at = 0, attempts = attempts - 1
-                WHERE id = $2 AND server = $3 AND finished_at IS NULL AND state = \(leased)
-                """,
-                state, push.id, server)
-        }
-    }
-
-    /// Finishes an open push of this server and erases its secrets. A finished push keeps its outcome.
-    ///
-    /// - Returns: Whether the push was open.
-    @discardableResult
-    func finish(_ push: Int64, as outcome: PushOutcome, reason: String?, at now: Timestamp) throws -> Bool {
-        let changedCount = try database.run(
-            """
-            UPDATE push SET state = $1, finished_at = $2, reason = $3, \(Self.eraseSecrets)
-            WHERE id = $4 AND server = $5 AND finished_at IS NULL
-            """,
-            outcome, now, reason, push, server)
-        count(outcome.milestone, by: changedCount)
-        return changedCount == 1
-    }
-
     /// Withdraws the waiting pushes to an unregistered installation. Leased pushes finish after their attempt.
     func withdrawPushes(to target: Installation, at now: Timestamp) throws {
         let changedCount = try database.run(
@@ -154,7 +94,7 @@ extension WriteTransaction {
     }
 
     /// Changes the secrets of an open push. Finished pushes do not change.
-    private func rewrite(_ push: Int64, _ change: (inout PushSecrets) -> Void) throws {
+    func rewrite(_ push: Int64, _ change: (inout PushSecrets) -> Void) throws {
         let row = try database.first(
             """
             SELECT key_hash, installation_id, deduplication_key, \(RowCursor.pushSecretColumns) FROM push
@@ -177,9 +117,6 @@ extension WriteTransaction {
             "UPDATE push SET device_token = $1, chat_id = $2, ciphertext = $3, notification = $4, secrets = $5 WHERE id = $6",
             clear.deviceToken, clear.chatID, clear.message, clear.notification, sealed, push)
     }
-
-    /// The SQL assignments that erase the secrets of a push.
-    static let eraseSecrets = "device_token = '', chat_id = '', ciphertext = '', notification = NULL, secrets = NULL"
 
     /// Records a delivery to a bundle id. After the first one, the open pushes to the bundle id leave the slots for unknown bundle ids.
     func addDeliveredBundleID(_ apnTopic: String, in route: String) throws {

@@ -25,7 +25,7 @@ extension WriteTransaction {
         forgotten.deadRegistrationCount = try database.run("DELETE FROM dead_registration WHERE key_hash = $1", keyHash)
         database.add("UPDATE push SET server = $1 WHERE key_hash = $2 AND finished_at IS NULL", server, keyHash)
         let open = try database.all("SELECT id FROM push WHERE key_hash = $1 AND finished_at IS NULL", keyHash) { try $0.next(Int64.self) }
-        for push in open { try finish(push, as: .withdrawn, reason: "forgotten", at: now) }
+        try finish(open.map { ($0, .withdrawn, "forgotten") }, at: now)
         // The rows stay for the audit without the key.
         forgotten.pushCount = try database.run(
             """

@@ -52,6 +52,7 @@ package struct OutboxUpdate: Sendable {
         case unregister(DeadToken)
     }
 
+    /// The changes of pushes, each of another one.
     package var pushes: [Push] = []
     package var tokens: [TokenChange] = []
     /// The bundle ids for which Apple accepted a push, with the route of the push.

@@ -1,0 +1,110 @@
+import Envelope
+import Store
+
+extension WriteTransaction {
+    /// Applies changes of different pushes, with one statement for each kind. Finished pushes and those of other servers do not change.
+    ///
+    /// - Throws: `alreadyEnded` if a push to lease is finished or belongs to another server; `damaged` if it is leased or does not exist.
+    func apply(_ pushes: [OutboxUpdate.Push], at now: Timestamp) throws {
+        var outcomes: [FinishedPush] = []
+        var retries: [(push: Int64, at: Timestamp, state: OpenPushState, reason: String?)] = []
+        var releases: [(push: Int64, state: OpenPushState)] = []
+        var postponements: [(push: Int64, until: Timestamp, reason: String?)] = []
+        var leases: [(push: Int64, notification: NotificationID)] = []
+        for push in pushes {
+            if push.dropsCiphertext {
+                try rewrite(push.id) { $0.message = [] }
+            }
+            switch push.change {
+            case .finish(let outcome): outcomes.append((push.id, outcome, push.reason))
+            case .retry(let time, let isUnknown): retries.append((push.id, time, isUnknown ? .unknown : .queued, push.reason))
+            case .release(let state): releases.append((push.id, state))
+            case .postpone(let time): postponements.append((push.id, time, push.reason))
+            case .lease(let notification): leases.append((push.id, notification))
+            }
+        }
+        try finish(outcomes, at: now)
+        try retry(retries)
+        release(releases)
+        postpone(postponements)
+        try lease(leases, at: now)
+    }
+
+    /// A push with its outcome and the reason.
+    typealias FinishedPush = (push: Int64, outcome: PushOutcome, reason: String?)
+
+    /// Finishes open pushes of this server and erases their secrets. A finished push keeps its outcome.
+    func finish(_ pushes: [FinishedPush], at now: Timestamp) throws {
+        guard !pushes.isEmpty else { return }
+        let outcomes = try database.all(
+            """
+            UPDATE push SET state = change.state, finished_at = $1, reason = change.reason, \(Self.eraseSecrets)
+            FROM unnest($2::int8[], $3::int8[], $4::bytea[]) AS change (id, state, reason)
+            WHERE push.id = change.id AND \(Self.isOpen(of: "$5")) RETURNING push.state
+            """,
+            now, SQLArray(pushes.map(\.push)), SQLArray(pushes.map(\.outcome)), SQLArray(pushes.map(\.reason)), server
+        ) { try $0.next(PushOutcome.self) }
+        for outcome in outcomes { count(outcome.milestone) }
+    }
+
+    private func retry(_ pushes: [(push: Int64, at: Timestamp, state: OpenPushState, reason: String?)]) throws {
+        guard !pushes.isEmpty else { return }
+        let states = try database.all(
+            """
+            UPDATE push SET state = change.state, next_attempt_at = change.next_attempt_at, reason = change.reason
+            FROM unnest($1::int8[], $2::int8[], $3::int8[], $4::bytea[]) AS change (id, state, next_attempt_at, reason)
+            WHERE push.id = change.id AND \(Self.isOpen(of: "$5")) RETURNING push.state
+            """,
+            SQLArray(pushes.map(\.push)), SQLArray(pushes.map(\.state)), SQLArray(pushes.map(\.at)), SQLArray(pushes.map(\.reason)), server
+        ) { try $0.next(OpenPushState.self) }
+        count(.uncertain, by: states.count { $0 == .unknown })
+    }
+
+    private func release(_ pushes: [(push: Int64, state: OpenPushState)]) {
+        guard !pushes.isEmpty else { return }
+        database.add(
+            """
+            UPDATE push SET state = change.state, next_attempt_at = 0, attempts = attempts - 1
+            FROM unnest($1::int8[], $2::int8[]) AS change (id, state)
+            WHERE push.id = change.id AND \(Self.isOpen(of: "$3")) AND push.state = \(OpenPushState.leased.rawValue)
+            """,
+            SQLArray(pushes.map(\.push)), SQLArray(pushes.map(\.state)), server)
+    }
+
+    private func postpone(_ pushes: [(push: Int64, until: Timestamp, reason: String?)]) {
+        guard !pushes.isEmpty else { return }
+        database.add(
+            """
+            UPDATE push SET next_attempt_at = change.next_attempt_at, reason = change.reason
+            FROM unnest($1::int8[], $2::int8[], $3::bytea[]) AS change (id, next_attempt_at, reason)
+            WHERE push.id = change.id AND \(Self.isOpen(of: "$4")) AND push.state <> \(OpenPushState.leased.rawValue)
+            """,
+            SQLArray(pushes.map(\.push)), SQLArray(pushes.map(\.until)), SQLArray(pushes.map(\.reason)), server)
+    }
+
+    private func lease(_ pushes: [(push: Int64, notification: NotificationID)], at now: Timestamp) throws {
+        guard !pushes.isEmpty else { return }
+        let ids = SQLArray(pushes.map(\.push))
+        let leasedCount = try database.run(
+            """
+            UPDATE push SET
+                state = \(OpenPushState.leased.rawValue), next_attempt_at = \(Int64.max), attempts = attempts + 1, attempted_at = $1,
+                notification_id = change.notification_id
+            FROM unnest($2::int8[], $3::bytea[]) AS change (id, notification_id)
+            WHERE push.id = change.id AND \(Self.isOpen(of: "$4")) AND push.state <> \(OpenPushState.leased.rawValue)
+            """,
+            now, ids, SQLArray(pushes.map(\.notification)), server)
+        guard leasedCount < pushes.count else { return }
+        let endedCount = try database.count(
+            "SELECT count(*) FROM push WHERE id = ANY($1) AND NOT (\(Self.isOpen(of: "$2")))", ids, server)
+        throw leasedCount + endedCount == pushes.count ? StoreError.alreadyEnded : .damaged
+    }
+
+    /// The SQL condition that a push is open and belongs to the server of a parameter.
+    private static func isOpen(of server: String) -> String {
+        "push.server = \(server) AND push.finished_at IS NULL"
+    }
+
+    /// The SQL assignments that erase the secrets of a push.
+    static let eraseSecrets = "device_token = '', chat_id = '', ciphertext = '', notification = NULL, secrets = NULL"
+}
