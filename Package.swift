@@ -286,7 +286,7 @@ let package = Package(
             "PushClient",
             [
                 "PushClient", "PushClientREST", "PushClientFileState", "Messenger", "Tutorial", "pushctl", "pushserver", "Relay",
-                "WakuREST", "Transport", "HTTPClient", "PushProtocol", "Concurrency",
+                "WakuREST", "Transport", "HTTPClient", "PostgreSQLStore", "PushProtocol", "Concurrency",
                 "Envelope",
                 "Settings", "StatusCrypto", "Wire", logging, serviceLifecycle,
             ]),

@@ -83,6 +83,9 @@ package struct ServerDatabase: Sendable {
     func copy<Result>(_ body: (any CopyableStore) async throws -> Result) async throws -> Result {
         if let url {
             return try await withStore(open: { try openPostgreSQL(url) }) { store in
+                // No server joins from here on, and the check finds those that have joined before.
+                let lock = try CopyLock(postgreSQL(url))
+                defer { withExtendedLifetime(lock) {} }
                 try await Self.checkThatNoServerRuns(on: store, url)
                 let result = try await body(store)
                 try await Self.checkThatNoServerRuns(on: store, url)
@@ -211,7 +214,7 @@ extension Failure {
             case .notSetUp where !FileManager.default.fileExists(atPath: path): "there is no database \(path). \(naming)"
             case .notSetUp: "database \(path): the server has not set it up, or not brought it up to date: start it once. \(naming)"
             case .notADatabase: "\(path) is not a database of this program. \(naming)"
-            case .incompleteCopy: "database \(path): \(error)."
+            case .incompleteCopy, .locked: "database \(path): \(error)."
             case .unknownSchema:
                 "database \(path): another version of this program has written it: use the pushctl of that version. \(naming)"
             case .inaccessible(let errno):

@@ -8,6 +8,8 @@ package enum StoreError: Error, Hashable, Sendable {
     case unknownSchema
     /// The rows of another database were copied into this one only in part.
     case incompleteCopy
+    /// A session of PostgreSQL holds the lock for copies, of which a server that starts needs a part; nil if the session has just ended.
+    case locked(by: String?)
     /// The database was opened for reading only, and the server has not created it, or not migrated it from an older version.
     case notSetUp
     /// The file or its folder cannot be created or read: `errno`.
@@ -38,7 +40,7 @@ package enum StoreError: Error, Hashable, Sendable {
     /// Whether only an operator can correct the cause: the program exits with code 78 (`EX_CONFIG`).
     package var isConfigurationFault: Bool {
         switch self {
-        case .notADatabase, .otherIdentity, .unknownSchema, .incompleteCopy, .notSetUp, .inaccessible, .sealingKeyMissing,
+        case .notADatabase, .otherIdentity, .unknownSchema, .incompleteCopy, .locked, .notSetUp, .inaccessible, .sealingKeyMissing,
             .sealingKeyUnknown, .sealingKeyWrong:
             true
         case .failed, .unreachable, .damaged, .alreadyDecided, .alreadyEnded, .queueFull, .storageFull, .closed: false
@@ -53,6 +55,8 @@ extension StoreError: CustomStringConvertible {
         case .otherIdentity: "the database belongs to another identity key; a database never changes its identity"
         case .unknownSchema: "the database was written by another version of this program, which this one does not know"
         case .incompleteCopy: "pushctl migrate-store has not completed the database: run it again"
+        case .locked(let holder):
+            "\(holder ?? "a process that has just ended") holds its lock: pushctl migrate-store copies it, or a server starts on it. Try later"
         case .notSetUp: "the database has not been set up or brought up to date: start the server once"
         case .inaccessible(let errno): "the database file or its folder is not accessible (errno \(errno))"
         case .failed(let code, let text): "the database failed: \(text) (\(code))"

@@ -1,4 +1,5 @@
 import Envelope
+import PostgreSQLStore
 import StatusCrypto
 import TestSupport
 import Testing
@@ -30,7 +31,9 @@ struct MigrateStoreTests {
             let response = try PushNotificationResponse.decode(try await network.firstReply { bob.open($0)?.payload })
             #expect(response.reports.map(\.success) == [true])
             let whileRunning = try await migrate(path, to: url)
-            #expect(whileRunning.exitCode == 78 && whileRunning.error.contains("another server runs on"), "\(whileRunning.error)")
+            #expect(
+                whileRunning.exitCode == 78 && whileRunning.error.contains("a server or pushctl, uses the database"),
+                "\(whileRunning.error)")
             #expect(await first.terminate() == 0)
 
             let there = try await migrate(path, to: url)
@@ -49,6 +52,12 @@ struct MigrateStoreTests {
 
             let occupied = try await migrate(url, to: path)
             #expect(occupied.exitCode == 78 && occupied.error.contains("\(path) is there"), "\(occupied.error)")
+            let whileCopied = try await {
+                let lock = try CopyLock(PostgreSQLLocation(url: url).connection(password: nil, name: "another pushctl"))
+                defer { withExtendedLifetime(lock) {} }
+                return try await migrate(url, to: newPath)
+            }()
+            #expect(whileCopied.exitCode == 78 && whileCopied.error.contains("another pushctl (process "), "\(whileCopied.error)")
             let back = try await migrate(url, to: newPath)
             #expect(back.exitCode == 0, "\(back.error)")
             let audit = try await ChildProcess.run("pushctl", ["audit", "--database", newPath])

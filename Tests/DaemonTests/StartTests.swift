@@ -19,7 +19,7 @@ struct StartTests {
         let path = try database(of: folder, way)
         let second = try await serve(in: folder, "storage.path=\(path)")
         #expect(second.exitCode == 78)
-        #expect(second.error.contains("another server runs on the database \(path)"), "\(second.error)")
+        #expect(second.error.contains("another process, a server or pushctl, uses the database \(path)"), "\(second.error)")
         #expect(await server.terminate() == 0)
     }
 

@@ -48,6 +48,8 @@ package struct MigrationReport: Report {
     private static func fill(
         _ parameters: [String: String], _ url: String, from source: any CopyableStore, _ report: @escaping Progress.Report
     ) async throws -> [String: Int] {
+        let lock = try CopyLock(parameters)
+        defer { withExtendedLifetime(lock) {} }
         let destination: PostgreSQLStore
         do {
             destination = try PostgreSQLStore(copyingTo: parameters, logger: ServerDatabase.silentLogger)

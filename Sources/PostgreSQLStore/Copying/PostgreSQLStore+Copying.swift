@@ -64,7 +64,10 @@ extension PostgreSQLStore: CopyableStore {
     }
 
     package func complete(_ copied: CopiedDatabase) async throws {
+        let number = number
         try await pool.perform(.writing) { database in
+            // A later copy that found this one's lock free has emptied the tables, with the row of this number.
+            guard try database.count("SELECT count(*) FROM server WHERE number = $1", number) == 1 else { throw StoreError.incompleteCopy }
             database.add("INSERT INTO owner (key_hash) SELECT DISTINCT key_hash FROM registration ON CONFLICT DO NOTHING")
             for (table, number) in copied.lastNumbers {
                 database.add("SELECT setval('\(table)_id_seq', greatest($1, 1), $1 > 0)", number)

@@ -18,7 +18,8 @@ package final class InstanceLock: Sendable {
         guard descriptor >= 0 else { throw StoreError.inaccessible(errno: errno) }
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
             close(descriptor)
-            throw InstanceLockError(description: "another server runs on the database \(path), and a database serves one at a time")
+            throw InstanceLockError(
+                description: "another process, a server or pushctl, uses the database \(path), which only one may use at a time")
         }
     }
 

@@ -104,6 +104,43 @@ import Testing
         await original.close()
     }
 
+    @Test func `while rows are copied, no copy begins and no server joins; the errors name the lock's holder`() async throws {
+        let folder = try TemporaryFolder()
+        let server = try folder.openPostgreSQL()
+        var parameters = try folder.newPostgreSQL()
+        parameters["application_name"] = "the copy"
+        var lock: CopyLock? = try CopyLock(parameters)
+        func expectLocked(_ body: () async throws -> Void) async {
+            let error = await #expect(throws: StoreError.self) { try await body() }
+            if case .locked(let holder?) = error {
+                #expect(holder.hasPrefix("the copy (process "), "\(holder)")
+            } else {
+                Issue.record("the error names no holder: \(String(describing: error))")
+            }
+        }
+        await expectLocked { _ = try CopyLock(parameters) }
+        await expectLocked { _ = try folder.openPostgreSQL(serverName: "two") }
+        try await server.pool.perform(.writing) { $0.add("UPDATE server SET is_fenced = true") }
+        await expectLocked { _ = try await server.takePart() }
+        withExtendedLifetime(lock) {}
+        lock = nil
+        _ = try await server.takePart()
+        let second = try folder.openPostgreSQL(serverName: "two")
+        await second.close()
+        await server.close()
+    }
+
+    @Test func `a copy into a database that another copy has emptied meanwhile does not complete it`() async throws {
+        let folder = try TemporaryFolder()
+        let original = try folder.open()
+        let copies = try (1...2).map { _ in try PostgreSQLStore(copyingTo: folder.newPostgreSQL(), logger: Logger(label: "test")) }
+        await #expect(throws: StoreError.incompleteCopy) { _ = try await StoreCopy.run(from: original, to: copies[0]) { _, _, _ in } }
+        _ = try await StoreCopy.run(from: original, to: copies[1]) { _, _, _ in }
+        for copy in copies { await copy.close() }
+        await original.close()
+        await (try folder.openPostgreSQL()).close()
+    }
+
     @Test func `a sealed database is not copied without its keys`() async throws {
         let folder = try TemporaryFolder()
         await (try folder.open(sealingKeys: sealingKeys(1))).close()
