@@ -1,6 +1,6 @@
 package import Store
 
-/// The result of comparing a server's ledger with its rows.
+/// The result of comparing the ledger with the rows, over all servers of a database, and the part of each.
 package struct AuditReport: Report {
     private struct Line: Encodable {
         var name: String
@@ -9,26 +9,54 @@ package struct AuditReport: Report {
         var balances: Bool
     }
 
-    private let entries: [Line]
+    private struct Server: Encodable {
+        struct Count: Encodable {
+            var event: String
+            var count: Int64
+        }
+
+        var name: String
+        var counts: [Count]
+        var undecidedMessages: Int64
+        var openPushes: Int64
+    }
+
+    private struct Content: Encodable {
+        var lines: [Line]
+        var servers: [Server]
+    }
+
+    private let content: Content
 
     package init(reading store: any OperatorViews, report: @escaping Progress.Report) async throws {
         let facts = try await store.auditFacts { done, total in
             report(Progress(step: "reading", done: done, total: total, unit: .rows))
         }
-        entries = Audit(facts).lines.map {
-            Line(name: $0.name, expected: $0.expected, found: $0.found, balances: $0.balances)
-        }
+        content = Content(
+            lines: Audit(facts).lines.map { Line(name: $0.name, expected: $0.expected, found: $0.found, balances: $0.balances) },
+            servers: facts.servers.sorted { $0.key < $1.key }.map { name, work in
+                Server(
+                    name: name,
+                    counts: Milestone.allCases.compactMap { milestone in
+                        work.counts[milestone].map { Server.Count(event: milestone.rawValue, count: $0) }
+                    }, undecidedMessages: work.undecidedCount, openPushes: work.openCount)
+            })
     }
 
     package var lines: [String] {
-        entries.map { "\($0.balances ? "ok  " : "BAD ") \($0.name): \($0.expected)\($0.balances ? "" : ", found \($0.found)")" }
+        content.lines.map { "\($0.balances ? "ok  " : "BAD ") \($0.name): \($0.expected)\($0.balances ? "" : ", found \($0.found)")" }
+            + content.servers.map { server in
+                let work = ["undecided \(server.undecidedMessages)", "open \(server.openPushes)"]
+                let parts = server.counts.map { "\($0.event) \($0.count)" } + work
+                return "server \(server.name): \(parts.joined(separator: ", "))"
+            }
     }
 
     package var failure: Failure? {
-        entries.allSatisfy(\.balances)
+        content.lines.allSatisfy(\.balances)
             ? nil
             : .failed("The ledger does not balance: another program changed the database, or it is a defect. Keep a copy and report it.")
     }
 
-    package func encode(to encoder: any Encoder) throws { try entries.encode(to: encoder) }
+    package func encode(to encoder: any Encoder) throws { try content.encode(to: encoder) }
 }

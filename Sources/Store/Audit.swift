@@ -75,6 +75,18 @@ package struct AuditFacts: Sendable, Equatable {
     package var pushRowsEver: Int64?
     package var damagedRowCount: Int64 = 0
     package var leakyRowCount: Int64 = 0
+    /// The work of each server that shares the database, by its name; empty for the database of one server.
+    package var servers: [String: ServerWork] = [:]
+
+    package init() {}
+}
+
+/// The part of one server in a database. It does not balance by itself, because servers take work over from each other.
+package struct ServerWork: Sendable, Equatable {
+    /// The events that the server has counted in the ledger.
+    package var counts: [Milestone: Int64] = [:]
+    package var undecidedCount: Int64 = 0
+    package var openCount: Int64 = 0
 
     package init() {}
 }

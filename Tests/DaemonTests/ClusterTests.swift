@@ -110,5 +110,7 @@ private struct ClusterWorld: Sendable {
     func audit() async throws {
         let audit = try await ChildProcess.run("pushctl", ["audit", "--database", url])
         #expect(audit.exitCode == 0, "\(audit.output) \(audit.error)")
+        let servers = audit.output.split(separator: "\n").filter { $0.hasPrefix("server ") }
+        #expect(servers.map { $0.prefix { $0 != ":" } } == ["server one", "server two"], "\(audit.output)")
     }
 }

@@ -18,7 +18,7 @@ struct OperatorToolTests {
             #expect(readable.output.split(separator: "\n").allSatisfy { $0.hasPrefix("ok   ") })
             #expect(readable.output.contains("ok   accepted = merged + coalesced + sent"))
 
-            let json = try await world.pushctl("audit", "--json").decoded(as: [AuditLine].self)
+            let json = try await world.pushctl("audit", "--json").decoded(as: AuditOutput.self).lines
             #expect(json.count == readable.output.split(separator: "\n").count && json.allSatisfy(\.balances))
             #expect(json.first { $0.name.hasPrefix("received =") }.map { $0.expected > 0 && $0.found == $0.expected } == true)
 
@@ -31,7 +31,7 @@ struct OperatorToolTests {
             #expect(together.output.split(separator: "\n").last?.contains("does not balance") == true, "\(together.output)")
             let wrongJSON = try await world.pushctl("audit", "--json")
             #expect(wrongJSON.exitCode == 1)
-            #expect(try wrongJSON.decoded(as: [AuditLine].self).contains { !$0.balances && $0.expected != $0.found })
+            #expect(try wrongJSON.decoded(as: AuditOutput.self).lines.contains { !$0.balances && $0.expected != $0.found })
             try world.database.execute("UPDATE ledger SET count = count - 1 WHERE milestone = 'processed'")
         }
     }
@@ -419,11 +419,15 @@ struct OperatorToolTests {
         }
     }
 
-    private struct AuditLine: Decodable {
-        var name: String
-        var expected: Int64
-        var found: Int64
-        var balances: Bool
+    private struct AuditOutput: Decodable {
+        struct Line: Decodable {
+            var name: String
+            var expected: Int64
+            var found: Int64
+            var balances: Bool
+        }
+
+        var lines: [Line]
     }
 
     private struct Restored: Decodable {

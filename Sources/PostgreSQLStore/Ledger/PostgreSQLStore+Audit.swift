@@ -5,7 +5,7 @@ extension PostgreSQLStore {
         try await read { database in
             var facts = AuditFacts()
             let results = try database.fetch([
-                Command("SELECT milestone, sum(count)::int8, sum(pruned)::int8 FROM ledger GROUP BY milestone"),
+                AuditFacts.selectLedger,
                 Command("SELECT state, ignore_reason, decided_at IS NULL, count(*) FROM message GROUP BY 1, 2, 3"),
                 Command("SELECT state, finished_at IS NULL, count(*) FROM push GROUP BY 1, 2"),
                 Command(
@@ -13,16 +13,15 @@ extension PostgreSQLStore {
                     SELECT count(*) FROM push WHERE finished_at IS NOT NULL
                         AND (device_token <> '' OR chat_id <> '' OR ciphertext <> '' OR notification IS NOT NULL OR secrets IS NOT NULL)
                     """),
+                Command(
+                    """
+                    SELECT name, (SELECT count(*) FROM message WHERE message.server = number AND is_unfinished
+                            AND state = \(MessageState.recorded.rawValue)),
+                        (SELECT count(*) FROM push WHERE push.server = number AND finished_at IS NULL)
+                    FROM server
+                    """),
             ])
-            for (name, count, pruned) in try results[0].map({ (try $0.next(String.self), try $0.next(Int64.self), try $0.next(Int64.self)) }
-            ) {
-                guard let milestone = Milestone(rawValue: name) else {
-                    facts.damagedRowCount += 1
-                    continue
-                }
-                facts.counts[milestone] = count
-                facts.prunedCounts[milestone] = pruned
-            }
+            try facts.add(ledger: results[0])
             // Here states are read as numbers: one that does not exist is what the audit looks for.
             let messages = try results[1].map { row in
                 (
@@ -54,6 +53,13 @@ extension PostgreSQLStore {
                 }
             }
             facts.leakyRowCount = try results[3].map { try $0.next(Int64.self) }.first ?? 0
+            // A server that has joined again has several rows.
+            for (server, undecidedCount, openCount) in try results[4].map({
+                (try $0.next(String.self), try $0.next(Int64.self), try $0.next(Int64.self))
+            }) {
+                facts.servers[server, default: ServerWork()].undecidedCount += undecidedCount
+                facts.servers[server, default: ServerWork()].openCount += openCount
+            }
             // PostgreSQL does not count the rows that were ever inserted: its sequences skip numbers.
             return facts
         }

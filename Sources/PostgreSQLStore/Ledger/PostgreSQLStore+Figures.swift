@@ -5,7 +5,7 @@ extension PostgreSQLStore {
     package func figures() async throws -> StoreFigures {
         try await read { database in
             let results = try database.fetch([
-                Command("SELECT milestone, sum(count)::int8, sum(pruned)::int8 FROM ledger GROUP BY milestone"),
+                AuditFacts.selectLedger,
                 Command(
                     """
                     SELECT count(*) FILTER (WHERE state = \(MessageState.recorded.rawValue)),
@@ -23,15 +23,7 @@ extension PostgreSQLStore {
                 Command("SELECT pg_database_size(current_database())"),
             ])
             var figures = StoreFigures()
-            for (name, count, pruned) in try results[0].map({ (try $0.next(String.self), try $0.next(Int64.self), try $0.next(Int64.self)) }
-            ) {
-                guard let milestone = Milestone(rawValue: name) else {
-                    figures.ledger.damagedRowCount += 1
-                    continue
-                }
-                figures.ledger.counts[milestone] = count
-                figures.ledger.prunedCounts[milestone] = pruned
-            }
+            try figures.ledger.add(ledger: results[0])
             for (undecided, unpublished) in try results[1].map({ (try $0.next(Int64.self), try $0.next(Int.self)) }) {
                 (figures.ledger.undecidedCount, figures.unpublishedCount) = (undecided, unpublished)
             }
