@@ -145,20 +145,20 @@ package final class Engine: Service, EnvelopeReceiver {
         Topic(contentTopic: contentTopic).map { directory.wants($0) } ?? false
     }
 
-    package func discover(_ contentTopics: Set<String>) async -> Bool {
+    package func discover(_ contentTopics: () -> Set<String>) async -> Bool {
         (try? await lookUp(contentTopics)) != nil
     }
 
     /// Adds the topics that other servers on the same database have added since the start, as far as messages need them.
-    private func lookUp(_ contentTopics: some Sequence<String>) async throws {
+    private func lookUp(_ contentTopics: () -> Set<String>) async throws {
         guard let cluster = context.store.cluster else { return }
-        let unknown = Set(contentTopics).compactMap(Topic.init(contentTopic:)).filter { !directory.wants($0) }
+        let unknown = contentTopics().compactMap(Topic.init(contentTopic:)).filter { !directory.wants($0) }
         guard !unknown.isEmpty else { return }
         directory.add(try await cluster.registrations(on: unknown.map(\.rawValue)))
     }
 
     package func receive(_ envelopes: [WakuEnvelope], origin: EnvelopeOrigin) async throws {
-        try await context.storeHealth.observingFailure { try await lookUp(envelopes.lazy.map(\.message.contentTopic)) }
+        try await context.storeHealth.observingFailure { try await lookUp { Set(envelopes.lazy.map(\.message.contentTopic)) } }
         let wanted = envelopes.compactMap { envelope -> (envelope: WakuEnvelope, addressees: TopicDirectory.Addressees)? in
             let message = envelope.message
             guard message.version == RFC26.messageVersion, message.payload.count <= Self.maximumPayloadByteCount else { return nil }

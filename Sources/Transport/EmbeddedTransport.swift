@@ -49,7 +49,7 @@ package final class EmbeddedTransport: MessageTransport {
         func record(_ envelope: WakuEnvelope) async throws {
             guard pubsubTopics.contains(envelope.pubsubTopic) else { return }
             guard let receiver = receiver.withLock({ $0 }) else { throw NotRecording.notReceiving }
-            let isDiscovered = await receiver.discover([envelope.message.contentTopic])
+            let isDiscovered = await receiver.discover { [envelope.message.contentTopic] }
             guard !isDiscovered || receiver.isInterested(in: envelope.message.contentTopic) else { return }
             do {
                 try await receiver.receive([envelope], origin: .live)

@@ -38,8 +38,9 @@ package protocol EnvelopeReceiver: Sendable {
 
     /// Looks up topics that another server of the same identity may have added, so that ``isInterested(in:)`` knows them.
     ///
+    /// - Parameter contentTopics: Returns the topics; not called if no other server can have added any.
     /// - Returns: False if they could not be looked up. The messages then have to be offered to ``receive(_:origin:)``, which tries again.
-    func discover(_ contentTopics: Set<String>) async -> Bool
+    func discover(_ contentTopics: () -> Set<String>) async -> Bool
 
     /// Returns when each envelope is recorded durably, was already known, or is not for the server.
     ///
@@ -50,7 +51,7 @@ package protocol EnvelopeReceiver: Sendable {
 }
 
 extension EnvelopeReceiver {
-    package func discover(_ contentTopics: Set<String>) async -> Bool { true }
+    package func discover(_ contentTopics: () -> Set<String>) async -> Bool { true }
 }
 
 /// The reason why the intake is full: a fixed set, for the metrics. The server rejects such messages before recording them; their sender or

@@ -40,7 +40,7 @@ extension WakuNodeLink {
             case .ask(let query):
                 let page = try await node.storePage(query)
                 if query.includesData { base.metrics.countFetched(page.rows.count, from: .store) }
-                guard await receiver.discover(Set(page.rows.compactMap(\.contentTopic))) else {
+                guard await receiver.discover({ Set(page.rows.compactMap(\.contentTopic)) }) else {
                     return .failed(.other, "topics could not be looked up in the database")
                 }
                 return .page(page)

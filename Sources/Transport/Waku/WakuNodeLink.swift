@@ -113,8 +113,7 @@ final class WakuNodeLink: Sendable {
         base.metrics.count(.taken)
         base.metrics.countFetched(envelopes.count, from: .relay)
         status.polled(topic, messageCount: envelopes.count, at: base.wallClock.now())
-        let isDiscovered = await receiver.discover(
-            Set(envelopes.map(\.message.contentTopic)).union(foreign.withLock(\.contentTopics)))
+        let isDiscovered = await receiver.discover { Set(envelopes.map(\.message.contentTopic)).union(foreign.withLock(\.contentTopics)) }
         let isWanted = { (envelope: WakuEnvelope) in !isDiscovered || receiver.isInterested(in: envelope.message.contentTopic) }
         let readable = envelopes.filter { LiveBatch.isReadable($0) || !isWanted($0) }
         // Unwanted messages are hashed too: reading them from the store later to learn their hashes would cost more.
