@@ -34,7 +34,7 @@ package struct Probe: Sendable {
             let owner = try settings.storage.owner()
             let key = try KeyFile(path: settings.identityKeyFile).load()
             if let owner, let key, owner != key.publicKey.compressed { throw StoreError.otherIdentity }
-            report(name, nil)
+            report(name, nil, warnings: try settings.storage.warnings())
         } catch {
             report(name, "\(error)")
         }

@@ -138,6 +138,22 @@ package final class PostgreSQLStore: PushStore {
         }
     }
 
+    /// Returns whether PostgreSQL logs statements with their values, among them device tokens. Only its superuser can change that.
+    ///
+    /// - Throws: `StoreError` if the database is unreachable.
+    package static func logsValues(_ parameters: [String: String]) throws(StoreError) -> Bool {
+        let isLogged = """
+            SELECT current_setting('log_parameter_max_length') <> '0'
+                AND (current_setting('log_statement') IN ('mod', 'all') OR current_setting('log_min_duration_statement') <> '-1'
+                    OR current_setting('log_min_duration_sample') <> '-1' OR current_setting('log_transaction_sample_rate') <> '0')
+            """
+        do {
+            return try ConnectionSlot(parameters).perform(.reading) { try $0.first(isLogged) { try $0.next(Bool.self) } } ?? false
+        } catch {
+            throw StoreError(error)
+        }
+    }
+
     /// This server's number among those that share the database. It changes when the server joins again.
     package var number: Int64 { membership.withLock(\.number) }
 

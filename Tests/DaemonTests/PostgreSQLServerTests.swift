@@ -50,6 +50,19 @@ struct PostgreSQLServerTests {
         #expect(other.log.all.contains { $0.contains("database \(url): it belongs to another identity") }, "\(other.log.all)")
     }
 
+    @Test func `a probe warns if PostgreSQL logs the values of statements`() async throws {
+        let url = try #require(try await TestDatabase.postgresql.settings()["storage.url"])
+        func probe(_ options: String) async throws -> String {
+            let settings = ["storage.kind=postgresql", "storage.url=\(url)&options=-c%20log_statement%3D\(options)"]
+            let ended = try await ChildProcess.run("pushserver", ["check-config", "--probe"] + settings.flatMap { ["--set", $0] })
+            return ended.error
+        }
+        let logging = try await probe("all")
+        #expect(logging.contains("ok       database") && logging.contains("warning  database"), "\(logging)")
+        let silent = try await probe("none")
+        #expect(silent.contains("ok       database") && !silent.contains("warning  database"), "\(silent)")
+    }
+
     @Test(arguments: [["audit"], ["registrations"], ["dead-tokens", "list"]])
     func `an operator's command opens the database that a URL names`(command: [String]) async throws {
         let settings = try await TestDatabase.postgresql.settings()

@@ -32,7 +32,7 @@ struct StartTests {
         defer { close(descriptor) }
         try #require(flock(descriptor, LOCK_EX | LOCK_NB) == 0)
         let second = try await serve(in: folder, "storage.path=\(database(of: folder, way))")
-        #expect(second.exitCode == 78 && second.error.contains("another server"), "\(second.error)")
+        #expect(second.exitCode == 78 && second.error.contains("another process"), "\(second.error)")
         #expect(try Data(contentsOf: URL(filePath: folder.path("push.sqlite"))).isEmpty)
         #expect(!FileManager.default.fileExists(atPath: folder.path("push.sqlite-wal")))
         #expect(!FileManager.default.fileExists(atPath: folder.path("identity.key")))

@@ -27,6 +27,14 @@ extension StorageSettings {
             try PostgreSQLStore.identity(of: location.connection(password: password, name: "pushserver"))
         }
     }
+
+    /// Returns the problems that leave the database usable, in words for an operator.
+    func warnings() throws(StoreError) -> [String] {
+        guard case .postgresql(let location, let password) = self,
+            try PostgreSQLStore.logsValues(location.connection(password: password, name: "pushserver"))
+        else { return [] }
+        return ["PostgreSQL logs the values of statements, such as device tokens: set log_parameter_max_length to 0 (docs/SCALE.md)"]
+    }
 }
 
 extension Settings {

@@ -50,10 +50,10 @@ package struct PostgreSQLLocation: Sendable, Equatable {
         all["target_session_attrs"] = "read-write"
         all["connect_timeout"] = all["connect_timeout"] ?? "\(Self.connectTimeoutSeconds)"
         all["tcp_user_timeout"] = all["tcp_user_timeout"] ?? "\(Self.userTimeoutMilliseconds)"
-        // The transaction of a frozen server must not keep locks.
+        // The transaction of a frozen server must not keep locks, and the log must not show the device token of a failed statement.
         all["options"] =
             (all["options"].map { $0 + " " } ?? "")
-            + "-c idle_in_transaction_session_timeout=10000"
+            + "-c idle_in_transaction_session_timeout=10000 -c log_parameter_max_length_on_error=0"
         return all
     }
 

@@ -1,6 +1,7 @@
-import PostgreSQLStore
 import TestSupport
 import Testing
+
+@testable import PostgreSQLStore
 
 @Suite(.safetyNet) struct PostgreSQLLocationTests {
     @Test(arguments: [
@@ -44,5 +45,27 @@ import Testing
         #expect(connection["target_session_attrs"] == "read-write")
         #expect(connection["connect_timeout"] == "5" && connection["tcp_user_timeout"] == "10000")
         #expect(connection["options"]?.contains("idle_in_transaction_session_timeout") == true)
+    }
+
+    @Test func `a connection logs no values of a failed statement, and reports whether those of others are logged`() throws {
+        let folder = try TemporaryFolder()
+        let socket = try #require(try folder.newPostgreSQL()["host"])
+        func parameters(_ settings: String...) throws -> [String: String] {
+            let options = settings.map { "-c%20" + $0.replacing("=", with: "%3D") }.joined(separator: "%20")
+            return try PostgreSQLLocation(url: "postgresql://postgres@/\(folder.databaseName)?host=\(socket)&options=\(options)")
+                .connection(password: nil, name: "test")
+        }
+        let onError = Command("SELECT current_setting('log_parameter_max_length_on_error') = '0'")
+        let isHidden = try Connection(parameters("log_parameter_max_length_on_error=100")).run([onError])[0].map {
+            try $0.next(Bool.self)
+        }
+        #expect(isHidden == [true])
+        #expect(try !PostgreSQLStore.logsValues(parameters("log_min_duration_statement=-1")))
+        for setting in [
+            "log_statement=all", "log_min_duration_statement=1s", "log_min_duration_sample=0", "log_transaction_sample_rate=0.5",
+        ] {
+            #expect(try PostgreSQLStore.logsValues(parameters(setting)), "\(setting)")
+            #expect(try !PostgreSQLStore.logsValues(parameters(setting, "log_parameter_max_length=0")), "\(setting)")
+        }
     }
 }
