@@ -41,9 +41,7 @@ struct ResealingService: Service {
                 switch state {
                 case .off: return
                 case .sealed:
-                    if logged != nil {
-                        logger.notice("re-sealing completed; the next start compacts the database")
-                    }
+                    if logged != nil { logger.notice("re-sealing completed") }
                     return
                 case .resealing(let fraction):
                     if logged.map({ fraction >= $0 + Self.logFraction }) ?? true {
