@@ -92,7 +92,7 @@ struct ClusterDatabase: Sendable {
             let results = try database.fetch([
                 Command("SELECT number, name, \(milliseconds("lease_ends")), is_leaving, is_fenced FROM server"),
                 Command("SELECT id, hash, server, is_taken, \(milliseconds("recorded_at")), state, is_unfinished FROM message"),
-                Command("SELECT id, server, state, finished_at IS NULL FROM push"),
+                Command("SELECT id, server, state, finished_at IS NULL, attempts FROM push"),
                 Command("SELECT name, server, \(milliseconds("lease_ends")) FROM job"),
                 Command("SELECT key_hash, installation_id, version, is_live FROM registration"),
             ])
@@ -109,7 +109,7 @@ struct ClusterDatabase: Sendable {
                 )
             }
             rows.pushes = try Self.dictionary(results[2]) { row in
-                (try row.next(), .init(server: try row.next(), state: try row.next(), isOpen: try row.next()))
+                (try row.next(), .init(server: try row.next(), state: try row.next(), isOpen: try row.next(), attemptCount: try row.next()))
             }
             rows.jobs = try Self.dictionary(results[3]) { (try $0.next(), .init(server: try $0.next(), leaseEnd: try $0.next())) }
             rows.phones = try Self.dictionary(results[4]) { row in

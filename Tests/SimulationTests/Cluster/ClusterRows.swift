@@ -25,6 +25,8 @@ struct ClusterRows: Sendable {
         /// An ``OpenPushState`` or, once it has finished, a `PushOutcome`.
         var state: Int64
         var isOpen: Bool
+        /// The number of attempts, without those whose lease was released.
+        var attemptCount: Int64
 
         func `is`(_ state: OpenPushState) -> Bool { isOpen && self.state == state.rawValue }
         func `is`(_ outcome: PushOutcome) -> Bool { !isOpen && state == outcome.rawValue }

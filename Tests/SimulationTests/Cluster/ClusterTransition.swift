@@ -118,7 +118,8 @@ struct ClusterTransition {
             try expect(!push.isOpen && push.state == before.state, "a finished push keeps its outcome: push \(id)")
             return false
         }
-        let isUncertain = before.is(.leased) && push.is(.unknown)
+        // A released push returns to its earlier state, which may be that of an earlier uncertain attempt.
+        let isUncertain = before.is(.leased) && push.is(.unknown) && push.attemptCount == before.attemptCount
         if push.server != before.server {
             try expect(
                 push.server == number && isFenced(before.server), "no server takes the push of a living one: push \(id) of \(before.server)"
