@@ -35,6 +35,7 @@ struct Member: Sendable {
     static let lease = interval(ClusterLimits.lease)
     static let livingTime = interval(ClusterLimits.livingTime)
     static let takingTime = interval(ClusterLimits.takingTime)
+    static let passingTime = interval(ClusterLimits.passingTime)
     static let fencedMemory = interval(ClusterLimits.fencedMemory)
     /// 3 minutes, the lease of a job. Each job runs once a minute.
     static let jobLease = interval(.seconds(180))

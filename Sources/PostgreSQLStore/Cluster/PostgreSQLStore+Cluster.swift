@@ -57,7 +57,7 @@ extension PostgreSQLStore: ClusterStore {
         try await pool.perform(.writing) { database in
             database.add(
                 """
-                UPDATE message SET server = $1, is_taken = false, recorded_at = now()
+                UPDATE message SET server = $1, is_taken = false, recorded_at = now() + \(Member.passingTime) - \(Member.takingTime)
                 WHERE id = ANY($2) AND server = $3 AND is_unfinished AND state = \(MessageState.recorded.rawValue)
                 """,
                 owner, SQLArray(rows), number)

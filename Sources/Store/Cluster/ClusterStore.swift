@@ -54,6 +54,9 @@ package enum ClusterLimits {
     package static let livingTime = Duration.seconds(3)
     /// 1 s after which any member takes a recorded message that its owner has not taken.
     package static let takingTime = Duration.seconds(1)
+    /// 4 s after which any member takes a segment that was passed to another one. That member does not count as living any more: otherwise
+    /// the taker would pass the segment back.
+    package static let passingTime = livingTime + takingTime
     /// 5 s that a lease must last before a push is posted, so that a short pause between the check and the request does not outlast it.
     package static let postingTime = Duration.seconds(5)
     /// 7 days for which a fenced member's number is kept, because a frozen process may still write rows under it.

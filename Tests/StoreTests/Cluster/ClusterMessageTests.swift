@@ -51,6 +51,7 @@ import Testing
             #expect(taken.undecided == [rows[1]])
             #expect(taken.unreplied == [rows[0]])
             #expect(taken.haveMembersChanged)
+            #expect(try await cluster.one.undecided(rows).isEmpty)
             await #expect(throws: StoreError.alreadyDecided) { try await cluster.one.decide([rows[1]], as: .silent) }
             try await cluster.two.decide([rows[1]], as: .silent)
 
@@ -126,6 +127,18 @@ import Testing
             try await cluster.one.pass(rows, ofMessage: message)
             #expect(try await cluster.two.takePart().undecided == rows)
             await #expect(throws: StoreError.alreadyDecided) { try await cluster.one.decide(rows, as: .silent) }
+        }
+    }
+
+    @Test func `a passed segment waits for a server as long as that counts as living`() async throws {
+        try await Cluster.with { cluster in
+            let row = try await cluster.one.record([(cluster.hashes(of: cluster.one, count: 1)[0], envelope())], at: start)
+            let rows = row.compactMap(\.self)
+            try await cluster.one.pass(rows, ofMessage: cluster.hashes(of: cluster.two, count: 1)[0])
+            try await cluster.run("UPDATE message SET recorded_at = recorded_at - interval '2 s'")
+            #expect(try await cluster.one.takePart().undecided == [])
+            try await cluster.run("UPDATE message SET recorded_at = recorded_at - interval '3 s'")
+            #expect(try await cluster.one.takePart().undecided == rows)
         }
     }
 
