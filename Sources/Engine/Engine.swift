@@ -66,13 +66,15 @@ package final class Engine: Service, EnvelopeReceiver {
         self.admission = admission
         context = EngineContext(store: store, clock: clock, wallClock: wallClock, logger: logger)
         topicKeys = TopicKeys(store: store, derive: configuration.deriveTopicKey)
-        markWriter = MarkWriter(context: context)
+        let readAgain: @Sendable ([Int64]) -> Void = { admission.wait($0, .undecided) }
+        markWriter = MarkWriter(context: context, readAgain: readAgain)
         replyStage = ReplyStage(
             queue: ReplyQueue(limits: configuration.replyLimits, echoesReplies: configuration.echoesReplies),
             sealer: ReplySealer(identity: identity), transport: transport, context: context,
             onUnstored: { admission.wait($0, .unanswered) }, to: markWriter)
         commitStage = CommitStage(
-            decider: decider, directory: directory, context: context, onAcceptedPushes: onAcceptedPushes, to: replyStage)
+            decider: decider, directory: directory, context: context, onAcceptedPushes: onAcceptedPushes, readAgain: readAgain,
+            to: replyStage)
         openStage = OpenStage(opener: Opener(identity: identity), keys: topicKeys, context: context, from: admission, to: commitStage)
     }
 

@@ -13,7 +13,7 @@ package protocol MessageJournal: Sendable {
     /// ``record(_:at:)``.
     func unfinishedRows() async throws -> (undecided: [Int64], unreplied: [Int64])
 
-    /// Returns the undecided ones of these messages, oldest first.
+    /// Returns the undecided ones of these messages that this server owns, oldest first.
     func undecided(_ rows: [Int64]) async throws -> [RecordedEnvelope]
 
     /// Returns the replies to these messages that were not marked as published, oldest first.

@@ -239,7 +239,7 @@ final class FailingPublisher: Sendable {
 }
 
 /// A network of the server and the test alone.
-private final class TestTransport: MessageTransport {
+final class TestTransport: MessageTransport {
     /// The engine while it receives.
     let receiver = Condition<(any EnvelopeReceiver)?>(nil)
     private let replies: Recorder<WakuEnvelope>

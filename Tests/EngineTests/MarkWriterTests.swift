@@ -20,7 +20,8 @@ import Wire
             }
             let writer = MarkWriter(
                 context: EngineContext(
-                    store: store, clock: ManualClock(), wallClock: ManualWallClock(now).clock, logger: Logger(label: "test")))
+                    store: store, clock: ManualClock(), wallClock: ManualWallClock(now).clock, logger: Logger(label: "test")),
+                readAgain: { _ in })
             writer.send(MarkWriter.Mark(rows: rows, completion: .decision))
             async let end: Void = writer.run()
             await writer.waitUntilIdle()

@@ -43,20 +43,24 @@ final class CommitStage: Sendable {
     private let context: EngineContext
     private let replies: ReplyStage
     private let onAcceptedPushes: @Sendable () -> Void
+    private let readAgain: @Sendable ([Int64]) -> Void
     private let queue = Monitor(CommitQueue())
     /// The allowances after all durable decisions.
     private let allowances = Mutex(Allowances())
     /// The coalesced pushes since the last log line about them.
     private let coalesced = Mutex(RepeatCounter())
 
+    /// - Parameter readAgain: Called with the rows of a segmented message when another server owns one of them. Those that this server owns
+    ///   must be read again.
     init(
         decider: Decider, directory: TopicDirectory, context: EngineContext, onAcceptedPushes: @escaping @Sendable () -> Void,
-        to replies: ReplyStage
+        readAgain: @escaping @Sendable ([Int64]) -> Void, to replies: ReplyStage
     ) {
         self.decider = decider
         self.directory = directory
         self.context = context
         self.onAcceptedPushes = onAcceptedPushes
+        self.readAgain = readAgain
         self.replies = replies
     }
 
@@ -131,7 +135,12 @@ final class CommitStage: Sendable {
         account(for: outcomes)
         listening.reply(replies)
         for (item, outcome) in results {
-            if let error = outcome.error, !error.isTaken { retry(item, triedAt: start, in: &retries) }
+            guard let error = outcome.error else { continue }
+            if !error.isTaken {
+                retry(item, triedAt: start, in: &retries)
+            } else if let message = item.work.message, !message.segments.isEmpty {
+                readAgain([message.id] + message.segments)
+            }
         }
     }
 

@@ -16,11 +16,15 @@ final class MarkWriter: Sendable {
     private static let retryInterval = Duration.seconds(1)
 
     private let context: EngineContext
+    private let readAgain: @Sendable ([Int64]) -> Void
     private let queue = BatchQueue<Mark>()
     private let unwrittenCount = Monitor(0)
 
-    init(context: EngineContext) {
+    /// - Parameter readAgain: Called with the rows of a segmented query when another server owns one of them. Those that this server owns
+    ///   must be read again.
+    init(context: EngineContext, readAgain: @escaping @Sendable ([Int64]) -> Void) {
         self.context = context
+        self.readAgain = readAgain
     }
 
     /// The number of published replies that are not marked yet.
@@ -63,8 +67,16 @@ final class MarkWriter: Sendable {
             case .decision: for row in mark.rows { batch.decide(row, as: .silent) }
             }
         }
-        // Another server that has taken the message marks it.
-        let failed = zip(marks, committed.outcomes).compactMap { mark, outcome in outcome.error?.isTaken ?? true ? nil : mark }
+        var failed: [Mark] = []
+        for (mark, outcome) in zip(marks, committed.outcomes) {
+            guard let error = outcome.error else { continue }
+            if !error.isTaken {
+                failed.append(mark)
+            } else if mark.rows.count > 1 {
+                readAgain(mark.rows)
+            }
+            // Another server that has taken the message marks it.
+        }
         if failed.isEmpty { context.storeHealth.succeeded() }
         unwrittenCount.update { $0 -= marks.count - failed.count }
         return failed

@@ -55,13 +55,14 @@ extension PostgreSQLStore {
     }
 
     package func undecided(_ rows: [Int64]) async throws -> [RecordedEnvelope] {
-        try await read { database in
+        let server = number
+        return try await read { database in
             try database.all(
                 """
                 SELECT id, received_at, pubsub_topic, envelope FROM message
-                WHERE id = ANY($1) AND is_unfinished AND state = \(MessageState.recorded.rawValue) ORDER BY id
+                WHERE id = ANY($1) AND server = $2 AND is_unfinished AND state = \(MessageState.recorded.rawValue) ORDER BY id
                 """,
-                SQLArray(rows)
+                SQLArray(rows), server
             ) { row in
                 RecordedEnvelope(
                     id: try row.next(), receivedAt: try row.next(),
